@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::error::GitError;
 use crate::remote::{Remote, Transports};
 use crate::run::{CommandOutput, Limits, run};
+use crate::session::Session;
 
 /// Settings of every call: what a repository or a host could otherwise bring in.
 const SETTINGS: [&str; 16] = [
@@ -244,6 +245,36 @@ impl Call {
             reason: "not UTF-8".to_owned(),
         })?;
         Ok(out.trim_end_matches('\n').to_owned())
+    }
+
+    /// Runs it and gives its standard output as text, or `None` where it says by its exit of 1 and
+    /// by nothing else that there is none.
+    ///
+    /// # Errors
+    /// As [`Call::text`].
+    pub(crate) fn found(mut self) -> Result<Option<String>, GitError> {
+        self.begin();
+        let what = self.what.clone();
+        let limits = self.limits;
+        let output = run(&mut self.command, &self.program, &what, limits, self.input)?;
+        let said = String::from_utf8_lossy(&output.out).into_owned();
+        if output.status.success() {
+            return Ok(Some(said));
+        }
+        if output.status.code() == Some(1) && output.err.is_empty() && said.is_empty() {
+            return Ok(None);
+        }
+        Err(GitError::Failed {
+            what,
+            status: output.status.to_string(),
+            message: last_line(&output.err),
+        })
+    }
+
+    /// Starts it, for an output that is read while it runs. Its time is that of one read.
+    pub(crate) fn session(mut self) -> Result<Session, GitError> {
+        self.begin();
+        Session::start(&mut self.command, &self.program, &self.what, self.limits)
     }
 
     fn begin(&mut self) {

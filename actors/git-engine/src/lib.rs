@@ -25,6 +25,8 @@
 //!   other cannot become millions of files.
 //! - **Nothing grows for ever.** [`housekeep`] packs what many fetches left, and drops what nothing
 //!   has named for two weeks.
+//! - **Repositories of others are read only.** [`Repository`] asks git for names, trees and
+//!   differences, [`Objects`] for contents, by commands that run nothing the repository names.
 //! - **The repository's content is data.** git follows no submodules (they are
 //!   [listed](WorkTree::submodules), and the caller decides), no filters run (none is configured),
 //!   and files are read from the object database, never through a path in a work tree.
@@ -36,8 +38,11 @@ mod heads;
 mod housekeeping;
 mod measure;
 mod mirror;
+mod objects;
 mod remote;
+mod repository;
 mod run;
+mod session;
 mod submodules;
 mod tree;
 mod work_tree;
@@ -49,7 +54,11 @@ pub use heads::{Heads, MAX_HEADS};
 pub use housekeeping::{References, housekeep};
 pub use measure::{TreeLimits, TreeSize, tree_size};
 pub use mirror::{Depth, Mirror, Mirrors};
+pub use objects::{Blob, BlobLookup, Objects};
 pub use remote::{Remote, RemoteError, Transports};
+pub use repository::{
+    RefStamp, Repository, RepositoryError, TreeChange, TreeChanges, TreeItem, TreeItems,
+};
 pub use submodules::Submodule;
 pub use tree::{EntryKind, TreeEntry};
 pub use work_tree::{Fetch, Sparse, WorkTree};

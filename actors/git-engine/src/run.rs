@@ -92,7 +92,7 @@ pub(crate) fn run(
     })
 }
 
-fn limit(child: &Child, limits: Limits) {
+pub(crate) fn limit(child: &Child, limits: Limits) {
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
         return;
     };
@@ -178,7 +178,8 @@ fn read_end(mut err: impl Read, sender: &Sender<PipeEvent>) {
 }
 
 /// The child and its whole group; dropped unfinished, all of it is killed.
-struct ProcessGroup(Child);
+#[derive(Debug)]
+pub(crate) struct ProcessGroup(pub(crate) Child);
 
 impl ProcessGroup {
     fn end(&mut self) {

@@ -13,6 +13,19 @@ pub enum EntryKind {
     Submodule,
 }
 
+impl EntryKind {
+    /// The kind that git writes as this mode.
+    pub(crate) fn of_mode(mode: &str) -> Option<Self> {
+        Some(match mode {
+            "040000" => Self::Folder,
+            "120000" => Self::Link,
+            "160000" => Self::Submodule,
+            mode if mode.starts_with("100") => Self::File,
+            _ => return None,
+        })
+    }
+}
+
 /// One entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
@@ -39,13 +52,7 @@ fn entry(line: &str) -> Result<TreeEntry, String> {
     let mut words = head.split_ascii_whitespace();
     let mode = words.next().ok_or("an entry without a mode")?;
     let size = words.nth(2).ok_or("an entry without a size")?;
-    let kind = match mode {
-        "040000" => EntryKind::Folder,
-        "120000" => EntryKind::Link,
-        "160000" => EntryKind::Submodule,
-        mode if mode.starts_with("100") => EntryKind::File,
-        other => return Err(format!("mode {other}")),
-    };
+    let kind = EntryKind::of_mode(mode).ok_or_else(|| format!("mode {mode}"))?;
     Ok(TreeEntry {
         path: path.to_owned(),
         kind,

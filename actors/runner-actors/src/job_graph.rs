@@ -25,8 +25,12 @@ pub(crate) fn of_plan(plan: &Plan) -> Vec<PlannedJobRecord> {
             .caller
             .map(|caller| plan.jobs[caller].key.clone()),
         calls: match &job.work {
-            PlannedWork::Call { workflow, .. } => {
-                Some(plan.workflows[*workflow].workflow.file.to_string())
+            PlannedWork::Call {
+                workflows, later, ..
+            } => {
+                let called = workflows.first().map(|index| &plan.workflows[*index]);
+                let called = called.or_else(|| later.as_ref().map(|later| later.called()));
+                Some(called.map_or_else(String::new, |called| called.workflow.file.to_string()))
             }
             PlannedWork::Steps(_) => None,
         },

@@ -8,7 +8,7 @@
 //!         │        └─ …
 //!         ├─ coordinator         starts runs (permanent)
 //!         ├─ clock               starts what is scheduled (permanent)
-//!         ├─ keeper              gives kept VMs back at their deadlines (permanent)
+//!         ├─ kept-vms            gives kept VMs back at their deadlines (permanent)
 //!         ├─ catch-up            starts what no webhook told of (permanent)
 //!         └─ garbage-collector   gives left-over VMs back (permanent)
 //! ```
@@ -35,7 +35,7 @@ use crate::garbage_collector::RunGarbageCollector;
 use crate::groups::ConcurrencyGroups;
 use crate::intake::RunnerIntake;
 use crate::job_services::{ForgeApi, JobServices};
-use crate::kept::{KeptVms, VmKeeper};
+use crate::kept::{KeptVmWatcher, KeptVms};
 use crate::ledger::RunRecorder;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
@@ -192,7 +192,7 @@ fn with_collectors(
     recorder: &RunRecorder,
     shared: &SharedState,
 ) -> SupervisorSpec {
-    let keeper = VmKeeper::new(shared.kept.clone());
+    let watcher = KeptVmWatcher::new(shared.kept.clone());
     let collector = RunGarbageCollector::new(
         settings,
         recorder,
@@ -201,7 +201,7 @@ fn with_collectors(
         shared.kept.clone(),
     );
     supervisor
-        .child(ChildSpec::new("keeper", move |_| keeper.clone()))
+        .child(ChildSpec::new("kept-vms", move |_| watcher.clone()))
         .child(ChildSpec::new("garbage-collector", move |_| {
             collector.clone()
         }))

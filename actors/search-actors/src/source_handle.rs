@@ -9,9 +9,10 @@ use parking_lot::{Mutex, RwLock};
 use search_core::answer::{IndexProgress, LimitReason, SourceState};
 use search_core::concepts::ConceptsHealth;
 use search_core::role::{EmbeddingSource, Haystack};
+use search_engine::files::SourceFiles;
 use search_engine::index::IndexSnapshot;
 use search_engine::texts::TextStore;
-use search_engine::walk::{RootDirectory, SkipReason, SkippedPath};
+use search_engine::walk::{SkipReason, SkippedPath};
 use search_engine::watch::ChangeBatch;
 use search_graph_engine::graph::GraphIndex;
 use search_sources_core::Item;
@@ -89,8 +90,8 @@ impl std::fmt::Debug for ReindexHandle {
 pub struct SourceStatus {
     /// The searchable state; none before the index has been opened.
     pub snapshot: Option<IndexSnapshot>,
-    /// The folder behind it, once it has been found.
-    pub root: Option<Arc<RootDirectory>>,
+    /// The files behind it, once they have been found.
+    pub root: Option<Arc<dyn SourceFiles>>,
     /// What the source is doing.
     pub state: SourceState,
     /// When the index last changed.

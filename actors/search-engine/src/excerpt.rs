@@ -19,7 +19,8 @@ use self::pieces::{
     whole_words,
 };
 use crate::extract::{self, Format};
-use crate::walk::{RootDirectory, SkipReason};
+use crate::files::SourceFiles;
+use crate::walk::SkipReason;
 
 /// Only so much of the beginning of a file is searched for a place to show, in bytes.
 pub const MAX_EXCERPT_BYTES: usize = 256 * 1024;
@@ -109,7 +110,7 @@ impl Excerpter {
     }
 
     /// The excerpt of a file. `title` is shown where the file has nothing to show any more.
-    pub fn excerpt(&mut self, root: &RootDirectory, key: &str, title: &str) -> Excerpt {
+    pub fn excerpt(&mut self, root: &dyn SourceFiles, key: &str, title: &str) -> Excerpt {
         let found = root
             .open_file(key)
             .and_then(|file| self.of_file(&file, Format::of_key(key)));

@@ -8,7 +8,9 @@ mod times;
 
 pub mod excerpt;
 pub mod extract;
+pub mod files;
 pub mod item_cache;
+pub mod revision;
 pub mod sync;
 pub mod tasks;
 pub mod texts;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::TerminalSize;
+use crate::terminal_size::TerminalSize;
 
 /// Body of `POST /vms/{id}/exec`: exactly one of `script` and `argv`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

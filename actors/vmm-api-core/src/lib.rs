@@ -38,6 +38,7 @@ pub mod network;
 mod state;
 mod stock;
 mod terminal;
+mod terminal_size;
 mod time;
 mod vm;
 
@@ -48,7 +49,8 @@ pub use id::{ExecId, IdError, ImageRef, Owner, VmId};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
 pub use state::{FailureReason, Source, VmState};
 pub use stock::{ImageView, PoolStock, TemplateView};
-pub use terminal::{TerminalCommand, TerminalEvent, TerminalSize};
+pub use terminal::{TerminalCommand, TerminalEvent};
+pub use terminal_size::TerminalSize;
 pub use time::UnixMs;
 pub use vm::{
     Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest, Released,

@@ -9,7 +9,8 @@ use daemon::log::LogFormat;
 use daemon::settings::ConfigOptions;
 use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTask};
 
-use crate::shell::options::{KeptOptions, ReleaseOptions, ShellOptions};
+use crate::runner_options::RunnerOptions;
+use crate::shell_options::{KeptOptions, ReleaseOptions, ShellOptions};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -156,17 +157,6 @@ impl StoreCommand {
             Self::Restore(options) => StoreTask::Restore(options),
         }
     }
-}
-
-/// Which runner to ask.
-#[derive(Debug, Args)]
-pub(crate) struct RunnerOptions {
-    /// The runner's address; that of the configuration without it
-    #[arg(long, value_name = "URL")]
-    pub(crate) url: Option<String>,
-    /// The runner's configuration file
-    #[arg(long)]
-    pub(crate) config: Option<PathBuf>,
 }
 
 /// What to say to a run that waits.

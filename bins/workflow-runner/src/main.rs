@@ -8,8 +8,10 @@ mod hook;
 mod repository;
 mod reviews;
 mod runner_api;
+mod runner_options;
 mod serve;
 mod shell;
+mod shell_options;
 mod summary;
 
 use std::process::ExitCode;

@@ -6,7 +6,8 @@ use http_clients::http::{HttpClient, HttpError, HttpOptions, Request};
 use serde_json::Value;
 use url::Url;
 
-use crate::arguments::{RunnerOptions, ServeOptions};
+use crate::arguments::ServeOptions;
+use crate::runner_options::RunnerOptions;
 use crate::serve;
 
 /// A runner's API.

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use config_core::{
     Diagnostic, Diagnostics, Environment, Severity, SourceText, TextPlace, ValueError,
 };
+use search_actors::source_git;
 use search_core::role::{
     Community, FolderOrUrl, Haystack, Mcp, RoleDocument, RoleFile, Source, Tasks,
 };
 use search_engine::devdocs::DevDocs;
+use search_engine::revision::{Revision, RevisionError};
 use search_engine::tasks;
 use search_engine::walk::RootDirectory;
 
@@ -53,6 +55,13 @@ pub fn check_sources(
 }
 
 fn check(haystack: &Haystack, environment: &Environment) -> Result<(), String> {
+    if let Source::GitRepository(git) = &haystack.source {
+        let opened = Revision::open(&source_git(), &git.folder, &git.revision);
+        let files = opened.map_err(Into::into).and_then(|opened| opened.files());
+        return files
+            .map(drop)
+            .map_err(|error: RevisionError| error.to_string());
+    }
     if let Some(files) = haystack.indexed_files() {
         let opened = RootDirectory::open(&files.folder);
         return opened.map(drop).map_err(|error| error.to_string());

@@ -1,15 +1,16 @@
 //! VMs of failed jobs that are kept for a while, so that somebody can open a shell in them.
 //!
 //! ```text
-//! job ends badly ─keep─▶ KeptVms ◀─open, release─ edge        VmKeeper ─tick─▶ KeptVms (deadlines)
+//! job ends badly ─keep─▶ KeptVms ◀─open, release─ edge        KeptVmWatcher ─tick─▶ KeptVms (deadlines)
 //!                           └─ lease, pause, resume, exec ─▶ VM manager
 //! ```
 //! Which are kept is known to this process alone. After its end they are left over, and end by the
 //! rules for such: the garbage collector's, and their leases.
 
-mod keeper;
+mod error;
 mod settings;
 mod shell;
+mod watcher;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,9 +25,10 @@ use crate::clock::now_ms;
 use crate::log::{LineKind, LogLine, Logs};
 use crate::settings::RunnerSettings;
 
-pub(crate) use keeper::VmKeeper;
+pub use error::NotOpened;
 pub use settings::KeepSettings;
-pub use shell::{ClosingShell, NotOpened, OpenShell, ShellRequest};
+pub use shell::{ClosingShell, OpenShell, ShellRequest};
+pub(crate) use watcher::KeptVmWatcher;
 
 /// How long after its deadline a VM's lease ends, if nobody has given it back by then.
 const LEASE_MARGIN_MS: u64 = 60_000;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http_clients::vmm::{ExecState, NewExec, TerminalSize, VmmClient, VmmError};
 use http_clients::ws::{WsReceiver, WsSender};
 
+use super::error::NotOpened;
 use super::{KeptJob, KeptVms};
 
 /// bash where the image has it; not a login shell, which would set `PATH` anew.
@@ -26,36 +27,6 @@ pub struct ShellRequest {
     pub size: TerminalSize,
     /// Who opens it, for the run's log.
     pub by: String,
-}
-
-/// Why there is no shell.
-#[derive(Debug, thiserror::Error)]
-pub enum NotOpened {
-    /// No VM of the run is kept.
-    #[error(
-        "no VM of the run {0} is kept: run it again with `keep`, or set `failed = true` in [keep]; after its time a VM is given back"
-    )]
-    NoRun(String),
-    /// None of this job is.
-    #[error("no VM of the job `{job}` of the run {run} is kept")]
-    NoVm {
-        /// The run.
-        run: String,
-        /// The job.
-        job: String,
-    },
-    /// Several are, and none was named.
-    #[error("VMs of several jobs of the run {0} are kept: name one")]
-    Which(String),
-    /// The manager says no.
-    #[error(transparent)]
-    Vmm(#[from] VmmError),
-}
-
-impl NotOpened {
-    pub(super) fn none(run: &str) -> Self {
-        Self::NoRun(run.to_owned())
-    }
 }
 
 /// A shell that is open.

@@ -11,12 +11,14 @@ use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
 
+use super::calls::CallGroups;
 use super::job_launcher::JobLaunch;
 use super::plan::PlannedRun;
 use super::services::RunServices;
 use crate::checkout_source::CheckoutSource;
 use crate::clock::now_ms;
 use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
+use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord};
 use crate::scopes::{EnvironmentSettings, narrowest};
@@ -58,6 +60,8 @@ pub(super) struct ActiveRun {
     pub(super) refused: bool,
     /// Copies that wait for their environments.
     pub(super) held: Vec<StartedCopy>,
+    /// Concurrency groups of called workflows.
+    pub(super) calls: CallGroups,
 }
 
 impl ActiveRun {
@@ -80,7 +84,20 @@ impl ActiveRun {
             copies: Vec::new(),
             refused: false,
             held: Vec::new(),
+            calls: CallGroups::default(),
         }
+    }
+
+    /// Notes the jobs of called workflows whose copies became known.
+    fn note_growth(&mut self, ledger: &mut Ledger) {
+        let plan = Arc::clone(self.state.plan());
+        if plan.jobs.len() == ledger.record.job_order.len() {
+            return;
+        }
+        ledger.record.job_order = plan.jobs.iter().map(|job| job.key.clone()).collect();
+        ledger.record.plan = job_graph::of_plan(&plan);
+        let known = std::mem::take(&mut self.contexts);
+        self.contexts = known.extended(&plan);
     }
 
     pub(super) async fn act(
@@ -90,9 +107,20 @@ impl ActiveRun {
         events: &EventSender,
         reports: &ReportSender,
     ) {
+        self.note_growth(ledger);
         let mut statuses = Vec::new();
         for action in actions {
             match action {
+                Action::Enter {
+                    job,
+                    instance,
+                    groups,
+                } => {
+                    let repository = ledger.record.repository.clone();
+                    let all = self.services.groups.clone();
+                    self.calls.enter((job, instance), groups, all, repository);
+                }
+                Action::Leave { job, instance } => self.calls.leave((job, instance)),
                 Action::Start { job, instance } => {
                     if let Some(previous) = self.previous_end(job, instance) {
                         self.recall(ledger, job, instance, previous);
@@ -141,7 +169,7 @@ impl ActiveRun {
 
     /// How a copy ended in the run's previous incarnation.
     fn previous_end(&self, job: usize, instance: usize) -> Option<JobRecord> {
-        let key = &self.planned.plan.jobs[job].key;
+        let key = &self.state.plan().jobs[job].key;
         let previous = self.previous.iter().find(|previous| {
             previous.key == *key && previous.instance == instance && previous.conclusion.is_some()
         });
@@ -176,7 +204,7 @@ impl ActiveRun {
 
     fn record(&self, job: usize, name: String, context: String, instance: usize) -> JobRecord {
         JobRecord {
-            key: self.planned.plan.jobs[job].key.clone(),
+            key: self.state.plan().jobs[job].key.clone(),
             instance,
             name,
             context,
@@ -259,7 +287,7 @@ impl ActiveRun {
             },
         });
         let unserved =
-            self.planned.plan.jobs[job].id_token && self.services.settings.services.is_none();
+            self.state.plan().jobs[job].id_token && self.services.settings.services.is_none();
         let tokenless = self.tokenless(job, environment.as_deref());
         let (jobs, reports) = (self.services.jobs.clone(), reports.clone());
         actix_rt::spawn(async move {
@@ -292,7 +320,7 @@ impl ActiveRun {
     /// Why a job cannot run that asks for the forge's token: there is none, neither by the gateway
     /// nor as a secret of the operator's.
     fn tokenless(&self, job: usize, environment: Option<&str>) -> Option<String> {
-        let refusal = self.planned.plan.jobs[job].token.as_ref()?;
+        let refusal = self.state.plan().jobs[job].token.as_ref()?;
         let trusted = !self.planned.event.untrusted;
         let secrets = self.secrets(environment);
         let mut names = secrets.iter().map(|(name, _)| name);
@@ -318,7 +346,7 @@ impl ActiveRun {
     /// What a job's expressions see: the variables of its environment too, and the secrets, unless
     /// the event is a stranger's.
     fn contexts_of(&self, job: usize, environment: Option<&str>) -> Contexts {
-        let mut contexts = self.state.contexts_of(&self.planned.plan.jobs[job]);
+        let mut contexts = self.state.contexts_of(&self.state.plan().jobs[job]);
         if let Some(own) = self.environment(environment) {
             overlay(&mut contexts, Context::Vars, own.vars());
             let trusted = !self.planned.event.untrusted;
@@ -339,7 +367,7 @@ impl ActiveRun {
         index: usize,
         mut vm: NewVm,
     ) -> JobRequest {
-        let plan = Arc::clone(&self.planned.plan);
+        let plan = Arc::clone(self.state.plan());
         let (settings, jobs) = (&self.services.settings, &self.services.jobs);
         // Taken up again, it asks for another VM.
         let incarnation = ledger.record.incarnation();

@@ -302,6 +302,10 @@ async fn run_jobs(
                     run.cancel_held(job, instance, &reports);
                 }
             }
+            (call, event) = run.calls.next() => {
+                let actions = run.take_call_event(call, event);
+                run.act(ledger, actions, &events, &reports).await;
+            }
             () = signals.reviewed.notified() => run.recheck_held(ledger, &events, &reports).await,
             () = until(next_check) => run.recheck_held(ledger, &events, &reports).await,
         }

@@ -1,10 +1,12 @@
 //! Environments before which jobs wait: for an approval, for their time, or for ever.
 
+use runner_core::plan::Action;
 use runner_core::protection::GateState;
 use runner_core::state::{Conclusion, RunState};
 use store::StoreError;
 
 use super::active_run::{ActiveRun, EventSender, ReportSender, StartedCopy};
+use super::calls::{CallEvent, CallId};
 use crate::clock::now_ms;
 use crate::job::JobReport;
 use crate::ledger::{Ledger, StatusChange, job_status};
@@ -171,7 +173,7 @@ impl ActiveRun {
             .iter()
             .flatten()
             .filter(|copy| copy.end.is_none());
-        !self.held.is_empty() && open.count() == self.held.len()
+        !self.held.is_empty() && self.calls.is_empty() && open.count() == self.held.len()
     }
 
     /// Notes that the run waits: its actor ends, and it is taken up when it can go on.
@@ -200,6 +202,27 @@ impl ActiveRun {
         };
         if report.conclusion == Conclusion::Success {
             environment.url.clone_from(&report.url);
+        }
+    }
+}
+
+impl ActiveRun {
+    /// What the plan makes of what happened to the groups of a call.
+    pub(super) fn take_call_event(&mut self, call: CallId, event: CallEvent) -> Vec<Action> {
+        let (job, copy) = call;
+        match event {
+            CallEvent::Admitted(tickets) => {
+                if self.calls.keep(call, tickets) {
+                    self.state.admitted(job, copy, true);
+                }
+                Vec::new()
+            }
+            CallEvent::Superseded => {
+                self.calls.leave(call);
+                self.state.admitted(job, copy, false);
+                Vec::new()
+            }
+            CallEvent::Cancelled => self.state.cancel_call(job, copy),
         }
     }
 }

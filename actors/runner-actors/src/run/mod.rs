@@ -2,6 +2,7 @@
 
 mod active_run;
 mod approval;
+mod calls;
 mod drive;
 mod gates;
 mod handles;

@@ -160,14 +160,19 @@ impl Site {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// Puts a workflow of that name beside the one of the next commit.
+    pub(crate) fn write_workflow(&self, name: &str, workflow: &str) {
+        let path = self.tree().join(".github/workflows").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, workflow).unwrap();
+    }
+
     /// A commit with this workflow on the branch `main`; gives its id.
     pub(crate) fn commit(&self, workflow: &str) -> String {
         if !self.tree().join(".git").exists() {
             self.git(&["init", "--quiet", "--initial-branch=main", "."]);
         }
-        let path = self.tree().join(".github/workflows/ci.yml");
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, workflow).unwrap();
+        self.write_workflow("ci.yml", workflow);
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--allow-empty", "-m", "a commit"]);
         let sha = self.git(&["rev-parse", "HEAD"]);

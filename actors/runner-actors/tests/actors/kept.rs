@@ -58,7 +58,7 @@ async fn i17_a_kept_vm_is_given_back_at_its_deadline_and_not_before() {
     );
 
     NOW.fetch_add(30 * MINUTE - 1, Ordering::SeqCst);
-    // Several looks of the keeper and of the garbage collector, which finds a VM of an ended job.
+    // Several looks of the watcher and of the garbage collector, which finds a VM of an ended job.
     let asked = || {
         let requests = site.vmm.requests();
         let lists = requests

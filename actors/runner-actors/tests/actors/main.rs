@@ -6,6 +6,7 @@
 )]
 
 mod action_store;
+mod called_workflows;
 mod coordinator;
 mod garbage_collector;
 mod harness;

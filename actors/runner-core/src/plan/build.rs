@@ -3,18 +3,15 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use super::check_call::check_call;
 use super::expand::{concurrency, expand};
-use super::input::{PlanError, PlanInput, spend};
+use super::input::{PlanError, PlanInput};
 use super::steps::StepPlanner;
-use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork, StoredLocation};
-use crate::actions::ActionReference;
+use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork};
 use crate::expr::{Context, Scope};
-use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS, MAX_WORKFLOW_DEPTH};
+use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS};
 use crate::source_location::SourceLocation;
-use crate::workflow::{
-    self, CallSecrets, Env, Job, JobWork, Need, PermissionLevel, Permissions, Refusal, Workflow,
-    in_repository,
-};
+use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Permissions, Refusal, Workflow};
 
 /// Makes the plan of a workflow.
 ///
@@ -53,6 +50,7 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
     let started = CalledWorkflow {
         workflow,
         caller: None,
+        copy: 0,
         origin: None,
     };
     builder.add(started, "", 0)?;
@@ -65,17 +63,17 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
     })
 }
 
-struct Builder<'a> {
-    input: PlanInput<'a>,
-    workflows: Vec<CalledWorkflow>,
-    jobs: Vec<PlannedJob>,
+pub(super) struct Builder<'a> {
+    pub(super) input: PlanInput<'a>,
+    pub(super) workflows: Vec<CalledWorkflow>,
+    pub(super) jobs: Vec<PlannedJob>,
     /// How many bytes of called files may still be read.
-    budget: Cell<usize>,
+    pub(super) budget: Cell<usize>,
 }
 
 impl Builder<'_> {
     /// Adds the jobs of a workflow, each key with `prefix` in front.
-    fn add(
+    pub(super) fn add(
         &mut self,
         called: CalledWorkflow,
         prefix: &str,
@@ -114,7 +112,7 @@ impl Builder<'_> {
         let instances = self.instances(job, &mut refusals, &file);
         let id_token = self.has_id_token(job, workflow);
         self.jobs.push(PlannedJob {
-            key: key.clone(),
+            key,
             workflow,
             id_token,
             permissions: self.permissions(job, workflow),
@@ -145,23 +143,23 @@ impl Builder<'_> {
                 uses,
                 with,
                 secrets,
-            } => match self.called(job, &uses.value, uses.place, workflow, depth, &mut refusals)? {
-                Some((called, origin)) => {
-                    check_call(&called, with, secrets, &file, uses.place)?;
-                    let called = CalledWorkflow {
-                        workflow: called,
-                        caller: Some(at),
-                        origin,
-                    };
-                    let index = self.add(called, &format!("{key}/"), depth + 1)?;
-                    PlannedWork::Call {
-                        workflow: index,
-                        with: with.clone(),
-                        secrets: secrets.clone(),
+            } => {
+                let called =
+                    self.called(&uses.value, uses.place, workflow, depth, &mut refusals)?;
+                match called {
+                    Some(called) => {
+                        check_call(&called.workflow, with, secrets, &file, uses.place)?;
+                        let (workflows, later) = self.add_calls(at, &called, depth)?;
+                        PlannedWork::Call {
+                            workflows,
+                            later,
+                            with: with.clone(),
+                            secrets: secrets.clone(),
+                        }
                     }
+                    None => PlannedWork::Steps(Vec::new()),
                 }
-                None => PlannedWork::Steps(Vec::new()),
-            },
+            }
         };
         // Whether there is a token is known when the job starts.
         let token = refusals
@@ -248,139 +246,6 @@ impl Builder<'_> {
             Err(_) => Instances::Later,
         }
     }
-
-    /// The workflow a job calls; nothing when it is refused.
-    fn called(
-        &self,
-        job: &Job,
-        uses: &str,
-        place: SourceLocation,
-        workflow: usize,
-        depth: usize,
-        refusals: &mut Vec<Refusal>,
-    ) -> Result<Option<(Workflow, Option<StoredLocation>)>, PlanError> {
-        let feature = format!("uses: {uses}");
-        let file = &self.workflows[workflow].workflow.file;
-        let mut refuse_for = |need: Need, reason: &str| {
-            refusals.push(Refusal::new(&feature, reason, file, place).needing(need));
-            Ok(None)
-        };
-        if job
-            .strategy
-            .as_ref()
-            .is_some_and(|strategy| strategy.matrix.is_some())
-        {
-            return refuse_for(
-                Need::Feature,
-                "a workflow is called once, not for every combination of a matrix",
-            );
-        }
-        let (origin, path) = match (in_repository(uses), uses.parse::<ActionReference>()) {
-            (Some(path), _) => (self.workflows[workflow].origin.clone(), path.to_owned()),
-            (None, Ok(reference)) => match self.input.actions.find(&reference) {
-                Ok(locked) => {
-                    let location = StoredLocation::new(&reference, locked);
-                    (Some(location), reference.path().to_owned())
-                }
-                Err(reason) => return refuse_for(remote(uses), &reason),
-            },
-            (None, Err(error)) => return refuse_for(remote(uses), &error.to_string()),
-        };
-        let mut refuse = |reason: &str| refuse_for(Need::OwnFiles, reason);
-        if depth + 1 >= MAX_WORKFLOW_DEPTH {
-            return refuse("workflows call each other too deep");
-        }
-        let bytes = match &origin {
-            None => (self.input.files)(&path),
-            Some(origin) => self.input.actions.read(&origin.locked, &path),
-        };
-        let Some(bytes) = bytes else {
-            return refuse("the file is not in the repository");
-        };
-        if !spend(&self.budget, bytes.len()) {
-            return refuse("the files it calls are too large together");
-        }
-        let name = match &origin {
-            None => path,
-            Some(origin) => format!("{}@{}/{path}", origin.repository, origin.reference),
-        };
-        let called = match (workflow::parse(&name, &bytes), &origin) {
-            (Ok(called), _) => called.value,
-            (Err(wrong), None) => return Err(PlanError::File(wrong)),
-            (Err(wrong), Some(_)) => {
-                let wrong = wrong.to_string();
-                let first = wrong.lines().next().unwrap_or_default();
-                return refuse(&format!("the workflow it names is wrong: {first}"));
-            }
-        };
-        if called.on.workflow_call.is_none() {
-            return refuse("the workflow it names has no `on: workflow_call`");
-        }
-        refusals.extend(called.refusals.iter().cloned());
-        Ok(Some((called, origin)))
-    }
-}
-
-/// Whether the caller gives what the called workflow takes.
-fn check_call(
-    called: &Workflow,
-    with: &[(String, crate::expr::Template)],
-    secrets: &CallSecrets,
-    file: &str,
-    place: SourceLocation,
-) -> Result<(), PlanError> {
-    let call = called.on.workflow_call.clone().unwrap_or_default();
-    let error = |message: String| PlanError::Workflow {
-        file: file.into(),
-        place,
-        message,
-    };
-    let given = |name: &str| with.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
-    if let Some((unknown, _)) = with.iter().find(|(key, _)| {
-        !call
-            .inputs
-            .iter()
-            .any(|input| input.name.eq_ignore_ascii_case(key))
-    }) {
-        return Err(error(format!(
-            "{} has no input {}",
-            called.file,
-            config_core::quoted(unknown)
-        )));
-    }
-    if let Some(missing) = call
-        .inputs
-        .iter()
-        .find(|input| input.required && input.default.is_none() && !given(&input.name))
-    {
-        return Err(error(format!(
-            "the input {} of {} is missing",
-            config_core::quoted(&missing.name),
-            called.file
-        )));
-    }
-    if let CallSecrets::Only(secrets) = secrets {
-        let missing = call.secrets.iter().find(|secret| {
-            secret.required
-                && !secrets
-                    .iter()
-                    .any(|(name, _)| name.eq_ignore_ascii_case(&secret.name))
-        });
-        if let Some(missing) = missing {
-            return Err(error(format!(
-                "the secret {} of {} is missing",
-                config_core::quoted(&missing.name),
-                called.file
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// What is missing where a workflow of another repository cannot be called.
-fn remote(uses: &str) -> Need {
-    let name = uses.split_once('@').map_or(uses, |(name, _)| name);
-    Need::RemoteWorkflow(name.to_owned())
 }
 
 /// Whether a label asks for another operating system.

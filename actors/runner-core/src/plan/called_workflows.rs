@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::plan_state::{Action, JobProgress, PlanState, ended};
-use super::types::{PlannedJob, PlannedWork};
+use super::plan_state::{PlanState, ended};
+use super::types::PlannedJob;
 use super::workflow_inputs::typed;
 use crate::context::input_default;
 use crate::expr::{Context, Contexts, Object, Scope, Status, Value};
@@ -11,7 +11,7 @@ use crate::state::Conclusion;
 use crate::workflow::CallSecrets;
 
 impl PlanState {
-    /// Gives a called workflow its inputs and secrets.
+    /// Gives a called workflow its inputs and secrets: `contexts` are those of the copy that calls.
     pub(super) fn enter(
         &mut self,
         workflow: usize,
@@ -60,53 +60,43 @@ impl PlanState {
         Ok(())
     }
 
-    /// Ends a job that calls a workflow once every job of it has ended.
-    pub(super) fn try_leave(&mut self, index: usize, actions: &mut Vec<Action>) -> bool {
-        let plan = self.plan.clone();
-        let PlannedWork::Call { workflow, .. } = &plan.jobs[index].work else {
-            return false;
-        };
-        let inner = plan
-            .jobs
-            .iter()
-            .enumerate()
-            .filter(|(_, job)| job.workflow == *workflow);
+    /// How a called workflow ended and what `jobs` is for its outputs, once every job of it has
+    /// ended.
+    pub(super) fn ended_workflow(&self, workflow: usize) -> Option<(Conclusion, Value)> {
         let mut all = Vec::new();
         let mut jobs = Object::default();
-        for (at, job) in inner {
-            let Some(conclusion) = ended(&self.jobs[at]) else {
-                return false;
-            };
+        for at in self.jobs_of(workflow) {
+            let conclusion = ended(&self.jobs[at])?;
             all.push(conclusion);
-            jobs.set(job.id(), self.result_of(at, conclusion));
+            jobs.set(self.plan.jobs[at].id(), self.result_of(at, conclusion));
         }
-        let mut contexts = self.contexts_of(&plan.jobs[index]);
-        if let Some((inputs, _)) = &self.entered[*workflow] {
+        Some((Conclusion::of_all(all), Value::Object(Arc::new(jobs))))
+    }
+
+    /// Hands the outputs of a called workflow to the job that calls it. Of a matrix the last one
+    /// that says something counts.
+    pub(super) fn leave(
+        &mut self,
+        caller: usize,
+        workflow: usize,
+        jobs: Value,
+    ) -> Result<(), String> {
+        let plan = self.plan.clone();
+        let mut contexts = self.contexts_of(&plan.jobs[caller]);
+        if let Some((inputs, _)) = &self.entered[workflow] {
             contexts.set(Context::Inputs, inputs.clone());
         }
-        contexts.set(Context::Jobs, Value::Object(Arc::new(jobs)));
-        let call = plan.workflows[*workflow]
-            .workflow
-            .on
-            .workflow_call
-            .clone()
-            .unwrap_or_default();
-        for (name, template) in &call.outputs {
-            match template.value(&Scope::new(&contexts)) {
-                Ok(value) => self.outputs[index].set(name, Value::Text(value.as_text())),
-                Err(error) => {
-                    self.end(
-                        index,
-                        Conclusion::Failure,
-                        format!("the output {name}: {error}"),
-                        actions,
-                    );
-                    return true;
-                }
+        contexts.set(Context::Jobs, jobs);
+        let call = plan.workflows[workflow].workflow.on.workflow_call.as_ref();
+        for (name, template) in call.iter().flat_map(|call| &call.outputs) {
+            let value = template.value(&Scope::new(&contexts));
+            let value = value.map_err(|error| format!("the output {name}: {error}"))?;
+            let text = value.as_text();
+            if !text.is_empty() || self.outputs[caller].get(name).is_none() {
+                self.outputs[caller].set(name, Value::Text(text));
             }
         }
-        self.jobs[index] = JobProgress::Ended(Conclusion::of_all(all));
-        true
+        Ok(())
     }
 
     /// What a job's expressions see before it starts: its workflow's inputs and secrets, `needs`,

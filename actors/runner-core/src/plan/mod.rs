@@ -2,7 +2,11 @@
 //! why.
 
 mod build;
+mod call_template;
+mod called_file;
 mod called_workflows;
+mod calls;
+mod check_call;
 mod expand;
 mod input;
 mod matrix;
@@ -28,9 +32,9 @@ pub use plan_state::{Action, PlanState};
 pub use rust_parts::{RustPart, rust_parts};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
-    ActionLocation, CalledWorkflow, Composite, ConcurrencyGroup, InstanceEnvironment, Instances,
-    JobInstance, NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation,
-    run_defaults,
+    ActionLocation, CallTemplate, CalledWorkflow, Composite, ConcurrencyGroup, InstanceEnvironment,
+    Instances, JobInstance, NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind,
+    StoredLocation, run_defaults,
 };
 pub use version_files::version_in_file;
 pub use versions::VersionRequirement;

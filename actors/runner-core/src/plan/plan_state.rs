@@ -1,11 +1,11 @@
 //! Which job may start: needs, `if`, matrix, fail-fast, max-parallel, called workflows. No clock,
 //! no machine.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::expand::expand;
-use super::types::{JobInstance, Plan, PlannedJob, PlannedWork};
+use super::types::{ConcurrencyGroup, JobInstance, Plan, PlannedJob, PlannedWork};
 use crate::expr::{Condition, Context, Contexts, Object, Scope, Value};
 use crate::state::Conclusion;
 
@@ -35,6 +35,23 @@ pub enum Action {
         /// Why.
         reason: String,
     },
+    /// A copy of a job that calls a workflow is next: it begins when it has these groups (see
+    /// [`PlanState::admitted`]).
+    Enter {
+        /// The job.
+        job: usize,
+        /// The copy.
+        instance: usize,
+        /// The groups, in this order.
+        groups: Vec<ConcurrencyGroup>,
+    },
+    /// That copy needs its groups no longer.
+    Leave {
+        /// The job.
+        job: usize,
+        /// The copy.
+        instance: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,12 +61,22 @@ pub(super) enum CopyState {
     Ended(Conclusion),
 }
 
+/// How far the workflow is that a copy calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallState {
+    Waiting,
+    /// It waits for its concurrency groups.
+    Entering,
+    Running,
+    Ended(Conclusion),
+}
+
 #[derive(Debug, Clone)]
 pub(super) enum JobProgress {
     /// Not all it needs has ended.
     Waiting,
-    /// A called workflow is under way.
-    Calling,
+    /// Called workflows are under way, one for each copy.
+    Calling(Arc<Vec<JobInstance>>, Vec<CallState>),
     /// Copies run or will.
     Running {
         instances: Arc<Vec<JobInstance>>,
@@ -77,6 +104,10 @@ pub struct PlanState {
     pub(super) outputs: Vec<Object>,
     /// Inputs and secrets of each workflow, once it was entered.
     pub(super) entered: Vec<Option<(Value, Value)>>,
+    /// The groups of each workflow that has any.
+    pub(super) groups: HashMap<usize, Vec<ConcurrencyGroup>>,
+    /// Workflows whose calls were ended before their time.
+    pub(super) ended_early: HashSet<usize>,
     pub(super) keys: HashMap<String, usize>,
     pub(super) cancelled: bool,
 }
@@ -101,9 +132,16 @@ impl PlanState {
             plan,
             base,
             entered,
+            groups: HashMap::new(),
+            ended_early: HashSet::new(),
             keys,
             cancelled: false,
         }
+    }
+
+    /// The plan, with the jobs of called workflows whose copies became known meanwhile.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
     }
 
     /// The copies of a job that was started.
@@ -169,7 +207,7 @@ impl PlanState {
             for job in 0..self.jobs.len() {
                 moved |= match self.jobs[job].clone() {
                     JobProgress::Waiting => self.try_start(job, &mut actions),
-                    JobProgress::Calling => self.try_leave(job, &mut actions),
+                    JobProgress::Calling(..) => self.run_calls(job, &mut actions),
                     JobProgress::Running { instances, copies } => {
                         self.run_copies(job, &instances, copies, &mut actions)
                     }
@@ -216,15 +254,23 @@ impl PlanState {
     /// Whether a job may start, by its caller, its needs, its condition and what it is refused for.
     fn verdict(&self, job: &PlannedJob) -> JobDecision {
         if let Some(caller) = self.plan.workflows[job.workflow].caller {
-            match &self.jobs[caller] {
-                JobProgress::Calling => {}
-                JobProgress::Ended(Conclusion::Cancelled) => {
+            let call = match &self.jobs[caller] {
+                JobProgress::Calling(_, copies) => copies[self.plan.workflows[job.workflow].copy],
+                JobProgress::Ended(_) if self.ended_early.contains(&job.workflow) => {
+                    CallState::Ended(Conclusion::Cancelled)
+                }
+                JobProgress::Ended(conclusion) => CallState::Ended(*conclusion),
+                JobProgress::Waiting | JobProgress::Running { .. } => CallState::Waiting,
+            };
+            match call {
+                CallState::Running => {}
+                CallState::Waiting | CallState::Entering => return JobDecision::Wait,
+                CallState::Ended(Conclusion::Cancelled) => {
                     return JobDecision::End(Conclusion::Cancelled, NOT_CALLED.to_owned());
                 }
-                JobProgress::Ended(_) => {
+                CallState::Ended(_) => {
                     return JobDecision::End(Conclusion::Skipped, NOT_CALLED.to_owned());
                 }
-                JobProgress::Waiting | JobProgress::Running { .. } => return JobDecision::Wait,
             }
         }
         if self
@@ -266,14 +312,7 @@ impl PlanState {
     ) -> Result<JobProgress, (Conclusion, String)> {
         debug_assert!(matches!(self.jobs[index], JobProgress::Waiting));
         match &job.work {
-            PlannedWork::Call {
-                workflow,
-                with,
-                secrets,
-            } => self
-                .enter(*workflow, with, secrets, contexts)
-                .map(|()| JobProgress::Calling)
-                .map_err(|error| (Conclusion::Failure, error)),
+            PlannedWork::Call { .. } => self.begin_calls(index, contexts),
             PlannedWork::Steps(_) => match expand(&job.job, contexts) {
                 Ok(instances) => Ok(JobProgress::Running {
                     copies: vec![CopyState::Waiting; instances.len()],

@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 200;
 const MAX_PART: usize = 80;
 
 /// The contexts of a run's jobs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct StatusContexts {
     workflow: String,
     event: String,
@@ -43,8 +43,15 @@ impl StatusContexts {
         };
         for (index, job) in plan.jobs.iter().enumerate() {
             // Those that call stand before what they call.
-            if let Some(caller) = plan.workflows[job.workflow].caller {
-                let name = &contexts.names[caller];
+            let called = &plan.workflows[job.workflow];
+            if let Some(caller) = called.caller {
+                let copy = match &plan.jobs[caller].instances {
+                    Instances::Known(copies) => copies.get(called.copy),
+                    Instances::Later => None,
+                };
+                let name = copy.map(|copy| copy.name.trim());
+                let name = name.filter(|name| !name.is_empty());
+                let name = name.unwrap_or(&contexts.names[caller]);
                 contexts.callers[index] = format!("{}{name} / ", contexts.callers[caller]);
             }
         }
@@ -59,6 +66,15 @@ impl StatusContexts {
             }
         }
         contexts
+    }
+
+    /// The same of a plan that has more jobs meanwhile: what was given stays given.
+    #[must_use]
+    pub fn extended(self, plan: &Plan) -> Self {
+        Self {
+            given: self.given,
+            ..Self::new(plan, &self.workflow, &self.event)
+        }
     }
 
     /// What a job is called for people, with those that call it before it.

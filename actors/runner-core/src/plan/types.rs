@@ -42,6 +42,8 @@ pub struct CalledWorkflow {
     pub workflow: Workflow,
     /// The job (index into [`Plan::jobs`]) that calls it; nothing for the one that was started.
     pub caller: Option<usize>,
+    /// For which copy of that job's matrix; 0 without a matrix.
+    pub copy: usize,
     /// The repository it is of, when that is not the commit's: `./` and `$/` of its jobs lead
     /// there.
     pub origin: Option<StoredLocation>,
@@ -92,13 +94,26 @@ pub enum PlannedWork {
     Steps(Vec<PlannedStep>),
     /// Another workflow: its jobs are jobs of the plan.
     Call {
-        /// Index into [`Plan::workflows`].
-        workflow: usize,
+        /// Indexes into [`Plan::workflows`], one for each copy of the job's matrix.
+        workflows: Vec<usize>,
+        /// What is called, while the copies are not known: their matrix is made of outputs of other
+        /// jobs.
+        #[serde(skip)]
+        later: Option<Box<CallTemplate>>,
         /// The inputs it is given.
         with: Vec<(String, Template)>,
         /// The secrets it is given.
         secrets: CallSecrets,
     },
+}
+
+/// The jobs of a called workflow whose caller's copies are not known yet, with indexes of their
+/// own: workflow 0 is the one that is called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallTemplate {
+    pub(super) jobs: Vec<PlannedJob>,
+    /// The caller of the first is the job that has the template.
+    pub(super) workflows: Vec<CalledWorkflow>,
 }
 
 /// The copies of a job.

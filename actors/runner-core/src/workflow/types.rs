@@ -284,6 +284,14 @@ pub struct Job {
     pub refusals: Vec<Refusal>,
 }
 
+impl Job {
+    /// Whether it has a matrix.
+    pub fn has_matrix(&self) -> bool {
+        let strategy = self.strategy.as_ref();
+        strategy.is_some_and(|strategy| strategy.matrix.is_some())
+    }
+}
+
 /// What a job does.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod caches;
+mod called_workflows;
 mod checks;
 mod contexts;
 mod corpora;

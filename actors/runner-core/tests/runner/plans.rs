@@ -143,7 +143,7 @@ fn what_is_not_done_is_refused_with_its_place() {
         ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/no-call.yml\n".to_owned(), "uses: ./.github/workflows/no-call.yml", 4),
         ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/absent.yml\n".to_owned(), "uses: ./.github/workflows/absent.yml", 4),
         ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/loop.yml\n".to_owned(), "uses: ./.github/workflows/loop.yml", 2),
-        ("on: push\njobs:\n  a:\n    strategy: {matrix: {v: [1]}}\n    uses: ./.github/workflows/called.yml\n".to_owned(), "uses: ./.github/workflows/called.yml", 5),
+        ("on: push\njobs:\n  a:\n    strategy: {matrix: {v: [1]}}\n    uses: o/r/.github/workflows/called.yml@v1\n".to_owned(), "uses: o/r/.github/workflows/called.yml@v1", 5),
     ] {
         let plan = planned(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let all: Vec<_> = plan.jobs.iter().flat_map(|job| &job.refusals).collect();

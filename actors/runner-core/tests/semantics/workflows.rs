@@ -254,6 +254,9 @@ fn run(jobs: &str, ends: &str) -> String {
                     assert!(!reason.is_empty());
                     seen.push(format!("-{}:{}", plan.jobs[job].key, conclusion.as_str()));
                 }
+                Action::Enter { .. } | Action::Leave { .. } => {
+                    panic!("no case has groups of called workflows")
+                }
             }
         }
         // One at a time: when it fails, the others are still running.

@@ -195,7 +195,11 @@ impl IndexLoop {
     }
 
     /// Counts what of a batch is left out now.
-    fn follow_skips(&self, batch: &ChangeBatch, left_out: Vec<search_engine::walk::SkippedPath>) {
+    pub(super) fn follow_skips(
+        &self,
+        batch: &ChangeBatch,
+        left_out: Vec<search_engine::walk::SkippedPath>,
+    ) {
         let counts = self.handle.follow_skips(batch, left_out);
         if let Some(counts) = counts {
             self.handle

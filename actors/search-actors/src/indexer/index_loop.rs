@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use search_core::answer::{IndexProgress, SourceState};
 use search_core::role::LocalFiles;
 use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
+use search_engine::files::SourceFiles;
 use search_engine::index::{Durability, IndexError, IndexOptions, OpenOutcome, SourceIndex};
 use search_engine::sync::{self, CancelFlag, Comparison, Plan, SyncError, SyncOptions, SyncReport};
 use search_engine::walk::{RootDirectory, WalkOptions};
@@ -56,6 +57,9 @@ pub(crate) enum IndexLoopError {
     /// The folder cannot be watched.
     #[error(transparent)]
     Watch(#[from] WatchError),
+    /// The repository cannot be asked.
+    #[error(transparent)]
+    Git(git_engine::GitError),
     /// The list of mounts cannot be kept.
     #[error("which folders of the source are mounts cannot be kept: {0}")]
     Mounts(std::io::Error),
@@ -140,17 +144,17 @@ impl IndexLoop {
 
     fn run_once(&self) -> Result<LoopExit, IndexLoopError> {
         let mut index = self.open()?;
+        if let Some(revision) = self.handle.haystack.revision() {
+            return self.run_revision(&mut index, &self.files(), revision);
+        }
         let Some(root) = self.wait_for_directory() else {
             return Ok(LoopExit::Stopped);
         };
         let root = Arc::new(root);
-        self.handle
-            .publish(|status| status.root = Some(Arc::clone(&root)));
+        let files: Arc<dyn SourceFiles> = Arc::<RootDirectory>::clone(&root);
+        self.handle.publish(|status| status.root = Some(files));
         let mut mounts = Mounts::open(self.mounts_file()).map_err(IndexLoopError::Mounts)?;
-        // Ends, and is waited for, when this thread ends.
-        let _concepts =
-            ConceptThread::start(&self.handle, &self.settings.concepts, self.woken.clone())
-                .map_err(IndexLoopError::Thread)?;
+        let _concepts = self.start_concepts()?;
         let files = self.files();
         let mut watching = WatchOptions::new(files.filter);
         watching.max_directories = self.settings.concepts.limits.watched_folders;
@@ -163,13 +167,19 @@ impl IndexLoop {
         self.follow(&mut index, &root, &watch, &mut mounts)
     }
 
+    /// What is started ends, and is waited for, when it is dropped.
+    pub(super) fn start_concepts(&self) -> Result<ConceptThread, IndexLoopError> {
+        ConceptThread::start(&self.handle, &self.settings.concepts, self.woken.clone())
+            .map_err(IndexLoopError::Thread)
+    }
+
     fn files(&self) -> LocalFiles {
         let files = self.handle.haystack.indexed_files();
         files.expect("indexers are started for haystacks that are folders only")
     }
 
     /// What the files of the source are read with.
-    fn extraction(&self, root: &RootDirectory) -> Extraction {
+    fn extraction(&self, root: &dyn SourceFiles) -> Extraction {
         let notes = self.handle.haystack.holds_notes();
         let readers = self.settings.readers.clone();
         Extraction {
@@ -311,10 +321,7 @@ impl IndexLoop {
         mounts: &mut Mounts,
     ) -> Result<(), IndexLoopError> {
         let _one_at_a_time = self.settings.bulk.lock();
-        self.handle.publish(|status| {
-            status.state = SourceState::Indexing;
-            status.progress = IndexProgress::default();
-        });
+        self.begin_comparison();
         let options = self.walk_options();
         let (plan, now_mounted) = {
             let snapshot = index.snapshot();
@@ -333,13 +340,33 @@ impl IndexLoop {
         mounts
             .save(known_mounts.collect())
             .map_err(IndexLoopError::Mounts)?;
-        let (report, changed) = self.carry_out(index, root, plan, &options)?;
+        self.bring_in_step(index, root, plan, &options, || mounts.missing(root))
+    }
+
+    /// Shows that everything is being compared.
+    pub(super) fn begin_comparison(&self) {
+        self.handle.publish(|status| {
+            status.state = SourceState::Indexing;
+            status.progress = IndexProgress::default();
+        });
+    }
+
+    /// Carries out what a comparison has found; `missing` says then what of the source is away.
+    pub(super) fn bring_in_step(
+        &self,
+        index: &mut SourceIndex,
+        root: &dyn SourceFiles,
+        plan: Plan,
+        options: &WalkOptions,
+        missing: impl FnOnce() -> Option<String>,
+    ) -> Result<(), IndexLoopError> {
+        let (report, changed) = self.carry_out(index, root, plan, options)?;
         index.commit(Durability::Synced)?;
         self.tidy_texts(index)?;
         let skips = SkippedFiles::of(report.left_out);
         let counts = skips.counts();
         self.handle.set_skips(skips);
-        self.publish_ready(index, mounts.missing(root), changed, |status| {
+        self.publish_ready(index, missing(), changed, |status| {
             status.skipped = counts;
         });
         Ok(())
@@ -348,7 +375,7 @@ impl IndexLoop {
     pub(super) fn carry_out(
         &self,
         index: &mut SourceIndex,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
         plan: Plan,
         walk: &WalkOptions,
     ) -> Result<(SyncReport, ChangedDocuments), IndexLoopError> {

@@ -16,6 +16,7 @@ mod following;
 mod index_loop;
 mod merger;
 mod mounts;
+mod revisions;
 mod settings;
 mod threads;
 
@@ -31,6 +32,7 @@ use crate::messages::Reindex;
 use crate::source_handle::SourceHandle;
 use index_loop::{Command, IndexLoop};
 
+pub use revisions::source_git;
 pub use settings::IndexerSettings;
 pub use threads::IndexThreads;
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use config_core::Environment;
-use search_actors::messages::Search;
+use search_actors::messages::{ReadDocument, Search};
 use search_actors::{
     LearningRests, RoleRegistry, SearchLimits, SearchService, SearchSettings, SearchTree,
 };
 use search_core::query::SearchRequest;
-use search_engine::answering::SearchParams;
+use search_engine::answering::{DocumentRequest, SearchParams};
 use serde_json::{Value, json};
 use supervision::{ChildRef, Root, SupervisorSpec, Verdict};
 use tokio::sync::oneshot;
@@ -149,6 +149,18 @@ impl Running {
         let reply = runtime.block_on(async { self.search.ask(Search(params)).await });
         let answer = reply.expect("the service runs").expect("an answer");
         serde_json::to_value(answer).expect("JSON")
+    }
+
+    /// A document of an answer, read again.
+    pub(crate) fn document(&self, id: &str) -> Value {
+        let request = DocumentRequest {
+            id: id.to_owned(),
+            ..DocumentRequest::default()
+        };
+        let runtime = actix_rt::Runtime::new().expect("a runtime");
+        let reply = runtime.block_on(async { self.search.ask(ReadDocument(request)).await });
+        let document = reply.expect("the service runs").expect("a document");
+        serde_json::to_value(document).expect("JSON")
     }
 
     /// The state of every source, as in `GET /health`.

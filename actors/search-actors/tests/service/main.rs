@@ -9,4 +9,5 @@ mod graph_links;
 mod harness;
 mod learning;
 mod limits;
+mod revisions;
 mod vanishing;

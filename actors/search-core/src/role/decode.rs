@@ -6,19 +6,19 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use config_core::{
-    ByteSize, Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, SecretPlace,
-    ValueError, quoted, suggestion,
+    Decoded, Diagnostics, Environment, Fields, Input, Item, Secret, SecretPlace, ValueError,
+    quoted, suggestion,
 };
 
 use super::enumerations::{RelevanceFunction, Service, THEMES, Theme};
 use super::file::RoleFile;
-use super::filter::FileFilter;
+use super::file_parameters::{filter, max_file_size};
 use super::haystack::{Haystack, LocalFiles, Source};
 use super::model::Role;
 use super::paths::folder;
 use super::reach::AllowedRoots;
 use super::source_location::{community, elastic, mcp, tasks};
-use super::source_parameters::{elastic_source, mcp_source};
+use super::source_parameters::{elastic_source, git_repository, mcp_source};
 
 /// Reads a role file: one role, or `{"roles": […], "default_role": …}`.
 ///
@@ -161,6 +161,10 @@ impl Decoder<'_> {
     fn source(&self, fields: &Fields<'_>, service: Service) -> Option<Source> {
         match service {
             Service::LocalFiles => self.local_files(fields).map(Source::LocalFiles),
+            Service::GitRepository => {
+                let folder = fields.optional("location", |item| self.folder(item));
+                git_repository(fields, folder).map(Source::GitRepository)
+            }
             Service::AtomicData => {
                 let server = fields.optional("location", Item::http_url);
                 let agent_secret = secret_parameter(fields, "AtomicData", "agent_secret");
@@ -299,35 +303,6 @@ impl Names {
             item.error(ValueError::new(message).help(help));
         }
     }
-}
-
-fn filter(item: &Item<'_>) -> Option<FileFilter> {
-    let text = item.string()?;
-    match FileFilter::parse(&text) {
-        Ok(filter) => Some(filter),
-        Err(error) => {
-            let help = error.help;
-            item.error_within(
-                error.range,
-                ValueError {
-                    message: error.message,
-                    help,
-                },
-            );
-            None
-        }
-    }
-}
-
-fn max_file_size(item: &Item<'_>) -> Option<ByteSize> {
-    const MAX: u64 = 1_000_000_000;
-    item.parsed(|text| {
-        let size = ByteSize::parse(text)?;
-        if size.bytes() == 0 || size.bytes() > MAX {
-            return Err(ValueError::new("the size must be from 1B to 1GB"));
-        }
-        Ok(size)
-    })
 }
 
 /// The one secret some services take.

@@ -54,6 +54,8 @@ pub enum Service {
     Mcp,
     /// An index of Elasticsearch, OpenSearch or Quickwit.
     Elastic,
+    /// A branch, tag or commit of a git repository.
+    GitRepository,
 }
 
 impl Service {
@@ -66,6 +68,7 @@ impl Service {
         ("NotesGraph", Self::NotesGraph),
         ("MCP", Self::Mcp),
         ("Elastic", Self::Elastic),
+        ("GitRepository", Self::GitRepository),
         ("local-files", Self::LocalFiles),
         ("atomic-data", Self::AtomicData),
         ("community-docs", Self::CommunityDocs),
@@ -73,6 +76,7 @@ impl Service {
         ("notes-graph", Self::NotesGraph),
         ("mcp", Self::Mcp),
         ("elastic", Self::Elastic),
+        ("git-repository", Self::GitRepository),
     ];
 
     /// The name as the role file writes it.
@@ -189,7 +193,7 @@ mod tests {
             LanguageModelProvider::as_str,
         );
         assert_eq!(RelevanceFunction::CHOICES.len(), 8);
-        assert_eq!(Service::CHOICES.len(), 14);
+        assert_eq!(Service::CHOICES.len(), 16);
         assert_eq!(Theme::default().as_str(), "spacelab");
         assert_eq!(Theme::named("Spacelab"), None);
     }

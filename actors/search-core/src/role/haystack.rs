@@ -71,6 +71,38 @@ pub enum Source {
         /// The API key it wants, or a whole `Authorization` value.
         api_token: Option<Secret<String>>,
     },
+    /// The files of a git repository at a branch, tag or commit.
+    GitRepository(GitRevision),
+}
+
+/// Which files of a repository are searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitRevision {
+    /// The repository, with a work tree or without; a relative one is meant from the role file's
+    /// folder.
+    pub folder: PathBuf,
+    /// The branch, tag or commit as git understands it.
+    pub revision: String,
+    /// The files meant (`glob`).
+    pub filter: FileFilter,
+    /// Larger files are skipped and reported.
+    pub max_file_size: ByteSize,
+}
+
+impl GitRevision {
+    /// What is searched where no `revision` is given: the branch that is checked out, and of a
+    /// bare repository its main one.
+    pub const DEFAULT_REVISION: &str = "HEAD";
+
+    /// All files of the repository at its `HEAD`.
+    pub fn of(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+            revision: Self::DEFAULT_REVISION.to_owned(),
+            filter: FileFilter::default(),
+            max_file_size: LocalFiles::DEFAULT_MAX_FILE_SIZE,
+        }
+    }
 }
 
 /// Which files of a folder are searched.
@@ -112,6 +144,7 @@ impl Haystack {
             Source::NotesGraph { .. } => Service::NotesGraph,
             Source::Mcp { .. } => Service::Mcp,
             Source::Elastic { .. } => Service::Elastic,
+            Source::GitRepository(_) => Service::GitRepository,
         }
     }
 
@@ -126,6 +159,7 @@ impl Haystack {
     pub(super) fn resolve(&mut self, base: &Path) {
         let path = match &mut self.source {
             Source::LocalFiles(files) => Some(&mut files.folder),
+            Source::GitRepository(git) => Some(&mut git.folder),
             Source::NotesGraph { folder } => Some(folder),
             Source::CommunityDocs(community) => community.path_mut(),
             Source::TaskTracker {
@@ -136,6 +170,14 @@ impl Haystack {
         };
         if let Some(path) = path {
             *path = base.join(&*path);
+        }
+    }
+
+    /// The branch, tag or commit of a `GitRepository` haystack.
+    pub fn revision(&self) -> Option<&str> {
+        match &self.source {
+            Source::GitRepository(git) => Some(&git.revision),
+            _ => None,
         }
     }
 
@@ -176,6 +218,18 @@ impl Serialize for ExtraParameters<'_> {
                 }
                 if !files.respect_gitignore {
                     map.serialize_entry("respect_gitignore", &false)?;
+                }
+            }
+            Source::GitRepository(git) => {
+                let default = GitRevision::of("");
+                if git.revision != default.revision {
+                    map.serialize_entry("revision", &git.revision)?;
+                }
+                if git.filter != default.filter {
+                    map.serialize_entry("glob", git.filter.as_str())?;
+                }
+                if git.max_file_size != default.max_file_size {
+                    map.serialize_entry("max_file_size", &git.max_file_size)?;
                 }
             }
             Source::AtomicData {

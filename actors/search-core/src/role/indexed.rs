@@ -17,10 +17,17 @@ const SPHINX: &str =
     "*.html,!search.html,!genindex*.html,!py-modindex.html,!_sources/,!_static/,!_modules/";
 
 impl Haystack {
-    /// The folder and the files in it that are to be indexed; none for sources that are no folder.
+    /// The folder and the files in it that are to be indexed, of a repository those of its
+    /// [`revision`](Self::revision); none for sources that are no folder.
     pub fn indexed_files(&self) -> Option<LocalFiles> {
         match &self.source {
             Source::LocalFiles(files) => Some(files.clone()),
+            Source::GitRepository(git) => Some(LocalFiles {
+                filter: git.filter.clone(),
+                max_file_size: git.max_file_size,
+                respect_gitignore: false,
+                ..LocalFiles::of(&git.folder)
+            }),
             Source::NotesGraph { folder } => Some(chosen(folder, NOTES)),
             Source::CommunityDocs(Community::Rustdoc(FolderOrUrl::Folder(folder))) => {
                 Some(chosen(folder, RUSTDOC))

@@ -9,6 +9,7 @@ mod default_file;
 mod document;
 mod enumerations;
 mod file;
+mod file_parameters;
 mod filter;
 mod filter_error;
 mod filter_pattern;
@@ -32,7 +33,7 @@ pub use enumerations::{LanguageModelProvider, RelevanceFunction, Service, THEMES
 pub use file::{RoleFile, UnknownRole};
 pub use filter::FileFilter;
 pub use filter_error::FilterError;
-pub use haystack::{Haystack, LocalFiles, Source};
+pub use haystack::{GitRevision, Haystack, LocalFiles, Source};
 pub use model::{EmbeddingSource, Extra, LanguageModel, Role};
 pub use paths::Os;
 pub use reach::{AllowedRoots, Reach, ReachTarget};

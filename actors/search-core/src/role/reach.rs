@@ -143,6 +143,7 @@ fn haystack_target(haystack: &Haystack) -> Option<ReachTarget> {
     match &haystack.source {
         Source::LocalFiles(files) => file(&files.folder),
         Source::NotesGraph { folder } => file(folder),
+        Source::GitRepository(git) => file(&git.folder),
         Source::AtomicData { server: url, .. } | Source::Elastic { index: url, .. } => server(url),
         Source::CommunityDocs(community) => match community {
             Community::DevDocs(FolderOrUrl::Folder(path))

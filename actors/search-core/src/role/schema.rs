@@ -90,9 +90,10 @@ fn haystack() -> Value {
                 "type": "object",
                 "description": "It depends on the service.",
                 "properties": {
-                    "glob": {"$ref": "#/$defs/text", "description": "LocalFiles: patterns between commas; `!` excludes."},
-                    "max_file_size": {"$ref": "#/$defs/text", "default": "10MB", "description": "LocalFiles: larger files are skipped."},
+                    "glob": {"$ref": "#/$defs/text", "description": "LocalFiles, GitRepository: patterns between commas; `!` excludes."},
+                    "max_file_size": {"$ref": "#/$defs/text", "default": "10MB", "description": "LocalFiles, GitRepository: larger files are skipped."},
                     "respect_gitignore": {"type": "boolean", "default": true, "description": "LocalFiles: whether .gitignore hides files."},
+                    "revision": {"$ref": "#/$defs/text", "default": "HEAD", "description": "GitRepository: a branch, tag or commit; it is followed as it moves."},
                     "tool": {"$ref": "#/$defs/text", "description": "MCP: the tool that searches; found by its name when absent."},
                     "arguments": {"type": "object", "additionalProperties": {"type": "string"}, "description": "MCP: further arguments of the tool; `{query}` stands for the words."},
                     "fields": {"type": "array", "items": {"$ref": "#/$defs/text"}, "description": "Elastic: the fields searched; the first is the title."},

@@ -1,9 +1,12 @@
-//! The `extra_parameters` of sources that take more than one secret.
+//! The `extra_parameters` of sources that take several.
 
-use config_core::{Fields, Item};
+use std::path::PathBuf;
+
+use config_core::{Fields, Item, ValueError, quoted};
 use url::Url;
 
-use super::haystack::Source;
+use super::file_parameters::{filter, max_file_size};
+use super::haystack::{GitRevision, Source};
 use super::source_location::Mcp;
 
 /// A server of the Model Context Protocol.
@@ -46,4 +49,46 @@ pub(super) fn elastic_source(fields: &Fields<'_>, index: Option<Url>) -> Option<
         fields: names,
         api_token,
     })
+}
+
+/// A branch, tag or commit of a git repository.
+pub(super) fn git_repository(fields: &Fields<'_>, folder: Option<PathBuf>) -> Option<GitRevision> {
+    const KEYS: [&str; 3] = ["revision", "glob", "max_file_size"];
+    let parameters = fields.optional("extra_parameters", |item| {
+        item.fields("the parameters of GitRepository", &KEYS, |fields| {
+            let defaults = GitRevision::of("");
+            let name = fields.optional("revision", |item| item.parsed(revision));
+            let files = fields.optional("glob", filter);
+            let size = fields.optional("max_file_size", max_file_size);
+            Some(GitRevision {
+                revision: name.unwrap_or(defaults.revision),
+                filter: files.unwrap_or(defaults.filter),
+                max_file_size: size.unwrap_or(defaults.max_file_size),
+                folder: defaults.folder,
+            })
+        })
+    });
+    let defaults = parameters.unwrap_or_else(|| GitRevision::of(""));
+    folder.map(|folder| GitRevision { folder, ..defaults })
+}
+
+/// What git can understand as the name of one commit (`git help check-ref-format`, `revisions`).
+fn revision(name: &str) -> Result<String, ValueError> {
+    const HELP: &str =
+        "name a branch, a tag or a commit, for example `main`, `v1.2.0` or `refs/heads/main`";
+    let wrong = |reason: &str| {
+        let message = format!("{} is no name of a commit: {reason}", quoted(name));
+        Err(ValueError::new(message).help(HELP))
+    };
+    let refused = |c: char| c.is_whitespace() || c.is_control() || "?*[\\:".contains(c);
+    if name.starts_with('-') {
+        return wrong("it begins with `-`");
+    }
+    if name.contains("..") {
+        return wrong("`..` means several commits");
+    }
+    match name.chars().find(|c| refused(*c)) {
+        Some(c) => wrong(&format!("it holds {}", quoted(&c.to_string()))),
+        None => Ok(name.to_owned()),
+    }
 }

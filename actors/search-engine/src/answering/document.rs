@@ -104,7 +104,7 @@ fn read(
     let key = record.key.as_str();
     let root = source.root.as_ref().ok_or("its folder is not open")?;
     let content = root
-        .read(key, MAX_BODY_BYTES, |_| false)
+        .read(key, MAX_BODY_BYTES, &|_| false)
         .map_err(|reason| reason.to_string())?;
     let text = std::str::from_utf8(&content.bytes).ok();
     let original = text
@@ -113,7 +113,10 @@ fn read(
     // The lines of a Markdown file are those of the file, not of the text without its markup.
     let defined = text.map(|text| defined_in(key, text)).unwrap_or_default();
     let document = extract::extract(key, content.bytes, content.mtime_ns);
-    let document = document.map_err(|reason| reason.to_string())?;
+    let mut document = document.map_err(|reason| reason.to_string())?;
+    if !root.has_times() {
+        document.modified = record.modified;
+    }
     let definitions = if defined.is_empty() {
         headings_of(&document)
     } else {

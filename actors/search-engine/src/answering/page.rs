@@ -217,13 +217,13 @@ impl Page<'_> {
         excerpter.prefer(hit.passage);
         let excerpt = match (&kept, &source.root) {
             (Some(text), _) if !text.trim().is_empty() => excerpter.of_long_text(text),
-            (None, Some(root)) => excerpter.excerpt(root, &record.key, &record.title),
+            (None, Some(root)) => excerpter.excerpt(root.as_ref(), &record.key, &record.title),
             _ => excerpter.of_text(&record.title),
         };
         let most = self.params.matches;
         let matches = (most > 0).then(|| match (&kept, &source.root) {
             (Some(text), _) => Some(excerpter.lines_of_text(text, most)),
-            (None, Some(root)) => excerpter.lines(root, &record.key, most),
+            (None, Some(root)) => excerpter.lines(root.as_ref(), &record.key, most),
             (None, None) => None,
         });
         let Excerpt {

@@ -109,7 +109,7 @@ impl SearchableSource {
         if let Some(text) = self.plain_text(key) {
             return Some(text);
         }
-        let content = self.root.as_ref()?.read(key, MAX_BODY_BYTES, |_| false);
+        let content = self.root.as_ref()?.read(key, MAX_BODY_BYTES, &|_| false);
         String::from_utf8(content.ok()?.bytes).ok()
     }
 }

@@ -9,15 +9,14 @@ use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::graph::GraphIndex;
 use search_graph_engine::thesaurus::Thesaurus;
 use search_sources_core::Item;
-use url::Url;
 
 use super::failure::SearchFailure;
 use crate::excerpt;
 use crate::extract::{self, Format};
+use crate::files::{FileLocation, SourceFiles};
 use crate::index::{DocumentRecord, IndexSnapshot};
 use crate::item_cache::{self, ItemCache};
 use crate::texts::TextStore;
-use crate::walk::RootDirectory;
 
 /// The longest text that is read again, in bytes of the file.
 pub(super) const MAX_BODY_BYTES: u64 = 10 << 20;
@@ -48,8 +47,8 @@ pub struct SearchableSource {
     pub service: &'static str,
     /// What is indexed; none before its index was opened.
     pub snapshot: Option<IndexSnapshot>,
-    /// The folder, for excerpts.
-    pub root: Option<Arc<RootDirectory>>,
+    /// Its files, for excerpts.
+    pub root: Option<Arc<dyn SourceFiles>>,
     /// Its concepts, and what was learnt of them.
     pub graph: Option<Arc<GraphIndex>>,
     /// Whether an embedding model is to rank it.
@@ -62,13 +61,6 @@ pub struct SearchableSource {
     pub indexing: Option<IndexProgress>,
     /// Why it is not (completely) searchable.
     pub error: Option<String>,
-}
-
-/// Where a document lives, for people and programs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct DocumentLocation {
-    pub(super) url: String,
-    pub(super) path: Option<String>,
 }
 
 impl SearchableRole {
@@ -133,24 +125,18 @@ impl SearchableSource {
         self.texts.as_ref()?.get(&record.file.hash)
     }
 
-    pub(super) fn place(&self, key: &str) -> DocumentLocation {
+    pub(super) fn place(&self, key: &str) -> FileLocation {
         if let Some(url) = self.item(key).and_then(item_cache::web_address) {
-            return DocumentLocation {
+            return FileLocation {
                 url: url.to_owned(),
                 path: None,
             };
         }
-        let Some(path) = self.root.as_ref().and_then(|root| root.path_of(key)) else {
-            return DocumentLocation {
-                url: format!("{}:{key}", self.id),
-                path: None,
-            };
-        };
-        let url = Url::from_file_path(&path).map(String::from);
-        DocumentLocation {
-            url: url.unwrap_or_default(),
-            path: Some(path.to_string_lossy().into_owned()),
-        }
+        let found = self.root.as_ref().and_then(|root| root.location(key));
+        found.unwrap_or_else(|| FileLocation {
+            url: format!("{}:{key}", self.id),
+            path: None,
+        })
     }
 
     /// The text of a file that has no markup and needs no decoding: most source code and notes.
@@ -172,7 +158,7 @@ impl SearchableSource {
     /// The text of a document as it was indexed, read again; none when it cannot be read.
     pub(super) fn body(&self, key: &str) -> Option<String> {
         let root = self.root.as_ref()?;
-        let content = root.read(key, MAX_BODY_BYTES, |_| false).ok()?;
+        let content = root.read(key, MAX_BODY_BYTES, &|_| false).ok()?;
         extract::extract(key, content.bytes, content.mtime_ns)
             .ok()
             .map(|document| document.body)

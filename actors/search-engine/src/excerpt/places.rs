@@ -9,7 +9,8 @@ use search_core::snippet::{Hit, cut};
 use super::pieces::{content_range, whole_words};
 use super::{Excerpter, FileHead, MAX_EXCERPT_BYTES, plain_utf8};
 use crate::extract::{self, Format};
-use crate::walk::{RootDirectory, SkipReason};
+use crate::files::SourceFiles;
+use crate::walk::SkipReason;
 
 /// Words that are looked at: a file that holds more of them is cut off there.
 const MAX_PLACES: usize = 4096;
@@ -20,7 +21,12 @@ const LINE_CHARS: usize = 200;
 impl Excerpter {
     /// The lines of a file with words of the query: none for a page, whose lines nobody sees, and
     /// for a file that cannot be read.
-    pub fn lines(&mut self, root: &RootDirectory, key: &str, most: usize) -> Option<MatchedLines> {
+    pub fn lines(
+        &mut self,
+        root: &dyn SourceFiles,
+        key: &str,
+        most: usize,
+    ) -> Option<MatchedLines> {
         let format = Format::of_key(key);
         if format == Format::Html {
             return None;

@@ -9,8 +9,9 @@ use search_sources_core::notes::{Dialect, Link};
 
 use super::links::Links;
 use super::{DecodedText, Format, decode, extract, is_binary, title_or_name};
+use crate::files::SourceFiles;
 use crate::texts::TextStore;
-use crate::walk::{RootDirectory, SkipReason};
+use crate::walk::SkipReason;
 
 /// What a source's files are read with.
 #[derive(Debug, Clone, Default)]
@@ -33,12 +34,8 @@ pub struct PackedFormats {
 
 /// The dialect of a folder of notes.
 #[must_use]
-pub fn notes_dialect(root: &RootDirectory) -> Dialect {
-    let entries = std::fs::read_dir(root.path()).into_iter().flatten();
-    let names: Vec<String> = entries
-        .flatten()
-        .map(|entry| entry.file_name().to_string_lossy().into_owned())
-        .collect();
+pub fn notes_dialect(root: &dyn SourceFiles) -> Dialect {
+    let names = root.top_names();
     Dialect::of(names.iter().map(String::as_str))
 }
 

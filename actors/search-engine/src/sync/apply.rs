@@ -10,7 +10,8 @@ use thiserror::Error;
 
 use super::plan::{KnownFile, Plan, PlannedFile};
 use crate::extract::Extraction;
-use crate::walk::{FileBytes, RootDirectory, SkipCounts, SkipReason, SkippedPath, WalkOptions};
+use crate::files::SourceFiles;
+use crate::walk::{FileBytes, SkipCounts, SkipReason, SkippedPath, WalkOptions};
 
 /// Documents that may wait between the two threads. With files of at most some megabytes this
 /// bounds memory; the average source file has 16 KiB.
@@ -192,7 +193,7 @@ enum ReusablePart {
 /// # Errors
 /// [`SyncError`]; what was put before stays put.
 pub fn apply<S: IndexSink>(
-    root: &RootDirectory,
+    root: &dyn SourceFiles,
     mut plan: Plan,
     options: &SyncOptions,
     sink: &mut S,
@@ -242,7 +243,7 @@ struct Writer<'s, S, P> {
 impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
     fn one_thread(
         &mut self,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
         plan: Plan,
         options: &SyncOptions,
     ) -> Result<(), SyncError<S::Error>> {
@@ -257,7 +258,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
 
     fn two_threads(
         &mut self,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
         plan: Plan,
         options: &SyncOptions,
     ) -> Result<(), SyncError<S::Error>> {
@@ -342,7 +343,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
 
 /// The reading side: stops when nobody takes its outcomes any more.
 fn read_all(
-    root: &RootDirectory,
+    root: &dyn SourceFiles,
     plan: Plan,
     options: &SyncOptions,
     sender: &Sender<ReadFile>,
@@ -368,11 +369,11 @@ fn read_all(
 }
 
 /// Reads and extracts one file.
-fn read(root: &RootDirectory, file: PlannedFile, options: &SyncOptions) -> ReadFile {
+fn read(root: &dyn SourceFiles, file: PlannedFile, options: &SyncOptions) -> ReadFile {
     let was_known = file.known.is_some();
     let extraction = &options.extraction;
     let refuses = |beginning: &[u8]| extraction.refuses(&file.key, beginning);
-    let read = root.read(&file.key, options.max_file_bytes, refuses);
+    let read = root.read(&file.key, options.max_file_bytes, &refuses);
     let bytes = read.as_ref().map_or(0, |read| read.bytes.len());
     let found = read.and_then(|read| found(&file, read, extraction));
     ReadFile {
@@ -388,8 +389,8 @@ fn found(
     read: FileBytes,
     extraction: &Extraction,
 ) -> Result<ScannedFile, SkipReason> {
-    let hash = hash_of(&read.bytes);
-    let mtime_ns = if is_racy(read.mtime_ns) {
+    let hash = read.hash.unwrap_or_else(|| hash_of(&read.bytes));
+    let mtime_ns = if read.hash.is_none() && is_racy(read.mtime_ns) {
         read.mtime_ns - 1
     } else {
         read.mtime_ns

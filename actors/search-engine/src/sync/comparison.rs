@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use rustc_hash::FxHashMap;
 
 use super::plan::{KnownFile, Plan, WalkedDirectory, is_below, planned};
-use crate::walk::{SkipReason, SkippedPath, WalkItem};
+use crate::walk::{FileFacts, SkipReason, SkippedPath, WalkItem};
 
 /// The files that are indexed.
 pub trait KnownFiles {
@@ -99,9 +99,7 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
             .retain(|mount| !is_below(&facts.key, std::slice::from_ref(mount)));
         match self.known.take(&facts.key)? {
             None => self.plan.add.push(planned(facts, None)),
-            Some(file) if file.size == facts.size && file.mtime_ns == facts.mtime_ns => {
-                self.plan.unchanged += 1;
-            }
+            Some(file) if is_same(&file, &facts) => self.plan.unchanged += 1,
             Some(file) => self.plan.update.push(planned(facts, Some(file))),
         }
         Ok(())
@@ -133,6 +131,14 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
         let unlisted = self.unlisted;
         self.plan.remove = self.known.rest(|key| !is_below(key, &unlisted))?;
         Ok(self.plan)
+    }
+}
+
+/// Whether the indexed version is that of the file, as far as that is known without reading it.
+fn is_same(known: &KnownFile, facts: &FileFacts) -> bool {
+    match facts.hash {
+        Some(hash) => known.hash == hash,
+        None => known.size == facts.size && known.mtime_ns == facts.mtime_ns,
     }
 }
 

@@ -92,6 +92,7 @@ impl Plan {
                 key: key.clone(),
                 size: 0,
                 mtime_ns: 0,
+                hash: None,
             };
             let list = if file.is_some() {
                 &mut plan.update
@@ -160,6 +161,7 @@ mod tests {
             key: key.to_owned(),
             size,
             mtime_ns,
+            hash: None,
         }
     }
 

@@ -231,6 +231,7 @@ impl Walk<'_> {
                 key,
                 size: data.len(),
                 mtime_ns: read::mtime_ns(&data),
+                hash: None,
             }),
             Err(error) => WalkItem::Skipped(SkippedPath {
                 key,

@@ -25,6 +25,8 @@ pub struct FileBytes {
     pub size: u64,
     /// Modification time in nanoseconds since the Unix epoch.
     pub mtime_ns: i64,
+    /// A hash of the content that is known without reading it.
+    pub hash: Option<[u8; 16]>,
 }
 
 /// What is known of a file without reading it.
@@ -36,6 +38,8 @@ pub struct FileFacts {
     pub size: u64,
     /// Time of the last modification in nanoseconds since the Unix epoch (negative before it).
     pub mtime_ns: i64,
+    /// A hash of its content where that is known; it decides then, not size and time.
+    pub hash: Option<[u8; 16]>,
 }
 
 impl RootDirectory {
@@ -62,6 +66,7 @@ impl RootDirectory {
                     bytes,
                     size,
                     mtime_ns,
+                    hash: None,
                 });
             }
             before = after;
@@ -90,6 +95,7 @@ impl RootDirectory {
             key: key.to_owned(),
             size,
             mtime_ns,
+            hash: None,
         })
     }
 }

@@ -42,6 +42,10 @@ pub enum SkipReason {
     TooSlow,
     /// A file that a notes program keeps beside the notes.
     NoNote,
+    /// A commit of another repository (a submodule): its files are not in this one.
+    Submodule,
+    /// A file that stands for one in another store (Git LFS).
+    LfsPointer,
     /// The machine lacked descriptors, memory or threads: nothing is known of the file, and it is
     /// looked at again.
     NoResources,
@@ -49,7 +53,7 @@ pub enum SkipReason {
 
 impl SkipReason {
     /// All reasons, in the order in which people are told about them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 20] = [
         Self::Unreadable,
         Self::TooLarge,
         Self::Binary,
@@ -67,6 +71,8 @@ impl SkipReason {
         Self::UnpacksToTooMuch,
         Self::TooSlow,
         Self::NoNote,
+        Self::Submodule,
+        Self::LfsPointer,
         Self::NoResources,
     ];
 
@@ -91,6 +97,8 @@ impl SkipReason {
             Self::UnpacksToTooMuch => "unpacks_to_too_much",
             Self::TooSlow => "too_slow",
             Self::NoNote => "no_note",
+            Self::Submodule => "submodule",
+            Self::LfsPointer => "lfs_pointer",
             Self::NoResources => "no_resources",
         }
     }

@@ -4,18 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use vm_core::TerminalSize;
-use vm_core::guest::{CHUNK, Credits, TERMINAL_WINDOW, ToGuest};
+use vm_core::guest::{CHUNK, ToGuest};
 
 use super::Link;
 use super::connection::{ChannelWaiter, OpenChannel, SEND_TIMEOUT};
 use crate::error::MachineError;
 use crate::exec::ExecTicket;
 use crate::gate::Gate;
-
-/// The credit of a terminal's input.
-pub(super) fn gate() -> Arc<Gate> {
-    Arc::new(Gate::new(Credits::of(TERMINAL_WINDOW)))
-}
 
 impl Link {
     /// Types, as far as the program reads within the deadline; how many bytes were taken. What has

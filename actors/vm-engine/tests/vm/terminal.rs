@@ -167,10 +167,10 @@ fn i17_a_paused_vm_stands_still_and_goes_on_where_it_was() {
     vm.wake(&identity("vm-paused"), TEST_TIMEOUT).unwrap();
     run(
         vm,
-        "echo kept >/root/file; (while :; do echo >>/root/ticks; sleep 0.1; done) & ",
+        "echo kept >~/file; (while :; do echo >>~/ticks; sleep 0.1; done) & ",
     );
     let ticks = || -> u64 {
-        let counted = run(vm, "wc -l </root/ticks").stdout;
+        let counted = run(vm, "wc -l <~/ticks").stdout;
         counted.trim().parse().unwrap()
     };
     while ticks() < 3 {}
@@ -191,7 +191,7 @@ fn i17_a_paused_vm_stands_still_and_goes_on_where_it_was() {
     assert!(!vm.is_paused());
     let seen = ticks();
     while ticks() <= seen {}
-    assert_eq!(run(vm, "cat /root/file").stdout, "kept\n");
+    assert_eq!(run(vm, "cat ~/file").stdout, "kept\n");
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap()

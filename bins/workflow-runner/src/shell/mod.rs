@@ -1,6 +1,5 @@
 //! `shell`, `kept` and `release`: the VMs of failed jobs, over the API of a runner that serves.
 
-pub(crate) mod options;
 mod session;
 
 use std::fmt::Write as _;
@@ -14,7 +13,7 @@ use url::Url;
 
 use crate::arguments::{print, say};
 use crate::runner_api::{RunnerApi, path_part};
-use options::{KeptOptions, ReleaseOptions, ShellOptions};
+use crate::shell_options::{KeptOptions, ReleaseOptions, ShellOptions};
 
 /// What ssh ends with too, when it is not the shell that has failed.
 const NO_SHELL: u8 = 255;

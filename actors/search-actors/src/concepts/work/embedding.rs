@@ -50,7 +50,7 @@ impl ConceptWorker {
     pub(super) fn embed(
         &mut self,
         documents: &[IndexedDocument],
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> WorkResult<()> {
         let Some(source) = self.handle.model.clone() else {
             return Ok(Ok(()));
@@ -119,7 +119,7 @@ impl ConceptWorker {
         &mut self,
         model: &Model,
         documents: &[IndexedDocument],
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> Result<Result<EmbeddingOutcome, String>, ConceptError> {
         if self.is_doubted()
             && let Err(reason) = self.check_model(model)
@@ -233,7 +233,7 @@ impl ConceptWorker {
         &mut self,
         model: &Model,
         batch: &[&IndexedDocument],
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> Result<bool, String> {
         let (mut read, mut texts) = (Vec::new(), Vec::new());
         for listed in batch {

@@ -15,7 +15,7 @@ impl ConceptWorker {
         &mut self,
         snapshot: &IndexSnapshot,
         changed: &ChangedDocuments,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> WorkResult<bool> {
         let followed = match changed {
             ChangedDocuments::All => self.follow_all(snapshot, root)?,
@@ -28,7 +28,7 @@ impl ConceptWorker {
     }
 
     /// Looks at every document of the index.
-    fn follow_all(&mut self, snapshot: &IndexSnapshot, root: &RootDirectory) -> WorkResult<bool> {
+    fn follow_all(&mut self, snapshot: &IndexSnapshot, root: &dyn SourceFiles) -> WorkResult<bool> {
         let (total, mut changed) = (snapshot.document_count(), false);
         let mut met = MetDocuments::default();
         for (done, listed) in (0_u64..).zip(in_order(snapshot)) {
@@ -56,7 +56,7 @@ impl ConceptWorker {
         &mut self,
         snapshot: &IndexSnapshot,
         keys: &BTreeMap<String, Option<String>>,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> WorkResult<bool> {
         let (total, mut changed) = (keys.len() as u64, false);
         for (done, (key, former_title)) in (0_u64..).zip(keys) {
@@ -93,7 +93,7 @@ impl ConceptWorker {
     fn follow_one(
         &mut self,
         listed: &IndexedDocument,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> Result<(), ConceptError> {
         let (key, hash) = (listed.key.as_str(), key_hash(&listed.key));
         let (mut concepts, mut vector) = (None, None);

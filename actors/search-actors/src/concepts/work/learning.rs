@@ -23,7 +23,7 @@ impl ConceptWorker {
     pub(super) fn learn_first(
         &mut self,
         snapshot: &IndexSnapshot,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> WorkResult<()> {
         let settings = Arc::clone(&self.settings);
         let Ok(_turn) = self.lock_learning(&settings) else {
@@ -57,7 +57,7 @@ impl ConceptWorker {
     pub(super) fn read_first(
         &mut self,
         snapshot: &IndexSnapshot,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> WorkResult<Corpus> {
         self.saved.remove("checkpoint");
         let mut met = MetDocuments::default();
@@ -84,7 +84,7 @@ impl ConceptWorker {
     pub(super) fn gather(
         &mut self,
         snapshot: &IndexSnapshot,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
         mut into_graph: Option<&mut Vec<(u64, ContentHash)>>,
     ) -> WorkResult<Corpus> {
         let mut writer = CorpusWriter::create(&self.saved.path("tokens"))?;
@@ -117,7 +117,7 @@ impl ConceptWorker {
     pub(super) fn learn_again(
         &mut self,
         snapshot: &IndexSnapshot,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
         settle: bool,
     ) -> WorkResult<()> {
         let settings = Arc::clone(&self.settings);

@@ -20,8 +20,8 @@ use search_core::answer::SourceState;
 use search_core::concepts::{ConceptsHealth, ConceptsState};
 use search_core::document::ExtractedDocument;
 use search_engine::extract::{Extraction, link_name};
+use search_engine::files::SourceFiles;
 use search_engine::index::IndexSnapshot;
-use search_engine::walk::RootDirectory;
 use search_graph_engine::graph::{ConceptGraph, Contribution, DocumentFacts, SuggestionChanges};
 use search_graph_engine::journal::Journal;
 use search_graph_engine::key_hash;
@@ -213,7 +213,7 @@ impl ConceptWorker {
         self.saved.create()?;
         let limits = self.settings.limits;
         self.handle.graph.limit_documents(limits.graph_documents);
-        let Ok(learnt) = self.learnt(&snapshot, &changed, &root)? else {
+        let Ok(learnt) = self.learnt(&snapshot, &changed, root.as_ref())? else {
             return Ok(Err(Cancelled));
         };
         self.everything = false;
@@ -234,7 +234,7 @@ impl ConceptWorker {
             self.save()?;
         }
         self.followed = began.elapsed();
-        if self.handle.model.is_some() && self.embed(&list(&snapshot)?, &root)?.is_err() {
+        if self.handle.model.is_some() && self.embed(&list(&snapshot)?, root.as_ref())?.is_err() {
             return Ok(Err(Cancelled));
         }
         let is_full = self.handle.graph.is_full();
@@ -272,7 +272,7 @@ impl ConceptWorker {
         &mut self,
         snapshot: &IndexSnapshot,
         changed: &ChangedDocuments,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
     ) -> WorkResult<Learnt> {
         let mut learnt = Learnt::Nothing;
         // What is away for a while is not to be forgotten: without it nothing is learnt.

@@ -9,7 +9,7 @@ impl ConceptWorker {
     /// process has found is taken from where it is kept.
     pub(super) fn read(
         &mut self,
-        root: &RootDirectory,
+        root: &dyn SourceFiles,
         listed: &IndexedDocument,
     ) -> Option<ExtractedDocument> {
         if let Some(body) = self
@@ -31,7 +31,7 @@ impl ConceptWorker {
             packed: None,
         });
         let limit = search_engine::walk::DEFAULT_MAX_FILE_BYTES;
-        let content = root.read(&listed.key, limit, |_| false).ok()?;
+        let content = root.read(&listed.key, limit, &|_| false).ok()?;
         let (key, hash) = (&listed.key, &listed.hash);
         extraction
             .document(key, content.bytes, hash, content.mtime_ns)

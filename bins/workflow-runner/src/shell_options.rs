@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::arguments::RunnerOptions;
+use crate::runner_options::RunnerOptions;
 
 /// Where to open a shell.
 #[derive(Debug, Args)]

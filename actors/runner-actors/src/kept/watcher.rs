@@ -9,17 +9,17 @@ const LOOKS_PER_QUESTION: u32 = 10;
 
 /// Looks at the deadlines of kept VMs.
 #[derive(Clone)]
-pub(crate) struct VmKeeper {
+pub(crate) struct KeptVmWatcher {
     kept: KeptVms,
 }
 
-impl VmKeeper {
+impl KeptVmWatcher {
     pub(crate) fn new(kept: KeptVms) -> Self {
         Self { kept }
     }
 }
 
-impl Actor for VmKeeper {
+impl Actor for KeptVmWatcher {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {

@@ -1,0 +1,200 @@
+//! Repositories of others, read with real git.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use git_engine::{BlobLookup, EntryKind, Git, Objects, Repository, RepositoryError};
+use tempfile::TempDir;
+
+fn run(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git is installed");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn git() -> Git {
+    Git::new("git", &std::env::var("PATH").unwrap())
+}
+
+fn commit(folder: &Path) -> String {
+    run(folder, &["add", "--all"]);
+    run(folder, &["commit", "--quiet", "--allow-empty", "-m", "x"]);
+    run(folder, &["rev-parse", "HEAD"])
+}
+
+fn repository() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    run(folder.path(), &["init", "--quiet", "-b", "main", "."]);
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    std::fs::write(folder.path().join("sub/a b.txt"), "one\n").unwrap();
+    std::os::unix::fs::symlink("sub", folder.path().join("link")).unwrap();
+    commit(folder.path());
+    folder
+}
+
+#[test]
+fn names_mean_commits_and_other_things_nothing() {
+    let folder = repository();
+    let first = run(folder.path(), &["rev-parse", "HEAD"]);
+    run(folder.path(), &["tag", "-a", "v1", "-m", "one"]);
+    let second = commit(folder.path());
+    let found = Repository::open(&git(), folder.path()).unwrap();
+    let resolve = |name: &str| {
+        found
+            .resolve(name)
+            .unwrap()
+            .map(|id| id.as_str().to_owned())
+    };
+    for name in ["main", "HEAD", "refs/heads/main", &second, &second[..10]] {
+        assert_eq!(resolve(name).as_ref(), Some(&second), "{name}");
+    }
+    for name in ["v1", "HEAD~1", "main^", &first] {
+        assert_eq!(resolve(name).as_ref(), Some(&first), "{name}");
+    }
+    for name in ["mian", "", "--all", "HEAD:sub/a b.txt", "HEAD~9"] {
+        assert_eq!(resolve(name), None, "{name}");
+    }
+    let main = found.resolve("main").unwrap().unwrap();
+    assert!(found.committed_at(&main).unwrap() > 1_600_000_000);
+}
+
+#[test]
+fn only_the_folder_itself_is_looked_at() {
+    let folder = repository();
+    let below = Repository::open(&git(), &folder.path().join("sub"));
+    assert!(matches!(below, Err(RepositoryError::NoRepository(_))));
+    let missing = Repository::open(&git(), &folder.path().join("none"));
+    assert!(matches!(missing, Err(RepositoryError::Missing(_))));
+    let inside = Repository::open(&git(), &folder.path().join(".git"));
+    assert!(inside.is_ok(), "a repository without its work tree");
+}
+
+#[test]
+fn trees_and_what_differs_are_listed() {
+    let folder = repository();
+    let found = Repository::open(&git(), folder.path()).unwrap();
+    let before = found.resolve("main").unwrap().unwrap();
+    let items: Vec<_> = found.tree(&before).unwrap().map(Result::unwrap).collect();
+    let listed: Vec<_> = items
+        .iter()
+        .map(|one| (one.path.to_str().unwrap(), one.kind, one.size))
+        .collect();
+    let expected = [
+        ("link", EntryKind::Link, 3),
+        ("sub/a b.txt", EntryKind::File, 4),
+    ];
+    assert_eq!(listed, expected);
+    std::fs::remove_file(folder.path().join("link")).unwrap();
+    std::fs::write(folder.path().join("new\n.txt"), "two\n").unwrap();
+    commit(folder.path());
+    let after = found.resolve("main").unwrap().unwrap();
+    let changes = found.changes(&before, &after).unwrap();
+    let changes: Vec<_> = changes
+        .map(|one| one.unwrap())
+        .map(|one| (one.path.to_str().unwrap().to_owned(), one.kind))
+        .collect();
+    let expected = [
+        ("link".to_owned(), None),
+        ("new\n.txt".to_owned(), Some(EntryKind::File)),
+    ];
+    assert_eq!(changes, expected);
+    // A commit that is not there: an error, not an empty difference.
+    let gone = "0123456789012345678901234567890123456789".parse().unwrap();
+    let changes: Vec<_> = found.changes(&gone, &after).unwrap().collect();
+    assert!(matches!(changes[..], [Err(_)]), "{changes:?}");
+    assert!(found.tree(&gone).unwrap().any(|item| item.is_err()));
+}
+
+#[test]
+fn objects_are_read_one_after_the_other() {
+    let folder = repository();
+    let objects = Objects::new(Repository::open(&git(), folder.path()).unwrap());
+    let blob = |name: &str, limit| objects.blob(name.as_bytes(), limit).unwrap();
+    let BlobLookup::Blob(one) = blob("main:sub/a b.txt", 100) else {
+        panic!("it is there");
+    };
+    let id = run(folder.path(), &["rev-parse", "main:sub/a b.txt"]);
+    assert_eq!((one.bytes.as_slice(), &one.id), (b"one\n".as_slice(), &id));
+    for _ in 0..3 {
+        assert_eq!(blob("main:sub/a b.txt", 3), BlobLookup::TooLarge(4));
+        for name in [
+            "main:none",
+            "main:sub",
+            "none:x",
+            "",
+            "main:sub/a b.txt\nmain:link",
+        ] {
+            assert_eq!(blob(name, 100), BlobLookup::Nothing, "{name}");
+        }
+        assert!(matches!(blob(&id, 4), BlobLookup::Blob(_)));
+    }
+    // What comes later, and is packed then, is found by a process that runs already.
+    std::fs::write(folder.path().join("later.txt"), "three\n").unwrap();
+    commit(folder.path());
+    run(folder.path(), &["gc", "--quiet", "--prune=now"]);
+    assert!(matches!(blob("main:later.txt", 100), BlobLookup::Blob(_)));
+    objects.rest(Duration::ZERO);
+    assert!(matches!(blob("main:later.txt", 100), BlobLookup::Blob(_)));
+}
+
+#[test]
+fn a_stamp_differs_once_a_name_has_moved() {
+    let folder = repository();
+    let found = Repository::open(&git(), folder.path()).unwrap();
+    let before = found.stamp("main");
+    assert_eq!(before, found.stamp("main"));
+    std::fs::write(folder.path().join("more.txt"), "").unwrap();
+    run(folder.path(), &["add", "--all"]);
+    assert_eq!(before, found.stamp("main"), "nothing is committed");
+    commit(folder.path());
+    assert_ne!(before, found.stamp("main"));
+    let before = found.stamp("HEAD");
+    commit(folder.path());
+    assert_ne!(before, found.stamp("HEAD"), "through the branch");
+    let before = found.stamp("main");
+    run(folder.path(), &["pack-refs", "--all"]);
+    assert_ne!(before, found.stamp("main"));
+}
+
+#[test]
+fn nothing_that_the_repository_names_is_run() {
+    let folder = repository();
+    let trap = folder.path().join("trap");
+    let command = format!("touch {}", trap.display());
+    for key in [
+        "core.fsmonitor",
+        "core.sshCommand",
+        "core.pager",
+        "diff.external",
+        "filter.x.smudge",
+        "filter.x.clean",
+        "diff.x.textconv",
+        "core.alternateRefsCommand",
+    ] {
+        run(folder.path(), &["config", key, &command]);
+    }
+    std::fs::write(
+        folder.path().join(".git/info/attributes"),
+        "* filter=x diff=x\n",
+    )
+    .unwrap();
+    let found = Repository::open(&git(), folder.path()).unwrap();
+    let main = found.resolve("main").unwrap().unwrap();
+    assert_eq!(found.tree(&main).unwrap().count(), 2);
+    assert_eq!(found.changes(&main, &main).unwrap().count(), 0);
+    assert!(found.committed_at(&main).is_ok());
+    let objects = Objects::new(found);
+    let blob = objects.blob(b"main:sub/a b.txt", 100).unwrap();
+    assert!(matches!(blob, BlobLookup::Blob(_)));
+    assert!(!trap.exists());
+}

@@ -1,0 +1,191 @@
+//! Branches, tags and commits of real repositories as sources.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Home, Running, keys};
+
+/// Runs git as the owner of the repository does.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+        .args(["-c", "protocol.file.allow=always"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git is installed");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    let out = String::from_utf8(output.stdout).expect("text");
+    out.trim().to_owned()
+}
+
+fn commit(home: &Home) -> String {
+    git(&home.files(), &["add", "--all"]);
+    git(&home.files(), &["commit", "--quiet", "-m", "change"]);
+    git(&home.files(), &["rev-parse", "HEAD"])
+}
+
+/// A repository of two commits: `pump.rs` is in both, `valve.rs` came with the second.
+fn repository() -> (Home, [String; 2]) {
+    let home = Home::new();
+    git(&home.files(), &["init", "--quiet", "-b", "main", "."]);
+    home.write(
+        "src/pump.rs",
+        "//! A pump.\n\nfn first() {}\n\npub fn lift() {}\n",
+    );
+    home.write(".hidden/secret.rs", "fn pump() {}\n");
+    let first = commit(&home);
+    home.write("src/valve.rs", "//! A valve of the pump.\n");
+    let second = commit(&home);
+    (home, [first, second])
+}
+
+fn role(repository: &Path, parameters: &Value) -> Value {
+    json!({"name": "Test", "relevance_function": "BM25F", "haystacks": [
+        {"name": "History", "service": "GitRepository", "location": repository,
+         "extra_parameters": parameters}]})
+}
+
+fn found(server: &Running, words: &str) -> Vec<String> {
+    let mut keys = keys(&server.search(&json!({"search_term": words})));
+    keys.sort();
+    keys
+}
+
+#[test]
+fn i16_a_commit_is_searched_and_shown_without_a_checkout() {
+    let (home, [first, _]) = repository();
+    // Neither the work tree nor what is not committed counts.
+    home.write("src/pump.rs", "nothing of it is left\n");
+    let server = home.start(&role(&home.files(), &json!({"revision": first})));
+    assert_eq!(found(&server, "pump"), ["src/pump.rs"]);
+    let answer = server.search(&json!({"search_term": "lift"}));
+    let result = &answer["results"][0];
+    let snippet = result["snippet"].as_str().expect("a text");
+    assert!(snippet.ends_with("pub fn lift() {}"), "{snippet}");
+    assert_eq!(result["line"], 5);
+    assert_eq!(result["path"], Value::Null);
+    let url = result["url"].as_str().expect("an address");
+    assert!(url.ends_with(&format!("#{first}:src/pump.rs")), "{url}");
+    let document = server.document(result["id"].as_str().expect("an id"));
+    assert!(document["body"].as_str().expect("a text").contains("lift"));
+    assert_eq!(document["definitions"][0]["name"], "first");
+    assert_eq!(document["modified"], result["modified"]);
+    // Phrases are verified in the same texts.
+    assert_eq!(found(&server, "\"pub fn lift\""), ["src/pump.rs"]);
+}
+
+#[test]
+fn i16_a_branch_is_followed_as_it_moves() {
+    let (home, [first, second]) = repository();
+    let server = home.start(&role(
+        &home.files(),
+        &json!({"revision": "main", "glob": "*.rs"}),
+    ));
+    assert_eq!(found(&server, "pump"), ["src/pump.rs", "src/valve.rs"]);
+    home.write("src/crane.rs", "//! A crane beside the pump.\n");
+    std::fs::remove_file(home.files().join("src/valve.rs")).expect("removed");
+    commit(&home);
+    server.eventually("the new commit is searched", || {
+        found(&server, "pump") == ["src/crane.rs", "src/pump.rs"]
+    });
+    // Back to where it was, by force, and with its names packed.
+    git(&home.files(), &["reset", "--quiet", "--hard", &first]);
+    git(&home.files(), &["pack-refs", "--all"]);
+    server.eventually("the first commit is searched", || {
+        found(&server, "pump") == ["src/pump.rs"]
+    });
+    // A branch that is deleted takes nothing along, and is followed again once it is back.
+    git(&home.files(), &["checkout", "--quiet", "--detach"]);
+    git(&home.files(), &["branch", "--quiet", "-D", "main"]);
+    server.eventually("the source says that its branch is gone", || {
+        let error = server.health()[0]["error"].to_string();
+        error.contains("no branch, tag or commit `main`")
+    });
+    assert_eq!(found(&server, "pump"), ["src/pump.rs"]);
+    git(&home.files(), &["branch", "main", &second]);
+    server.eventually("the branch is followed again", || {
+        found(&server, "pump") == ["src/pump.rs", "src/valve.rs"]
+            && server.health()[0]["error"] == Value::Null
+    });
+}
+
+#[test]
+fn i16_a_bare_repository_is_compared_again_after_a_restart() {
+    let (home, _) = repository();
+    let bare = home.path().join("bare.git");
+    let from = home.files();
+    let clone = [
+        "clone",
+        "--quiet",
+        "--bare",
+        "--no-local",
+        from.to_str().expect("text"),
+        "bare.git",
+    ];
+    git(home.path(), &clone);
+    let roles = role(&bare, &json!({}));
+    let server = home.start(&roles);
+    assert_eq!(found(&server, "pump"), ["src/pump.rs", "src/valve.rs"]);
+    drop(server);
+    home.write("src/crane.rs", "//! A crane of the pump.\n");
+    commit(&home);
+    git(
+        &bare,
+        &[
+            "fetch",
+            "--quiet",
+            from.to_str().expect("text"),
+            "+main:main",
+        ],
+    );
+    let server = home.start(&roles);
+    assert_eq!(found(&server, "crane"), ["src/crane.rs"]);
+    assert_eq!(server.health()[0]["documents"], 3);
+}
+
+#[test]
+fn i16_what_is_no_file_of_a_commit_is_counted() {
+    let (home, [first, _]) = repository();
+    std::os::unix::fs::symlink("src/pump.rs", home.files().join("link.rs")).expect("a link");
+    home.write("big.txt", "pump ".repeat(1000));
+    home.write(
+        "model.bin",
+        "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n",
+    );
+    git(&home.files(), &["add", "--all"]);
+    let link = format!("160000,{first},other");
+    git(
+        &home.files(),
+        &["update-index", "--add", "--cacheinfo", &link],
+    );
+    git(&home.files(), &["commit", "--quiet", "-m", "more"]);
+    let server = home.start(&role(&home.files(), &json!({"max_file_size": "1kB"})));
+    let skipped = &server.health()[0]["skipped"];
+    let expected = json!({"too_large": 1, "symlink": 1, "submodule": 1, "lfs_pointer": 1});
+    assert_eq!(skipped, &expected);
+    // A link that becomes a file is none of them any more.
+    std::fs::remove_file(home.files().join("link.rs")).expect("removed");
+    home.write("link.rs", "//! A pump.\n");
+    commit(&home);
+    server.eventually("the link is a file", || {
+        found(&server, "pump").contains(&"link.rs".to_owned())
+            && server.health()[0]["skipped"]["symlink"] == Value::Null
+    });
+}
+
+#[test]
+fn i16_a_repository_that_comes_later_is_waited_for() {
+    let home = Home::new();
+    let server = home.start(&role(&home.files(), &json!({})));
+    let error = server.health()[0]["error"].to_string();
+    assert!(error.contains("is no git repository"), "{error}");
+    git(&home.files(), &["init", "--quiet", "-b", "main", "."]);
+    home.write("pump.md", "# Pump\n");
+    commit(&home);
+    server.eventually("it is searched", || found(&server, "pump") == ["pump.md"]);
+}

@@ -1,0 +1,36 @@
+//! The parameters that say which files of a source are meant.
+
+use config_core::{ByteSize, Item, ValueError};
+
+use super::filter::FileFilter;
+
+/// `glob`.
+pub(super) fn filter(item: &Item<'_>) -> Option<FileFilter> {
+    let text = item.string()?;
+    match FileFilter::parse(&text) {
+        Ok(filter) => Some(filter),
+        Err(error) => {
+            let help = error.help;
+            item.error_within(
+                error.range,
+                ValueError {
+                    message: error.message,
+                    help,
+                },
+            );
+            None
+        }
+    }
+}
+
+/// `max_file_size`.
+pub(super) fn max_file_size(item: &Item<'_>) -> Option<ByteSize> {
+    const MAX: u64 = 1_000_000_000;
+    item.parsed(|text| {
+        let size = ByteSize::parse(text)?;
+        if size.bytes() == 0 || size.bytes() > MAX {
+            return Err(ValueError::new("the size must be from 1B to 1GB"));
+        }
+        Ok(size)
+    })
+}
