@@ -29,7 +29,7 @@ pub mod text;
 
 pub use delivery::{BodyDigest, Delivery, DeliveryError, ParseOptions};
 pub use event::{
-    BY_HAND, ChangedPaths, Comment, CommentAction, Event, EventError, EventKind, Issue,
+    Activity, BY_HAND, ChangedPaths, Comment, CommentAction, Event, EventError, EventKind, Issue,
     IssueCommentEvent, IssueState, Origin, OtherEvent, PingEvent, PullRequest, PullRequestAction,
     PullRequestBase, PullRequestEvent, PullRequestHead, PushEvent, PushedCommit, RefChange,
     Repository,

@@ -1,4 +1,4 @@
-//! A request of somebody else passed on to one server of this machine, and its answer back: both
+//! A request of somebody else passed on to one server of one's own, and its answer back: both
 //! bodies as they come, nothing of them held.
 //!
 //! What may be passed on is the caller's decision; here stand the bounds. Connecting has a time,
@@ -37,6 +37,8 @@ pub struct ForwardOptions {
     pub connections: usize,
     /// Largest frame of a WebSocket in bytes.
     pub max_frame: usize,
+    /// Sends the `Host` that is among the headers, where the server is to answer for it.
+    pub keep_host: bool,
 }
 
 impl Default for ForwardOptions {
@@ -47,6 +49,7 @@ impl Default for ForwardOptions {
             head: Duration::from_secs(60),
             connections: 64,
             max_frame: 64 << 10,
+            keep_host: false,
         }
     }
 }
@@ -117,7 +120,8 @@ impl Forwarder {
     }
 
     /// Sends a request and gives the answer as soon as its head is there, whatever its status.
-    /// `target` is path and query as they stand in the request line. `Host` is the server's.
+    /// `target` is path and query as they stand in the request line. `Host` is the server's, unless
+    /// the options keep it.
     ///
     /// # Errors
     /// See [`HttpError`]; never `Status`.
@@ -137,7 +141,9 @@ impl Forwarder {
         for (name, value) in headers {
             sending = sending.append_header((name.clone(), value.clone()));
         }
-        sending = sending.insert_header(("host", self.address.to_string()));
+        if !self.options.keep_host || !headers.contains_key("host") {
+            sending = sending.insert_header(("host", self.address.to_string()));
+        }
         let sent = async move {
             match body {
                 ForwardBody::Empty => sending.send().await,

@@ -1,6 +1,6 @@
 //! The event of a run as it is stored: enough to run it after a restart.
 
-use forge_core::{CommitSha, Event, GitRef, RepoName};
+use forge_core::{CommitSha, Event, GitRef, OtherEvent, RepoName};
 use http_clients::forge::ForgePull;
 use runner_core::event::{EventContext, EventKind, StartsNothing};
 use runner_core::expr::Value;
@@ -49,6 +49,10 @@ impl StoredEvent {
     /// When it starts no run.
     pub fn of_webhook(event: &Event) -> Result<Self, StartsNothing> {
         let context = EventContext::of_webhook(event, &serde_json::Value::Null)?;
+        let base_of = |pull: &forge_core::PullRequest| {
+            let base = pull.base.as_ref().and_then(|base| base.sha.as_ref());
+            base.map(ToString::to_string)
+        };
         let (repository, before, number) = match event {
             Event::Push(push) => {
                 let before = match &push.change {
@@ -58,13 +62,22 @@ impl StoredEvent {
                 (&push.repository, before, None)
             }
             Event::PullRequest(event) => {
-                let base = event
-                    .pull_request
-                    .base
-                    .as_ref()
-                    .and_then(|base| base.sha.as_ref())
-                    .map(ToString::to_string);
-                (&event.repository, base, Some(event.number.get()))
+                let number = event.number.get();
+                (
+                    &event.repository,
+                    base_of(&event.pull_request),
+                    Some(number),
+                )
+            }
+            Event::IssueComment(event) => (&event.repository, None, None),
+            Event::Other(OtherEvent {
+                activity: Some(activity),
+                ..
+            }) => {
+                let pull = activity.pull_request.as_ref();
+                let base = pull.and_then(|(_, pull)| base_of(pull));
+                let number = pull.map(|(number, _)| number.get());
+                (&activity.repository, base, number)
             }
             _ => return Err(StartsNothing::Other("unknown".to_owned())),
         };
@@ -76,6 +89,46 @@ impl StoredEvent {
             number,
             ..Self::of_context(context)
         })
+    }
+
+    /// What the default branch must ask for, before anything is fetched for such an event: its
+    /// name, of less usual actions of a pull request `pull_request.closed`. Nothing where the
+    /// commit itself says what it wants.
+    pub(crate) fn trigger(&self) -> Option<String> {
+        match (self.kind, self.action()) {
+            (EventKind::Push, _)
+            | (
+                EventKind::PullRequest,
+                None | Some("opened" | "reopened" | "synchronize" | "synchronized"),
+            ) => None,
+            (EventKind::PullRequest, Some(action)) => Some(format!("pull_request.{action}")),
+            (kind, _) => Some(kind.as_str().to_owned()),
+        }
+    }
+
+    /// The run that the same delivery starts for workflows that ask for `pull_request_target`.
+    #[must_use]
+    pub(crate) fn target(&self) -> Option<Self> {
+        if self.kind != EventKind::PullRequest {
+            return None;
+        }
+        let context = self.context().into_target(self.default_branch.as_deref());
+        Some(Self {
+            clone_url: self.clone_url.clone(),
+            html_url: self.html_url.clone(),
+            default_branch: self.default_branch.clone(),
+            number: self.number,
+            ..Self::of_context(context)
+        })
+    }
+
+    /// With the commit that its reference means now; `reference` where none was named.
+    pub(crate) fn at_head(mut self, reference: Option<String>, head: &CommitSha) -> Self {
+        if let Some(reference) = reference {
+            self.reference = reference;
+        }
+        self.sha = head.to_string();
+        self
     }
 
     fn of_context(context: EventContext) -> Self {
@@ -181,6 +234,26 @@ impl StoredEvent {
         self.actor = text("/sender/login").unwrap_or(self.actor);
         self.payload = payload.to_string();
         self
+    }
+
+    /// Started by the end of a run on that branch.
+    pub(crate) fn following(
+        mut self,
+        actor: &str,
+        branch: Option<&str>,
+        payload: &serde_json::Value,
+    ) -> Self {
+        self.action = Some("completed".to_owned());
+        self.actor = actor.to_owned();
+        self.head_branch = branch.map(str::to_owned);
+        self.payload = payload.to_string();
+        self
+    }
+
+    /// The branch whose commit it runs, of a pull request that of its head.
+    pub(crate) fn head_branch(&self) -> Option<&str> {
+        let own = self.head_branch.as_deref();
+        own.or_else(|| self.reference.strip_prefix("refs/heads/"))
     }
 
     /// Started by somebody, with these inputs.

@@ -52,7 +52,12 @@ pub(crate) struct ReportedHead {
 impl ReportedHead {
     /// What an event tells of; nothing for tags, and where the commit is not known yet.
     pub(crate) fn of(event: &StoredEvent) -> Option<Self> {
-        let is_pull = event.kind() == EventKind::PullRequest;
+        // Other actions tell of no new head.
+        let moves = matches!(
+            event.action(),
+            None | Some("opened" | "synchronize" | "reopened")
+        );
+        let is_pull = event.kind() == EventKind::PullRequest && moves;
         let is_push = event.kind() == EventKind::Push;
         let is_branch = is_push && event.reference.starts_with("refs/heads/");
         ((is_pull || is_branch) && !event.sha.is_empty()).then(|| Self {

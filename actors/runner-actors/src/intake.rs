@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use forge_actors::deliveries::{Admission, Arrival, Deliveries};
 use forge_core::{BodyDigest, DeliveryId};
+use runner_core::event::EventKind;
 use store::{Blob, Store, StoreError, WriteTxn};
 
 use crate::clock::now_ms;
@@ -62,6 +63,8 @@ pub enum Accepted {
         /// The run it had started, if that is still kept.
         run: Option<String>,
     },
+    /// No workflow of the default branch is started by it; nothing was stored.
+    Unwanted(String),
     /// As many runs wait as may; nothing was stored.
     Full,
 }
@@ -97,6 +100,17 @@ impl RunnerIntake {
         }
     }
 
+    /// What the workflows of the event's repository are started by beside pushes; pushes need not
+    /// know.
+    async fn started_by(&self, event: &StoredEvent) -> Result<Vec<String>, StoreError> {
+        if event.kind() == EventKind::Push {
+            return Ok(Vec::new());
+        }
+        let repository = event.repository.clone();
+        let known = self.store.read(move |rows| rows::known(rows, &repository));
+        Ok(known.await?.unwrap_or_default().started_by)
+    }
+
     async fn store_delivery(self, delivery: NewDelivery) -> Result<Accepted, StoreError> {
         let NewDelivery {
             id: delivery,
@@ -104,9 +118,27 @@ impl RunnerIntake {
             event,
             body,
         } = delivery;
+        let started_by = self.started_by(&event).await?;
+        let wants = |trigger: &str| started_by.iter().any(|name| name == trigger);
+        if let Some(trigger) = event.trigger().filter(|trigger| !wants(trigger)) {
+            let (name, action) = (event.name(), event.action().unwrap_or_default());
+            tracing::info!(event = "webhook.ignored", delivery = %delivery, trigger, "no workflow is started by it");
+            return Ok(Accepted::Unwanted(format!(
+                "no workflow of the default branch, as it was last pushed, is started by {name} {action}"
+            )));
+        }
         let record = RunRecord::received(&event, delivery.to_string());
         let id = record.id.clone();
         let keep = self.keep_runs;
+        let target = event.target().filter(|event| wants(event.name()));
+        let target = target.map(|event| {
+            let record = RunRecord::received(&event, delivery.to_string());
+            (
+                record.id.clone(),
+                NewRun::delivered(&record, &event, body.clone()),
+            )
+        });
+        let target_id = target.as_ref().map(|(id, _)| id.clone());
         let new = NewRun::delivered(&record, &event, body);
         let (deliveries, run) = (self.deliveries.clone(), id.clone());
         let stored = self.store.write(move |rows| {
@@ -132,6 +164,9 @@ impl RunnerIntake {
                 return Ok(StoredDelivery::Seen(kept(rows, known)?));
             }
             new.put(rows)?;
+            if let Some((_, target)) = target {
+                target.put(rows)?;
+            }
             if let Some(reported) = &reported {
                 heads::note(rows, reported, &run, HeadSource::Webhook)?;
             }
@@ -147,6 +182,7 @@ impl RunnerIntake {
         self.files.remove(forgotten);
         tracing::info!(event = "webhook.accepted", run = %id, "webhook received");
         self.queue.push(id.clone());
+        target_id.into_iter().for_each(|id| self.queue.push(id));
         Ok(Accepted::Run(id))
     }
 }

@@ -30,6 +30,13 @@ pub(crate) struct KnownRepository {
     pub(crate) reported_by: Vec<(String, String)>,
     /// Of the default branch.
     pub(crate) schedules: Vec<WorkflowSchedule>,
+    /// Names of workflows whose runs start others (`workflow_run`), of the default branch.
+    #[serde(default)]
+    pub(crate) followed: Vec<String>,
+    /// What its workflows are started by beside pushes and new commits of pull requests: `issues`,
+    /// `pull_request.closed`.
+    #[serde(default)]
+    pub(crate) started_by: Vec<String>,
     /// Up to here the schedules were looked at: milliseconds since the Unix epoch.
     pub(crate) looked_at: u64,
 }
@@ -93,6 +100,23 @@ impl KnownRepository {
             }
             self.schedules = schedules;
             self.schedules.truncate(MAX_SCHEDULES);
+        }
+    }
+
+    /// What else starts its workflows, as the default branch has it since this push.
+    pub(crate) fn learn_triggers(
+        &mut self,
+        event: &StoredEvent,
+        followed: Vec<String>,
+        started_by: Vec<String>,
+    ) {
+        if self.head(None).is_some_and(|(branch, sha)| {
+            event.sha == sha && event.reference == format!("refs/heads/{branch}")
+        }) {
+            (self.followed, self.started_by) = (followed, started_by);
+            self.followed.truncate(MAX_SCHEDULES);
+            self.started_by.sort_unstable();
+            self.started_by.dedup();
         }
     }
 

@@ -22,6 +22,7 @@ use crate::event::StoredEvent;
 use crate::log::{LineKind, LogLine, Logs};
 use crate::records::{JobRecord, RunRecord};
 use crate::rows;
+use crate::test_rows::NewJobTests;
 
 /// Whose token posts statuses.
 pub(crate) const ACCOUNT: &str = "runner";
@@ -119,6 +120,22 @@ impl Ledger {
         {
             // A outbox that is being restarted looks for what is due when it starts.
             let _ = outbox.tell(Wake);
+        }
+    }
+
+    /// Stores the tests of a job; a store that is full or busy is waited for.
+    pub(crate) async fn save_tests(&self, tests: NewJobTests) {
+        let mut pause = Duration::from_millis(100);
+        loop {
+            let tests = tests.clone();
+            match self.recorder.store.write(move |rows| tests.put(rows)).await {
+                Ok(()) => break,
+                Err(error) => {
+                    tracing::warn!(event = "run.store_failed", run = %self.record.id, %error, "the tests of a job cannot be stored; tried again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(10));
+                }
+            }
         }
     }
 
@@ -351,10 +368,14 @@ pub(crate) fn job_status(job: &JobRecord) -> StatusChange {
         .map(|reason| format!(": {reason}"))
         .unwrap_or_default();
     let deployed = deployed(job).unwrap_or_default();
+    let tests = job.tests.filter(|tests| tests.total > 0);
+    let tests = tests
+        .map(|tests| format!(", {}", tests.line()))
+        .unwrap_or_default();
     StatusChange {
         context: job.context.clone(),
         state,
-        description: format!("{word}{took}{isolation}{deployed}{reason}"),
+        description: format!("{word}{took}{isolation}{tests}{deployed}{reason}"),
         of_run: false,
     }
 }

@@ -71,6 +71,8 @@ mod source;
 mod stored_tar;
 mod tar_guard;
 mod tarball;
+mod test_rows;
+mod test_view;
 mod view;
 mod vmm_status;
 
@@ -103,4 +105,7 @@ pub use run_list::{RunFilter, RunPage, short_reference};
 pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};
 pub use service::RunnerService;
 pub use settings::{ActionSettings, CheckoutLimits, ModelServer, RunnerSettings, ScheduleTime};
+pub use test_view::{
+    MAX_RUNS, RunTest, RunTestFilter, RunTests, TestFilter, TestKind, TestedJob, USUAL_RUNS,
+};
 pub use view::RunnerView;

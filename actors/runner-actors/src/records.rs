@@ -2,6 +2,7 @@
 
 use runner_core::protection::Verdict;
 use runner_core::state::{Conclusion, RunState, StepEnd};
+use runner_core::test_report::TestCounts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -272,6 +273,12 @@ pub struct JobRecord {
     pub outputs: Vec<(String, String)>,
     /// Its steps so far.
     pub steps: Vec<StepRecord>,
+    /// How its tests ended, where it left reports.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
+    /// What the runner says of the job as a whole, Markdown: its tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
 }
 
 /// The environment of a job.

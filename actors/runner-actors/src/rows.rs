@@ -12,6 +12,7 @@ use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
 use crate::review;
 use crate::run_list::{RunFilter, RunHead, RunPage};
+use crate::test_rows;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter(u64);
@@ -258,6 +259,7 @@ pub(crate) fn forget(rows: &mut WriteTxn<'_>, id: &str) -> Result<(), StoreError
     rows.delete(&TRIGGERS, &id)?;
     rows.delete(&FORMER_EVENTS, &id)?;
     rows.delete(&FORMER_PAYLOADS, &id)?;
+    test_rows::forget(rows, &id)?;
     review::forget(rows, &id)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use config_core::Diagnostics;
 use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
 use git_engine::{Depth, EntryKind, Fetch, Mirror, TreeSize};
-use runner_core::event::{Decision, EventContext, decide};
+use runner_core::event::{Decision, EventContext, EventKind, decide};
 use runner_core::workflow::{self, WORKFLOW_DIRECTORIES, Workflow};
 
 use crate::event::StoredEvent;
@@ -39,6 +39,10 @@ pub(crate) struct Candidate {
     pub(crate) matched: WorkflowMatch,
     /// When the clock starts it: expression and time zone.
     pub(crate) schedules: Vec<(String, Option<String>)>,
+    /// The names of the workflows whose runs start it.
+    pub(crate) follows: Vec<String>,
+    /// What else starts it: [`StoredEvent::trigger`].
+    pub(crate) started_by: Vec<String>,
 }
 
 /// What an event means for a workflow file.
@@ -154,6 +158,8 @@ impl Source {
                     file,
                     matched: WorkflowMatch::Invalid(diagnostics),
                     schedules: Vec::new(),
+                    follows: Vec::new(),
+                    started_by: Vec::new(),
                 });
             }
         };
@@ -162,6 +168,13 @@ impl Source {
             (schedule.cron.clone(), schedule.timezone.clone())
         });
         let schedules = schedules.collect();
+        let follows = parsed.on.event(EventKind::WorkflowRun);
+        let follows = follows.map(|trigger| trigger.workflows.clone());
+        let others = parsed.on.events.iter();
+        let others = others.map(|trigger| trigger.kind.as_str().to_owned());
+        let of_pulls = parsed.on.pull_request.iter().flat_map(|it| &it.types);
+        let of_pulls = of_pulls.map(|action| format!("pull_request.{action}"));
+        let started_by = others.chain(of_pulls).collect();
         let name = Some(parsed.display_name().to_owned());
         let mut decision = decide(&parsed, event);
         if decision == Decision::NeedsPaths {
@@ -180,6 +193,8 @@ impl Source {
             file,
             matched,
             schedules,
+            follows: follows.unwrap_or_default(),
+            started_by,
         })
     }
 

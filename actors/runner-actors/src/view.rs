@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use runner_core::state::RunState;
+use runner_core::test_report::{TestHistory, TestSummary};
 use store::{Store, StoreError};
 use tokio::sync::watch;
 use url::Url;
@@ -20,6 +21,7 @@ use crate::rows;
 use crate::run_files::RunFiles;
 use crate::run_list::{RunFilter, RunPage};
 use crate::run_queue::RunQueue;
+use crate::test_view::{self, RunTestFilter, RunTests, TestFilter};
 use crate::vmm_status::VmmStatus;
 
 /// What can be read of runs: records, logs, artifacts.
@@ -133,6 +135,34 @@ impl RunnerView {
         branch: Option<String>,
     ) -> Result<Result<StartableWorkflows, NotDispatched>, StoreError> {
         dispatch::startable(&self.store, self.git.clone(), repository, branch).await
+    }
+
+    /// The tests of a run that a filter shows.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn tests(
+        &self,
+        run: &RunRecord,
+        filter: RunTestFilter,
+    ) -> Result<RunTests, StoreError> {
+        test_view::of_run(&self.store, run, filter).await
+    }
+
+    /// The tests of a repository in its newest runs, in numbers.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn test_summaries(&self, filter: TestFilter) -> Result<Vec<TestSummary>, StoreError> {
+        test_view::summaries_of(&self.store, filter).await
+    }
+
+    /// The tests of a repository, run by run.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn test_histories(&self, filter: TestFilter) -> Result<Vec<TestHistory>, StoreError> {
+        test_view::histories_of(&self.store, filter).await
     }
 
     /// Reads logs by line.

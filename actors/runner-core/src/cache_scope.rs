@@ -7,7 +7,7 @@
 //! Source: <https://docs.github.com/en/actions/reference/workflows-and-actions/dependency-caching>,
 //! "Restrictions for accessing a cache".
 
-use crate::event::{EventContext, EventKind};
+use crate::event::{EventContext, RunCommit};
 
 /// Where a cache is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -29,8 +29,15 @@ pub fn cache_scopes(event: &EventContext, default_branch: &str) -> Vec<CacheScop
     };
     let branch = |name: &str| scope(&format!("refs/heads/{name}"), false);
     // Only events of the repository itself are trusted with what others read.
-    let mut scopes = vec![scope(&event.reference, event.untrusted)];
-    let is_pull = event.kind == EventKind::PullRequest;
+    let mut scopes = vec![match event.kind {
+        // What strangers cause runs beside the default branch's own runs: those must not restore
+        // what it left.
+        kind if kind.is_open_to_strangers() => {
+            scope(&format!("{}@{}", event.reference, kind.as_str()), true)
+        }
+        _ => scope(&event.reference, event.untrusted),
+    }];
+    let is_pull = event.kind.commit() == RunCommit::PullHead;
     let base = event.base_branch.as_deref().filter(|_| is_pull);
     let others = base.into_iter().chain([default_branch]);
     for other in others.filter(|name| !name.is_empty()).map(branch) {

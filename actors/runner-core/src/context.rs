@@ -57,12 +57,16 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
     } else {
         "branch"
     };
-    let base = event.base_branch.as_deref().unwrap_or_default();
     // Of pull requests only: workflows ask by it which of both they are in.
-    let head = match event.kind {
-        EventKind::PullRequest => event.head_branch.as_deref().unwrap_or_default(),
-        EventKind::Push | EventKind::WorkflowDispatch | EventKind::Schedule => "",
+    let is_pull = matches!(
+        event.kind,
+        EventKind::PullRequest | EventKind::PullRequestTarget
+    );
+    let of_pull = |branch: &'_ Option<String>| {
+        let branch = branch.as_deref().filter(|_| is_pull);
+        branch.unwrap_or_default().to_owned()
     };
+    let (base, head) = (of_pull(&event.base_branch), of_pull(&event.head_branch));
     let RunFacts {
         server_url,
         workflow_file,
@@ -73,11 +77,11 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         ("action", ""),
         ("actor", &event.actor),
         ("api_url", &facts.api_url),
-        ("base_ref", base),
+        ("base_ref", &base),
         ("event_name", event.kind.as_str()),
         ("event_path", "/tmp/.runner/event.json"),
         ("graphql_url", &facts.graphql_url),
-        ("head_ref", head),
+        ("head_ref", &head),
         ("job", job.unwrap_or_default()),
         ("ref", &event.reference),
         ("ref_name", event.ref_name()),

@@ -1,36 +1,13 @@
 //! What started a run, and whether a workflow wants to be started by it.
 
-use forge_core::{Event, PullRequestAction, RefChange, skip_mark};
-use serde::{Deserialize, Serialize};
-
+pub use crate::event_kind::{EventKind, RunCommit};
+use crate::event_trigger::skip_reason;
 use crate::expr::Value;
-use crate::workflow::{PullRequestTrigger, PushTrigger, Workflow};
-
-/// The events that start runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EventKind {
-    /// Commits or a tag arrived.
-    Push,
-    /// A pull request was opened, reopened, or its head moved.
-    PullRequest,
-    /// Someone started it.
-    WorkflowDispatch,
-    /// The clock started it.
-    Schedule,
-}
-
-impl EventKind {
-    /// As `github.event_name` gives it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Push => "push",
-            Self::PullRequest => "pull_request",
-            Self::WorkflowDispatch => "workflow_dispatch",
-            Self::Schedule => "schedule",
-        }
-    }
-}
+use crate::workflow::{EventTrigger, PullRequestTrigger, PushTrigger, Workflow};
+use forge_core::{
+    Activity, CommentAction, Event, IssueCommentEvent, PullRequestAction, PullRequestEvent,
+    RefChange, Repository, skip_mark,
+};
 
 /// What started a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,10 +46,6 @@ pub enum StartsNothing {
     /// A branch or tag was deleted.
     #[error("{0} was deleted")]
     Deleted(String),
-    /// An action of a pull request that starts nothing.
-    #[error("the action `{0}` of a pull request starts no run")]
-    Action(String),
-
     /// Another event.
     #[error("the event `{0}` starts no run")]
     Other(String),
@@ -82,7 +55,7 @@ impl EventContext {
     /// The event of a webhook. `payload` is its body.
     ///
     /// # Errors
-    /// When it starts nothing: deletions, pings, comments, other actions.
+    /// When it starts nothing: deletions, pings, events that no workflow is started by.
     pub fn of_webhook(event: &Event, payload: &serde_json::Value) -> Result<Self, StartsNothing> {
         let payload = Value::from(payload);
         match event {
@@ -121,54 +94,142 @@ impl EventContext {
                     payload,
                 })
             }
-            Event::PullRequest(event) => Self::of_pull_request(event, payload),
-            Event::IssueComment(_) => Err(StartsNothing::Other("issue_comment".to_owned())),
+            Event::PullRequest(event) => Ok(Self::of_pull_request(event, payload)),
+            Event::IssueComment(comment) => Ok(Self::of_comment(comment, payload)),
             Event::Ping(_) => Err(StartsNothing::Other("ping".to_owned())),
-            Event::Other(other) => Err(StartsNothing::Other(other.name.to_string())),
+            Event::Other(other) => {
+                let kind = EventKind::from_name(other.name.as_str());
+                match (kind, &other.activity) {
+                    (Some(kind), Some(activity)) => Self::of_activity(kind, activity, payload),
+                    _ => Err(StartsNothing::Other(other.name.to_string())),
+                }
+            }
         }
     }
 
-    fn of_pull_request(
-        event: &forge_core::PullRequestEvent,
-        payload: Value,
-    ) -> Result<Self, StartsNothing> {
-        let action = match &event.action {
-            PullRequestAction::Opened => "opened",
-            PullRequestAction::Reopened => "reopened",
-            PullRequestAction::Synchronized => "synchronize",
-            PullRequestAction::ReadyForReview => {
-                return Err(StartsNothing::Action("ready_for_review".to_owned()));
-            }
-            PullRequestAction::Closed => return Err(StartsNothing::Action("closed".to_owned())),
-            PullRequestAction::Edited => return Err(StartsNothing::Action("edited".to_owned())),
-            PullRequestAction::Other(other) => return Err(StartsNothing::Action(other.clone())),
-        };
-        // A payload of the documented fields alone names none: the forge is asked for it before the
-        // run is read.
-        let head = event.pull_request.head.as_ref();
-        Ok(Self {
-            kind: EventKind::PullRequest,
-            action: Some(action.to_owned()),
-            reference: format!("refs/pull/{}/head", event.number),
-            sha: head.map(|head| head.sha.to_string()).unwrap_or_default(),
-            repository: event.repository.name.to_string(),
-            actor: event
-                .sender
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
-            base_branch: event
-                .pull_request
-                .base
-                .as_ref()
-                .map(|base| base.branch.to_string()),
-            head_branch: head.map(|head| head.branch.to_string()),
-            untrusted: event.origin() != forge_core::Origin::SameRepository,
+    /// Nothing but the event, where and who.
+    fn bare(kind: EventKind, repository: &Repository, actor: String, payload: Value) -> Self {
+        // The newest commit of the default branch, unless something else is said.
+        let branch = repository.default_branch.as_ref();
+        let reference = branch.map(|branch| format!("refs/heads/{branch}"));
+        Self {
+            kind,
+            action: None,
+            reference: reference.unwrap_or_default(),
+            sha: String::new(),
+            repository: repository.name.to_string(),
+            actor,
+            base_branch: None,
+            head_branch: None,
+            untrusted: false,
             changed_paths: None,
             message: None,
             inputs: Vec::new(),
             payload,
-        })
+        }
+    }
+
+    fn of_pull_request(event: &PullRequestEvent, payload: Value) -> Self {
+        let action = match &event.action {
+            PullRequestAction::Opened => "opened",
+            PullRequestAction::Reopened => "reopened",
+            PullRequestAction::Synchronized => "synchronize",
+            PullRequestAction::ReadyForReview => "ready_for_review",
+            PullRequestAction::Closed => "closed",
+            PullRequestAction::Edited => "edited",
+            // The words of Gitea and Forgejo.
+            PullRequestAction::Other(other) => match other.as_str() {
+                "label_updated" => "labeled",
+                "label_cleared" => "unlabeled",
+                other => other,
+            },
+        };
+        let actor = event.sender.as_ref().map(ToString::to_string);
+        let actor = actor.unwrap_or_default();
+        let bare = Self::bare(EventKind::PullRequest, &event.repository, actor, payload);
+        // A payload of the documented fields alone names none: the forge is asked for it before the
+        // run is read.
+        let head = event.pull_request.head.as_ref();
+        let base = event.pull_request.base.as_ref();
+        Self {
+            action: Some(action.to_owned()),
+            reference: format!("refs/pull/{}/head", event.number),
+            sha: head.map(|head| head.sha.to_string()).unwrap_or_default(),
+            base_branch: base.map(|base| base.branch.to_string()),
+            head_branch: head.map(|head| head.branch.to_string()),
+            untrusted: event.origin() != forge_core::Origin::SameRepository,
+            ..bare
+        }
+    }
+
+    /// The same pull request for workflows that ask for `pull_request_target`: the newest commit of
+    /// the default branch is run, with what belongs to it.
+    #[must_use]
+    pub fn into_target(self, default_branch: Option<&str>) -> Self {
+        let reference = default_branch.map(|branch| format!("refs/heads/{branch}"));
+        Self {
+            kind: EventKind::PullRequestTarget,
+            reference: reference.unwrap_or_default(),
+            sha: String::new(),
+            untrusted: false,
+            message: None,
+            ..self
+        }
+    }
+
+    fn of_comment(event: &IssueCommentEvent, payload: Value) -> Self {
+        let action = match &event.action {
+            CommentAction::Created => "created",
+            CommentAction::Edited => "edited",
+            CommentAction::Deleted => "deleted",
+            CommentAction::Other(other) => other,
+        };
+        let actor = event.sender.as_ref().unwrap_or(&event.comment.author);
+        let kind = EventKind::IssueComment;
+        let bare = Self::bare(kind, &event.repository, actor.to_string(), payload);
+        Self {
+            action: Some(action.to_owned()),
+            ..bare
+        }
+    }
+
+    fn of_activity(
+        kind: EventKind,
+        activity: &Activity,
+        payload: Value,
+    ) -> Result<Self, StartsNothing> {
+        let nothing = || Err(StartsNothing::Other(kind.as_str().to_owned()));
+        let actor = activity.sender.as_ref().map(ToString::to_string);
+        let mut event = Self::bare(
+            kind,
+            &activity.repository,
+            actor.unwrap_or_default(),
+            payload,
+        );
+        event.action.clone_from(&activity.action);
+        match (kind.commit(), &activity.reference, &activity.sha) {
+            (RunCommit::DefaultBranch, ..) => {}
+            (RunCommit::Reference, Some(reference), _) => event.reference.clone_from(reference),
+            (RunCommit::Named, Some(reference), Some(sha)) if kind == EventKind::MergeGroup => {
+                event.reference.clone_from(reference);
+                event.sha = sha.to_string();
+                event.base_branch.clone_from(&activity.base_branch);
+            }
+            (RunCommit::PullHead, ..) => {
+                let Some((number, pull)) = &activity.pull_request else {
+                    return nothing();
+                };
+                let head = pull.head.as_ref();
+                let own = head.and_then(|head| head.repository.as_ref());
+                event.reference = format!("refs/pull/{number}/head");
+                event.sha = head.map(|head| head.sha.to_string()).unwrap_or_default();
+                event.head_branch = head.map(|head| head.branch.to_string());
+                event.base_branch = pull.base.as_ref().map(|base| base.branch.to_string());
+                event.untrusted = own != Some(&activity.repository.name);
+            }
+            _ => return nothing(),
+        }
+        Ok(event)
     }
 
     /// The reference's short name: the branch, the tag, or `7/head`.
@@ -200,8 +261,9 @@ pub enum Decision {
 pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
     let on = &workflow.on;
     let not_asked = || Decision::Skip(format!("it is not started by {}", event.kind.as_str()));
-    let automatic = matches!(event.kind, EventKind::Push | EventKind::PullRequest);
-    if automatic && let Some(mark) = event.message.as_deref().and_then(skip_mark) {
+    if event.kind.can_be_skipped()
+        && let Some(mark) = event.message.as_deref().and_then(skip_mark)
+    {
         return Decision::Skip(format!("the commit message says {mark}"));
     }
     match event.kind {
@@ -216,7 +278,37 @@ pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
         EventKind::WorkflowDispatch if on.workflow_dispatch.is_some() => Decision::Start,
         EventKind::Schedule if !on.schedule.is_empty() => Decision::Start,
         EventKind::WorkflowDispatch | EventKind::Schedule => not_asked(),
+        kind => on
+            .event(kind)
+            .map_or_else(not_asked, |trigger| decide_other(trigger, event)),
     }
+}
+
+fn decide_other(trigger: &EventTrigger, event: &EventContext) -> Decision {
+    if event.kind == EventKind::PullRequestTarget {
+        let trigger = PullRequestTrigger {
+            types: trigger.types.clone(),
+            branches: trigger.branches.clone(),
+            paths: trigger.paths.clone(),
+        };
+        return decide_pull_request(&trigger, event);
+    }
+    let action = event.action.as_deref().unwrap_or_default();
+    // Of a merge group where it goes, of a workflow where it ran.
+    let branch = event
+        .base_branch
+        .as_deref()
+        .or(event.head_branch.as_deref());
+    let followed = event.payload.get("workflow_run");
+    let followed = followed.and_then(|run| run.get("name").cloned());
+    let followed = followed.map(|name| name.as_text().to_string());
+    let reason = skip_reason(
+        trigger,
+        action,
+        branch.unwrap_or_default(),
+        followed.as_deref().unwrap_or_default(),
+    );
+    reason.map_or(Decision::Start, Decision::Skip)
 }
 
 fn decide_push(trigger: &PushTrigger, event: &EventContext) -> Decision {

@@ -203,6 +203,7 @@ pub fn check_with(
     ) {
         Ok(plan) => {
             report.diagnostics.extend(failures(&plan, file, bytes));
+            report.diagnostics.extend(findings(&plan, file, bytes));
             fill(&mut report, &plan);
         }
         Err(PlanError::File(diagnostics)) => report.diagnostics.extend(diagnostics),
@@ -240,6 +241,22 @@ fn failures(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
         Some(text.diagnostic(Severity::Warning, place, &message, None, ""))
     };
     own.filter_map(warning).collect()
+}
+
+/// What the files show that the file itself uses.
+fn findings(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
+    let Ok(text) = SourceText::read(file, bytes) else {
+        return Diagnostics::default();
+    };
+    let mut seen = HashSet::new();
+    let all = plan.jobs.iter().flat_map(|job| &job.findings);
+    let own = all.filter(|found| found.file == file && seen.insert((found.place, &found.message)));
+    own.map(|found| {
+        let help = Some(found.help.as_str());
+        let place = found.place.bytes();
+        text.diagnostic(Severity::Warning, place, &found.message, help, "")
+    })
+    .collect()
 }
 
 fn fill(report: &mut FileReport, plan: &Plan) {
@@ -327,6 +344,19 @@ fn started_by(workflow: &Workflow) -> Vec<String> {
         ];
         events.push(format!("pull_request{}", filtered(&filters)));
     }
+    events.extend(on.events.iter().map(|event| {
+        let filters = [("branches", &event.branches), ("paths", &event.paths)];
+        let types = match event.types.as_slice() {
+            [] => String::new(),
+            types => format!(" {}", types.join(" ")),
+        };
+        let follows = match event.workflows.as_slice() {
+            [] => String::new(),
+            names => format!(" of {}", names.join(", ")),
+        };
+        let name = event.kind.as_str();
+        format!("{name}{types}{follows}{}", filtered(&filters))
+    }));
     if on.workflow_dispatch.is_some() {
         events.push("workflow_dispatch".to_owned());
     }

@@ -24,6 +24,9 @@ pub struct Summary {
     pub wrong: Vec<WrongFile>,
     /// Files that need neither macOS nor Windows, wrong ones left out.
     pub linux_only: usize,
+    /// Files that would be accepted with everything in the store of actions that they name, as far
+    /// as it is known without it: what an action needs in turn is seen once it is there.
+    pub with_full_store: usize,
     /// Why files are refused; the most frequent reason first.
     pub reasons: Vec<ReasonCount>,
     /// Which additions would make most files acceptable, by group: each counts on those before it.
@@ -87,6 +90,7 @@ pub fn summarise(reports: &[FileReport]) -> Summary {
         accepted,
         refused: refused.len(),
         linux_only: accepted + linux.count(),
+        with_full_store: accepted + of(FileStatus::Refused).filter(|it| needs_store(it)).count(),
         wrong: of(FileStatus::Wrong).map(wrong).collect(),
         reasons: reasons(&refused, &groups),
         additions: additions(&groups, accepted),
@@ -100,6 +104,20 @@ fn wrong(report: &FileReport) -> WrongFile {
         file: report.file.clone(),
         mistake: text.lines().next().unwrap_or_default().to_owned(),
     }
+}
+
+/// Whether all that is missing comes from the store: actions, workflows, and the originals of
+/// `setup-…`.
+fn needs_store(report: &FileReport) -> bool {
+    let from_store = |need: &Need| match need {
+        Need::Action(_) | Need::RemoteWorkflow(_) | Need::Version(_) => true,
+        Need::NativeInput(name) => name.contains("/setup-") || name.contains("rust-toolchain"),
+        _ => false,
+    };
+    report
+        .refused
+        .iter()
+        .all(|refusal| from_store(&refusal.need))
 }
 
 fn other_system(report: &FileReport) -> bool {

@@ -135,7 +135,7 @@ impl Store {
     }
 
     /// Brings the schema up to date and starts the threads.
-    fn start(mut engine: Box<dyn Engine>, options: &Options) -> Result<Self, OpenError> {
+    pub(crate) fn start(mut engine: Box<dyn Engine>, options: &Options) -> Result<Self, OpenError> {
         refuse_half_copied(&mut *engine)?;
         migrate(&mut *engine, options.migrations)?;
         let (snapshots, health) = (engine.snapshots(), Arc::clone(engine.health()));

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod replica;
 mod run;
 
 use std::process::ExitCode;

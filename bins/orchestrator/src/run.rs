@@ -15,7 +15,7 @@ use orchestrator_web::{Listening, OrchestratorServer, boot, reload_on_hangup};
 use supervision::ChildRef;
 
 use crate::arguments::{Arguments, StoreCommand, print, say};
-use crate::check;
+use crate::{check, replica};
 
 /// Runs until SIGINT or SIGTERM.
 pub(crate) fn run(
@@ -31,6 +31,9 @@ pub(crate) fn run(
     daemon::limits::warn_of_few_files();
     daemon::data::tighten(&data);
     let agents = checked.config.agents.len();
+    if checked.config.store.url.is_some() && checked.config.store.standby {
+        return replica::serve(arguments, checked, environment, connections);
+    }
     let path = arguments.config.as_deref().unwrap_or(Path::new(""));
     let (service, mut listening) = boot::open(checked, path, environment, "orchestrator")?;
     listening.serve = connections;

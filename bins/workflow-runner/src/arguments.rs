@@ -93,6 +93,11 @@ pub(crate) enum Command {
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it is given back, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner release 0192f3a4-0000-7000-8000-000000000000 test"
     )]
     Release(ReleaseOptions),
+    /// Print what the tests of a run said, or how those of a repository ended in its newest runs
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 printed, 1 the runner does not say, 2 usage.\n\nExamples:\n  workflow-runner tests 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner tests --repository acme/rocket --flaky\n  workflow-runner tests --repository acme/rocket --history 'tests.test_net > test_timeout'"
+    )]
+    Tests(TestsOptions),
     /// What may be set, and what is in force
     #[command(
         after_help = "Examples:\n  workflow-runner config --show\n  workflow-runner config --schema"
@@ -181,6 +186,46 @@ pub(crate) struct ReviewOptions {
 #[derive(Debug, Args)]
 pub(crate) struct WaitingOptions {
     /// The runs as the API gives them
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runner: RunnerOptions,
+}
+
+/// Which tests to print, and how.
+#[derive(Debug, Args)]
+pub(crate) struct TestsOptions {
+    /// The run's id
+    #[arg(required_unless_present = "repository")]
+    pub(crate) run: Option<String>,
+    /// How the tests of this repository ended in its newest runs, in place of those of one run
+    #[arg(long, value_name = "OWNER/REPO", conflicts_with = "run")]
+    pub(crate) repository: Option<String>,
+    /// Only those that both passed and failed on one commit
+    #[arg(long, conflicts_with_all = ["quarantined", "failed"])]
+    pub(crate) flaky: bool,
+    /// Only those in quarantine
+    #[arg(long, conflicts_with = "failed")]
+    pub(crate) quarantined: bool,
+    /// Only those that failed, of a repository: in the newest run that has them
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// Those that took longest first
+    #[arg(long)]
+    pub(crate) slowest: bool,
+    /// Only those with this text in their name
+    #[arg(long)]
+    pub(crate) text: Option<String>,
+    /// How this one test ended, run by run: `suite > name`
+    #[arg(long, value_name = "TEST", requires = "repository")]
+    pub(crate) history: Option<String>,
+    /// How many of the newest runs to look at
+    #[arg(long, value_name = "N", requires = "repository")]
+    pub(crate) runs: Option<usize>,
+    /// At most so many tests
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) limit: usize,
+    /// What the API answers
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

@@ -5,6 +5,7 @@ mod arguments;
 mod check;
 mod exec;
 mod hook;
+mod replica;
 mod repository;
 mod reviews;
 mod runner_api;
@@ -13,6 +14,7 @@ mod serve;
 mod shell;
 mod shell_options;
 mod summary;
+mod tests;
 
 use std::process::ExitCode;
 
@@ -64,6 +66,10 @@ fn main() -> ExitCode {
         Command::Release(options) => {
             let environment = daemon::environment::take();
             shell::release(&options, &environment)
+        }
+        Command::Tests(options) => {
+            let environment = daemon::environment::take();
+            tests::run(&options, &environment)
         }
         Command::Config(options) => {
             let environment = daemon::environment::take();

@@ -9,8 +9,8 @@ use config_core::Environment;
 use http_clients::http::Request;
 use serde_json::{Value, json};
 
-use crate::arguments::{ReviewOptions, WaitingOptions, print, say};
-use crate::runner_api::{RunnerApi, path_part};
+use crate::arguments::{ReviewOptions, WaitingOptions};
+use crate::runner_api::{RunnerApi, done, path_part};
 
 /// Says something to a run that waits; `verdict` is `approve` or `reject`.
 pub(crate) fn review(
@@ -26,26 +26,13 @@ pub(crate) fn waiting(options: &WaitingOptions, environment: &Environment) -> Ex
     done(list(options, environment))
 }
 
-fn done(result: anyhow::Result<String>) -> ExitCode {
-    match result {
-        Ok(text) => {
-            print(&text);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
-}
-
 fn send(
     options: &ReviewOptions,
     verdict: &str,
     environment: &Environment,
 ) -> anyhow::Result<String> {
     let api = RunnerApi::of(&options.runner, environment)?;
-    if api.token.is_none() {
+    if !api.has_token() {
         bail!("WORKFLOW_RUNNER_API_TOKEN is not set: who approves must be known");
     }
     let url = api.at(&format!("runs/{}/{verdict}", path_part(&options.run)?))?;

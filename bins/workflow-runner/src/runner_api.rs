@@ -1,4 +1,6 @@
-//! The API of a runner that serves, for the commands that ask it.
+//! The API of a runner that serves, for commands.
+
+use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use config_core::{Environment, Secret};
@@ -6,14 +8,28 @@ use http_clients::http::{HttpClient, HttpError, HttpOptions, Request};
 use serde_json::Value;
 use url::Url;
 
-use crate::arguments::ServeOptions;
+use crate::arguments::{ServeOptions, print, say};
 use crate::runner_options::RunnerOptions;
 use crate::serve;
 
 /// A runner's API.
 pub(crate) struct RunnerApi {
-    pub(crate) base: Url,
-    pub(crate) token: Option<Secret<String>>,
+    base: Url,
+    token: Option<Secret<String>>,
+}
+
+/// Prints what came of it, and ends with the exit code that says so.
+pub(crate) fn done(result: anyhow::Result<String>) -> ExitCode {
+    match result {
+        Ok(text) => {
+            print(&text);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            say(&daemon::error_chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// An id is one part of a path.
@@ -26,7 +42,7 @@ pub(crate) fn path_part(run: &str) -> anyhow::Result<&str> {
 }
 
 impl RunnerApi {
-    /// That of the options, else of the configuration.
+    /// That of the configuration, or of `--url`.
     pub(crate) fn of(options: &RunnerOptions, environment: &Environment) -> anyhow::Result<Self> {
         let serve = ServeOptions {
             config: options.config.clone(),
@@ -54,12 +70,22 @@ impl RunnerApi {
         })
     }
 
-    /// An address below it.
+    /// The address of something of it.
     pub(crate) fn at(&self, path: &str) -> anyhow::Result<Url> {
         Ok(self.base.join(path)?)
     }
 
-    /// Sends a request and reads the JSON of its answer, which may be empty.
+    /// Whether there is a token to be known by.
+    pub(crate) fn has_token(&self) -> bool {
+        self.token.is_some()
+    }
+
+    /// The token, if there is one.
+    pub(crate) fn token(&self) -> Option<&Secret<String>> {
+        self.token.as_ref()
+    }
+
+    /// Asks, and gives the JSON of the answer, which may be empty.
     pub(crate) fn ask(&self, request: Request) -> anyhow::Result<Value> {
         let request = match &self.token {
             Some(token) => request.authorization("Bearer", token),

@@ -13,6 +13,7 @@ use runner_web::{RunnerServer, ServerOptions, boot};
 use store::{Options, Store, StorePlace};
 
 use crate::arguments::{ServeOptions as Arguments, SettingsOptions, StoreCommand, print, say};
+use crate::replica;
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode {
@@ -142,6 +143,9 @@ fn serve(
     first_screen::start_log("workflow-runner", data, level, log_output, environment);
     daemon::limits::warn_of_few_files();
     daemon::data::tighten(&config.runner.data);
+    if let Some(url) = config.store.clone().filter(|_| config.replica.stands_by) {
+        return replica::serve(config, &url, &store_options(), serve);
+    }
     let store = Store::open_in(&config.runner.data, config.store.as_ref(), &store_options())?;
     let listener = edge_web::bind(config.listen, "PORT and HOST, or --listen")?;
     let bound = listener.local_addr()?;

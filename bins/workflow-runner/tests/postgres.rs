@@ -25,9 +25,14 @@ fn runner() -> Command {
 fn i18_a_runner_whose_store_was_taken_ends_and_says_by_whom() {
     let server = PostgresServer::start();
     let folder = tempfile::tempdir().unwrap();
+    // Without others that stand by, it is as with a folder.
+    let config = folder.path().join("alone.toml");
+    std::fs::write(&config, "[store]\nstandby = false\n").unwrap();
     let mut child = runner()
         .args(["--listen", "127.0.0.1:0", "--data"])
         .arg(folder.path())
+        .arg("--config")
+        .arg(&config)
         .env("WORKFLOW_RUNNER_STORE_URL", server.url())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -42,6 +47,8 @@ fn i18_a_runner_whose_store_was_taken_ends_and_says_by_whom() {
     let refused = runner()
         .args(["--listen", "127.0.0.1:0", "--data"])
         .arg(second.path())
+        .arg("--config")
+        .arg(&config)
         .env("WORKFLOW_RUNNER_STORE_URL", server.url())
         .output()
         .unwrap();

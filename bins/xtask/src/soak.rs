@@ -13,6 +13,10 @@ use crate::{prerequisites, shell, terminal};
 /// How hard, and with which programs.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
+    /// Several runners and orchestrators on one PostgreSQL: kills, pauses, partitions, restarts and
+    /// a fail-over of the database
+    #[arg(long)]
+    cluster: bool,
     /// SIGKILLs in all, over orchestrator, runner, VM manager and search server
     #[arg(long, default_value_t = 1000, value_name = "N")]
     kills: u32,
@@ -97,6 +101,7 @@ fn fewest_failing(kills: u32, mut fails: impl FnMut(u32) -> bool) -> u32 {
 /// When something was lost, doubled, left hanging or leaked.
 pub(crate) fn short(project: &Project) -> Result<()> {
     let options = Options {
+        cluster: false,
         kills: 40,
         seed: None,
         minutes: 10,
@@ -106,7 +111,14 @@ pub(crate) fn short(project: &Project) -> Result<()> {
     };
     let programs = project.target()?.join("debug");
     let agent = prerequisites::vm_guest(project)?;
-    shell::run(&mut soak(project, &programs, &agent, &options))
+    shell::run(&mut soak(project, &programs, &agent, &options))?;
+    let cluster = Options {
+        cluster: true,
+        kills: 20,
+        minutes: 2,
+        ..options
+    };
+    shell::run(&mut soak(project, &programs, &agent, &cluster))
 }
 
 fn soak(
@@ -123,6 +135,9 @@ fn soak(
     command.arg("--images").arg(project.cache.join("vm"));
     if let Some(seed) = options.seed {
         command.args(["--seed", &seed.to_string()]);
+    }
+    if options.cluster {
+        command.arg("--cluster");
     }
     if options.keep {
         command.arg("--keep");

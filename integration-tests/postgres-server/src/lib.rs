@@ -79,6 +79,59 @@ impl PostgresServer {
         Self::make_and_start(&settings, &["--wal-segsize=1"], Some((certificate, key)))
     }
 
+    /// A server on a port of 127.0.0.1 as well, without TLS, with settings.
+    #[must_use]
+    pub fn on_network(settings: &[&str]) -> Self {
+        let mut all = vec!["listen_addresses=127.0.0.1"];
+        all.extend(settings);
+        let mut server = Self::prepared(free_port());
+        server.settings = all.into_iter().map(str::to_owned).collect();
+        server.make(&["--wal-segsize=1"]);
+        server.start_with_database();
+        server
+    }
+
+    /// A streaming replica of this server, which was made with [`PostgresServer::on_network`]. From
+    /// now on a commit is answered once the replica has it on its disk.
+    #[must_use]
+    pub fn replica(&self) -> Self {
+        let mut replica = Self::prepared(free_port());
+        replica.settings.clone_from(&self.settings);
+        let copied = self
+            .command("pg_basebackup")
+            .args(["-R", "-X", "stream", "-c", "fast", "--no-sync", "-U", USER])
+            .arg("-h")
+            .arg(self.folder.path())
+            .arg("-D")
+            .arg(replica.data())
+            .output();
+        expect_success("pg_basebackup", copied);
+        replica.start_again();
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.sql("SELECT pg_reload_conf()");
+        replica
+    }
+
+    /// Makes a replica the primary: it waits for no other replica from now on.
+    pub fn promote(&self) {
+        self.sql("SELECT pg_promote()");
+        self.sql("ALTER SYSTEM SET synchronous_standby_names = ''");
+        self.sql("SELECT pg_reload_conf()");
+    }
+
+    /// The port of 127.0.0.1, for a server that has one.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The address of its database by another port of 127.0.0.1, a proxy's.
+    #[must_use]
+    pub fn url_by(port: u16) -> String {
+        let password = PASSWORD.replace(' ', "%20");
+        format!("postgresql://{USER}:{password}@127.0.0.1:{port}/{USER}?sslmode=disable")
+    }
+
     /// A server with the sizes that PostgreSQL itself begins with, for benchmarks.
     #[must_use]
     pub fn of_usual_size() -> Self {
@@ -86,6 +139,24 @@ impl PostgresServer {
     }
 
     fn make_and_start(settings: &[&str], sizes: &[&str], tls: Option<(&str, &str)>) -> Self {
+        let mut server = Self::prepared(if tls.is_some() { free_port() } else { 5432 });
+        server.settings = settings.iter().map(|&setting| setting.into()).collect();
+        server.make(sizes);
+        if let Some((certificate, key)) = tls {
+            server.place("server.crt", certificate);
+            server.place("server.key", key);
+        }
+        server.start_with_database();
+        server
+    }
+
+    fn start_with_database(&mut self) {
+        self.start_again();
+        self.psql("postgres", &format!("CREATE DATABASE {USER}"));
+    }
+
+    /// An empty folder for a server.
+    fn prepared(port: u16) -> Self {
         let programs = programs().unwrap_or_else(|| panic!("{INSTALL}"));
         let user = rustix::process::geteuid().is_root().then(|| {
             account("postgres").unwrap_or_else(|| panic!("there is no user `postgres`. {INSTALL}"))
@@ -95,22 +166,14 @@ impl PostgresServer {
         if let Some((uid, gid)) = user {
             chown(folder.path(), Some(uid), Some(gid)).expect("root may give a folder away");
         }
-        let mut server = Self {
+        Self {
             folder,
             programs,
             user,
-            port: if tls.is_some() { free_port() } else { 5432 },
-            settings: settings.iter().map(|&setting| setting.into()).collect(),
+            port,
+            settings: Vec::new(),
             server: None,
-        };
-        server.make(sizes);
-        if let Some((certificate, key)) = tls {
-            server.place("server.crt", certificate);
-            server.place("server.key", key);
         }
-        server.start_again();
-        server.psql("postgres", &format!("CREATE DATABASE {USER}"));
-        server
     }
 
     fn make(&self, sizes: &[&str]) {

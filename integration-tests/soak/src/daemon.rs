@@ -27,6 +27,7 @@ pub(crate) struct Daemon {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     log: PathBuf,
+    admin: Option<SocketAddr>,
     child: Mutex<Option<Child>>,
 }
 
@@ -47,7 +48,36 @@ impl Daemon {
             arguments,
             variables,
             log,
+            admin: None,
             child: Mutex::new(None),
+        }
+    }
+
+    /// The same with an address for operators, where its health is asked.
+    pub(crate) fn with_admin(mut self, admin: SocketAddr) -> Self {
+        self.admin = Some(admin);
+        self
+    }
+
+    /// Where its health is asked.
+    pub(crate) fn health_address(&self) -> SocketAddr {
+        self.admin.unwrap_or(self.address)
+    }
+
+    /// SIGSTOP.
+    pub(crate) fn pause(&self) {
+        self.signal(rustix::process::Signal::STOP);
+    }
+
+    /// SIGCONT.
+    pub(crate) fn go_on(&self) {
+        self.signal(rustix::process::Signal::CONT);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(child) = &*self.child.lock().expect("not poisoned") {
+            // One that has ended needs no signal.
+            let _ = rustix::process::kill_process(rustix::process::Pid::from_child(child), signal);
         }
     }
 

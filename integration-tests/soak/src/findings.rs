@@ -13,7 +13,7 @@ pub(crate) struct Findings {
     pub(crate) hanging: Vec<String>,
     /// Processes and files that nobody owns any more.
     pub(crate) leaked: Vec<String>,
-    /// A program that did not come up again.
+    /// A program that did not come up again, or a leader that nobody followed in time.
     pub(crate) failed_starts: Vec<String>,
 }
 
@@ -46,6 +46,11 @@ impl Findings {
             ledger.pulls.len(),
             ledger.file_changes
         );
+        self.print_kinds();
+    }
+
+    /// Prints the counts and first details only.
+    pub(crate) fn print_kinds(&self) {
         for (kind, found) in self.kinds() {
             println!("soak: {kind:14} {}", found.len());
         }

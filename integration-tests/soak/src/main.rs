@@ -13,6 +13,7 @@
 #![allow(clippy::print_stdout, reason = "its report is what it is run for")]
 
 mod check;
+mod cluster;
 mod daemon;
 mod findings;
 mod forge;
@@ -49,6 +50,9 @@ fn main() -> ExitCode {
 
 fn run(options: &Options) -> Result<bool> {
     let seed = options.seed.unwrap_or_else(random::seed_of_the_clock);
+    if options.cluster {
+        return cluster::run(options, seed);
+    }
     println!("soak: {} kills, seed {seed}", options.kills);
     let world = Arc::new(World::new(options, forge::start())?);
     println!("soak: logs in {}", world.folder().display());

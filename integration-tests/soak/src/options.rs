@@ -13,6 +13,9 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
+    /// Several processes of each kind on one PostgreSQL, with pauses, partitions and a fail-over
+    #[arg(long)]
+    pub(crate) cluster: bool,
     /// SIGKILLs in all, spread over the four programs
     #[arg(long, default_value_t = 1000)]
     pub(crate) kills: u32,

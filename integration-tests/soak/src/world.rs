@@ -75,7 +75,7 @@ impl World {
         let log = |name: &str| path.join(format!("logs/{name}.log"));
         let orchestrator = {
             let address = free_address()?;
-            let file = orchestrator_settings(&path, address, admin, &forge.url())?;
+            let file = orchestrator_settings((&path, &path), address, admin, &forge.url())?;
             let (name, file) = ("orchestrator", text(&file));
             Daemon::new(name, address, program(name), vec![file], vec![], log(name))
         };
@@ -191,7 +191,7 @@ impl Drop for World {
     }
 }
 
-fn text(path: &Path) -> String {
+pub(crate) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -214,7 +214,7 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-fn make_repositories(path: &Path) -> Result<()> {
+pub(crate) fn make_repositories(path: &Path) -> Result<()> {
     for name in ["rocket", "main"] {
         let work = path.join(name);
         std::fs::create_dir_all(work.join(".github/workflows"))?;
@@ -229,13 +229,13 @@ fn make_repositories(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn orchestrator_settings(
-    path: &Path,
+pub(crate) fn orchestrator_settings(
+    (path, parent): (&Path, &Path),
     listen: SocketAddr,
     admin: SocketAddr,
     forge: &str,
 ) -> Result<PathBuf> {
-    let folder = path.join("orchestrator");
+    let folder = parent.join("orchestrator");
     std::fs::create_dir(&folder)?;
     let (out, work) = (path.join("agents.txt"), path.join("main"));
     let agent = |name: &str| {
@@ -327,7 +327,7 @@ fn search_daemon(path: &Path, program: PathBuf, log: PathBuf) -> Result<Daemon> 
     ))
 }
 
-fn token(program: &Path, config: &Path) -> Result<String> {
+pub(crate) fn token(program: &Path, config: &Path) -> Result<String> {
     let output = Command::new(program)
         .arg("--config")
         .arg(config)
@@ -340,7 +340,7 @@ fn token(program: &Path, config: &Path) -> Result<String> {
 }
 
 /// The repositories over HTTP, as a plain web server gives them.
-fn serve_files(folder: &Path) -> Result<(Child, u16)> {
+pub(crate) fn serve_files(folder: &Path) -> Result<(Child, u16)> {
     let mut child = Command::new("python3")
         .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"])
         .arg("--directory")

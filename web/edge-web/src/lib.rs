@@ -48,7 +48,7 @@ pub use admin::{actor_events, actor_tree};
 pub use application::{APPLICATION_PATHS, ApplicationParts, application_shell};
 pub use assets::Asset;
 pub use body::{BodyError, BodyLimits, read_body};
-pub use edge::{Edge, EdgeConfig, EdgeService, GuardedPath};
+pub use edge::{Edge, EdgeConfig, EdgeService, GuardedPath, REPLICA_KEY};
 pub use escape::Escaped;
 pub use forge::{ForgeVerifier, Webhook};
 pub use forge_schema::WebhookBody;

@@ -64,6 +64,13 @@ impl EdgeServer {
         self
     }
 
+    /// Adds services before the routes.
+    #[must_use]
+    pub fn services(mut self, add: impl Fn(&mut ServiceConfig) + Send + Sync + 'static) -> Self {
+        self.shared.push(Arc::new(add));
+        self
+    }
+
     /// Serves on `listener` until `shutdown` resolves and the requests under way are answered.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
-use edge_web::{Metrics, Problem, actor_events, actor_tree, metrics_text};
+use edge_web::{Health, Metrics, Problem, actor_events, metrics_text};
 use orchestrator_actors::RunQuery;
 use orchestrator_actors::messages::{
     CancelRun, CheckConfig, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns, GetStatus,
@@ -13,13 +13,18 @@ use orchestrator_core::admin::{
     RunView, StatusView,
 };
 use orchestrator_core::run::RunState;
+use replica_actors::{ReplicaStatus, RoleControl};
+use replica_web::with_status;
 use serde::{Deserialize, Serialize};
 use supervision::AskError;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::path_params::run_id;
 use crate::problems::{ask_problem, operator_problem};
 use crate::state::WebState;
+
+/// Its role, where the process shares its store with others.
+pub(crate) type ReplicaControl = Option<web::Data<RoleControl>>;
 
 fn json(body: &impl Serialize) -> HttpResponse {
     HttpResponse::Ok()
@@ -236,8 +241,54 @@ pub(crate) async fn journal(
 /// The actors, live: a tree of `{"name","state","children",…}`.
 #[utoipa::path(get, path = "/admin/actors", tag = "admin",
     responses((status = 200, description = "The actors below the root supervisor.", body = Object)))]
-pub(crate) async fn actors(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
-    actor_tree(async move { Ok(state.tree.snapshot()) }).await
+pub(crate) async fn actors(
+    state: web::Data<WebState>,
+    control: ReplicaControl,
+) -> Result<HttpResponse, Problem> {
+    with_status(&state.tree, control.as_ref().map(|it| &***it)).await
+}
+
+/// How the orchestrator is.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct OrchestratorHealth {
+    /// `ok` or `degraded`.
+    status: &'static str,
+    /// The program's version.
+    version: &'static str,
+    /// Why it is degraded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Of a process that shares its store with others: `role`, `epoch`, `leader`, `led_by`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    replica: Option<ReplicaStatus>,
+}
+
+/// How the orchestrator is; 200 as soon as it answers, without a token.
+#[utoipa::path(get, path = "/health", tag = "admin",
+    responses((status = 200, description = "How it is.", body = OrchestratorHealth)))]
+pub(crate) async fn health(health: web::Data<Health>, control: ReplicaControl) -> HttpResponse {
+    let checks = health.report().checks.into_iter();
+    let wrong = checks.filter(|check| !check.ok);
+    let wrong: Vec<String> = wrong
+        .map(|check| format!("{}: {}", check.name, check.detail.unwrap_or_default()))
+        .collect();
+    let reason = (!wrong.is_empty()).then(|| wrong.join("; "));
+    HttpResponse::Ok().json(OrchestratorHealth {
+        status: if reason.is_some() { "degraded" } else { "ok" },
+        version: env!("CARGO_PKG_VERSION"),
+        reason,
+        replica: control.map(|control| control.status()),
+    })
+}
+
+/// Has the process that leads hand over to another one; agents end as at a restart.
+#[utoipa::path(post, path = "/admin/drain", tag = "admin",
+    responses((status = 202, description = "It hands over; another process leads within seconds."),
+        (status = 409, description = "The store is shared with no other process."),
+        (status = 503, description = "Nobody leads at the moment.")))]
+pub(crate) async fn drain(control: ReplicaControl) -> Result<HttpResponse, Problem> {
+    replica_web::drain(control.as_ref().map(|it| &***it)).await
 }
 
 /// The actors as they change: `event: tree` with the whole tree, at once and after each change.

@@ -59,16 +59,32 @@ pub fn open(
     environment: Environment,
     program: &str,
 ) -> Result<(OrchestratorService, Listening), BootError> {
+    let store = open_store(&checked.config, program)?;
+    let listening = listening(&checked.config)?;
+    Ok((
+        compose(checked, config_path, environment, store)?,
+        listening,
+    ))
+}
+
+/// Composes the actors over a store that is open. Makes this process the parent of its agents'
+/// orphans. Blocks.
+///
+/// # Errors
+/// See [`BootError`].
+pub fn compose(
+    checked: Checked,
+    config_path: &Path,
+    environment: Environment,
+    store: Store,
+) -> Result<OrchestratorService, BootError> {
     let warnings: Vec<String> = checked.warnings.iter().map(Diagnostic::headline).collect();
     for warning in &warnings {
         tracing::warn!(event = "config.warning", "{warning}");
     }
     let config = checked.config;
-    let data = config.directories.data.clone();
-    let store = open_store(&config, program)?;
-    let listening = listening(&config)?;
     adopt_orphans().map_err(BootError::Orphans)?;
-    let confinement = Confinement::detect(&data.display().to_string());
+    let confinement = Confinement::detect(&config.directories.data.display().to_string());
     let path = environment
         .text("PATH")
         .unwrap_or("/usr/local/bin:/usr/bin:/bin");
@@ -82,7 +98,7 @@ pub fn open(
         confinement,
         warnings,
     });
-    Ok((service.map_err(OpenError::from)?, listening))
+    Ok(service.map_err(OpenError::from)?)
 }
 
 /// Pages of the store kept in memory: the open runs are held beside them, so little is read twice.
@@ -140,7 +156,11 @@ fn clock() -> Clock {
     })
 }
 
-fn listening(config: &Config) -> Result<Listening, BootError> {
+/// Binds the addresses of a configuration.
+///
+/// # Errors
+/// One is taken or not this machine's.
+pub fn listening(config: &Config) -> Result<Listening, BootError> {
     let listeners = &config.listeners;
     let receiver = edge_web::bind(address(&listeners.webhook)?, "listen")?;
     let admin = match &listeners.admin {

@@ -2,19 +2,19 @@
 
 use std::io;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::middleware::from_fn;
+use actix_web::web::ServiceConfig;
 use actix_web::{App, HttpServer, web};
 use edge_web::guard::{ApiToken, HostPolicy, PublicPaths};
-use edge_web::{APPLICATION_PATHS, Edge, EdgeConfig, Health, Metrics, ServeOptions, serve};
+use edge_web::{APPLICATION_PATHS, Edge, EdgeConfig, Metrics, Routes, ServeOptions, serve};
 
-use crate::admin_routes;
 use crate::peer;
 use crate::socket::{AdminSocket, SocketFile};
-use crate::state::WebState;
 
 /// Between two checks of the socket's file.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -22,9 +22,13 @@ const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// The admin bridge, on socket or port.
 #[derive(Clone)]
 pub(crate) struct Bridge {
-    pub(crate) state: web::Data<WebState>,
+    /// The routes of a worker.
+    pub(crate) routes: Arc<dyn Fn() -> Routes + Send + Sync>,
+    /// Adds what handlers take out of the application's data.
+    pub(crate) data: Arc<dyn Fn(&mut ServiceConfig) + Send + Sync>,
+    /// What the port wants, as it is in force.
+    pub(crate) token: ApiToken,
     pub(crate) metrics: Metrics,
-    pub(crate) health: web::Data<Health>,
 }
 
 impl Bridge {
@@ -40,22 +44,12 @@ impl Bridge {
             workers: 1,
             ..options
         };
-        let port = port.map(|port| (port, self.admin_token()));
+        let port = port.map(|port| (port, self.token.clone()));
         let on_port = self.clone().on_port(port, options.clone(), stopped.clone());
         let for_front = self.clone().on_port(front, options, stopped.clone());
         let on_socket = self.on_socket(socket, stopped);
         let (port, front, socket) = tokio::join!(on_port, for_front, on_socket);
         port.and(front).and(socket)
-    }
-
-    /// The admin token that is in force.
-    fn admin_token(&self) -> ApiToken {
-        let view = self.state.view.clone();
-        ApiToken::following(move || {
-            let config = view.config();
-            let token = config.listeners.admin_token.as_ref();
-            token.map(|token| token.expose().clone())
-        })
     }
 
     async fn on_port(
@@ -119,6 +113,7 @@ impl Bridge {
             "/",
             "/operations.js",
             "/operations.css",
+            "/health",
             "/healthz",
             "/livez",
             APPLICATION_PATHS,
@@ -143,13 +138,12 @@ impl Bridge {
             InitError = (),
         > + use<>,
     > {
-        let routes = admin_routes::routes(&self.metrics);
+        let (routes, data) = ((self.routes)(), Arc::clone(&self.data));
         App::new()
             .wrap(from_fn(peer::refuse_agents))
             .wrap(edge.clone())
-            .app_data(self.state.clone())
-            .app_data(self.health.clone())
             .app_data(web::Data::new(self.metrics.clone()))
+            .configure(move |config| data(config))
             .configure(|config| routes.configure(config))
     }
 }

@@ -24,7 +24,9 @@ mod receiver;
 mod reload;
 mod run_page;
 mod server;
+mod shared_intake;
 mod socket;
+mod standby;
 mod state;
 
 pub use error::ServerError;
@@ -32,3 +34,4 @@ pub use openapi::openapi;
 pub use reload::reload_on_hangup;
 pub use server::{Listening, OrchestratorServer};
 pub use socket::AdminSocket;
+pub use standby::{ConfigSource, StandbyOrchestrator};

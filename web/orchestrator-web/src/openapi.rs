@@ -10,7 +10,7 @@ use crate::{admin, event_stream, log_stream, planning, receiver};
     info(title = "Orrery orchestrator", description = "Receiver of webhooks, and the admin bridge (Unix socket, loopback)."),
     paths(
         receiver::webhook, admin::status, admin::agents, admin::prompt, admin::runs, admin::run, log_stream::log,
-        admin::cancel, admin::retry, admin::pause, admin::resume, admin::check, admin::reload, admin::journal,
+        admin::cancel, admin::retry, admin::pause, admin::resume, admin::check, admin::reload, admin::drain, admin::health, admin::journal,
         planning::calendar, planning::route, admin::actors, admin::actor_changes, event_stream::events, event_stream::run_events
     ),
     tags((name = "receiver", description = "Webhooks of the forge"), (name = "admin", description = "For operators"))

@@ -3,9 +3,10 @@
 use actix_web::{HttpResponse, web};
 use edge_web::{ForgeVerifier, Problem, Routes, SignedBody, WebhookBody, livez, readyz};
 use orchestrator_actors::messages::Admit;
-use orchestrator_core::admin::{WebhookOutcome, WebhookReply};
+use orchestrator_core::admin::WebhookReply;
 
 use crate::problems::{ask_problem, store_problem};
+use crate::shared_intake::answer;
 use crate::state::WebState;
 
 /// The routes of the receiver.
@@ -36,9 +37,5 @@ pub(crate) async fn webhook(
         .map_err(|error| ask_problem(&error))?;
     let reply: WebhookReply = reply.map_err(|error| store_problem(&error))?;
     state.metrics.count_delivery(&reply);
-    let mut answer = match reply.outcome {
-        WebhookOutcome::Accepted | WebhookOutcome::Rejected => HttpResponse::Accepted(),
-        WebhookOutcome::Ignored | WebhookOutcome::Duplicate => HttpResponse::Ok(),
-    };
-    Ok(answer.json(reply))
+    Ok(answer(&reply))
 }

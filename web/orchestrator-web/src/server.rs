@@ -6,22 +6,28 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::guard::fn_guard;
 use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::{
-    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, ServeOptions,
+    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, REPLICA_KEY, ServeOptions,
     SignedBodyConfig,
 };
 use forge_core::ParseOptions;
 use orchestrator_actors::{Dispatcher, OperatorApi, OrchestratorService};
 use orchestrator_core::config::Config;
+use replica_actors::RoleControl;
+use replica_web::key_of;
+use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, SupervisorSpec};
 
+use crate::admin_routes;
 use crate::bridge::Bridge;
 use crate::error::ServerError;
 use crate::metrics::OrchestratorMetrics;
 use crate::receiver;
 use crate::run_page;
+use crate::shared_intake;
 use crate::socket::AdminSocket;
 use crate::state::WebState;
 
@@ -42,6 +48,26 @@ pub struct Listening {
     pub serve: ServeOptions,
 }
 
+impl Listening {
+    /// The same addresses again, for another role of the process; without the front door.
+    ///
+    /// # Errors
+    /// When the process has no descriptors left.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        let admin = self.admin.as_ref().map(TcpListener::try_clone);
+        Ok(Self {
+            receiver: self.receiver.try_clone()?,
+            admin: admin.transpose()?,
+            socket: self.socket.clone(),
+            front: None,
+            serve: self.serve.clone(),
+        })
+    }
+}
+
+/// Where operators of other processes find the admin bridge beside the receiver.
+pub(crate) const PASSED_ON: &str = "/passed-on";
+
 /// An orchestrator that is started but does not listen yet.
 pub struct OrchestratorServer {
     root: Root,
@@ -50,9 +76,25 @@ pub struct OrchestratorServer {
     verifier: ForgeVerifier,
     metrics: Metrics,
     health: Health,
+    replica: Option<(SharedStore, RoleControl)>,
 }
 
 impl OrchestratorServer {
+    /// As [`OrchestratorServer::start`], for a process that leads others: it decides what they took
+    /// in, and answers what they pass on.
+    #[must_use]
+    pub fn start_leading(
+        service: OrchestratorService,
+        (shared, control): (&SharedStore, &RoleControl),
+    ) -> Self {
+        let follower = shared_intake::supervisor(shared, &service.intake);
+        let (mut supervisors, server) = Self::parts(service);
+        supervisors.push(follower);
+        let mut server = server(Root::own("orrery", supervisors));
+        server.replica = Some((shared.clone(), control.clone()));
+        server
+    }
+
     /// Starts the actors below a root supervisor of their own. Needs a running actix system.
     #[must_use]
     pub fn start(service: OrchestratorService) -> Self {
@@ -107,6 +149,7 @@ impl OrchestratorServer {
                 ),
                 metrics,
                 health,
+                replica: None,
             }
         };
         (vec![supervisor], server)
@@ -148,15 +191,12 @@ impl OrchestratorServer {
             verifier,
             metrics,
             health,
+            replica,
         } = self;
         let config = state.view.config();
         let (actors, ended) = root.until(shutdown);
         let (stop, stopped) = tokio::sync::watch::channel(false);
-        let bridge = Bridge {
-            state: state.clone(),
-            metrics: metrics.clone(),
-            health: web::Data::new(health.clone()),
-        };
+        let bridge = bridge(&state, &metrics, &health, replica.as_ref());
         let options = listening.serve;
         let admin = bridge.serve(
             listening.admin,
@@ -176,7 +216,7 @@ impl OrchestratorServer {
             verifier,
             metrics,
             health,
-            state,
+            (state, replica),
             ended,
         );
         let received = receiving.await;
@@ -194,7 +234,7 @@ async fn serve_receiver(
     verifier: ForgeVerifier,
     metrics: Metrics,
     health: Health,
-    state: web::Data<WebState>,
+    (state, replica): (web::Data<WebState>, Option<(SharedStore, RoleControl)>),
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let limits = BodyLimits {
@@ -204,14 +244,72 @@ async fn serve_receiver(
     let signed = SignedBodyConfig::new(verifier, limits, &metrics);
     let names = config.listeners.hosts.iter().map(String::as_str);
     let hosts = HostPolicy::new(listener.local_addr()?, names);
-    let edge = EdgeConfig::new(hosts, &metrics);
+    let edge = EdgeConfig {
+        replicas: replica.as_ref().and_then(|(shared, _)| key_of(shared)),
+        ..EdgeConfig::new(hosts, &metrics)
+    };
     let sign_in = run_page::sign_in(&state.view);
     let server = EdgeServer::new(edge, options, (&metrics, health), move |metrics| {
         run_page::add(receiver::routes(metrics), &sign_in)
     });
+    let server = match replica {
+        Some((shared, control)) => {
+            let server = server.data(web::Data::new(control));
+            server.services(passed_on_bridge(&shared, &metrics))
+        }
+        None => server,
+    };
     server
         .data(signed)
         .data(state)
         .serve(listener, shutdown)
         .await
+}
+
+/// The admin bridge of these actors.
+fn bridge(
+    state: &web::Data<WebState>,
+    metrics: &Metrics,
+    health: &Health,
+    replica: Option<&(SharedStore, RoleControl)>,
+) -> Bridge {
+    let (view, of_routes) = (state.view.clone(), metrics.clone());
+    let (state, health) = (state.clone(), web::Data::new(health.clone()));
+    let control = replica.map(|(_, control)| web::Data::new(control.clone()));
+    Bridge {
+        routes: Arc::new(move || admin_routes::routes(&of_routes)),
+        data: Arc::new(move |config| {
+            config.app_data(state.clone()).app_data(health.clone());
+            if let Some(control) = &control {
+                config.app_data(control.clone());
+            }
+        }),
+        token: ApiToken::following(move || {
+            let config = view.config();
+            let token = config.listeners.admin_token.as_ref();
+            token.map(|token| token.expose().clone())
+        }),
+        metrics: metrics.clone(),
+    }
+}
+
+/// The admin bridge for operators of other processes, who judge by whom they are asked: below
+/// [`PASSED_ON`], for those who show the key; to all others nothing is there.
+fn passed_on_bridge(
+    shared: &SharedStore,
+    metrics: &Metrics,
+) -> impl Fn(&mut web::ServiceConfig) + Send + Sync + use<> {
+    let (key, metrics) = (key_of(shared), metrics.clone());
+    move |config| {
+        let key = key.clone();
+        let has_key = fn_guard(move |context| {
+            let shown = context.head().headers().get(REPLICA_KEY);
+            shown
+                .zip(key.as_ref())
+                .is_some_and(|(shown, key)| key.is(shown.as_bytes()))
+        });
+        let routes = admin_routes::routes(&metrics);
+        let scope = web::scope(PASSED_ON).guard(has_key);
+        config.service(scope.configure(|config| routes.configure(config)));
+    }
 }

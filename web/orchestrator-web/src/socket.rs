@@ -4,15 +4,22 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::ServerError;
 
-/// A bound Unix socket; the file goes with it.
-#[derive(Debug)]
+/// A bound Unix socket; the file goes with its last clone.
+#[derive(Debug, Clone)]
 pub struct AdminSocket {
-    pub(crate) listener: UnixListener,
+    pub(crate) listener: Arc<UnixListener>,
+    bound: Arc<BoundFile>,
+}
+
+/// The file of a socket.
+#[derive(Debug)]
+struct BoundFile {
     path: PathBuf,
-    file: FileId,
+    id: FileId,
 }
 
 /// Device and number of a file: what stands there now may be another one of the same name.
@@ -43,16 +50,12 @@ impl AdminSocket {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        &self.bound.path
     }
 
     /// What stands at its place now.
     pub(crate) fn file_state(&self) -> SocketFile {
-        match std::fs::symlink_metadata(&self.path) {
-            Ok(data) if id(&data) == self.file => SocketFile::Own,
-            _ if taken(&self.path).is_some() => SocketFile::Taken,
-            _ => SocketFile::Free,
-        }
+        self.bound.state()
     }
 }
 
@@ -81,10 +84,10 @@ fn bind(path: &Path) -> io::Result<AdminSocket> {
     let file = ready().inspect_err(|_| {
         let _ = std::fs::remove_file(&fresh);
     })?;
+    let path = path.to_owned();
     Ok(AdminSocket {
-        listener,
-        path: path.to_owned(),
-        file,
+        listener: Arc::new(listener),
+        bound: Arc::new(BoundFile { path, id: file }),
     })
 }
 
@@ -98,10 +101,20 @@ fn taken(path: &Path) -> Option<&'static str> {
     listens.then_some("another program listens there")
 }
 
-impl Drop for AdminSocket {
+impl BoundFile {
+    fn state(&self) -> SocketFile {
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(data) if id(&data) == self.id => SocketFile::Own,
+            _ if taken(&self.path).is_some() => SocketFile::Taken,
+            _ => SocketFile::Free,
+        }
+    }
+}
+
+impl Drop for BoundFile {
     fn drop(&mut self) {
         // One that somebody else has put there is theirs.
-        if self.file_state() == SocketFile::Own {
+        if self.state() == SocketFile::Own {
             let _ = std::fs::remove_file(&self.path);
         }
     }

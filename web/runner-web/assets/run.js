@@ -130,7 +130,7 @@
     }
   }
   function merge(fresh) {
-    for (const id of ["head", "notes", "more"]) {
+    for (const id of ["head", "notes", "tested", "more"]) {
       const part = fresh.getElementById(id);
       if (part && part.innerHTML !== byId(id).innerHTML) byId(id).replaceWith(part);
     }

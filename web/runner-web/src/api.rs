@@ -4,17 +4,20 @@ use edge_web::{ApplicationParts, Metrics, Routes, livez, metrics_text, readyz, s
 use utoipa::OpenApi;
 
 use crate::job_services::identity;
-use crate::{changes, dispatch, handlers, list, log, log_parts, reviews, run_facts, shell};
+use crate::{
+    changes, dispatch, handlers, list, log, log_parts, reviews, run_facts, shell, tests_api,
+};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health),
+    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, handlers::drain),
     components(schemas(handlers::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched, reviews::ReviewRequest, reviews::Reviewed)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
         (name = "runs", description = "What is run, and what came of it"),
+        (name = "tests", description = "What a project's own tests said"),
         (name = "operation", description = "How the runner is"),
     )
 )]
@@ -46,6 +49,9 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/runs/{id}/changes", changes::one)
         .get("/runs/{id}/graph", run_facts::graph)
         .get("/runs/{id}/last-green", run_facts::last_green)
+        .get("/runs/{id}/tests", tests_api::of_run)
+        .get("/tests", tests_api::of_repository)
+        .get("/tests/history", tests_api::history)
         .get("/runs/{id}/log", log::log)
         .get("/runs/{id}/log/overview", log_parts::overview)
         .get("/runs/{id}/log/lines", log_parts::lines)
@@ -68,6 +74,7 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/livez", livez)
         .get("/readyz", readyz)
         .get("/metrics", metrics_text)
+        .post("/admin/drain", handlers::drain)
         .get("/admin/actors", handlers::actors)
         .get("/admin/actors/events", handlers::actor_changes)
         .openapi(&openapi())

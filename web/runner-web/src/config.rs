@@ -52,6 +52,15 @@ impl Flags {
     }
 }
 
+/// How a process stands beside others that share its store.
+#[derive(Debug, Clone, Default)]
+pub struct ReplicaSettings {
+    /// It waits for the store when another has it.
+    pub stands_by: bool,
+    /// `host:port` at which the others reach it.
+    pub advertise: Option<String>,
+}
+
 /// The checked configuration.
 #[derive(Debug, Clone)]
 pub struct RunnerConfig {
@@ -59,6 +68,8 @@ pub struct RunnerConfig {
     pub listen: SocketAddr,
     /// Where the store is, if not in the data folder.
     pub store: Option<PostgresUrl>,
+    /// What is done where another process has the store.
+    pub replica: ReplicaSettings,
     /// Where the services of jobs listen.
     pub services_listen: Option<SocketAddr>,
     /// How much is logged.
@@ -218,6 +229,10 @@ impl Resolver<'_> {
         Some(RunnerConfig {
             listen,
             store: store?,
+            replica: ReplicaSettings {
+                stands_by: file.store.standby,
+                advertise: file.store.advertise,
+            },
             services_listen: file.services_listen,
             log_level: file.log_level,
             secrets,

@@ -3,9 +3,12 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, DispositionType};
 use actix_web::{HttpRequest, HttpResponse, web};
+use bytes::Bytes;
 use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
+use forge_core::Delivery;
+use replica_actors::{ReplicaStatus, RoleControl};
 use runner_actors::messages::{CancelRun, NotRepeated, RepeatRun};
-use runner_actors::{Accepted, NewDelivery, RunRecord, StoredEvent};
+use runner_actors::{Accepted, NewDelivery, RunRecord, RunTestFilter, StoredEvent};
 use serde::{Deserialize, Serialize};
 use store::Blob;
 use supervision::ActorTree;
@@ -18,6 +21,8 @@ use crate::problems::{find, of_ask, of_intake, of_store};
 use crate::state::RunnerState;
 
 type State = web::Data<RunnerState>;
+/// Its role, where the process shares its store with others.
+pub(crate) type ReplicaControl = Option<web::Data<RoleControl>>;
 
 /// What became of a webhook.
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,34 +51,15 @@ pub(crate) async fn webhook(
     let raw = webhook.body.clone();
     let delivery = webhook.into_delivery()?;
     let id = delivery.id.to_string();
-    let event = match StoredEvent::of_webhook(&delivery.event) {
-        Ok(event) => event,
-        Err(reason) => {
-            tracing::info!(event = "webhook.ignored", delivery = %id, %reason, "a delivery starts nothing");
-            return Ok(answer(
-                StatusCode::OK,
-                id,
-                "ignored",
-                None,
-                Some(reason.to_string()),
-            ));
-        }
-    };
-    if event.clone_url.is_empty() {
-        return Err(Problem::bad_request(
-            "the field repository.clone_url is missing: the repository cannot be fetched",
-        ));
-    }
-    let delivery = NewDelivery {
-        id: delivery.id,
-        digest: delivery.body,
-        event,
-        body: Blob::new(raw),
+    let delivery = match new_delivery(delivery, raw)? {
+        Ok(delivery) => delivery,
+        Err(reason) => return Ok(ignored(id, reason)),
     };
     let accepted = state.intake.accept(delivery).await;
     Ok(match accepted.map_err(|error| of_intake(&error))? {
         Accepted::Run(run) => answer(StatusCode::ACCEPTED, id, "accepted", Some(run), None),
         Accepted::Duplicate { run } => answer(StatusCode::OK, id, "duplicate", run, None),
+        Accepted::Unwanted(reason) => answer(StatusCode::OK, id, "ignored", None, Some(reason)),
         Accepted::Full => {
             return Err(Problem::unavailable(
                 "as many runs wait as the runner takes",
@@ -83,7 +69,37 @@ pub(crate) async fn webhook(
     })
 }
 
-fn answer(
+/// What is to be stored of a delivery; or why it starts nothing.
+pub(crate) fn new_delivery(
+    delivery: Delivery,
+    raw: Bytes,
+) -> Result<Result<NewDelivery, String>, Problem> {
+    let event = match StoredEvent::of_webhook(&delivery.event) {
+        Ok(event) => event,
+        Err(reason) => {
+            tracing::info!(event = "webhook.ignored", delivery = %delivery.id, %reason, "a delivery starts nothing");
+            return Ok(Err(reason.to_string()));
+        }
+    };
+    if event.clone_url.is_empty() && !event.kind().is_activity() {
+        return Err(Problem::bad_request(
+            "the field repository.clone_url is missing: the repository cannot be fetched",
+        ));
+    }
+    Ok(Ok(NewDelivery {
+        id: delivery.id,
+        digest: delivery.body,
+        event,
+        body: Blob::new(raw),
+    }))
+}
+
+/// The answer to a delivery that starts nothing.
+pub(crate) fn ignored(id: String, reason: String) -> HttpResponse {
+    answer(StatusCode::OK, id, "ignored", None, Some(reason))
+}
+
+pub(crate) fn answer(
     code: StatusCode,
     delivery: String,
     status: &'static str,
@@ -120,6 +136,8 @@ async fn run_page(
     with_lines: bool,
 ) -> Result<HttpResponse, Problem> {
     let (view, can_sign_out) = (&state.view, state.has_token);
+    let tests = view.tests(&record, RunTestFilter::default()).await;
+    let tests = tests.map_err(|error| of_store(&error))?;
     let (path, artifacts) = (view.logs().path(&record.id), view.artifacts(&record.id));
     let made = tokio::task::spawn_blocking(move || {
         let log = RunLog::read(&path)?;
@@ -127,6 +145,7 @@ async fn run_page(
             run: &record,
             artifacts: &artifacts,
             log: &log,
+            tests: &tests,
             with_lines,
             can_sign_out,
         };
@@ -268,11 +287,15 @@ pub(crate) struct RunnerHealth {
     /// Why it is degraded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Of a process that shares its store with others: `role`, `epoch`, `leader`, `led_by`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub replica: Option<ReplicaStatus>,
 }
 
 /// How the runner is; 200 as soon as it answers.
 #[utoipa::path(get, path = "/health", tag = "operation", responses((status = 200, body = RunnerHealth, description = "It answers: how it is")))]
-pub(crate) async fn health(state: State) -> HttpResponse {
+pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpResponse {
     let store = state.view.store_health().state;
     let reason = (store != store::State::Ready).then(|| format!("the store is {store}"));
     let no_vms = || state.view.vmm_trouble().map(|why| format!("no VMs: {why}"));
@@ -281,12 +304,23 @@ pub(crate) async fn health(state: State) -> HttpResponse {
         status: if reason.is_some() { "degraded" } else { "ok" },
         version: env!("CARGO_PKG_VERSION"),
         reason,
+        replica: control.map(|control| control.status()),
     })
 }
 
 /// The actor tree.
-pub(crate) async fn actors(tree: web::Data<ActorTree>) -> Result<HttpResponse, Problem> {
-    edge_web::actor_tree(async move { Ok(tree.snapshot()) }).await
+pub(crate) async fn actors(
+    tree: web::Data<ActorTree>,
+    control: ReplicaControl,
+) -> Result<HttpResponse, Problem> {
+    replica_web::with_status(&tree, control.as_ref().map(|it| &***it)).await
+}
+
+/// Has the process that leads hand over to another one.
+#[utoipa::path(post, path = "/admin/drain", tag = "operation",
+    responses((status = 202, description = "It hands over: its jobs end as at a restart, another process leads within seconds"), (status = 409, description = "The store is shared with no other process"), (status = 503, description = "Nobody leads at the moment")))]
+pub(crate) async fn drain(control: ReplicaControl) -> Result<HttpResponse, Problem> {
+    replica_web::drain(control.as_ref().map(|it| &***it)).await
 }
 
 /// The actor tree as it changes.

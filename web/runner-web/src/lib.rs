@@ -25,8 +25,12 @@ mod problems;
 mod reviews;
 mod run_facts;
 mod server;
+mod shared_intake;
 mod shell;
+mod standby;
 mod state;
+mod tests_api;
 
 pub use api::{openapi, routes};
 pub use server::{RunnerServer, ServerOptions, ServingServices};
+pub use standby::StandbyRunner;

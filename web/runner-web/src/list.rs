@@ -17,7 +17,7 @@ use crate::problems::of_store;
 use crate::state::RunnerState;
 
 /// Longest value of a filter.
-const MAX_FILTER_BYTES: usize = 500;
+pub(crate) const MAX_FILTER_BYTES: usize = 500;
 
 /// Which runs to list. What is left out filters nothing.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -75,7 +75,7 @@ pub(crate) async fn runs(
 }
 
 /// The next page of the same list: relative, so that it holds behind any proxy.
-fn link(query: &str, cursor: &str) -> String {
+pub(crate) fn link(query: &str, cursor: &str) -> String {
     let pairs = form_urlencoded::parse(query.as_bytes());
     let pairs = pairs.filter(|(name, _)| name != "cursor");
     let query = form_urlencoded::Serializer::new(String::new())

@@ -13,13 +13,17 @@ use edge_web::{
     ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
+use replica_actors::RoleControl;
+use replica_web::key_of;
 use runner_actors::{JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView};
+use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
 use tokio::sync::oneshot;
 
 use crate::api;
 use crate::job_services;
 use crate::metrics::RunnerMetrics;
+use crate::shared_intake;
 use crate::shell::ShellGate;
 use crate::state::RunnerState;
 
@@ -48,6 +52,7 @@ pub struct RunnerServer {
     options: ServerOptions,
     job_services: JobServices,
     services_listener: Option<TcpListener>,
+    replica: Option<(SharedStore, RoleControl)>,
 }
 
 impl RunnerServer {
@@ -56,6 +61,22 @@ impl RunnerServer {
     pub fn start(service: RunnerService, options: ServerOptions) -> Self {
         let (parts, server) = Self::parts(service, options);
         server(Root::own("orrery", parts))
+    }
+
+    /// The same for a process that leads others: it decides what they took in, and answers what
+    /// they pass on.
+    #[must_use]
+    pub fn start_leading(
+        service: RunnerService,
+        options: ServerOptions,
+        (shared, control): (&SharedStore, &RoleControl),
+    ) -> Self {
+        let follower = shared_intake::supervisor(shared, &service.intake);
+        let (mut parts, server) = Self::parts(service, options);
+        parts.push(follower);
+        let mut server = server(Root::own("orrery", parts));
+        server.replica = Some((shared.clone(), control.clone()));
+        server
     }
 
     /// Starts the actors below a tree that others have as well; this server's end stops its own
@@ -115,6 +136,7 @@ impl RunnerServer {
             options,
             job_services,
             services_listener: None,
+            replica: None,
         }
     }
 
@@ -149,6 +171,7 @@ impl RunnerServer {
             options,
             job_services,
             services_listener,
+            replica,
         } = self;
         let key_services = job_services.clone();
         // Jobs use them until the actors have ended.
@@ -176,6 +199,7 @@ impl RunnerServer {
                 "/.well-known/jwks",
                 APPLICATION_PATHS,
             ]),
+            replicas: replica.as_ref().and_then(|(shared, _)| key_of(shared)),
             ..EdgeConfig::new(hosts, &metrics)
         };
         let verifier = ForgeVerifier::new(options.secrets.clone(), ParseOptions::default());
@@ -190,6 +214,10 @@ impl RunnerServer {
             }
         });
         let coordinator = state.coordinator.clone();
+        let server = match replica {
+            Some((_, control)) => server.data(web::Data::new(control)),
+            None => server,
+        };
         let served = server
             .data(signed)
             .data(state)

@@ -131,3 +131,36 @@ fn is_program(path: &Path) -> bool {
 fn is_program(path: &Path) -> bool {
     path.is_file()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i16_a_repository_or_a_name_that_is_not_there_is_told() {
+        let home = tempfile::tempdir().expect("a folder");
+        let told = |folder: &Path, revision: &str| {
+            let role = serde_json::json!({"name": "R", "haystacks": [{
+                "name": "H", "service": "GitRepository", "location": folder,
+                "extra_parameters": {"revision": revision}}]});
+            let environment = Environment::default();
+            let roles = search_core::role::parse("roles.json", &role.to_string(), &environment);
+            let roles = roles.expect("a valid file");
+            check(&roles.default_role().haystacks[0], &environment).expect_err("it is refused")
+        };
+        let missing = told(&home.path().join("none"), "main");
+        assert!(missing.contains("does not exist"), "{missing}");
+        let plain = told(home.path(), "main");
+        assert!(plain.contains("is no git repository"), "{plain}");
+        let made = std::process::Command::new("git")
+            .args(["init", "--quiet", "--bare"])
+            .arg(home.path())
+            .status();
+        assert!(made.expect("git is installed").success());
+        let unknown = told(home.path(), "v1.0.0");
+        assert!(
+            unknown.contains("no branch, tag or commit `v1.0.0`"),
+            "{unknown}"
+        );
+    }
+}

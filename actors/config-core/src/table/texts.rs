@@ -47,6 +47,39 @@ impl<T: FromStr<Err: Display> + Display> TextKind<T> {
 impl TextKind<String> {
     /// Any string that is not blank.
     pub const STRING: Self = Self::new("", |text| Ok(text.to_owned()), String::clone);
+    /// A host and a port that others connect to, `<host>:<port>`.
+    pub const HOST_PORT: Self = Self::new("address", host_port, String::clone);
+}
+
+fn host_port(text: &str) -> Result<String, ValueError> {
+    let wrong = |reason: &str| {
+        let error = ValueError::new(format!(
+            "`{text}` is no address that others reach: {reason}"
+        ));
+        error.help("write `<host>:<port>`, for example `ci-1.example:3000` or `10.0.0.5:3000`")
+    };
+    let (host, port) = text
+        .rsplit_once(':')
+        .ok_or_else(|| wrong("it has no port"))?;
+    if port.parse::<u16>().is_ok_and(|port| port == 0) || port.parse::<u16>().is_err() {
+        return Err(wrong("the port is a number from 1 to 65535"));
+    }
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    if let Ok(address) = bare.unwrap_or(host).parse::<std::net::IpAddr>() {
+        return match address.is_unspecified() {
+            true => Err(wrong(
+                "it stands for every address of a machine, and so for none",
+            )),
+            false => Ok(text.to_owned()),
+        };
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    match !host.is_empty() && host.chars().all(is_name) {
+        true => Ok(text.to_owned()),
+        false => Err(wrong("the host is no name and no IP address")),
+    }
 }
 
 impl TextKind<Url> {

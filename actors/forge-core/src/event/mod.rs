@@ -6,6 +6,7 @@
 //! <https://docs.github.com/en/webhooks/webhook-events-and-payloads>,
 //! <https://docs.gitea.com/usage/webhooks>, <https://forgejo.org/docs/latest/user/webhooks/>.
 
+mod activity;
 mod common;
 mod error;
 mod issue_comment;
@@ -14,6 +15,7 @@ mod pull_request;
 mod push;
 mod shape;
 
+pub use activity::Activity;
 pub use common::Repository;
 pub use error::EventError;
 pub use issue_comment::{BY_HAND, Comment, CommentAction, Issue, IssueCommentEvent, IssueState};
@@ -38,7 +40,7 @@ pub enum Event {
     IssueComment(Box<IssueCommentEvent>),
     /// GitHub's greeting when a webhook is created.
     Ping(PingEvent),
-    /// Any other event its header names: acknowledged, not acted on.
+    /// Any other event its header names.
     Other(OtherEvent),
 }
 
@@ -51,13 +53,15 @@ pub struct PingEvent {
     pub repository: Option<RepoName>,
 }
 
-/// An event that nothing here acts on.
+/// An event that is known by its name alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherEvent {
     /// The name its header gave.
     pub name: EventName,
     /// The repository it is about, if it names one.
     pub repository: Option<RepoName>,
+    /// What it says, if it is about a repository.
+    pub activity: Option<Box<Activity>>,
 }
 
 /// The event that a review of a pull request is.
@@ -76,10 +80,13 @@ impl Event {
         let body = Node::root(&tree);
         body.object()?;
         match declared.map(EventKind::from_name) {
-            Some(Err(name)) => Self::other(name, &body),
+            Some(Err(name)) => Self::other(name, &body, formats),
             Some(Ok(kind)) => match shape::confirm(kind, &body)? {
                 Some(kind) => Self::known(kind, headers, &body, formats),
-                None => Self::other(EventName::try_from(REVIEW).expect("a constant name"), &body),
+                None => {
+                    let name = EventName::try_from(REVIEW).expect("a constant name");
+                    Self::other(name, &body, formats)
+                }
             },
             None => match Shape::of(&body) {
                 Shape::Known(kind) => Self::known(kind, headers, &body, formats),
@@ -109,10 +116,12 @@ impl Event {
         })
     }
 
-    fn other(name: EventName, body: &Node<'_>) -> Result<Self, EventError> {
+    fn other(name: EventName, body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+        let activity = Activity::read(name.as_str(), body, formats);
         Ok(Self::Other(OtherEvent {
             name,
             repository: common::repository_name(body)?,
+            activity: activity.map(Box::new),
         }))
     }
 

@@ -159,7 +159,7 @@ impl PullRequestAction {
 }
 
 impl PullRequest {
-    fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
+    pub(super) fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         Ok(Self {
             title: node.field("title").opt_string()?,
             body: node.field("body").opt_string()?,

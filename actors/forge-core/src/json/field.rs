@@ -24,12 +24,15 @@ const FIELDS: [&[&str]; 19] = [
         "action", "before", "forced", "merged", "number", "pusher", "review", "sender",
     ],
     &[
-        "comment", "commits", "compare", "hook_id", "is_pull", "message", "orchctl", "removed",
+        "comment", "commits", "compare", "hook_id", "is_pull", "message", "orchctl", "release",
+        "removed",
     ],
-    &["html_url", "modified"],
+    &[
+        "base_ref", "head_ref", "head_sha", "html_url", "modified", "ref_type", "tag_name",
+    ],
     &["clone_url", "full_name"],
     &["created_at", "repository"],
-    &["compare_url", "head_commit"],
+    &["compare_url", "head_commit", "merge_group"],
     &["pull_request"],
     &["total_commits"],
     &["default_branch"],
@@ -51,7 +54,7 @@ mod tests {
                 assert_eq!(known_field(field), Some(*field));
             }
         }
-        assert_eq!(FIELDS.concat().len(), 46);
+        assert_eq!(FIELDS.concat().len(), 53);
         for other in ["", "x", "ids", "repositorx", "a name longer than all"] {
             assert_eq!(known_field(other), None);
         }

@@ -329,6 +329,56 @@ fn other_events_are_named_and_not_acted_on() {
     };
     assert_eq!(event.name.as_str(), "release");
     assert_eq!(event.repository.unwrap().as_str(), "acme/rocket");
+    let activity = event.activity.expect("it names its repository");
+    assert_eq!(activity.action.as_deref(), Some("published"));
+    assert_eq!(activity.reference, None);
+}
+
+#[test]
+fn i17_other_events_say_what_they_are_about_as_far_as_they_do() {
+    let with = |extra: serde_json::Value| {
+        let mut body =
+            json!({"action": "label_updated", "repository": {"full_name": "acme/rocket"}});
+        let fields = extra.as_object().expect("an object").clone();
+        body.as_object_mut().expect("an object").extend(fields);
+        body
+    };
+    for (event, extra, reference) in [
+        (
+            "release",
+            json!({"release": {"tag_name": "v1"}}),
+            Some("refs/tags/v1"),
+        ),
+        ("release", json!({"release": {"tag_name": 7}}), None),
+        (
+            "create",
+            json!({"ref": "v1", "ref_type": "tag"}),
+            Some("refs/tags/v1"),
+        ),
+        (
+            "delete",
+            json!({"ref": "x", "ref_type": "branch"}),
+            Some("refs/heads/x"),
+        ),
+        (
+            "create",
+            json!({"ref": "refs/tags/v1", "ref_type": "tag"}),
+            Some("refs/tags/v1"),
+        ),
+        (
+            "merge_group",
+            json!({"merge_group": {"head_ref": "refs/heads/q"}}),
+            Some("refs/heads/q"),
+        ),
+        ("issues", json!({"ref": "x"}), None),
+    ] {
+        let Ok(Event::Other(found)) = read(event, &with(extra)) else {
+            panic!("{event}")
+        };
+        let activity = found.activity.expect("it names its repository");
+        assert_eq!(activity.reference.as_deref(), reference, "{event}");
+        assert_eq!(activity.action.as_deref(), Some("labeled"), "GitHub's word");
+    }
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Config {
                 &in_force.directories.data,
                 "data_dir",
             ),
-            keep(&mut self.store, &in_force.store, "store.url"),
+            keep(&mut self.store, &in_force.store, "store"),
             keep(
                 &mut self.webhook.max_body_bytes,
                 &in_force.webhook.max_body_bytes,
@@ -140,10 +140,24 @@ pub struct Listeners {
 }
 
 /// Where the store is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreConfig {
     /// The address of one in PostgreSQL; absent: in the data folder.
     pub url: Option<Secret<String>>,
+    /// The process waits for the store when another has it.
+    pub standby: bool,
+    /// `host:port` at which the others that share the store reach this process.
+    pub advertise: Option<String>,
+}
+
+impl Default for StoreConfig {
+    fn default() -> Self {
+        Self {
+            url: None,
+            standby: true,
+            advertise: None,
+        }
+    }
 }
 
 /// Folders; relative ones in the file stand for ones beside `orchestrator.toml`.

@@ -229,6 +229,12 @@ table! {
         /// a PostgreSQL server, 15 or newer, as `postgresql://user:password@host/database`, in
         /// place of `store.redb` in `data_dir`; `schema=` names the schema
         "url" = opt(STORE_URL) => url;
+        /// whether this process, when another has the store, stands by, takes deliveries for it,
+        /// and takes over when it is gone; `false`: it ends, and says who has it
+        "standby" = BOOLEAN => standby;
+        /// where the other processes that share the store reach this one while it leads, as
+        /// `<host>:<port>` (`listen`, unless that is all addresses)
+        "advertise" = opt(TextKind::HOST_PORT) => advertise;
     }
 
     static FORGE: ForgeConfig = "[forge]" {

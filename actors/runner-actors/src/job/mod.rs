@@ -20,11 +20,14 @@ mod node_state;
 mod output;
 mod packing;
 mod process;
+mod project_tests;
 mod protocol;
 mod shell_start;
 mod step_runner;
 mod steps;
+mod test_reports;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_clients::vmm::{NewVm, VmmClient};
@@ -36,6 +39,7 @@ use crate::log::{LineKind, Logs};
 use crate::records::JobEnd;
 use log_writer::LogWriter;
 use machine::{Machine, MachineRequest};
+pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};
 use shell_start::ShellEnvironment;
 use step_runner::StepRunner;
@@ -88,7 +92,7 @@ pub(crate) async fn run_job(
     let minutes = request.instance.timeout_minutes;
     let limit = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 24.0 * 3600.0));
     let mut runner = StepRunner::new(&request, &machine, &log, cancel, events);
-    let report = match tokio::time::timeout(limit, runner.run()).await {
+    let mut report = match tokio::time::timeout(limit, runner.run()).await {
         Ok(report) => report,
         Err(_) => {
             let reason = format!("the job took longer than its {minutes} minutes");
@@ -97,6 +101,9 @@ pub(crate) async fn run_job(
         }
     };
     let shell = runner.shell_environment();
+    if report.end != JobEnd::Lost {
+        report.tests = Box::pin(runner.read_tests()).await.map(Arc::new);
+    }
     drop(runner);
     if keeps(&request, &report) {
         keep(&request, machine, shell, &log).await;

@@ -10,8 +10,10 @@ use runner_core::event::EventContext;
 use runner_core::expr::Contexts;
 use runner_core::plan::{JobInstance, Plan};
 use runner_core::state::Conclusion;
+use runner_core::test_report::JobTests;
 use tokio::sync::mpsc;
 
+use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
@@ -60,6 +62,8 @@ pub(crate) struct JobRequest {
     pub(crate) trusted: bool,
     /// Where VMs are kept.
     pub(crate) kept: KeptVms,
+    /// What the project says of its tests.
+    pub(crate) tests: Arc<ProjectTests>,
 }
 
 /// What a job tells while it runs.
@@ -106,6 +110,8 @@ pub(crate) struct JobReport {
     pub(crate) url: Option<String>,
     /// It asks for what is not to be had here.
     pub(crate) refused: bool,
+    /// What its tests said.
+    pub(crate) tests: Option<Arc<JobTests>>,
 }
 
 impl JobReport {
@@ -146,6 +152,7 @@ impl JobReport {
             outputs: Vec::new(),
             url: None,
             refused: false,
+            tests: None,
         }
     }
 

@@ -220,6 +220,8 @@ impl ActiveRun {
             kept_from: None,
             outputs: Vec::new(),
             steps: Vec::new(),
+            tests: None,
+            summary: None,
         }
     }
 
@@ -409,6 +411,7 @@ impl ActiveRun {
             keep: settings.keep.failed || ledger.record.keep,
             trusted: !self.planned.event.untrusted || ledger.record.is_approved(),
             kept: jobs.kept.clone(),
+            tests: Arc::clone(&self.planned.tests),
         }
     }
 }

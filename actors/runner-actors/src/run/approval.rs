@@ -2,7 +2,7 @@
 //! or run.
 
 use forge_core::{CommitState, Forge};
-use runner_core::event::EventKind;
+use runner_core::event::RunCommit;
 use runner_core::plan::run_context;
 use runner_core::protection::{APPROVAL_TIMEOUT_MS, Verdict};
 use runner_core::state::RunState;
@@ -22,7 +22,7 @@ pub(super) async fn admit(services: &RunServices, ledger: &mut Ledger) -> bool {
     let approval = ledger.record.approval.as_ref();
     let verdict = approval.and_then(|approval| approval.review.as_ref());
     let is_approved = verdict.is_some_and(|review| review.verdict == Verdict::Approved);
-    if !event.untrusted || event.kind() != EventKind::PullRequest || is_approved {
+    if !event.untrusted || event.kind().commit() != RunCommit::PullHead || is_approved {
         return true;
     }
     let (asks, review) = match question(services, ledger).await {

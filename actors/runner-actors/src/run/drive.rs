@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_core::state::{Conclusion, RunState};
+use runner_core::test_report::{JobTests, summary};
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::active_run::ActiveRun;
+use super::followers::start_followers;
 use super::parked::ParkedRun;
 use super::plan::{PlannedRun, prepare};
 use super::services::RunServices;
@@ -20,6 +22,7 @@ use crate::log::LineKind;
 use crate::permits::HeldPermits;
 use crate::records::JobEnd;
 use crate::review;
+use crate::test_rows::NewJobTests;
 
 /// Events of jobs on their way to their run.
 const EVENT_CAPACITY: usize = 64;
@@ -74,6 +77,7 @@ pub(super) async fn drive(
     // Held until the checkout is removed.
     let mut disk = None;
     if let Some(planned) = planned {
+        let workflow = planned.facts.workflow.clone();
         let run = begin(
             &services,
             &mut ledger,
@@ -90,6 +94,7 @@ pub(super) async fn drive(
                 services.parked.put(&id, ParkedRun { ticket, cancel });
             }
         }
+        start_followers(&services, &ledger, &workflow).await;
     }
     let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(checkout));
     // Nothing was laid out, or a later run of the same id replaces it.
@@ -351,6 +356,9 @@ async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, r
     run.refused |= report.refused;
     let (job, instance) = (copy.job, copy.instance);
     ActiveRun::note_environment(ledger, index, &report);
+    if let Some(tests) = &report.tests {
+        store_tests(ledger, index, tests).await;
+    }
     let record = &mut ledger.record.jobs[index];
     record.conclusion = Some(report.conclusion);
     record.end = report.end;
@@ -361,6 +369,20 @@ async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, r
     run.state
         .finished(job, instance, report.conclusion, &report.outputs);
     ledger.save(vec![status]).await;
+}
+
+/// Stores the tests of a job before its end: whoever reads of them finds them.
+async fn store_tests(ledger: &mut Ledger, index: usize, tests: &Arc<JobTests>) {
+    let (run, job) = (ledger.record.clone(), ledger.record.jobs[index].clone());
+    let read = Arc::clone(tests);
+    let packed = move || NewJobTests::of(&run, &job, &read, now_ms());
+    let Ok(packed) = tokio::task::spawn_blocking(packed).await else {
+        return;
+    };
+    ledger.save_tests(packed).await;
+    let job = &mut ledger.record.jobs[index];
+    job.tests = Some(tests.counts);
+    job.summary = Some(summary(tests));
 }
 
 async fn end(

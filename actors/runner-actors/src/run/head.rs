@@ -1,11 +1,11 @@
-//! The commit of a pull request whose webhook does not name it: the forge is asked, by its API or
-//! else by the reference it keeps for it.
+//! The commit of an event that does not name it: that of a pull request is asked of the forge's
+//! API, else of the reference it keeps for it; that of all others of their branch or tag.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use forge_core::{PullRequestNumber, RepoName};
-use runner_core::event::EventKind;
+use runner_core::event::RunCommit;
 use runner_core::state::RunState;
 use store::StoreError;
 
@@ -49,12 +49,13 @@ pub(super) async fn resolve_head(
     repositories: &Repositories,
     ledger: &mut Ledger,
 ) -> Result<(), NoHead> {
-    if !ledger.event.sha.is_empty() || ledger.event.kind() != EventKind::PullRequest {
+    if !ledger.event.sha.is_empty() {
         return Ok(());
     }
     let found = find(repositories, &ledger.event).await;
     let event = found.map_err(NoHead::Failed)?;
     ledger.record.sha.clone_from(&event.sha);
+    ledger.record.reference.clone_from(&event.reference);
     ledger.event = Arc::new(event);
     let (event, record) = (Arc::clone(&ledger.event), ledger.record.clone());
     let noted = ledger.recorder.store.write(move |rows| {
@@ -84,6 +85,13 @@ async fn find(
         .repository
         .parse()
         .map_err(|_| SourceError::Id("repository"))?;
+    if event.kind().commit() != RunCommit::PullHead {
+        let (repositories, event) = (repositories.clone(), event.clone());
+        let found = tokio::task::spawn_blocking(move || of_reference(&repositories, &repo, event));
+        return found
+            .await
+            .unwrap_or_else(|error| Err(SourceError::NoHead(error.to_string())));
+    }
     let number = event.number.ok_or(SourceError::Id("pull request"))?;
     if let (Some(forge), Ok(number)) = (
         repositories.forge_client(),
@@ -101,6 +109,29 @@ async fn find(
     found
         .await
         .unwrap_or_else(|error| Err(SourceError::NoHead(error.to_string())))
+}
+
+/// The newest commit of the event's reference, else of the default branch.
+fn of_reference(
+    repositories: &Repositories,
+    repo: &RepoName,
+    event: StoredEvent,
+) -> Result<StoredEvent, SourceError> {
+    let remote = repositories.remote(&event.clone_url)?;
+    let mirror = repositories.mirror(repo)?;
+    if event.reference.is_empty() {
+        let (branch, head) = mirror
+            .remote_default(&remote, GIT_TIMEOUT)?
+            .ok_or_else(|| {
+                SourceError::NoHead("the repository has no default branch".to_owned())
+            })?;
+        return Ok(event.at_head(Some(format!("refs/heads/{branch}")), &head));
+    }
+    let head = mirror.remote_ref(&remote, &event.reference, GIT_TIMEOUT)?;
+    let head = head.ok_or_else(|| {
+        SourceError::NoHead(format!("the repository has no {} now", event.reference))
+    })?;
+    Ok(event.at_head(None, &head))
 }
 
 fn by_git(

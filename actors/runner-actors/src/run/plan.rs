@@ -7,11 +7,14 @@ use runner_core::event::{EventContext, EventKind};
 use runner_core::expr::{Context, Contexts, Value};
 use runner_core::plan::{self, Plan, PlanInput};
 use runner_core::state::RunState;
+use runner_core::test_report::SETTINGS_FILE;
 use runner_core::workflow::Workflow;
 
 use super::approval::admit;
 use super::head::resolve_head;
+use super::own_activity::own_activity;
 use super::services::RunServices;
+use crate::job::ProjectTests;
 use crate::job_graph;
 use crate::known_repository::{MAX_SCHEDULES, WorkflowSchedule};
 use crate::ledger::Ledger;
@@ -29,6 +32,8 @@ pub(super) struct PlannedRun {
     pub(super) event: Arc<EventContext>,
     pub(super) facts: RunFacts,
     pub(super) source: Arc<Source>,
+    /// What the project says of its tests.
+    pub(super) tests: Arc<ProjectTests>,
     /// The workflow's name, for contexts of statuses.
     pub(super) workflow: String,
 }
@@ -56,6 +61,9 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         candidates.retain(|candidate| candidate.file == only);
     }
     let mut workflow = choose(services, ledger, candidates).await?;
+    if own_activity(services, ledger).await {
+        return None;
+    }
     ask_model(services, ledger, &workflow, &source).await?;
     if let Some(job) = ledger.record.only_job.clone()
         && !workflow.keep_only(&job)
@@ -68,8 +76,8 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
     let base = contexts(services, ledger, &event, &facts, &workflow).await?;
     let name = with_unique_names(&workflow, &names);
     let planned = plan_beside(services, workflow, &base, &source).await;
-    let plan = match planned {
-        Ok(plan) => plan,
+    let (plan, tests) = match planned {
+        Ok(planned) => planned,
         Err(reason) => {
             ledger.end(RunState::Failed, Some(reason)).await;
             return None;
@@ -91,6 +99,7 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         event: Arc::new(event),
         facts,
         source,
+        tests: Arc::new(tests),
         workflow: name,
     })
 }
@@ -101,7 +110,7 @@ async fn plan_beside(
     workflow: Workflow,
     base: &Contexts,
     source: &Arc<Source>,
-) -> Result<Plan, String> {
+) -> Result<(Plan, ProjectTests), String> {
     let (files, contexts) = (Arc::clone(source), base.clone());
     let actions = services.jobs.actions.clone();
     let planned = tokio::task::spawn_blocking(move || {
@@ -111,7 +120,9 @@ async fn plan_beside(
             files: &|path: &str| files.read(path),
             actions: &actions,
         };
-        plan::plan(workflow, input).map_err(|error| error.to_string())
+        let tests = ProjectTests::parse(files.read(SETTINGS_FILE).as_deref());
+        let planned = plan::plan(workflow, input).map_err(|error| error.to_string());
+        planned.map(|plan| (plan, tests))
     });
     let planned = planned.await;
     planned.unwrap_or_else(|error| Err(format!("planning failed: {error}")))
@@ -192,10 +203,17 @@ async fn learn(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]
         })
     });
     let planned = planned.take(MAX_SCHEDULES).collect();
+    let followed = candidates.iter().flat_map(|candidate| &candidate.follows);
+    let followed = followed.cloned().collect();
+    let started_by = candidates
+        .iter()
+        .flat_map(|candidate| &candidate.started_by);
+    let started_by = started_by.cloned().collect();
     let (run, now_ms) = (ledger.record.id.clone(), services.settings.schedules.now_ms);
     let stored = ledger.recorder.store.write(move |rows| {
         let mut known = rows::known(rows, &event.repository)?.unwrap_or_default();
         known.learn(&event, &run, planned, now_ms());
+        known.learn_triggers(&event, followed, started_by);
         rows::put_known(rows, &known)
     });
     if let Err(error) = stored.await {

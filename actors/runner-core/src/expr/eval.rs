@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::ast::{Expr, Operator};
-use super::{EvalError, Scope, Value};
+use super::{Contexts, EvalError, Function, Scope, Value};
 use crate::limits::{MAX_VALUE_BYTES, MAX_WORK};
 
 /// A value on the way: what a `*` gave is filtered further, element by element.
@@ -153,4 +153,23 @@ fn star(of: &Selection) -> Result<Selection, EvalError> {
         return Err(EvalError::TooLarge);
     }
     Ok(Selection::Many(out))
+}
+
+impl Expr {
+    /// Its value, where that is the same in every run.
+    pub fn constant(&self) -> Option<Value> {
+        let mut depends = false;
+        self.walk(&mut |expr| {
+            depends |= match expr {
+                Self::Context(_) => true,
+                Self::Call(function, _) => function.is_status() || *function == Function::HashFiles,
+                _ => false,
+            };
+        });
+        if depends {
+            return None;
+        }
+        let contexts = Contexts::default();
+        self.eval(&Scope::new(&contexts)).ok()
+    }
 }

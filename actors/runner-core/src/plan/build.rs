@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::check_call::check_call;
 use super::expand::{concurrency, expand};
 use super::input::{PlanError, PlanInput};
+use super::known_outputs::KnownOutputs;
 use super::steps::StepPlanner;
 use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork};
 use crate::expr::{Context, Scope};
@@ -54,6 +55,7 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
         origin: None,
     };
     builder.add(started, "", 0)?;
+    builder.find_missing_outputs();
     Ok(Plan {
         workflows: builder.workflows,
         name,
@@ -127,6 +129,7 @@ impl Builder<'_> {
             instances,
             refusals: Vec::new(),
             notes: Vec::new(),
+            findings: Vec::new(),
             job: job.clone(),
         });
         let work = match &job.work {
@@ -136,6 +139,9 @@ impl Builder<'_> {
                 planner.origin.clone_from(&self.workflows[workflow].origin);
                 let steps = planner.plan(steps)?;
                 self.jobs[at].notes = planner.notes;
+                self.jobs[at].findings = planner.findings;
+                let missing = planner.outputs.missing(job, &file);
+                self.jobs[at].findings.extend(missing);
                 self.jobs[at].token_defaults = planner.token_defaults;
                 PlannedWork::Steps(steps)
             }
@@ -169,6 +175,34 @@ impl Builder<'_> {
         self.jobs[at].work = work;
         self.jobs[at].refusals = refusals;
         Ok(())
+    }
+
+    /// References to outputs that the called workflows do not have.
+    fn find_missing_outputs(&mut self) {
+        let own = self.jobs.iter().enumerate();
+        let own = own.filter(|(_, job)| job.workflow == 0).map(|(at, _)| at);
+        for at in own.collect::<Vec<usize>>() {
+            let mut known = KnownOutputs::of_needs();
+            for need in &self.jobs[at].needs {
+                let Some(needed) = self.jobs.iter().find(|job| job.key == *need) else {
+                    continue;
+                };
+                let PlannedWork::Call { workflows, .. } = &needed.work else {
+                    continue;
+                };
+                let called = workflows
+                    .first()
+                    .map(|index| &self.workflows[*index].workflow);
+                let Some(called) = called else { continue };
+                let call = called.on.workflow_call.iter();
+                let outputs = call.flat_map(|call| &call.outputs);
+                let outputs = outputs.map(|(name, _)| name.clone()).collect();
+                known.add(needed.id(), &called.file, outputs);
+            }
+            let file = self.workflows[0].workflow.file.clone();
+            let missing = known.missing(&self.jobs[at].job, &file);
+            self.jobs[at].findings.extend(missing);
+        }
     }
 
     /// What a job's token may do: a called workflow's no more than its caller's.

@@ -9,6 +9,7 @@ mod calls;
 mod check_call;
 mod expand;
 mod input;
+mod known_outputs;
 mod matrix;
 mod native;
 mod plan_state;
@@ -33,8 +34,8 @@ pub use rust_parts::{RustPart, rust_parts};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
     ActionLocation, CallTemplate, CalledWorkflow, Composite, ConcurrencyGroup, InstanceEnvironment,
-    Instances, JobInstance, NodeAction, Plan, PlannedJob, PlannedStep, PlannedWork, StepKind,
-    StoredLocation, run_defaults,
+    Instances, JobInstance, NodeAction, Plan, PlanFinding, PlannedJob, PlannedStep, PlannedWork,
+    StepKind, StoredLocation, run_defaults,
 };
 pub use version_files::version_in_file;
 pub use versions::VersionRequirement;

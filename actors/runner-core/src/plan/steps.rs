@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use super::input::{PlanError, PlanInput};
-use super::types::{PlannedStep, StepKind, StoredLocation};
+use super::known_outputs::KnownOutputs;
+use super::types::{PlanFinding, PlannedStep, StepKind, StoredLocation};
 use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::MAX_STEPS;
 use crate::shell;
@@ -25,6 +26,11 @@ pub(super) struct StepPlanner<'a> {
     /// The action whose steps are planned, when it is of another repository.
     pub(super) origin: Option<StoredLocation>,
     pub(super) notes: Vec<String>,
+    pub(super) findings: Vec<PlanFinding>,
+    /// Outputs of the steps of the job that are actions: by the step's id.
+    pub(super) outputs: KnownOutputs,
+    /// Those of the action that was planned last.
+    pub(super) declared: Option<Vec<String>>,
     pub(super) token_defaults: Vec<String>,
 }
 
@@ -44,6 +50,9 @@ impl<'a> StepPlanner<'a> {
             depth: 0,
             origin: None,
             notes: Vec::new(),
+            findings: Vec::new(),
+            outputs: KnownOutputs::default(),
+            declared: None,
             token_defaults: Vec::new(),
         }
     }
@@ -98,7 +107,14 @@ impl<'a> StepPlanner<'a> {
                     working_directory: working_directory.clone(),
                 }
             }
-            StepWork::Uses { uses, with } => self.uses(&uses.value, uses.place, with)?,
+            StepWork::Uses { uses, with } => {
+                self.declared = None;
+                let work = self.uses(&uses.value, uses.place, with)?;
+                if let (0, Some(id), Some(outputs)) = (self.depth, &step.id, self.declared.take()) {
+                    self.outputs.add(id, &uses.value, outputs);
+                }
+                work
+            }
             StepWork::Background(key) => {
                 self.refuse(&key.value, ONE_AFTER_THE_OTHER, key.place);
                 StepKind::Refused {

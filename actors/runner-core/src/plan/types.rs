@@ -77,6 +77,22 @@ pub struct PlannedJob {
     pub refusals: Vec<Refusal>,
     /// What is different from elsewhere, or missing, and no reason to refuse it.
     pub notes: Vec<String>,
+    /// Mistakes that only the files show which it uses: actions, called workflows.
+    #[serde(skip)]
+    pub findings: Vec<PlanFinding>,
+}
+
+/// A mistake in what a job makes of an action or a workflow that it uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanFinding {
+    /// The file.
+    pub file: String,
+    /// Where.
+    pub place: SourceLocation,
+    /// What.
+    pub message: String,
+    /// What was meant, or what there is.
+    pub help: String,
 }
 
 impl PlannedJob {

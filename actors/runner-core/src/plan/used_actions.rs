@@ -6,7 +6,7 @@ use config_core::quoted;
 use super::input::{PlanError, spend};
 use super::native::{NativeAction, native};
 use super::steps::{StepPlanner, asks_for_token, check_token};
-use super::types::{ActionLocation, Composite, NodeAction, StepKind, StoredLocation};
+use super::types::{ActionLocation, Composite, NodeAction, PlanFinding, StepKind, StoredLocation};
 use crate::actions::ActionReference;
 use crate::expr::Template;
 use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
@@ -189,6 +189,8 @@ impl StepPlanner<'_> {
             check_token(value, &self.file, self.refusals);
         }
         self.note_inputs(used, &action);
+        self.find_unknown_inputs(used, &action);
+        self.declared = Some(action.declared_outputs.clone());
         let mut inputs = inputs(&action, used.with);
         match action.runs {
             ActionRuns::Other(using) if using.eq_ignore_ascii_case("docker") => {
@@ -220,7 +222,9 @@ impl StepPlanner<'_> {
                 let outer_file = std::mem::replace(&mut self.file, action.file.to_string());
                 let outer = std::mem::replace(&mut self.origin, origin);
                 self.depth += 1;
+                let declared = self.declared.take();
                 let steps = self.plan(&steps);
+                self.declared = declared;
                 self.depth -= 1;
                 (self.file, self.origin) = (outer_file, outer);
                 Ok(StepKind::Composite(Box::new(Composite {
@@ -256,6 +260,36 @@ impl StepPlanner<'_> {
         }
     }
 
+    /// Inputs that the action does not declare, or asks not to be given any more.
+    fn find_unknown_inputs(&mut self, used: StepUse<'_>, action: &Action) {
+        let is_container = matches!(&action.runs, ActionRuns::Other(_));
+        for (name, value) in used.with {
+            let mut inputs = action.inputs.iter();
+            let input = inputs.find(|input| input.name.eq_ignore_ascii_case(name));
+            let (message, help) = match input {
+                Some(input) => match &input.description {
+                    Some(text) => (
+                        format!("the input {} of {} is deprecated", quoted(name), used.uses),
+                        text.clone(),
+                    ),
+                    None => continue,
+                },
+                // Of containers only.
+                None if is_container && ["args", "entrypoint"].contains(&name.as_str()) => continue,
+                None => (
+                    format!("{} has no input {}", used.uses, quoted(name)),
+                    shown(action.inputs.iter().map(|input| input.name.as_str())),
+                ),
+            };
+            self.findings.push(PlanFinding {
+                file: self.file.clone(),
+                place: value.place,
+                message,
+                help,
+            });
+        }
+    }
+
     fn too_deep(&self) -> Option<Unusable> {
         let deep = self.depth >= MAX_ACTION_DEPTH || self.count > MAX_STEPS;
         deep.then(|| Unusable::feature("actions use each other too deep"))
@@ -264,6 +298,15 @@ impl StepPlanner<'_> {
     fn too_large(&self, bytes: &[u8]) -> Option<Unusable> {
         let fits = spend(self.budget, bytes.len());
         (!fits).then(|| Unusable::feature("the files the workflow uses are too large together"))
+    }
+}
+
+/// What there is, not too much of it.
+fn shown<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.take(20).collect();
+    match names.as_slice() {
+        [] => "it has none".to_owned(),
+        names => format!("there are: {}", names.join(", ")),
     }
 }
 

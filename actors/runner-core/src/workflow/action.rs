@@ -19,10 +19,13 @@ pub struct Action {
     pub file: Box<str>,
     /// Its name.
     pub name: Option<String>,
-    /// What it takes; every input is a text.
+    /// What it takes; every input is a text. The description of one is what it says when it is
+    /// deprecated.
     pub inputs: Vec<InputSpec>,
     /// What it gives.
     pub outputs: Vec<(String, Template)>,
+    /// The names of what it says that it gives, with or without a value here.
+    pub declared_outputs: Vec<String>,
     /// What it does.
     pub runs: ActionRuns,
 }
@@ -100,7 +103,22 @@ impl Strictness {
         known: &[&str],
     ) -> Option<Fields<'n>> {
         match self {
-            Self::Known => reader.fields(node, what, known),
+            Self::Known => {
+                reader.entries(node, what)?;
+                let fields = Fields::of(node)?;
+                for entry in fields.entries() {
+                    if !known.contains(&entry.key.as_str()) {
+                        let message = format!("unknown key {} in {what}", quoted(&entry.key));
+                        let near = reader.meant(&entry.key, known.iter().copied());
+                        let help = near.map_or_else(
+                            || "GitHub does not look at it".to_owned(),
+                            |near| format!("did you mean `{near}`?"),
+                        );
+                        reader.warn(entry.key_place, message, help);
+                    }
+                }
+                Some(fields)
+            }
             Self::Any => {
                 reader.entries(node, what)?;
                 Fields::of(node)
@@ -144,7 +162,10 @@ fn action(reader: &Reader<'_>, file: &str, root: &Node, strictness: Strictness) 
                 .collect(),
         )
     });
+    let declared = fields.get("outputs").and_then(Fields::of);
+    let declared = declared.iter().flat_map(Fields::entries);
     Some(Action {
+        declared_outputs: declared.map(|entry| entry.key.clone()).collect(),
         file: file.into(),
         name: fields.read(reader, "name", |node| reader.plain(node, "name")),
         inputs: inputs.unwrap_or_default(),
@@ -215,16 +236,16 @@ fn node_runs(reader: &Reader<'_>, node: &Node, major: u32) -> Option<NodeRuns> {
 }
 
 fn input(reader: &Reader<'_>, entry: &Entry, strictness: Strictness) -> Option<InputSpec> {
-    let spec = |required, default| InputSpec {
+    let spec = |required, default, deprecated| InputSpec {
         name: entry.key.clone(),
-        description: None,
+        description: deprecated,
         kind: InputKind::Text,
         required,
         default,
         place: entry.key_place,
     };
     if entry.value.is_null() {
-        return Some(spec(false, None));
+        return Some(spec(false, None, None));
     }
     let known = [
         "description",
@@ -238,7 +259,14 @@ fn input(reader: &Reader<'_>, entry: &Entry, strictness: Strictness) -> Option<I
     let default = fields.read(reader, "default", |node| {
         reader.template(node, "default", ACTION_TEXT)
     });
-    Some(spec(required.as_deref() == Some("true"), default))
+    let deprecated = fields
+        .get("deprecationMessage")
+        .and_then(|node| node.text());
+    Some(spec(
+        required.as_deref() == Some("true"),
+        default,
+        deprecated.map(str::to_owned),
+    ))
 }
 
 fn output(

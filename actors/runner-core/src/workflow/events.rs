@@ -6,6 +6,9 @@ use config_core::quoted;
 use super::fields::Fields;
 use super::filters::{patterns, same_for_both};
 use super::reader::Reader;
+use super::types::EventTrigger;
+use crate::event_kind::EventKind;
+use crate::glob::Filter;
 use crate::source_location::SourceLocation;
 use crate::yaml::Node;
 
@@ -193,17 +196,33 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     EVENTS.iter().map(|event| event.name)
 }
 
-/// The options of an event that never starts a run here: what GitHub does not know is a warning,
-/// since nothing depends on it.
-pub(super) fn check_other(
+/// The options of an event without checks of its own: what GitHub does not know is a warning.
+/// Nothing when the event never starts a run here.
+pub(super) fn read_other(
     reader: &Reader<'_>,
     name: &str,
     place: SourceLocation,
     options: Option<&Node>,
+) -> Option<EventTrigger> {
+    let mut trigger = EventKind::from_name(name)
+        .filter(|kind| kind.as_str() == name)
+        .map(EventTrigger::of);
+    if let Some(event) = EVENTS.iter().find(|event| event.name == name) {
+        read_options(reader, event, place, options, trigger.as_mut());
+    }
+    trigger
+}
+
+fn read_options(
+    reader: &Reader<'_>,
+    event: &Event,
+    place: SourceLocation,
+    options: Option<&Node>,
+    trigger: Option<&mut EventTrigger>,
 ) {
-    let Some(event) = EVENTS.iter().find(|event| event.name == name) else {
-        return;
-    };
+    let name = event.name;
+    let mut ignored = EventTrigger::of(EventKind::Push);
+    let trigger = trigger.unwrap_or(&mut ignored);
     if name == "workflow_run" && options.is_none_or(|node| node.entry("workflows").is_none()) {
         let help = "name the workflows it follows, for example `workflows: [CI]`";
         reader.warn(place, "workflow_run names no `workflows`", help);
@@ -214,9 +233,14 @@ pub(super) fn check_other(
     for entry in fields.entries() {
         match entry.key.as_str() {
             // Anyone may send any type.
-            "types" if name == "repository_dispatch" => {}
-            "types" if !event.types.is_empty() => check_types(reader, event, &entry.value),
-            key if event.options.contains(&key) => check_option(reader, key, &entry.value),
+            "types" if name == "repository_dispatch" => trigger.types = texts(&entry.value),
+            "types" if !event.types.is_empty() => {
+                check_types(reader, event, &entry.value);
+                trigger.types = texts(&entry.value);
+            }
+            key if event.options.contains(&key) => {
+                read_option(reader, key, &entry.value, trigger);
+            }
             key => unknown_option(reader, event, key, entry.key_place),
         }
     }
@@ -239,13 +263,29 @@ fn check_types(reader: &Reader<'_>, event: &Event, node: &Node) {
     }
 }
 
-fn check_option(reader: &Reader<'_>, key: &str, node: &Node) {
+fn read_option(reader: &Reader<'_>, key: &str, node: &Node, trigger: &mut EventTrigger) {
     if node.items().is_empty() {
         reader.warn(node.place, format!("{key} is empty"), "name at least one");
     }
-    if BRANCHES_AND_PATHS.contains(&key) {
-        patterns(reader, node, key);
+    if key == "workflows" {
+        trigger.workflows = texts(node);
     }
+    if !BRANCHES_AND_PATHS.contains(&key) {
+        return;
+    }
+    let found = patterns(reader, node, key).unwrap_or_default();
+    match key {
+        "branches" => trigger.branches = Filter::Only(found),
+        "branches-ignore" => trigger.branches = Filter::Ignore(found),
+        "paths" => trigger.paths = Filter::Only(found),
+        _ => trigger.paths = Filter::Ignore(found),
+    }
+}
+
+fn texts(node: &Node) -> Vec<String> {
+    let items = node.items();
+    let texts = items.iter().filter_map(|node| node.text());
+    texts.map(str::to_owned).collect()
 }
 
 fn unknown_option(reader: &Reader<'_>, event: &Event, key: &str, place: SourceLocation) {

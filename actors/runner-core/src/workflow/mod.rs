@@ -4,6 +4,7 @@ mod action;
 mod availability;
 mod blocks;
 mod checks;
+mod commands;
 mod context_properties;
 mod environment;
 mod events;
@@ -35,7 +36,7 @@ pub use need::Need;
 pub use parse::{Parsed, parse};
 pub use permissions::{PermissionLevel, Permissions};
 pub use types::{
-    CallSecrets, CallTrigger, Concurrency, Env, InputKind, InputSpec, Job, JobWork,
+    CallSecrets, CallTrigger, Concurrency, Env, EventTrigger, InputKind, InputSpec, Job, JobWork,
     PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec, Step, StepWork, Strategy,
     Triggers, WORKFLOW_DIRECTORIES, Workflow,
 };

@@ -254,6 +254,7 @@ impl<'a> Reader<'a> {
             return self.wrong_kind(node, "if", "an expression");
         };
         if !matches!(value, Value::Text(_)) {
+            self.constant(value, node.place);
             return Some(Condition::literal(text, value.clone(), node.place));
         }
         match Condition::parse(text, node.place) {
@@ -269,11 +270,26 @@ impl<'a> Reader<'a> {
                         "put the whole condition inside `${{ }}`"
                     };
                     self.warn(node.place, message, help);
+                } else if let Some(value) = condition.expr().constant() {
+                    self.constant(&value, node.place);
                 }
                 Some(condition)
             }
             Err(error) => self.wrong_expression(node, text, &error),
         }
+    }
+
+    /// A condition that says the same in every run.
+    fn constant(&self, value: &Value, place: SourceLocation) {
+        let (message, help) = if value.truthy() {
+            ("this condition always holds", "leave it out")
+        } else {
+            (
+                "this condition never holds",
+                "what it stands at is never run",
+            )
+        };
+        self.warn(place, message, help);
     }
 
     /// A whole value with expressions in its texts.

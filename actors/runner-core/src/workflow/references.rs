@@ -287,6 +287,7 @@ impl File<'_, '_> {
             || on.pull_request.is_some()
             || on.workflow_dispatch.is_some()
             || !on.schedule.is_empty()
+            || !on.events.is_empty()
             || !on.others.is_empty();
         let given = ["GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN"];
         if others

@@ -112,7 +112,7 @@ fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
         check_id(reader, "a step", &id, node.place);
         Some(id)
     });
-    Some(Step {
+    let step = Step {
         place: node.place,
         id,
         name: template("name"),
@@ -122,7 +122,9 @@ fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
         timeout_minutes: checked_minutes(reader, template("timeout-minutes")),
         refused: background(reader, fields).into_iter().collect(),
         work: work(reader, node, fields, kind)?,
-    })
+    };
+    super::commands::check(reader, &step);
+    Some(step)
 }
 
 /// `background: true`; false is the default.

@@ -94,8 +94,10 @@ fn add(
             };
         }
         _ if events::names().any(|known| known == name) => {
-            events::check_other(reader, name, place, options);
-            triggers.others.push(Located::new(name.to_owned(), place));
+            match events::read_other(reader, name, place, options) {
+                Some(trigger) => triggers.events.push(trigger),
+                None => triggers.others.push(Located::new(name.to_owned(), place)),
+            }
         }
         _ => {
             let message = format!("unknown event {}", quoted(name));

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::environment::JobEnvironment;
 use super::need::Need;
 use super::permissions::Permissions;
+use crate::event_kind::EventKind;
 use crate::expr::{Condition, Data, Template};
 use crate::glob::Filter;
 use crate::source_location::{Located, SourceLocation};
@@ -133,8 +134,46 @@ pub struct Triggers {
     pub workflow_call: Option<CallTrigger>,
     /// `schedule`: when.
     pub schedule: Vec<Located<crate::schedule::Schedule>>,
+    /// Other events that start it.
+    pub events: Vec<EventTrigger>,
     /// Events that exist, but never start a run here.
     pub others: Vec<Located<String>>,
+}
+
+impl Triggers {
+    /// What an event that is neither a push nor a pull request starts it by.
+    pub fn event(&self, kind: EventKind) -> Option<&EventTrigger> {
+        self.events.iter().find(|trigger| trigger.kind == kind)
+    }
+}
+
+/// `on.<event>` of an event that is neither a push nor a pull request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventTrigger {
+    /// Which event.
+    pub kind: EventKind,
+    /// Which actions; empty is every one, of `pull_request_target` the three usual ones.
+    pub types: Vec<String>,
+    /// Which branches: of `pull_request_target` and `merge_group` the base, of `workflow_run` that
+    /// of the run that is followed.
+    pub branches: Filter,
+    /// Which changed files, of `pull_request_target`.
+    pub paths: Filter,
+    /// Names of the workflows that `workflow_run` follows.
+    pub workflows: Vec<String>,
+}
+
+impl EventTrigger {
+    /// Without options.
+    pub(super) fn of(kind: EventKind) -> Self {
+        Self {
+            kind,
+            types: Vec::new(),
+            branches: Filter::All,
+            paths: Filter::All,
+            workflows: Vec::new(),
+        }
+    }
 }
 
 /// `on.push`.

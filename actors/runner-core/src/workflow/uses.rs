@@ -41,11 +41,36 @@ pub(super) fn check_called(reader: &Reader<'_>, uses: &str, place: SourceLocatio
         );
         return;
     }
-    let Some((path, _)) = uses.split_once('@').filter(|_| is_local(uses)) else {
+    if !is_local(uses) {
+        check_remote(reader, uses, place);
+        return;
+    }
+    let Some((path, _)) = uses.split_once('@') else {
         return;
     };
     let message = "a workflow of the same repository has no version: it is that of the commit";
     reader.error_help(place, message, format!("write `{path}`"));
+}
+
+/// `owner/repo/path/to/workflow.yml@ref`.
+fn check_remote(reader: &Reader<'_>, uses: &str, place: SourceLocation) {
+    let name = uses.split_once('@').map(|(name, _)| name);
+    let name = name.map(|name| name.split_once("://").map_or(name, |(_, rest)| rest));
+    let parts: Vec<&str> = name.unwrap_or_default().split('/').collect();
+    let is_file = parts.last().is_some_and(|file| {
+        std::path::Path::new(file)
+            .extension()
+            .is_some_and(|ending| ending == "yml" || ending == "yaml")
+    });
+    // An expression is a mistake of its own.
+    if uses.contains("${{") {
+        return;
+    }
+    if parts.len() < 3 || parts.contains(&"") || !is_file {
+        let message = format!("{} is no workflow that can be called", quoted(uses));
+        let help = "`owner/repo/.github/workflows/x.yml@ref`, or `./.github/workflows/x.yml`";
+        reader.error_help(place, message, help);
+    }
 }
 
 /// The inputs without which an action that is done here fails.

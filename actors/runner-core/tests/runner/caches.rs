@@ -53,6 +53,15 @@ fn t7_a_run_reads_its_own_its_base_s_and_the_default_branch_s_caches() {
             event(PullRequest, "refs/pull/7/head", Some("main"), true),
             vec!["refs/pull/7/head", main],
         ),
+        // What strangers cause leaves nothing that the default branch's own runs restore.
+        (
+            event(EventKind::IssueComment, main, None, false),
+            vec!["refs/heads/main@issue_comment", main],
+        ),
+        (
+            event(EventKind::PullRequestTarget, main, Some("main"), false),
+            vec!["refs/heads/main@pull_request_target", main],
+        ),
     ] {
         let found = scopes(&event);
         let names: Vec<&str> = found.iter().map(|scope| scope.reference.as_str()).collect();

@@ -7,7 +7,7 @@ const FILE: &str = "\
 name: CI
 on:
   push: {branches: [main, 'v*']}
-  release:
+  page_build:
 jobs:
   build:
     runs-on: ubuntu-latest
@@ -35,7 +35,7 @@ fn people_see_what_would_run_and_what_is_refused() {
     expect_test::expect![[r#"
         ci.yml (CI)
           started by push (branches main v*)
-          never started here by release
+          never started here by page_build
           job build on ubuntu-latest
             2 copies: build (1); build (2)
              1. Run actions/checkout@v4

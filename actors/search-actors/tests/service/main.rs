@@ -10,4 +10,5 @@ mod harness;
 mod learning;
 mod limits;
 mod revisions;
+mod typed;
 mod vanishing;

@@ -33,6 +33,16 @@ pub enum MaintenanceError {
         /// Folder or database.
         place: String,
     },
+    /// Deliveries that were acknowledged are not part of the store yet.
+    #[error(
+        "{count} deliveries that standbys acknowledged wait in {place} to be decided; let the program lead for a moment, then copy again"
+    )]
+    Undecided {
+        /// The database.
+        place: String,
+        /// How many.
+        count: u64,
+    },
     /// The store to be written holds something already.
     #[error(
         "the store in {place} is not empty ({found}); choose an empty folder, database or schema"

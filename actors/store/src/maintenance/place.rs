@@ -10,6 +10,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a leader is given to decide what standbys took in.
+const DECISION_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A folder with a store in redb, or the address of one in PostgreSQL. Printed without password.
 #[derive(Debug, Clone)]
@@ -56,6 +60,7 @@ impl StorePlace {
             Self::Postgres(url) => {
                 // It says whether there is one; taking a store would make it.
                 postgres::read_only(url, options)?;
+                self.all_decided(url, options)?;
                 Box::new(PostgresEngine::open(url, options)?)
             }
         };
@@ -70,10 +75,31 @@ impl StorePlace {
     pub(super) fn live_source(&self, options: &Options) -> Result<Source, MaintenanceError> {
         match self {
             Self::Directory(_) => self.source(options),
-            Self::Postgres(url) => Ok(Source {
-                snapshots: postgres::read_only(url, options)?,
-                _engine: None,
-            }),
+            Self::Postgres(url) => {
+                let snapshots = postgres::read_only(url, options)?;
+                self.all_decided(url, options)?;
+                Ok(Source {
+                    snapshots,
+                    _engine: None,
+                })
+            }
+        }
+    }
+
+    /// What standbys took in has to be part of the store before that is copied; a leader decides
+    /// within milliseconds.
+    fn all_decided(&self, url: &PostgresUrl, options: &Options) -> Result<(), MaintenanceError> {
+        let until = Instant::now() + DECISION_TIMEOUT;
+        loop {
+            let count = postgres::undecided(url, options)?;
+            if count == 0 {
+                return Ok(());
+            }
+            if Instant::now() > until {
+                let place = self.to_string();
+                return Err(MaintenanceError::Undecided { place, count });
+            }
+            std::thread::park_timeout(DECISION_TIMEOUT / 20);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::bridge::Bridge;
 use super::fault::{Fault, with_causes};
+use super::listener::{self, Hints};
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
 use std::collections::HashMap;
@@ -53,6 +54,11 @@ impl Connector {
 
     /// Connects, and sets what all statements of the store rely on.
     pub(super) fn connect(&self) -> Result<Connection, Fault> {
+        self.connect_hearing(None)
+    }
+
+    /// The same for a connection whose notifications, and whose end, are hints.
+    pub(super) fn connect_hearing(&self, hints: Option<Hints>) -> Result<Connection, Fault> {
         let config = self.config();
         let tls = match config.get_ssl_mode() {
             SslMode::Disable => MakeTls::none(),
@@ -66,10 +72,7 @@ impl Connector {
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;
         let (client, connection) = connected.map_err(connect_fault)?;
-        let task = self.bridge.spawn(async move {
-            // How it ended is told to whoever asks next.
-            let _ = connection.await;
-        });
+        let task = self.bridge.spawn(listener::drive(connection, hints));
         let mut connection = Connection {
             client: Some(client),
             task,

@@ -7,6 +7,8 @@ use tokio_postgres::error::SqlState;
 pub(super) const EPOCH_PASSED: &str = "OR001";
 /// The state by which it says that a group of this number was committed before.
 pub(super) const GROUP_KNOWN: &str = "OR002";
+/// The state by which `take_in` says that as many deliveries wait as may.
+const INTAKE_FULL: &str = "OR003";
 
 /// Why the server did not do what it was asked.
 #[derive(Debug)]
@@ -17,6 +19,8 @@ pub(super) enum Fault {
     EpochPassed,
     /// A group of this number was committed before.
     GroupKnown,
+    /// As many deliveries wait for the holder as may.
+    IntakeFull,
     /// No space left on the server.
     Full,
     /// The server refuses, and says why.
@@ -45,6 +49,7 @@ impl From<tokio_postgres::Error> for Fault {
         match state.code() {
             EPOCH_PASSED => Self::EpochPassed,
             GROUP_KNOWN => Self::GroupKnown,
+            INTAKE_FULL => Self::IntakeFull,
             "53100" => Self::Full,
             // Connection exceptions; shut down, crashed, starting; too many connections; a
             // statement that took too long; a transaction or session that sat idle.
@@ -71,6 +76,7 @@ impl Fault {
                 return StoreError::TakenOver { place, by };
             }
             Self::GroupKnown => "the server knows the group already".to_owned(),
+            Self::IntakeFull => "as many deliveries wait as may".to_owned(),
             Self::Lost(reason) | Self::Refused { reason, .. } => reason,
         };
         StoreError::Storage { place, reason }

@@ -31,6 +31,30 @@ pub(super) struct Owner {
     silent: Duration,
     /// Program, machine and process.
     pub(super) by: String,
+    /// Where it is reached by the other processes; empty: nowhere.
+    pub(super) address: String,
+    /// What they show there.
+    pub(super) forward_key: String,
+    /// It gave the store free, or there was none yet.
+    pub(super) is_released: bool,
+}
+
+impl Owner {
+    /// How long the holder has said nothing.
+    pub(super) fn silent(&self) -> Duration {
+        self.silent
+    }
+}
+
+/// In whose name a store is taken.
+#[derive(Debug, Clone)]
+pub(super) struct Taker {
+    /// The program's name.
+    pub(super) program: String,
+    /// Where it is reached by the other processes; empty: nowhere.
+    pub(super) address: String,
+    /// What they have to show there.
+    pub(super) forward_key: String,
 }
 
 /// A store that was taken.
@@ -45,7 +69,8 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
     let rows = connection.rows(
         "SELECT epoch, last_group, program, host, pid, started, \
          extract(epoch FROM renewed)::float8, \
-         (extract(epoch FROM clock_timestamp()) - extract(epoch FROM renewed))::float8 FROM owner",
+         (extract(epoch FROM clock_timestamp()) - extract(epoch FROM renewed))::float8, \
+         address, forward_key, renewed = '-infinity' FROM owner",
         &[],
     )?;
     let row = rows.first().ok_or_else(|| Fault::Refused {
@@ -60,6 +85,9 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
         renewed: row.get(6),
         silent: Duration::from_secs_f64(row.get::<_, f64>(7).clamp(0.0, LONGEST_SILENCE)),
         by: format!("{program} on {host} (pid {pid}, since {started})"),
+        address: row.get(8),
+        forward_key: row.get(9),
+        is_released: row.get(10),
     })
 }
 
@@ -71,7 +99,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
 pub(super) fn take(
     connection: &mut Connection,
     (schema, place): (&str, &str),
-    program: &str,
+    taker: &Taker,
     lease: Duration,
 ) -> Result<Taken, OpenError> {
     let failed = |fault| super::layout::refused(place, fault);
@@ -95,7 +123,42 @@ pub(super) fn take(
         }
         thread::park_timeout(POLL_INTERVAL);
     }
-    raise(connection, program).map_err(failed)
+    raise(connection, taker).map_err(failed)
+}
+
+/// Takes the store for `taker` if its lock is free and `may_take` says so of the owner that is
+/// found then.
+pub(super) fn take_if(
+    connection: &mut Connection,
+    schema: &str,
+    taker: &Taker,
+    may_take: impl FnOnce(&Owner) -> bool,
+) -> Result<Option<Taken>, Fault> {
+    if !lock(connection, schema)? {
+        return Ok(None);
+    }
+    let owner = owner(connection)?;
+    if may_take(&owner) {
+        return raise(connection, taker).map(Some);
+    }
+    unlock(connection, schema)?;
+    Ok(None)
+}
+
+/// Whether some session has the lock of the store.
+pub(super) fn is_locked(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
+    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \
+         SELECT EXISTS (SELECT 1 FROM pg_locks l, k \
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295)";
+    Ok(connection.rows(statement, &[&schema])?[0].get(0))
+}
+
+fn unlock(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+    let free = "SELECT pg_advisory_unlock(hashtextextended('orrery store ' || $1, 0))";
+    connection.rows(free, &[&schema]).map(drop)
 }
 
 /// Gets the lock of the store for this session, unless another has it.
@@ -116,18 +179,24 @@ pub(super) fn end_holder(connection: &mut Connection, schema: &str) -> Result<()
 }
 
 /// Raises the epoch in this process's name, and notes behind which group.
-fn raise(connection: &mut Connection, program: &str) -> Result<Taken, Fault> {
-    let holder = Holder::current(program);
+fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
+    let holder = Holder::current(&taker.program);
     let host = host();
     let pid = i64::from(holder.pid);
     let by = format!("{} on {host} (pid {pid})", holder.program);
     let statement = "WITH raised AS (UPDATE owner SET epoch = epoch + 1, \
-         renewed = clock_timestamp(), program = $1, host = $2, pid = $3, started = $4 \
-         RETURNING epoch, last_group), noted AS (INSERT INTO epochs \
+         renewed = clock_timestamp(), program = $1, host = $2, pid = $3, started = $4, \
+         address = $6, forward_key = $7 RETURNING epoch, last_group), noted AS (INSERT INTO epochs \
          SELECT epoch, last_group, clock_timestamp(), $5 FROM raised) \
          SELECT epoch, last_group FROM raised";
     let (program, started) = (&holder.program, &holder.started);
-    let rows = connection.rows(statement, &[program, &host, &pid, started, &by])?;
+    let (address, key) = (&taker.address, &taker.forward_key);
+    let rows = connection.rows(
+        statement,
+        &[program, &host, &pid, started, &by, address, key],
+    )?;
+    // Who waits for a holder looks at once.
+    connection.rows("SELECT pg_notify('orrery_store', 'owner')", &[])?;
     Ok(Taken {
         epoch: rows[0].get(0),
         last_group: rows[0].get(1),
@@ -145,8 +214,9 @@ pub(super) fn taken_behind(connection: &mut Connection, epoch: i64) -> Result<Op
 pub(super) fn release(connection: &mut Connection, schema: &str, epoch: i64) -> Result<(), Fault> {
     let ended = "UPDATE owner SET renewed = '-infinity' WHERE epoch = $1 RETURNING epoch";
     connection.rows(ended, &[&epoch])?;
-    let free = "SELECT pg_advisory_unlock(hashtextextended('orrery store ' || $1, 0))";
-    connection.rows(free, &[&schema]).map(drop)
+    unlock(connection, schema)?;
+    let hint = "SELECT pg_notify('orrery_store', 'owner')";
+    connection.rows(hint, &[]).map(drop)
 }
 
 /// This machine's name.

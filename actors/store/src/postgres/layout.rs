@@ -3,11 +3,12 @@
 //! | Table | What it holds |
 //! |---|---|
 //! | `layout` | the version of these tables |
-//! | `owner` | one row: the epoch, who has it, when it said so last, the last group's number |
+//! | `owner` | one row: the epoch, who has it, where it is reached, when it said so last, the last group's number |
 //! | `epochs` | a row for each time the store was taken: by whom, and behind which group |
 //! | `tables` | the number of rows of each typed table |
 //! | `rows` | all rows: typed table, encoded key, encoded row |
 //! | `blobs` | what was appended, by segment and place |
+//! | `intake` | deliveries that processes without the store took in, until the holder has decided |
 //!
 //! A group is one call of `commit_group`: it is a transaction of its own, so that nothing of it is
 //! ever held open while the client thinks, or sleeps.
@@ -17,7 +18,7 @@ use super::fault::Fault;
 use crate::error::OpenError;
 
 /// The version of the tables that this program makes and knows.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// The oldest server that is known to work, as it counts its versions.
 const OLDEST_SERVER: i32 = 150_000;
@@ -60,6 +61,48 @@ CREATE TABLE blobs (
 );
 ALTER TABLE blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
 INSERT INTO owner VALUES (true, 0, 0, '-infinity', '', '', 0, '');
+";
+
+/// What version 2 adds: where the holder is reached, and what others take in for it.
+const SHARED: &str = "
+ALTER TABLE owner ADD COLUMN address text NOT NULL DEFAULT '',
+    ADD COLUMN forward_key text NOT NULL DEFAULT '';
+CREATE TABLE intake (
+    seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    delivery text COLLATE \"C\" NOT NULL,
+    digest bytea NOT NULL,
+    content bytea NOT NULL,
+    received timestamptz NOT NULL DEFAULT clock_timestamp(),
+    outcome bytea,
+    decided timestamptz,
+    UNIQUE (delivery, digest)
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+ALTER TABLE intake ALTER COLUMN content SET STORAGE EXTERNAL;
+CREATE INDEX intake_undecided ON intake (seq) WHERE outcome IS NULL;
+CREATE INDEX intake_decided ON intake (decided) WHERE outcome IS NOT NULL;
+
+CREATE FUNCTION take_in(
+    _deliveries text[], _digests bytea[], _contents bytea[], _most bigint, _hint text
+) RETURNS TABLE (seq bigint, is_new boolean, outcome bytea) LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT count(*) FROM intake i WHERE i.outcome IS NULL) >= _most THEN
+        RAISE EXCEPTION 'as many deliveries wait as may' USING ERRCODE = 'OR003';
+    END IF;
+    PERFORM pg_notify('orrery_store', _hint);
+    RETURN QUERY WITH given AS (
+        SELECT g.* FROM unnest(_deliveries, _digests, _contents)
+            WITH ORDINALITY AS g (delivery, digest, content, n)
+    ), added AS (
+        INSERT INTO intake AS i (delivery, digest, content)
+        SELECT g.delivery, g.digest, g.content FROM given g ORDER BY g.n
+        ON CONFLICT (delivery, digest) DO NOTHING
+        RETURNING i.seq, i.delivery, i.digest
+    )
+    SELECT coalesce(a.seq, k.seq), a.seq IS NOT NULL, k.outcome FROM given g
+    LEFT JOIN added a ON a.delivery = g.delivery AND a.digest = g.digest
+    LEFT JOIN intake k ON k.delivery = g.delivery AND k.digest = g.digest
+    ORDER BY g.n;
+END $$;
 ";
 
 /// What writes. Both lock the owner's row until the transaction ends, and refuse whoever has no
@@ -133,7 +176,10 @@ pub(super) fn prepare(
 ) -> Result<(), OpenError> {
     check_server(connection).map_err(|reason| server_error(place, reason))?;
     if let Some(version) = version(connection, schema).map_err(|f| refused(place, f))? {
-        return known(version, place);
+        known(version, place)?;
+        if version == VERSION {
+            return Ok(());
+        }
     }
     let make = format!(
         "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('orrery layout {schema}', 0)); \
@@ -150,9 +196,13 @@ pub(super) fn prepare(
 fn make_tables(connection: &mut Connection, schema: &str, begin: &str) -> Result<(), Fault> {
     connection.batch(begin)?;
     // Another process may have made them while this one waited for the lock.
-    if version(connection, schema)?.is_none() {
+    let found = version(connection, schema)?;
+    if found.is_none() {
         connection.batch(TABLES)?;
         connection.batch(FUNCTIONS)?;
+    }
+    if found.is_none_or(|version| version < VERSION) {
+        connection.batch(SHARED)?;
         connection.batch(&format!("INSERT INTO layout VALUES ({VERSION})"))?;
     }
     connection.batch("COMMIT")
@@ -249,6 +299,7 @@ fn advice(fault: Fault) -> String {
         Fault::Full => return "no space left on the server".to_owned(),
         Fault::EpochPassed => return "another process has just taken it".to_owned(),
         Fault::GroupKnown => return "the server knows the group already".to_owned(),
+        Fault::IntakeFull => return "as many deliveries wait as may".to_owned(),
     };
     let what = match state.as_ref().map(|state| state.code()) {
         Some("28P01" | "28000") => "look at user and password of the address, and at pg_hba.conf",

@@ -14,25 +14,30 @@
 //!   ended.
 //! - Blobs stand in the database as well: the commit of the group is theirs.
 
+mod arrays;
 mod bridge;
 mod changes;
 mod connection;
 mod fault;
 mod holder;
+mod intake;
 mod layout;
+mod listener;
 mod queries;
 mod readers;
 mod session;
+mod shared;
 mod tls;
 mod url;
 
+use self::arrays::Arrays;
 use self::bridge::Bridge;
 use self::changes::{ChangedTables, PostgresChanges, RowCache};
-use self::connection::{Connection, Connector};
-use self::fault::Fault;
+use self::connection::Connector;
+use self::holder::Taker;
 use self::readers::Readers;
 use self::session::{CommitError, Session};
-use crate::blobs::{BlobChanges, BlobEnd, Extent};
+use crate::blobs::{BlobChanges, BlobEnd};
 use crate::engine::{Engine, Snapshots};
 use crate::error::{OpenError, StoreError};
 use crate::health::{HealthRecord, State};
@@ -43,10 +48,10 @@ use crate::write::{BLOB_END, GroupChanges, META, WriteTxn};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use self::intake::{IntakeEntry, IntakeHandle, TakenIn};
+pub use self::shared::Leadership;
+pub(crate) use self::shared::SharedServer;
 pub use self::url::PostgresUrl;
-
-const COMMIT: &str =
-    "SELECT commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 
 /// How many times the patience for a server that is gone one that works on something gets: a group
 /// may hold megabytes.
@@ -78,9 +83,24 @@ impl PostgresEngine {
     /// most.
     pub(crate) fn open(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
         let (connector, place) = connector(url, options)?;
+        let times = (options.lease, options.patience);
+        let taker = Taker {
+            program: options.program.clone(),
+            address: String::new(),
+            forward_key: String::new(),
+        };
+        let session = Session::open(Arc::clone(&connector), &place, &taker, times)?;
+        Self::over(connector, place, session, options)
+    }
+
+    /// The engine of a store that `session` has taken.
+    fn over(
+        connector: Arc<Connector>,
+        place: String,
+        session: Session,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
         let (lease, patience) = (options.lease, options.patience);
-        let times = (lease, patience);
-        let session = Session::open(Arc::clone(&connector), &place, &options.program, times)?;
         let health = Arc::new(HealthRecord::default());
         let readers = Readers::new(
             place.clone(),
@@ -334,7 +354,59 @@ pub(crate) fn read_only(
     Ok(Arc::new(readers))
 }
 
+/// Longest wait for a look's connection or answer: one that hangs must not delay a take-over.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What a process without the store asks of it; nothing is asked of the server yet.
+pub(crate) fn shared_server(
+    url: &PostgresUrl,
+    options: &Options,
+    (address, forward_key): (&str, &str),
+) -> Result<SharedServer, OpenError> {
+    let (connector, place) = connector_within(url, options, (LOOK_TIMEOUT, LOOK_TIMEOUT))?;
+    let taker = Taker {
+        program: options.program.clone(),
+        address: address.to_owned(),
+        forward_key: forward_key.to_owned(),
+    };
+    SharedServer::new(connector, place, taker, options.patience)
+}
+
+/// Takes the store, if no session has it and `may_take` says so; the epoch with it.
+pub(crate) fn take(
+    server: &SharedServer,
+    (url, options): (&PostgresUrl, &Options),
+    may_take: impl FnOnce(&Leadership) -> bool,
+) -> Result<Option<(PostgresEngine, u64)>, OpenError> {
+    let (connector, place) = connector(url, options)?;
+    let taken = server.take(Arc::clone(&connector), options.patience, may_take)?;
+    let Some(session) = taken else {
+        return Ok(None);
+    };
+    let epoch = session.epoch();
+    let engine = PostgresEngine::over(connector, place, session, options)?;
+    Ok(Some((engine, epoch)))
+}
+
+/// How many deliveries that other processes took in the holder has yet to decide.
+pub(crate) fn undecided(url: &PostgresUrl, options: &Options) -> Result<u64, OpenError> {
+    let (connector, place) = connector(url, options)?;
+    let failed = |fault| layout::refused(&place, fault);
+    let mut connection = connector.connect().map_err(failed)?;
+    intake::undecided(&mut connection).map_err(failed)
+}
+
 fn connector(url: &PostgresUrl, options: &Options) -> Result<(Arc<Connector>, String), OpenError> {
+    let patience = options.patience;
+    connector_within(url, options, (patience, patience * ANSWER_TIMEOUT_FACTOR))
+}
+
+/// Connections that wait so long to be made, and for answers.
+fn connector_within(
+    url: &PostgresUrl,
+    options: &Options,
+    times: (Duration, Duration),
+) -> Result<(Arc<Connector>, String), OpenError> {
     let schema = url.schema.clone();
     let schema = schema.unwrap_or_else(|| options.schema.clone());
     let place = match &url.schema {
@@ -345,84 +417,6 @@ fn connector(url: &PostgresUrl, options: &Options) -> Result<(Arc<Connector>, St
         path: place.clone().into(),
         source,
     })?;
-    let times = (options.patience, options.patience * ANSWER_TIMEOUT_FACTOR);
     let connector = Connector::new(bridge, url.clone(), schema, &options.program, times);
     Ok((Arc::new(connector), place))
-}
-
-/// A group as the arrays of one statement.
-struct Arrays<'g> {
-    put: (Vec<&'g str>, Vec<&'g [u8]>, Vec<&'g [u8]>),
-    cut: (Vec<&'g str>, Vec<&'g [u8]>),
-    blobs: (Vec<i64>, Vec<i64>, Vec<&'g [u8]>),
-    gone: (Vec<i64>, Vec<i64>, Vec<i64>),
-    emptied: Vec<i64>,
-}
-
-impl<'g> Arrays<'g> {
-    fn of(changed: &'g ChangedTables, group: &'g GroupChanges) -> Self {
-        let mut arrays = Self {
-            put: Default::default(),
-            cut: Default::default(),
-            blobs: Default::default(),
-            gone: Default::default(),
-            emptied: group.emptied.iter().copied().map(i64::from).collect(),
-        };
-        for (table, changes) in changed {
-            for (key, row) in changes {
-                match row {
-                    Some(row) => arrays.put(table, key, row),
-                    None => {
-                        arrays.cut.0.push(table);
-                        arrays.cut.1.push(key);
-                    }
-                }
-            }
-        }
-        // A blob of no bytes has none to keep, and the place of the one behind it.
-        for (extent, bytes) in group.parts.blobs().filter(|(extent, _)| extent.len > 0) {
-            let (segment, start, _) = at(extent);
-            arrays.blobs.0.push(segment);
-            arrays.blobs.1.push(start);
-            arrays.blobs.2.push(bytes.as_ref());
-        }
-        for (segment, start, len) in group.released.iter().map(at) {
-            arrays.gone.0.push(segment);
-            arrays.gone.1.push(start);
-            arrays.gone.2.push(len);
-        }
-        arrays
-    }
-
-    fn put(&mut self, table: &'g str, key: &'g [u8], row: &'g [u8]) {
-        self.put.0.push(table);
-        self.put.1.push(key);
-        self.put.2.push(row);
-    }
-
-    fn send(&self, connection: &mut Connection, epoch: i64, group: i64) -> Result<(), Fault> {
-        let Self {
-            put,
-            cut,
-            blobs,
-            gone,
-            emptied,
-        } = self;
-        let sent = connection.rows(
-            COMMIT,
-            &[
-                &epoch, &group, &put.0, &put.1, &put.2, &cut.0, &cut.1, &blobs.0, &blobs.1,
-                &blobs.2, &gone.0, &gone.1, &gone.2, emptied,
-            ],
-        );
-        sent.map(drop)
-    }
-}
-
-fn at(extent: &Extent) -> (i64, i64, i64) {
-    (
-        i64::from(extent.segment),
-        i64::from(extent.offset),
-        i64::from(extent.len),
-    )
 }

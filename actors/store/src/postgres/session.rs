@@ -3,7 +3,7 @@
 
 use super::connection::{Connection, Connector, Parameters};
 use super::fault::Fault;
-use super::holder::{self, Taken};
+use super::holder::{self, Taken, Taker};
 use super::layout;
 use crate::error::{OpenError, StoreError};
 use std::sync::Arc;
@@ -39,27 +39,44 @@ pub(super) enum CommitError {
 }
 
 impl Session {
-    /// Connects, makes the tables if there are none, and takes the store for `program`.
+    /// Connects, makes the tables if there are none, and takes the store for `taker`.
     pub(super) fn open(
         connector: Arc<Connector>,
         place: &str,
-        program: &str,
+        taker: &Taker,
         (lease, patience): (Duration, Duration),
     ) -> Result<Self, OpenError> {
         let connected = connector.connect();
         let mut connection = connected.map_err(|fault| layout::refused(place, fault))?;
         layout::prepare(&mut connection, &connector.schema, place)?;
         let at = (connector.schema.as_str(), place);
-        let Taken { epoch, last_group } = holder::take(&mut connection, at, program, lease)?;
-        Ok(Self {
+        let taken = holder::take(&mut connection, at, taker, lease)?;
+        let place = place.to_owned();
+        Ok(Self::over(connector, place, connection, taken, patience))
+    }
+
+    /// Over a connection on which the store was just taken.
+    pub(super) fn over(
+        connector: Arc<Connector>,
+        place: String,
+        connection: Connection,
+        Taken { epoch, last_group }: Taken,
+        patience: Duration,
+    ) -> Self {
+        Self {
             connector,
-            place: place.to_owned(),
+            place,
             connection: Some(connection),
             epoch,
             last_group,
             patience,
             reconnected: 0,
-        })
+        }
+    }
+
+    /// The epoch that this process holds the store under.
+    pub(super) fn epoch(&self) -> u64 {
+        u64::try_from(self.epoch).unwrap_or_default()
     }
 
     /// Number of the last group.

@@ -15,6 +15,7 @@ mod outside;
 mod process;
 mod receiver;
 mod reload;
+mod replicas;
 mod run_page;
 mod secrets;
 mod socket;

@@ -11,8 +11,8 @@ use http_clients::http::{Method, Request};
 use serde_json::Value;
 use url::Url;
 
-use crate::arguments::{print, say};
-use crate::runner_api::{RunnerApi, path_part};
+use crate::arguments::say;
+use crate::runner_api::{RunnerApi, done, path_part};
 use crate::shell_options::{KeptOptions, ReleaseOptions, ShellOptions};
 
 /// What ssh ends with too, when it is not the shell that has failed.
@@ -31,7 +31,7 @@ pub(crate) fn open(options: &ShellOptions, environment: &Environment) -> ExitCod
 
 fn run(options: &ShellOptions, environment: &Environment) -> anyhow::Result<u8> {
     let api = RunnerApi::of(&options.runner, environment)?;
-    let Some(token) = api.token.clone() else {
+    let Some(token) = api.token().cloned() else {
         bail!("WORKFLOW_RUNNER_API_TOKEN is not set: who opens a shell must be known");
     };
     let mut url = at(&api, &options.run, "shell", options.job.as_deref())?;
@@ -95,17 +95,4 @@ fn at(api: &RunnerApi, run: &str, what: &str, job: Option<&str>) -> anyhow::Resu
         url.query_pairs_mut().append_pair("job", job);
     }
     Ok(url)
-}
-
-fn done(result: anyhow::Result<String>) -> ExitCode {
-    match result {
-        Ok(text) => {
-            print(&text);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
 }

@@ -22,7 +22,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     text(&output.stdout).trim().to_owned()
 }
 
-fn write(folder: &Path, files: &[(&str, &str)]) {
+pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {
     for (path, text) in files {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -103,12 +103,18 @@ impl Stage {
         self.exec_with(workflow, &[])
     }
 
-    pub(crate) fn exec_with(&self, workflow: &str, more: &[&str]) -> (Option<i32>, String) {
+    /// Makes the working tree, if there is none.
+    pub(crate) fn make_tree(&self) {
         let tree = self.path("tree");
         if !tree.exists() {
             std::fs::create_dir(&tree).unwrap();
             git(&tree, &["init", "--quiet", "--initial-branch=main", "."]);
         }
+    }
+
+    pub(crate) fn exec_with(&self, workflow: &str, more: &[&str]) -> (Option<i32>, String) {
+        self.make_tree();
+        let tree = self.path("tree");
         write(&tree, &[(".github/workflows/ci.yml", workflow)]);
         let output = self.run(&[&["exec", "tree"], more].concat());
         let said = text(&output.stdout) + &text(&output.stderr);

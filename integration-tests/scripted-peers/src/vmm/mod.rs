@@ -61,15 +61,21 @@ impl ScriptedVmm {
         self.script.lock().requests.clone()
     }
 
-    /// Every command so far.
+    /// Every command so far, but for those that list reports of tests.
     #[must_use]
     pub fn commands(&self) -> Vec<Command> {
         let script = self.script.lock();
-        script
-            .commands
+        let commands = script.commands.iter().map(|(command, ..)| command);
+        commands.filter(|it| !it.lists_reports()).cloned().collect()
+    }
+
+    /// From now on machines hold these reports of tests when their steps have ended: paths from the
+    /// workspace, and texts.
+    pub fn leave_reports(&self, files: &[(&str, &str)]) {
+        let files = files
             .iter()
-            .map(|(command, ..)| command.clone())
-            .collect()
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+        self.script.lock().reports = files.collect();
     }
 
     /// The machines that are given out: their ids.

@@ -25,6 +25,13 @@ pub struct Command {
     pub script: String,
 }
 
+impl Command {
+    /// Whether the runner looks for reports of tests by it.
+    pub(super) fn lists_reports(&self) -> bool {
+        self.argv.first().is_some_and(|program| program == "find")
+    }
+}
+
 /// What a command does.
 #[derive(Debug, Clone)]
 pub struct Play {
@@ -119,5 +126,7 @@ pub(super) struct Script {
     pub(super) uploads: BTreeMap<(String, String), Bytes>,
     pub(super) commands: Vec<(Command, Play, Arc<tokio::sync::Notify>)>,
     pub(super) last: BTreeMap<String, usize>,
+    /// Reports of tests, by their paths from the workspace.
+    pub(super) reports: Vec<(String, String)>,
     pub(super) planned: VecDeque<(String, Misbehaviour)>,
 }

@@ -10,7 +10,7 @@ use futures_util::stream;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::script::{Command, Misbehaviour, Script};
+use super::script::{Command, Misbehaviour, Play, Script};
 use crate::server::{Recorded, broken};
 
 pub(super) async fn serve(
@@ -119,11 +119,19 @@ fn in_vm(
             upload(&mut script.lock(), vm, query, body);
             HttpResponse::NoContent().finish()
         }
-        ("GET", ["files"]) => HttpResponse::Ok().body(download(&script.lock(), vm)),
+        ("GET", ["files"]) => {
+            HttpResponse::Ok().body(download(&script.lock(), vm, &path_of(query)))
+        }
         ("POST", ["exec"]) => {
             let mut script = script.lock();
             let command = command(&script, vm, body);
-            let play = script.plays.as_ref().expect("set at the start")(&command);
+            let play = if command.lists_reports() {
+                let listed = script.reports.iter();
+                let listed = listed.map(|(path, text)| format!("{}\t{path}\0", text.len()));
+                Play::exit(0).out(listed.collect::<String>())
+            } else {
+                script.plays.as_ref().expect("set at the start")(&command)
+            };
             script.commands.push((command, play, Arc::default()));
             let number = script.commands.len() - 1;
             script.last.insert(vm.to_owned(), number);
@@ -167,13 +175,25 @@ fn upload(script: &mut Script, vm: &str, query: &str, tar: &[u8]) {
     }
 }
 
-/// The files that the machine's last command left.
-fn download(script: &Script, vm: &str) -> Bytes {
+/// A report of tests, or the files that the machine's last command left.
+fn download(script: &Script, vm: &str, path: &str) -> Bytes {
+    let inside = path.strip_prefix("/workspace/");
+    if let Some(report) = script
+        .reports
+        .iter()
+        .find(|(known, _)| Some(known.as_str()) == inside)
+    {
+        let name = report.0.rsplit('/').next().unwrap_or_default().to_owned();
+        return packed(&[(name, report.1.clone())]);
+    }
     let last = script
         .last
         .get(vm)
         .map(|number| &script.commands[*number].1);
-    let files = last.map(|play| play.files.as_slice()).unwrap_or_default();
+    packed(last.map(|play| play.files.as_slice()).unwrap_or_default())
+}
+
+fn packed(files: &[(String, String)]) -> Bytes {
     let mut builder = tar::Builder::new(Vec::new());
     for (name, text) in files {
         let mut header = tar::Header::new_gnu();

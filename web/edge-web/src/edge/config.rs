@@ -29,11 +29,17 @@ pub struct EdgeConfig {
     pub public: PublicPaths,
     /// Paths that want a token of their own, whatever the rest wants.
     pub guarded: Vec<GuardedPath>,
+    /// What other processes of the same kind show with requests that they pass on: those have been
+    /// judged by host already. `None`: nobody passes requests on to this server.
+    pub replicas: Option<ApiToken>,
     /// Where it counts.
     pub metrics: Metrics,
     /// The Content-Security-Policy of answers that do not set their own.
     pub content_security_policy: HeaderValue,
 }
+
+/// The header by which a process shows that it may pass requests on to this one.
+pub const REPLICA_KEY: &str = "orrery-replica-key";
 
 /// Paths that want a token which is not the server's.
 #[derive(Debug, Clone)]
@@ -55,6 +61,7 @@ impl EdgeConfig {
             sign_in: None,
             public: PublicPaths::default(),
             guarded: Vec::new(),
+            replicas: None,
             metrics: metrics.clone(),
             content_security_policy: HeaderValue::from_static(STRICT_CSP),
         }
@@ -82,10 +89,12 @@ pub(super) struct Pass {
 impl EdgeConfig {
     /// Host, origin, token: in this order, as each tells a stranger less than the next.
     pub(super) fn admit(&self, head: &RequestHead) -> Result<Admission, Problem> {
-        self.hosts.check(head).map_err(|refusal| match refusal {
-            HostRefusal::Malformed => Problem::bad_request(refusal.to_string()).closing(),
-            HostRefusal::Foreign => Problem::misdirected(refusal.to_string()).closing(),
-        })?;
+        if !self.is_passed_on(head)? {
+            self.hosts.check(head).map_err(|refusal| match refusal {
+                HostRefusal::Malformed => Problem::bad_request(refusal.to_string()).closing(),
+                HostRefusal::Foreign => Problem::misdirected(refusal.to_string()).closing(),
+            })?;
+        }
         let grant = match self.origins.judge(&RequestSource::of(head)) {
             OriginVerdict::Own => None,
             OriginVerdict::Granted(origin) => Some(origin),
@@ -122,6 +131,19 @@ impl EdgeConfig {
             }
         }
         Ok(Admission::Pass(Pass { grant, credential }))
+    }
+
+    /// Whether another process of the same kind has passed the request on, and may.
+    fn is_passed_on(&self, head: &RequestHead) -> Result<bool, Problem> {
+        let shown = head.headers().get(REPLICA_KEY);
+        match (&self.replicas, shown) {
+            (Some(key), Some(shown)) if key.is(shown.as_bytes()) => Ok(true),
+            (Some(_), Some(_)) => Err(Problem::unavailable(
+                "the request was passed on under a leadership that has passed; try again",
+                1,
+            )),
+            _ => Ok(false),
+        }
     }
 
     /// Whether only whoever shows a token comes to this path.

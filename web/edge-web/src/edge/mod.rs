@@ -25,7 +25,7 @@ use crate::problem::Problem;
 use crate::strict::Connection;
 
 use config::{Admission, preflight};
-pub use config::{EdgeConfig, GuardedPath};
+pub use config::{EdgeConfig, GuardedPath, REPLICA_KEY};
 use exchange::Exchange;
 
 /// The middleware: `App::new().wrap(edge.clone())`, outermost. Clones share the configuration.

@@ -113,9 +113,21 @@ pub struct File {
 }
 
 /// Where the store is.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct StoreSettings {
     pub(super) url: Option<Secret<String>>,
+    pub(super) standby: bool,
+    pub(super) advertise: Option<String>,
+}
+
+impl Default for StoreSettings {
+    fn default() -> Self {
+        Self {
+            url: None,
+            standby: true,
+            advertise: None,
+        }
+    }
 }
 
 /// What only the environment says.
@@ -311,6 +323,12 @@ table! {
         /// a PostgreSQL server, 15 or newer, as `postgresql://user:password@host/database`, in
         /// place of `store.redb` in the data folder; `schema=` names the schema
         "url" = opt(STORE_URL) => url;
+        /// whether this process, when another has the store, stands by, takes deliveries for it,
+        /// and takes over when it is gone; `false`: it ends, and says who has it
+        "standby" = BOOLEAN => standby;
+        /// where the other processes that share the store reach this one while it leads, as
+        /// `<host>:<port>` (the listen address, unless that is all addresses)
+        "advertise" = opt(TextKind::HOST_PORT) => advertise;
     }
 
     static KEEP: KeepSettings = "[keep]" {

@@ -8,6 +8,7 @@ mod list;
 mod log;
 mod markdown;
 mod run;
+mod tests;
 mod text;
 
 use actix_web::HttpResponse;

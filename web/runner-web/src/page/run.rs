@@ -1,11 +1,12 @@
 //! The page of one run.
 
 use maud::{Markup, Render, html};
-use runner_actors::{Artifact, EnvironmentGate, JobRecord, RunRecord};
+use runner_actors::{Artifact, EnvironmentGate, JobRecord, RunRecord, RunTests};
 
 use super::frame::frame;
 use super::job::{JobView, job, waiting};
 use super::log::{LogSection, RunLog, class};
+use super::tests::tests as tests_of;
 use super::text::{Visible, badge, name, number, reference, time, took, word};
 
 /// What a run's page is made of.
@@ -13,6 +14,7 @@ pub(crate) struct RunPage<'a> {
     pub(crate) run: &'a RunRecord,
     pub(crate) artifacts: &'a [Artifact],
     pub(crate) log: &'a RunLog,
+    pub(crate) tests: &'a RunTests,
     /// Without lines for the script of a page that has them.
     pub(crate) with_lines: bool,
     /// Where a token is wanted, there is a way out.
@@ -25,6 +27,7 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
         run,
         artifacts,
         log,
+        tests,
         with_lines,
         can_sign_out,
     } = page;
@@ -38,6 +41,7 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
         div id="head" { (head(run, *can_sign_out)) }
         div id="notes" { (notes(run, log)) }
         div id="jobs" { (jobs(run, log, *with_lines)) }
+        div id="tested" { (tests_of(&run.id, tests)) }
         div id="more" { (summaries(run)) (artifact_list(&run.id, artifacts)) }
         details class="step" id="own" open[run.jobs.is_empty()] {
             summary { span class="title" { "Log of the run itself" } }

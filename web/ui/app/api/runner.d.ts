@@ -413,6 +413,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/{id}/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tests of a run: those that failed first, with their messages and traces. */
+        get: operations["of_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tests of a repository in its newest runs: flaky ones and those that failed most first. */
+        get: operations["of_repository"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tests/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How one test ended, run by run, the newest first; one history of each job that has it. */
+        get: operations["history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhook": {
         parameters: {
             query?: never;
@@ -788,6 +839,9 @@ export interface components {
             started_at?: number | null;
             /** @description Its steps so far. */
             steps: components["schemas"]["StepRecord"][];
+            /** @description What the runner says of the job as a whole, Markdown: its tests. */
+            summary?: string | null;
+            tests?: components["schemas"]["TestCounts"] | null;
             /** @description Its VM. */
             vm?: string | null;
         };
@@ -1060,6 +1114,23 @@ export interface components {
              */
             total_commits?: number | null;
         };
+        /** @description A file that was read. */
+        ReadReport: {
+            /** @description What kind of file it is. */
+            format: components["schemas"]["ReportFormat"];
+            /** @description From the workspace. */
+            path: string;
+            /**
+             * Format: int32
+             * @description How many tests it names.
+             */
+            tests: number;
+        };
+        /**
+         * @description What kind of file a report is.
+         * @enum {string}
+         */
+        ReportFormat: "junit" | "tap" | "test2json";
         /** @description A repository. */
         RepositoryPart: {
             /** @description Where it is cloned from. */
@@ -1204,6 +1275,25 @@ export interface components {
          * @enum {string}
          */
         RunState: "received" | "parsing" | "planned" | "waiting" | "allocating" | "running" | "succeeded" | "failed" | "cancelled" | "timed_out" | "lost" | "refused" | "ignored";
+        /** @description A test of a run. */
+        RunTest: components["schemas"]["TestCase"] & {
+            /**
+             * @description It both passed and failed on the run's commit: in the reports of this run, or of another one
+             *     of the same job.
+             */
+            flaky_on_commit: boolean;
+            /** @description The job's name. */
+            job: string;
+        };
+        /** @description The tests of a run. */
+        RunTests: {
+            /** @description How many ended how, over all jobs. */
+            counts: components["schemas"]["TestCounts"];
+            /** @description The copies of jobs that have tests, in the order of the run. */
+            jobs: components["schemas"]["TestedJob"][];
+            /** @description The tests that were asked for: those that failed first. */
+            tests: components["schemas"]["RunTest"][];
+        };
         /** @description How the runner is. */
         RunnerHealth: {
             /** @description Why it is degraded. */
@@ -1314,6 +1404,185 @@ export interface components {
         } | {
             /** @description It has ended; nothing follows. */
             ended: components["schemas"]["Exec"];
+        };
+        /** @description One test. */
+        TestCase: {
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds, where the report says so.
+             */
+            duration_ms?: number | null;
+            failure?: components["schemas"]["TestFailure"] | null;
+            /** @description The file, from the workspace, where it is known. */
+            file?: string | null;
+            /** @description The job's reports say both of it: that it passed and that it failed. */
+            flaky?: boolean;
+            /**
+             * Format: int32
+             * @description The line in it, from 1.
+             */
+            line?: number | null;
+            /** @description Its name in there. */
+            name: string;
+            /** @description How it ended; of several attempts the last, of several tests of one name the worst. */
+            outcome: components["schemas"]["TestOutcome"];
+            /** @description Why it is in quarantine. */
+            quarantine?: string | null;
+            /** @description Why it was skipped. */
+            reason?: string | null;
+            /** @description What it belongs to: a class, a package, a program, or suites with ` > ` between. */
+            suite: string;
+        };
+        /** @description How many tests of a job ended how. */
+        TestCounts: {
+            /**
+             * Format: int64
+             * @description The sum of their times, in milliseconds.
+             */
+            duration_ms?: number;
+            /**
+             * Format: int32
+             * @description Those that failed, with an error too, in quarantine or not.
+             */
+            failed: number;
+            /**
+             * Format: int32
+             * @description Those of which the job's reports say both, that they passed and that they failed.
+             */
+            flaky?: number;
+            /**
+             * Format: int32
+             * @description Those that passed.
+             */
+            passed: number;
+            /**
+             * Format: int32
+             * @description How many of the failed are in quarantine.
+             */
+            quarantined?: number;
+            /**
+             * Format: int32
+             * @description Those that were skipped.
+             */
+            skipped: number;
+            /**
+             * Format: int32
+             * @description All of them.
+             */
+            total: number;
+        };
+        /** @description How a test failed; each text is cut to its bound. */
+        TestFailure: {
+            /** @description The trace, or what the test runner says beside the message. */
+            detail?: string;
+            /** @description One line, or a few. */
+            message: string;
+            /** @description The end of what the test printed. */
+            output?: string;
+        };
+        /** @description A test of a job in the runs that are kept. */
+        TestHistory: {
+            /** @description The job's name. */
+            job: string;
+            /** @description Its name. */
+            name: string;
+            /** @description The newest first. */
+            runs: components["schemas"]["TestRun"][];
+            /** @description What it belongs to. */
+            suite: string;
+            /** @description The workflow's file. */
+            workflow: string;
+        };
+        /**
+         * @description How a test ended.
+         * @enum {string}
+         */
+        TestOutcome: "passed" | "skipped" | "failed" | "error";
+        /** @description A test in one run. */
+        TestRun: {
+            /**
+             * Format: int64
+             * @description When the job ended, in milliseconds since the Unix epoch.
+             */
+            at: number;
+            /**
+             * Format: int64
+             * @description How long it took, in milliseconds.
+             */
+            duration_ms?: number | null;
+            /** @description The run's own reports say both of it. */
+            flaky?: boolean;
+            /** @description How the test ended. */
+            outcome: components["schemas"]["TestOutcome"];
+            /** @description It was in quarantine. */
+            quarantined?: boolean;
+            /** @description The full reference. */
+            reference: string;
+            /** @description The run's id. */
+            run: string;
+            /** @description The commit. */
+            sha: string;
+        };
+        /** @description The same in numbers. */
+        TestSummary: {
+            /**
+             * Format: int32
+             * @description In how many it failed.
+             */
+            failed: number;
+            /** @description Commits on which it both passed and failed, the newest first. */
+            flaky_on: string[];
+            /** @description The job's name. */
+            job: string;
+            /** @description The newest run. */
+            last: components["schemas"]["TestRun"];
+            last_failure?: components["schemas"]["TestRun"] | null;
+            /**
+             * Format: int64
+             * @description The longest.
+             */
+            longest_ms?: number | null;
+            /**
+             * Format: int64
+             * @description Its time in the runs that say so, in milliseconds: the mean and the longest.
+             */
+            mean_ms?: number | null;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int32
+             * @description In how many it passed.
+             */
+            passed: number;
+            /** @description Whether it is in quarantine in the newest run. */
+            quarantined: boolean;
+            /**
+             * Format: int32
+             * @description In how many runs it was.
+             */
+            runs: number;
+            /**
+             * Format: int32
+             * @description In how many it was skipped.
+             */
+            skipped: number;
+            /** @description What it belongs to. */
+            suite: string;
+            /** @description The workflow's file. */
+            workflow: string;
+        };
+        /** @description A copy of a job that has tests. */
+        TestedJob: {
+            /** @description Nothing of the files was cut short or left out. */
+            complete: boolean;
+            /** @description How many of its tests ended how. */
+            counts: components["schemas"]["TestCounts"];
+            /** @description Its name. */
+            name: string;
+            /** @description What is to be said of the files. */
+            notes: string[];
+            /** @description The files they come from. */
+            reports: components["schemas"]["ReadReport"][];
         };
         /** @description An account. */
         UserPart: {
@@ -2294,6 +2563,142 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    of_run: {
+        parameters: {
+            query?: {
+                /** @description `failed`, `passed`, `skipped`, `flaky` or `quarantined`. */
+                kind?: string;
+                /** @description Of the job of this name. */
+                job?: string;
+                /** @description With this text in the suite or the name. */
+                text?: string;
+                /** @description `slowest`: those that took longest first; else those that failed first. */
+                sort?: string;
+                /** @description At most so many (default 100, at most 1,000). */
+                limit?: number;
+                /** @description From the place that the `Link` of the page before names. */
+                cursor?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What its jobs' reports say; nothing where they left none. With `Link: <?…>; rel="next"` where there are more */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTests"];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A filter that is none */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    of_repository: {
+        parameters: {
+            query: {
+                /** @description `owner/repo`. */
+                repository: string;
+                /** @description How they ended last (`failed`, `passed`, `skipped`), or `flaky` or `quarantined`. */
+                kind?: string;
+                /** @description Of this workflow: its file, or the last part of its path. */
+                workflow?: string;
+                /** @description Of jobs of this name. */
+                job?: string;
+                /** @description Of this branch or tag; of a pull request: `pull/7`. */
+                branch?: string;
+                /** @description With this text in the suite or the name. */
+                text?: string;
+                /** @description `slowest`: those that took longest first; else those that are flaky or failed most. */
+                sort?: string;
+                /** @description How many of the newest runs with tests are looked at (default 50, at most 300). */
+                runs?: number;
+                /** @description At most so many (default 100, at most 1,000). */
+                limit?: number;
+                /** @description From the place that the `Link` of the page before names. */
+                cursor?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One of each test and job. With `Link: <?…>; rel="next"` where there are more */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestSummary"][];
+                };
+            };
+            /** @description A filter that is none */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    history: {
+        parameters: {
+            query: {
+                /** @description `owner/repo`. */
+                repository: string;
+                /** @description The test's suite, exactly; nothing where it has none. */
+                suite?: string;
+                /** @description The test's name, exactly. */
+                name: string;
+                /** @description Of this workflow: its file, or the last part of its path. */
+                workflow?: string;
+                /** @description Of jobs of this name. */
+                job?: string;
+                /** @description Of this branch or tag; of a pull request: `pull/7`. */
+                branch?: string;
+                /** @description How many of the newest runs with tests are looked at (default 50, at most 300). */
+                runs?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nothing where no run that is kept has it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestHistory"][];
+                };
             };
             default: components["responses"]["Problem"];
         };

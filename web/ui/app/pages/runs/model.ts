@@ -29,6 +29,12 @@ export type DispatchInput = Sent<Schemas["DispatchInput"]>;
 export type StartableWorkflow = Sent<Schemas["StartableWorkflow"]>;
 export type StartableWorkflows = Sent<Schemas["StartableWorkflows"]>;
 
+export type TestCounts = Sent<Schemas["TestCounts"]>;
+export type RunTest = Sent<Schemas["RunTest"]>;
+export type RunTests = Sent<Schemas["RunTests"]>;
+export type TestSummary = Sent<Schemas["TestSummary"]>;
+export type TestHistory = Sent<Schemas["TestHistory"]>;
+
 const ENDED: ReadonlySet<RunState> = new Set(['succeeded', 'failed', 'cancelled', 'timed_out', 'lost', 'refused', 'ignored']);
 export const hasEnded = (run: Pick<Run, 'state'>): boolean => ENDED.has(run.state);
 

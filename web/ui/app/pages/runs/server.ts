@@ -2,6 +2,8 @@
 import { api, ApiError, parts, request } from "../../lib/api";
 import { nextCursor, writeFilters, type Filters } from "./filters";
 import type { Artifact, JobGraph, KeptVm, LogMatches, LogOverview, LogRange, Run, SeenRepository, StartableWorkflows } from "./model";
+import type { Artifact, JobGraph, LogMatches, LogOverview, LogRange, Run, RunTests, SeenRepository, StartableWorkflows, TestHistory, TestSummary } from "./model";
+import type { TestView } from "./tests";
 
 const PART = "runner";
 const base: string = (await parts()).parts[PART]?.base ?? "";
@@ -30,6 +32,30 @@ export const logLines = (run: string, job: string, step: number, from: number, l
   ask(`${of(run)}/log/lines?${new URLSearchParams({ job, step: String(step), from: String(from), lines: String(lines) })}`);
 export const logSearch = (run: string, job: string, step: number, q: string): Promise<LogMatches> =>
   ask(`${of(run)}/log/search?${new URLSearchParams({ job, step: String(step), q })}`);
+
+/** A page of the tests of a run. */
+export async function runTests(run: string, view: TestView, text: string, limit: number, cursor?: string): Promise<{ tests: RunTests; next?: string }> {
+  const query = new URLSearchParams({ limit: String(limit) });
+  if (view === "slowest") query.set("sort", "slowest");
+  else if (view !== "all") query.set("kind", view);
+  if (text.trim()) query.set("text", text.trim());
+  if (cursor) query.set("cursor", cursor);
+  const answer = await request(PART, `${of(run)}/tests?${query}`);
+  return { tests: (await answer.json()) as RunTests, next: nextCursor(answer.headers.get("link")) };
+}
+/** A page of the tests of a repository. */
+export async function testSummaries(filters: Record<string, string>, cursor?: string): Promise<{ tests: TestSummary[]; next?: string }> {
+  const query = new URLSearchParams(Object.entries(filters).filter(([, value]) => value));
+  if (cursor) query.set("cursor", cursor);
+  const answer = await request(PART, `/tests?${query}`);
+  return { tests: (await answer.json()) as TestSummary[], next: nextCursor(answer.headers.get("link")) };
+}
+/** How one test ended, run by run. */
+export function testHistory(repository: string, test: { suite: string; name: string; job: string }): Promise<TestHistory[]> {
+  const query = new URLSearchParams({ repository, suite: test.suite, name: test.name });
+  if (test.job) query.set("job", test.job);
+  return ask(`/tests/history?${query}`);
+}
 
 /** The last run of the same workflow and branch that went well, if there is one. */
 export async function lastGreen(run: string): Promise<Run | null> {

@@ -1,0 +1,48 @@
+//! What a standby asks of the store it may come to have.
+
+use store::{Leadership, SharedStore, Store};
+
+/// A store that was taken, and the epoch it is had under.
+#[derive(Debug)]
+pub struct Taken {
+    /// The store.
+    pub store: Store,
+    /// The epoch.
+    pub epoch: u64,
+}
+
+/// Who has the store, and how it is taken. Every call blocks, for some seconds at most.
+pub trait Election: Send + Sync + 'static {
+    /// Who has it.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn look(&self) -> Result<Leadership, String>;
+
+    /// Ends the session of the holder.
+    ///
+    /// # Errors
+    /// Why not.
+    fn end_holder(&self) -> Result<(), String>;
+
+    /// Takes it, if nobody's session has it and `may_take` says so.
+    ///
+    /// # Errors
+    /// Why not.
+    fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String>;
+}
+
+impl Election for SharedStore {
+    fn look(&self) -> Result<Leadership, String> {
+        Self::look(self).map_err(|error| error.to_string())
+    }
+
+    fn end_holder(&self) -> Result<(), String> {
+        Self::end_holder(self).map_err(|error| error.to_string())
+    }
+
+    fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {
+        let taken = Self::try_take(self, may_take).map_err(|error| error.to_string())?;
+        Ok(taken.map(|(store, epoch)| Taken { store, epoch }))
+    }
+}

@@ -1,0 +1,224 @@
+//! Looks who leads, and takes over when nobody does any more.
+//!
+//! ```text
+//! tick (250 ms, hints) ──▶ look ──▶ replica_core::next_step ──┬─ Wait
+//!                            │                                ├─ EndSession ──▶ end_holder
+//!                            └──▶ RoleControl::publish        └─ Take ──▶ try_take ──▶ Taken
+//! ```
+//! A database that was away has nothing to say against the leader: its silence counts from the
+//! moment on at which the database answered again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::{Actor, AsyncContext, Context, WrapFuture, fut::ActorFutureExt};
+use replica_core::{HolderSigns, TakeoverStep, Terms, may_take, next_step};
+use store::Leadership;
+use supervision::{ChildSpec, start_tick};
+use tokio::sync::{mpsc, watch};
+
+use crate::election::{Election, Taken};
+use crate::role_control::RoleControl;
+use crate::sight::StoreSight;
+
+/// Between two looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// The actor.
+pub struct LeaderWatch {
+    services: WatchServices,
+    /// Since when the server has answered each look.
+    answers_since: Option<Duration>,
+}
+
+#[derive(Clone)]
+struct WatchServices {
+    election: Arc<dyn Election>,
+    terms: Terms,
+    control: RoleControl,
+    taken: mpsc::UnboundedSender<Taken>,
+    hints: watch::Receiver<u64>,
+    clock: Clock,
+}
+
+/// The time since any fixed moment.
+pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// What one look came to.
+struct LookResult {
+    seen: Result<Leadership, String>,
+    taken: Option<Taken>,
+}
+
+/// The child that watches; a store that it took is sent to `taken`.
+pub fn leader_watch(
+    election: Arc<dyn Election>,
+    control: &RoleControl,
+    taken: mpsc::UnboundedSender<Taken>,
+    hints: watch::Receiver<u64>,
+) -> ChildSpec<LeaderWatch> {
+    let started_at = Instant::now();
+    let clock = Arc::new(move || started_at.elapsed());
+    leader_watch_by(clock, election, control, taken, hints)
+}
+
+/// [`leader_watch`] by a clock of the caller's.
+pub fn leader_watch_by(
+    clock: Clock,
+    election: Arc<dyn Election>,
+    control: &RoleControl,
+    taken: mpsc::UnboundedSender<Taken>,
+    hints: watch::Receiver<u64>,
+) -> ChildSpec<LeaderWatch> {
+    let services = WatchServices {
+        clock,
+        election,
+        terms: Terms::default(),
+        control: control.clone(),
+        taken,
+        hints,
+    };
+    ChildSpec::new("leader-watch", move |_| LeaderWatch {
+        services: services.clone(),
+        answers_since: None,
+    })
+}
+
+impl Actor for LeaderWatch {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let tick = start_tick(ctx, LOOK_INTERVAL, |watch: &mut Self, _| {
+            let services = watch.services.clone();
+            let answered_for = watch.answers_since;
+            let answered_for = answered_for.map(|since| (services.clock)().saturating_sub(since));
+            let look = tokio::task::spawn_blocking(move || services.look(answered_for));
+            Box::pin(look.into_actor(watch).map(|looked, watch, _| {
+                // The thread is never cancelled, and does not panic.
+                if let Ok(looked) = looked {
+                    watch.note(looked);
+                }
+            }))
+        });
+        tick.wake();
+        let mut hints = self.services.hints.clone();
+        let wake = async move {
+            while hints.changed().await.is_ok() {
+                tick.wake();
+            }
+        };
+        ctx.spawn(wake.into_actor(self));
+    }
+}
+
+impl LeaderWatch {
+    fn note(&mut self, looked: LookResult) {
+        let WatchServices { control, taken, .. } = &self.services;
+        let before = control.sight();
+        let sight = match looked.seen {
+            Ok(seen) => {
+                self.answers_since
+                    .get_or_insert_with(|| (self.services.clock)());
+                if before.trouble.is_some() {
+                    tracing::info!(
+                        event = "replica.store_answers",
+                        "the database answers again"
+                    );
+                }
+                StoreSight {
+                    epoch: seen.epoch,
+                    leader: Some(seen),
+                    trouble: None,
+                }
+            }
+            Err(trouble) => {
+                self.answers_since = None;
+                if before.trouble.is_none() {
+                    tracing::warn!(
+                        event = "replica.store_silent", reason = %trouble,
+                        "the database does not say who leads; it is asked on"
+                    );
+                }
+                StoreSight {
+                    epoch: before.epoch,
+                    leader: None,
+                    trouble: Some(trouble),
+                }
+            }
+        };
+        control.publish(sight);
+        if let Some(store) = looked.taken {
+            // Without a receiver the program is ending; the store is given free with its handle.
+            let _ = taken.send(store);
+        }
+    }
+}
+
+impl WatchServices {
+    /// One look and what follows from it. Blocks.
+    fn look(&self, answered_for: Option<Duration>) -> LookResult {
+        let seen = self.election.look();
+        let Ok(seen) = seen else {
+            return LookResult { seen, taken: None };
+        };
+        let taken = self.step(&seen, answered_for.unwrap_or_default());
+        let taken = taken.unwrap_or_else(|reason| {
+            tracing::warn!(
+                event = "replica.not_taken",
+                reason,
+                "the store could not be taken"
+            );
+            None
+        });
+        // Whoever asks who leads should hear of the newest one.
+        let newest = taken.as_ref().and_then(|_| self.election.look().ok());
+        LookResult {
+            seen: Ok(newest.unwrap_or(seen)),
+            taken,
+        }
+    }
+
+    fn step(&self, seen: &Leadership, answered_for: Duration) -> Result<Option<Taken>, String> {
+        if !self.control.may_take(seen.epoch) {
+            return Ok(None);
+        }
+        let signs = signs_of(seen, answered_for);
+        match next_step(&signs, &self.terms) {
+            TakeoverStep::Wait => Ok(None),
+            TakeoverStep::EndSession => {
+                tracing::warn!(
+                    event = "replica.leader_silent", leader = %seen.by, epoch = seen.epoch,
+                    silent_ms = u64::try_from(seen.silent.as_millis()).unwrap_or(u64::MAX),
+                    "the leader says nothing any more; its session is ended"
+                );
+                self.election.end_holder()?;
+                self.take(answered_for)
+            }
+            TakeoverStep::Take => self.take(answered_for),
+        }
+    }
+
+    fn take(&self, answered_for: Duration) -> Result<Option<Taken>, String> {
+        let taken = self.election.try_take(&|seen| {
+            let signs = signs_of(seen, answered_for);
+            self.control.may_take(seen.epoch) && may_take(&signs, &self.terms)
+        })?;
+        if let Some(taken) = &taken {
+            tracing::info!(
+                event = "replica.took_over",
+                epoch = taken.epoch,
+                "this process leads"
+            );
+        }
+        Ok(taken)
+    }
+}
+
+/// Nobody can say that it is well to a database that is away.
+fn signs_of(seen: &Leadership, answered_for: Duration) -> HolderSigns {
+    HolderSigns {
+        is_locked: seen.is_locked,
+        is_released: seen.is_released,
+        silent: seen.silent.min(answered_for),
+    }
+}

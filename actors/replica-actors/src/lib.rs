@@ -1,0 +1,23 @@
+//! Actors of processes that share a store in PostgreSQL: one leads, the others stand by.
+//!
+//! ```text
+//! standby:  LeaderWatch ── look, every 250 ms and at hints ──▶ PostgreSQL
+//!               ├── who leads ──▶ watch::Receiver<StoreSight> (health, forwarding)
+//!               └── the leader is gone ──▶ the store, for the program to start the actors with
+//! leader:   IntakeFollower ── undecided deliveries of the standbys ──▶ Decide ──▶ outcome
+//! ```
+//! What is decided of it is in `replica-core`; what is written, in `store`.
+
+mod delivery;
+mod election;
+mod intake_follower;
+mod leader_watch;
+mod role_control;
+mod sight;
+
+pub use delivery::{StoredDelivery, Undecodable};
+pub use election::{Election, Taken};
+pub use intake_follower::{Decide, IntakeFollower, intake_follower};
+pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
+pub use role_control::{ReplicaStatus, RoleControl};
+pub use sight::StoreSight;

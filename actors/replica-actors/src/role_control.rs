@@ -1,0 +1,131 @@
+//! What a process is to the others, for all parts of it that ask or change it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use replica_core::{Role, RoleAction, RoleEvent, RoleState};
+use serde::Serialize;
+use tokio::sync::{Notify, watch};
+
+use crate::sight::StoreSight;
+
+/// The role of a process, and the newest sight of the store. Clones are the same.
+#[derive(Clone)]
+pub struct RoleControl(Arc<ControlState>);
+
+struct ControlState {
+    started_at: Instant,
+    state: Mutex<RoleState>,
+    sight: watch::Sender<StoreSight>,
+    drain: Notify,
+    /// Where the others reach this process.
+    own_address: String,
+}
+
+/// What `/health` and `GET /admin/actors` say of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReplicaStatus {
+    /// `leader` or `standby`.
+    pub role: Role,
+    /// The newest epoch that is known of.
+    pub epoch: u64,
+    /// Where the leader is reached by the others; absent while nobody leads, or it says nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leader: Option<String>,
+    /// Program, machine and process of whoever else leads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub led_by: Option<String>,
+}
+
+impl RoleControl {
+    /// A standby that has seen nothing yet. `own_address`: where the others reach it.
+    #[must_use]
+    pub fn new(own_address: &str) -> Self {
+        Self(Arc::new(ControlState {
+            started_at: Instant::now(),
+            state: Mutex::default(),
+            sight: watch::Sender::new(StoreSight::default()),
+            drain: Notify::new(),
+            own_address: own_address.to_owned(),
+        }))
+    }
+
+    /// Goes on by an event; what is to be done.
+    pub fn on(&self, event: RoleEvent) -> RoleAction {
+        let now = self.0.started_at.elapsed();
+        self.0.state.lock().on(event, now)
+    }
+
+    /// What it is now.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.0.state.lock().role()
+    }
+
+    /// Whether it may take a store that was last had under this epoch.
+    #[must_use]
+    pub fn may_take(&self, epoch: u64) -> bool {
+        let now = self.0.started_at.elapsed();
+        self.0.state.lock().may_take(epoch, now)
+    }
+
+    /// Where the others reach this process; empty: nowhere.
+    #[must_use]
+    pub fn own_address(&self) -> &str {
+        &self.0.own_address
+    }
+
+    /// The newest sight of the store.
+    #[must_use]
+    pub fn sight(&self) -> StoreSight {
+        self.0.sight.borrow().clone()
+    }
+
+    /// Notes what was seen of the store.
+    pub fn publish(&self, sight: StoreSight) {
+        self.0.sight.send_replace(sight);
+    }
+
+    /// Has the process hand over, if it leads: whether it does.
+    #[must_use]
+    pub fn drain(&self) -> bool {
+        let leads = self.role() == Role::Leader;
+        if leads {
+            self.0.drain.notify_one();
+        }
+        leads
+    }
+
+    /// Resolves when somebody wants the process to hand over.
+    pub async fn drain_asked(&self) {
+        self.0.drain.notified().await;
+    }
+
+    /// What is said of it.
+    #[must_use]
+    pub fn status(&self) -> ReplicaStatus {
+        let (state, sight) = (*self.0.state.lock(), self.sight());
+        let role = state.role();
+        if role == Role::Leader {
+            // What it saw last may be from before it took the store.
+            let address = self.0.own_address.clone();
+            return ReplicaStatus {
+                role,
+                epoch: state.epoch(),
+                leader: Some(address).filter(|address| !address.is_empty()),
+                led_by: None,
+            };
+        }
+        let leader = sight.leader.filter(|leader| leader.is_locked);
+        ReplicaStatus {
+            role,
+            epoch: sight.epoch,
+            leader: leader
+                .as_ref()
+                .map(|leader| leader.address.clone())
+                .filter(|address| !address.is_empty()),
+            led_by: leader.map(|leader| leader.by),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What a process decides that shares a store with others of its kind: one leads, the others stand
+//! by. Data in, data out; time is an argument.
+//!
+//! - [`takeover`]: whether the leader is gone, from what the database says of it.
+//! - [`role`]: what a process is, and how that changes.
+//! - [`forwarding`]: who answers a request.
+
+pub mod forwarding;
+pub mod role;
+pub mod takeover;
+
+pub use forwarding::{ForwardRefusal, ForwardTarget, forward_target};
+pub use role::{Role, RoleAction, RoleEvent, RoleState};
+pub use takeover::{HolderSigns, TakeoverStep, Terms, may_take, next_step};

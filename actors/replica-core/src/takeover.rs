@@ -1,0 +1,136 @@
+//! Whether the leader is gone, from what the database says of it.
+//!
+//! | lock | released | silent | step |
+//! |---|---|---|---|
+//! | free | yes | any | take |
+//! | free | no | for less than the grace | wait: it may be reconnecting |
+//! | free | no | longer | take |
+//! | held | any | for no longer than the lease | wait: it is well |
+//! | held | any | longer | end its session, then look again |
+
+use std::time::Duration;
+
+/// What is seen of the holder of a store, all by the database's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HolderSigns {
+    /// Its session, which has the lock, lives.
+    pub is_locked: bool,
+    /// It gave the store free, or there was none yet.
+    pub is_released: bool,
+    /// How long ago it said that it is well.
+    pub silent: Duration,
+}
+
+/// For how long a holder keeps the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Without a sign of life, while its session lives.
+    pub lease: Duration,
+    /// Without a session: a database that was restarted has ended it, and the holder comes back.
+    pub grace: Duration,
+}
+
+impl Default for Terms {
+    /// 5 s and 3 s: a holder says that it is well every quarter of a lease of 8 s, or every 2 s.
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(5),
+            grace: Duration::from_secs(3),
+        }
+    }
+}
+
+/// What to do about the holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakeoverStep {
+    /// Nothing.
+    Wait,
+    /// End its session: nothing it had under way can happen any more then.
+    EndSession,
+    /// Take the store.
+    Take,
+}
+
+/// What to do about a holder that shows these signs.
+#[must_use]
+pub fn next_step(signs: &HolderSigns, terms: &Terms) -> TakeoverStep {
+    match signs.is_locked {
+        true if signs.silent > terms.lease => TakeoverStep::EndSession,
+        true => TakeoverStep::Wait,
+        false if may_take(signs, terms) => TakeoverStep::Take,
+        false => TakeoverStep::Wait,
+    }
+}
+
+/// Whether a store may be taken whose lock this process has got.
+#[must_use]
+pub fn may_take(signs: &HolderSigns, terms: &Terms) -> bool {
+    signs.is_released || signs.silent > terms.grace
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn signs(is_locked: bool, is_released: bool, silent_ms: u64) -> HolderSigns {
+        HolderSigns {
+            is_locked,
+            is_released,
+            silent: Duration::from_millis(silent_ms),
+        }
+    }
+
+    #[test]
+    fn i18_the_step_follows_from_lock_release_and_silence() {
+        use TakeoverStep::{EndSession, Take, Wait};
+        for (locked, released, silent, expected) in [
+            (false, true, 0, Take),
+            (false, true, 99_000, Take),
+            (false, false, 0, Wait),
+            (false, false, 3_000, Wait),
+            (false, false, 3_001, Take),
+            (true, false, 0, Wait),
+            (true, false, 5_000, Wait),
+            (true, false, 5_001, EndSession),
+            (true, true, 1_000, Wait),
+            (true, true, 5_001, EndSession),
+        ] {
+            let found = next_step(&signs(locked, released, silent), &Terms::default());
+            assert_eq!(found, expected, "{locked} {released} {silent}");
+        }
+    }
+
+    proptest! {
+        /// A holder that says within every lease that it is well keeps the store, unless it gave
+        /// it free.
+        #[test]
+        fn i18_a_holder_that_is_well_is_never_taken_from(silent in 0u64..3_000, locked: bool) {
+            let step = next_step(&signs(locked, false, silent), &Terms::default());
+            prop_assert_eq!(step, TakeoverStep::Wait);
+        }
+
+        /// Whatever happened to a holder, a store that nobody renews is taken in the end: first the
+        /// session is ended, then the store is free.
+        #[test]
+        fn i18_a_silent_holder_is_always_followed(silent in 5_001u64..1_000_000, released: bool) {
+            let terms = Terms::default();
+            let step = next_step(&signs(true, released, silent), &terms);
+            prop_assert_eq!(step, TakeoverStep::EndSession);
+            let step = next_step(&signs(false, released, silent), &terms);
+            prop_assert_eq!(step, TakeoverStep::Take);
+        }
+
+        /// More silence never makes a step back.
+        #[test]
+        fn i18_silence_only_helps(one in 0u64..20_000, more in 0u64..20_000, locked: bool, released: bool) {
+            let terms = Terms::default();
+            let rank = |silent| match next_step(&signs(locked, released, silent), &terms) {
+                TakeoverStep::Wait => 0,
+                TakeoverStep::EndSession | TakeoverStep::Take => 1,
+            };
+            prop_assert!(rank(one + more) >= rank(one));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Events that jobs cause with the runner's own token: they start nothing, as on GitHub. A workflow
+//! that answers comments would answer itself for ever.
+
+use runner_core::state::RunState;
+
+use super::services::RunServices;
+use crate::ledger::Ledger;
+
+/// Whether the event is of the account whose token the runner has; then the run has ended.
+pub(super) async fn own_activity(services: &RunServices, ledger: &mut Ledger) -> bool {
+    if !ledger.event.kind().is_activity() {
+        return false;
+    }
+    let Some(forge) = services.repositories.forge_client() else {
+        return false;
+    };
+    let account = match forge.whoami().await {
+        Ok(account) => account,
+        Err(error) => {
+            // A token of an app has no account; nothing says then whose event it is.
+            tracing::debug!(event = "run.account_not_told", %error, "the forge does not tell whose the runner's token is");
+            return false;
+        }
+    };
+    let is_own = account.as_str().eq_ignore_ascii_case(&ledger.event.actor);
+    if is_own {
+        let reason = format!(
+            "this {} was made with the runner's own token ({account}), and starts nothing",
+            ledger.event.name()
+        );
+        tracing::info!(event = "run.ignored", run = %ledger.record.id, reason, "an event of the runner's own account starts nothing");
+        ledger.end(RunState::Ignored, Some(reason)).await;
+    }
+    is_own
+}

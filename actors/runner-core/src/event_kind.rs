@@ -1,0 +1,199 @@
+//! The events that start runs, and what GitHub says of each: which commit is run, and with whose
+//! rights (page "Events that trigger workflows").
+
+use serde::{Deserialize, Serialize};
+
+/// The events that start runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// Commits or a tag arrived.
+    Push,
+    /// Something happened to a pull request; its head is run.
+    PullRequest,
+    /// Someone started it.
+    WorkflowDispatch,
+    /// The clock started it.
+    Schedule,
+    /// Something happened to a pull request; the default branch is run, with its secrets.
+    PullRequestTarget,
+    /// A pull request was reviewed.
+    PullRequestReview,
+    /// A comment on the changes of a pull request.
+    PullRequestReviewComment,
+    /// A comment on an issue or a pull request.
+    IssueComment,
+    /// An issue was opened, edited, labelled, ….
+    Issues,
+    /// A label was made, changed or removed.
+    Label,
+    /// A milestone was made, changed or removed.
+    Milestone,
+    /// A release was published, ….
+    Release,
+    /// A branch or tag was made.
+    Create,
+    /// A branch or tag was removed.
+    Delete,
+    /// The repository was copied.
+    Fork,
+    /// The wiki was changed.
+    Gollum,
+    /// Somebody starred the repository.
+    Watch,
+    /// A discussion.
+    Discussion,
+    /// A comment in a discussion.
+    DiscussionComment,
+    /// A package was published.
+    RegistryPackage,
+    /// A rule of a branch was changed.
+    BranchProtectionRule,
+    /// A program of its own sent it.
+    RepositoryDispatch,
+    /// A group of pull requests is to be merged.
+    MergeGroup,
+    /// Another workflow began or ended.
+    WorkflowRun,
+}
+
+/// Which commit an event runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunCommit {
+    /// The one that the event names.
+    Named,
+    /// The head of a pull request.
+    PullHead,
+    /// The newest of the default branch.
+    DefaultBranch,
+    /// The newest of the reference that the event names.
+    Reference,
+}
+
+impl EventKind {
+    /// All of them.
+    pub const ALL: [Self; 24] = [
+        Self::Push,
+        Self::PullRequest,
+        Self::WorkflowDispatch,
+        Self::Schedule,
+        Self::PullRequestTarget,
+        Self::PullRequestReview,
+        Self::PullRequestReviewComment,
+        Self::IssueComment,
+        Self::Issues,
+        Self::Label,
+        Self::Milestone,
+        Self::Release,
+        Self::Create,
+        Self::Delete,
+        Self::Fork,
+        Self::Gollum,
+        Self::Watch,
+        Self::Discussion,
+        Self::DiscussionComment,
+        Self::RegistryPackage,
+        Self::BranchProtectionRule,
+        Self::RepositoryDispatch,
+        Self::MergeGroup,
+        Self::WorkflowRun,
+    ];
+
+    /// As `github.event_name` gives it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Push => "push",
+            Self::PullRequest => "pull_request",
+            Self::WorkflowDispatch => "workflow_dispatch",
+            Self::Schedule => "schedule",
+            Self::PullRequestTarget => "pull_request_target",
+            Self::PullRequestReview => "pull_request_review",
+            Self::PullRequestReviewComment => "pull_request_review_comment",
+            Self::IssueComment => "issue_comment",
+            Self::Issues => "issues",
+            Self::Label => "label",
+            Self::Milestone => "milestone",
+            Self::Release => "release",
+            Self::Create => "create",
+            Self::Delete => "delete",
+            Self::Fork => "fork",
+            Self::Gollum => "gollum",
+            Self::Watch => "watch",
+            Self::Discussion => "discussion",
+            Self::DiscussionComment => "discussion_comment",
+            Self::RegistryPackage => "registry_package",
+            Self::BranchProtectionRule => "branch_protection_rule",
+            Self::RepositoryDispatch => "repository_dispatch",
+            Self::MergeGroup => "merge_group",
+            Self::WorkflowRun => "workflow_run",
+        }
+    }
+
+    /// The kind of a name, as workflows and webhooks have it.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        // Gitea and Forgejo call the wiki and packages otherwise.
+        let name = match name {
+            "wiki" => "gollum",
+            "package" => "registry_package",
+            "star" => "watch",
+            other => other,
+        };
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// Which commit it runs.
+    #[must_use]
+    pub fn commit(self) -> RunCommit {
+        match self {
+            Self::Push | Self::WorkflowDispatch | Self::Schedule | Self::MergeGroup => {
+                RunCommit::Named
+            }
+            Self::PullRequest | Self::PullRequestReview | Self::PullRequestReviewComment => {
+                RunCommit::PullHead
+            }
+            Self::Release | Self::Create => RunCommit::Reference,
+            _ => RunCommit::DefaultBranch,
+        }
+    }
+
+    /// Whether anybody can cause it who may see the repository, and it still has the repository's
+    /// secrets: what it caches is kept apart.
+    #[must_use]
+    pub fn is_open_to_strangers(self) -> bool {
+        matches!(
+            self,
+            Self::PullRequestTarget
+                | Self::IssueComment
+                | Self::Issues
+                | Self::Fork
+                | Self::Watch
+                | Self::Discussion
+                | Self::DiscussionComment
+                | Self::WorkflowRun
+        )
+    }
+
+    /// Whether the runner's own token may not cause it: a workflow that comments would start
+    /// itself.
+    #[must_use]
+    pub fn is_activity(self) -> bool {
+        !matches!(
+            self,
+            Self::Push
+                | Self::PullRequest
+                | Self::PullRequestTarget
+                | Self::WorkflowDispatch
+                | Self::Schedule
+                | Self::RepositoryDispatch
+                | Self::MergeGroup
+                | Self::WorkflowRun
+        )
+    }
+
+    /// Whether a message of a commit (`[skip ci]`) keeps it from starting anything.
+    #[must_use]
+    pub fn can_be_skipped(self) -> bool {
+        matches!(self, Self::Push | Self::PullRequest)
+    }
+}

@@ -1,0 +1,33 @@
+//! What the server says by itself: hints that something has changed. They are only hints, whoever
+//! waits for something looks from time to time anyway.
+
+use std::future::poll_fn;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use tokio_postgres::{AsyncMessage, Connection};
+
+/// Makes a connection hear hints.
+pub(super) const LISTEN: &str = "LISTEN orrery_store";
+
+/// Counts what was heard; whoever holds a receiver is woken by each.
+pub(super) type Hints = watch::Sender<u64>;
+
+/// Drives a connection until it ends. Notifications, and its end, are hints.
+pub(super) async fn drive<S, T>(mut connection: Connection<S, T>, hints: Option<Hints>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let hint = || {
+        if let Some(hints) = &hints {
+            hints.send_modify(|count| *count = count.wrapping_add(1));
+        }
+    };
+    // How it ended is told to whoever asks next.
+    while let Some(Ok(message)) = poll_fn(|task| connection.poll_message(task)).await {
+        if matches!(message, AsyncMessage::Notification(_)) {
+            hint();
+        }
+    }
+    hint();
+}

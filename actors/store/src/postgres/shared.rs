@@ -1,0 +1,175 @@
+//! A store that several processes stand beside: one holds it, the others look who does, take it
+//! when nobody does any more, and take deliveries in for the holder meanwhile.
+//!
+//! ```text
+//! look ──▶ owner's row, lock ──▶ (the caller decides) ──▶ end_holder, try_take ──▶ Store
+//! take_in ──▶ table `intake` ◀── undecided, decide (the holder's process)
+//!                  └── NOTIFY: a hint for all who wait
+//! ```
+//! Nothing here writes what the holder writes: the intake is a table of its own.
+
+use super::connection::{Connection, Connector};
+use super::fault::Fault;
+use super::holder::{self, Owner, Taker};
+use super::intake::{self, IntakeHandle};
+use super::layout;
+use super::listener::{Hints, LISTEN};
+use super::session::Session;
+use crate::error::OpenError;
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// What is seen of the holder of a store.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Leadership {
+    /// Raised by each who takes the store; 0 before the first.
+    pub epoch: u64,
+    /// Program, machine and process of the holder.
+    pub by: String,
+    /// Where the holder is reached; empty: nowhere.
+    pub address: String,
+    /// What the other processes show there.
+    pub forward_key: String,
+    /// The holder gave the store free, or there was none yet.
+    pub is_released: bool,
+    /// How long ago the holder said that it is well, by the server's clock.
+    pub silent: Duration,
+    /// Whether its session lives.
+    pub is_locked: bool,
+}
+
+impl fmt::Debug for Leadership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { epoch, by, .. } = self;
+        let (released, silent, locked) = (self.is_released, self.silent, self.is_locked);
+        write!(
+            f,
+            "Leadership(epoch {epoch}, {by:?}, released {released}, silent {silent:?}, locked {locked})"
+        )
+    }
+}
+
+impl Leadership {
+    fn of(owner: Owner, is_locked: bool) -> Self {
+        Self {
+            epoch: u64::try_from(owner.epoch).unwrap_or_default(),
+            silent: owner.silent(),
+            is_released: owner.is_released,
+            by: owner.by,
+            address: owner.address,
+            forward_key: owner.forward_key,
+            is_locked,
+        }
+    }
+}
+
+/// The server of a store that this process may come to hold.
+pub(crate) struct SharedServer {
+    /// For looks: it waits for less than the holder does.
+    connector: Arc<Connector>,
+    place: String,
+    taker: Taker,
+    looks: Mutex<Option<Connection>>,
+    hints: Hints,
+    intake: IntakeHandle,
+}
+
+impl SharedServer {
+    /// Looks by `connector`; `patience` is that of the intake.
+    pub(super) fn new(
+        connector: Arc<Connector>,
+        place: String,
+        taker: Taker,
+        patience: Duration,
+    ) -> Result<Self, OpenError> {
+        let hints = Hints::new(0);
+        let intake = intake::start(Arc::clone(&connector), &place, (patience, &hints))?;
+        Ok(Self {
+            connector,
+            place,
+            taker,
+            looks: Mutex::default(),
+            hints,
+            intake,
+        })
+    }
+
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
+    pub(crate) fn forward_key(&self) -> &str {
+        &self.taker.forward_key
+    }
+
+    pub(crate) fn hints(&self) -> watch::Receiver<u64> {
+        self.hints.subscribe()
+    }
+
+    pub(crate) fn intake(&self) -> &IntakeHandle {
+        &self.intake
+    }
+
+    pub(crate) fn look(&self) -> Result<Leadership, OpenError> {
+        self.with_connection(|connection, schema| {
+            let is_locked = holder::is_locked(connection, schema)?;
+            Ok(Leadership::of(holder::owner(connection)?, is_locked))
+        })
+    }
+
+    pub(crate) fn end_holder(&self) -> Result<(), OpenError> {
+        self.with_connection(holder::end_holder)
+    }
+
+    fn with_connection<T>(
+        &self,
+        ask: impl Fn(&mut Connection, &str) -> Result<T, Fault>,
+    ) -> Result<T, OpenError> {
+        let Self {
+            connector, place, ..
+        } = self;
+        let mut kept = self.looks.lock();
+        if kept.as_ref().is_some_and(Connection::is_closed) {
+            *kept = None;
+        }
+        let connection = match &mut *kept {
+            Some(connection) => connection,
+            None => {
+                let connected = connector.connect_hearing(Some(self.hints.clone()));
+                let mut connection = connected.map_err(|fault| layout::refused(place, fault))?;
+                layout::prepare(&mut connection, &connector.schema, place)?;
+                let listens = connection.batch(LISTEN);
+                listens.map_err(|fault| layout::refused(place, fault))?;
+                kept.insert(connection)
+            }
+        };
+        let asked = ask(connection, &connector.schema);
+        if asked.is_err() {
+            // It may have become one of a read-only server meanwhile.
+            *kept = None;
+        }
+        asked.map_err(|fault| layout::refused(place, fault))
+    }
+
+    /// A session that has just taken the store.
+    pub(super) fn take(
+        &self,
+        connector: Arc<Connector>,
+        patience: Duration,
+        may_take: impl FnOnce(&Leadership) -> bool,
+    ) -> Result<Option<Session>, OpenError> {
+        let place = &self.place;
+        let failed = |fault| layout::refused(place, fault);
+        let mut connection = connector.connect().map_err(failed)?;
+        layout::prepare(&mut connection, &connector.schema, place)?;
+        let schema = &connector.schema;
+        let taken = holder::take_if(&mut connection, schema, &self.taker, |owner| {
+            may_take(&Leadership::of(owner.clone(), false))
+        });
+        let taken = taken.map_err(failed)?;
+        Ok(taken.map(|taken| Session::over(connector, place.clone(), connection, taken, patience)))
+    }
+}

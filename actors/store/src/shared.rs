@@ -1,0 +1,103 @@
+//! A store that several processes stand beside, as they see it.
+
+use crate::error::OpenError;
+use crate::handle::Store;
+use crate::options::Options;
+use crate::postgres::{self, IntakeHandle, Leadership, PostgresUrl, SharedServer};
+use std::fmt;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// A store in PostgreSQL that this process may come to hold. Clones are the same.
+#[derive(Clone)]
+pub struct SharedStore {
+    server: Arc<SharedServer>,
+    url: PostgresUrl,
+    options: Options,
+}
+
+impl fmt::Debug for SharedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SharedStore({})", self.place())
+    }
+}
+
+impl SharedStore {
+    /// The store at `url`; nothing is asked of the server yet. `address` is where the others reach
+    /// this process once it holds the store (empty: nowhere), `forward_key` what they show there: a
+    /// secret that whoever may read the database may know.
+    ///
+    /// # Errors
+    /// When there can be no further thread.
+    pub fn new(
+        url: &PostgresUrl,
+        options: &Options,
+        reached: (&str, &str),
+    ) -> Result<Self, OpenError> {
+        Ok(Self {
+            server: Arc::new(postgres::shared_server(url, options, reached)?),
+            url: url.clone(),
+            options: options.clone(),
+        })
+    }
+
+    /// Server, database and schema, without a password.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        self.server.place()
+    }
+
+    /// What the others show to this process once it holds the store.
+    #[must_use]
+    pub fn forward_key(&self) -> &str {
+        self.server.forward_key()
+    }
+
+    /// Changes whenever the server hints that something did.
+    #[must_use]
+    pub fn hints(&self) -> watch::Receiver<u64> {
+        self.server.hints()
+    }
+
+    /// What processes without the store take in, for the holder to decide.
+    #[must_use]
+    pub fn intake(&self) -> &IntakeHandle {
+        self.server.intake()
+    }
+
+    /// Who holds the store. Makes its tables where there are none. Blocks, for some seconds at
+    /// most.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or the tables are not known.
+    pub fn look(&self) -> Result<Leadership, OpenError> {
+        self.server.look()
+    }
+
+    /// Ends the session that has the store: what it had begun is undone, or was committed before.
+    ///
+    /// # Errors
+    /// As [`SharedStore::look`].
+    pub fn end_holder(&self) -> Result<(), OpenError> {
+        self.server.end_holder()
+    }
+
+    /// Takes the store, if no session has it and `may_take` says so of the last holder as it is
+    /// found then; its epoch with it. `None`: not this time. Blocks.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn try_take(
+        &self,
+        may_take: impl FnOnce(&Leadership) -> bool,
+    ) -> Result<Option<(Store, u64)>, OpenError> {
+        let of = (&self.url, &self.options);
+        let Some((engine, epoch)) = postgres::take(&self.server, of, may_take)? else {
+            return Ok(None);
+        };
+        Ok(Some((
+            Store::start(Box::new(engine), &self.options)?,
+            epoch,
+        )))
+    }
+}

@@ -1,0 +1,153 @@
+//! A store in PostgreSQL that several processes stand beside: who holds it, and what the others
+//! take in.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+use std::time::Duration;
+
+use postgres_server::{PostgresServer, Stop};
+use store::{Options, SharedStore, StoreError, TakenIn};
+
+fn options() -> Options {
+    Options::new("shared-test").schema("shared_test")
+}
+
+fn shared(server: &PostgresServer, name: &str) -> SharedStore {
+    let url = server.url().parse().unwrap();
+    SharedStore::new(&url, &options(), (&format!("{name}:1"), name)).unwrap()
+}
+
+fn wait<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap()
+        .block_on(work)
+}
+
+fn take_in(shared: &SharedStore, id: &str, body: &[u8]) -> Result<TakenIn, StoreError> {
+    wait(
+        shared
+            .intake()
+            .take_in(id.to_owned(), body.to_vec(), body.to_vec()),
+    )
+}
+
+#[test]
+fn i18_one_takes_the_store_and_the_others_see_who_and_where() {
+    let server = PostgresServer::start();
+    let (first, second) = (shared(&server, "first"), shared(&server, "second"));
+    assert!(first.look().unwrap().is_released, "nobody has had it");
+    let (store, epoch) = first.try_take(|seen| seen.is_released).unwrap().unwrap();
+    let seen = second.look().unwrap();
+    assert_eq!((seen.epoch, seen.is_locked), (epoch, true));
+    assert_eq!(
+        (seen.address.as_str(), seen.forward_key.as_str()),
+        ("first:1", "first")
+    );
+    assert!(
+        second.try_take(|_| true).unwrap().is_none(),
+        "its session lives"
+    );
+    store.close();
+    assert!(second.try_take(|_| false).unwrap().is_none());
+    let (_store, next) = second.try_take(|seen| seen.is_released).unwrap().unwrap();
+    assert_eq!(next, epoch + 1);
+}
+
+#[test]
+fn i18_what_is_taken_in_is_known_again_decided_once_and_survives_the_server() {
+    let mut server = PostgresServer::start();
+    let (standby, leader) = (shared(&server, "standby"), shared(&server, "leader"));
+    let TakenIn::New(seq) = take_in(&standby, "one", b"body").unwrap() else {
+        panic!("it is new");
+    };
+    let known = TakenIn::Known { seq, outcome: None };
+    assert_eq!(take_in(&leader, "one", b"body").unwrap(), known);
+    assert!(matches!(
+        take_in(&standby, "one", b"other").unwrap(),
+        TakenIn::New(_)
+    ));
+    server.restart(Stop::Crash);
+    let waiting = wait(leader.intake().undecided(10)).unwrap();
+    let ids: Vec<(&str, &[u8])> = waiting
+        .iter()
+        .map(|it| (it.delivery.as_str(), &*it.content))
+        .collect();
+    assert_eq!(ids, [("one", &b"body"[..]), ("one", &b"other"[..])]);
+    let outcome = standby.intake().outcome(seq);
+    wait(leader.intake().decide(vec![(seq, b"yes".to_vec())])).unwrap();
+    wait(leader.intake().decide(vec![(seq, b"no".to_vec())])).unwrap();
+    assert_eq!(wait(outcome).as_deref(), Some(&b"yes"[..]));
+    let known = TakenIn::Known {
+        seq,
+        outcome: Some(b"yes".to_vec()),
+    };
+    assert_eq!(take_in(&standby, "one", b"body").unwrap(), known);
+    assert_eq!(wait(leader.intake().undecided(10)).unwrap().len(), 1);
+    assert_eq!(
+        wait(leader.intake().prune(Duration::from_secs(3600))).unwrap(),
+        0
+    );
+    assert_eq!(wait(leader.intake().prune(Duration::ZERO)).unwrap(), 1);
+}
+
+#[test]
+fn i18_deliveries_that_come_together_are_each_answered_for_themselves() {
+    let server = PostgresServer::start();
+    let standby = shared(&server, "standby");
+    let asked: Vec<_> = (0..400)
+        .map(|n| {
+            let id = format!("delivery-{}", n % 300);
+            standby
+                .intake()
+                .take_in(id, b"digest".to_vec(), vec![7; 100])
+        })
+        .collect();
+    let taken: Vec<TakenIn> = asked.into_iter().map(|one| wait(one).unwrap()).collect();
+    let new = taken.iter().filter(|one| matches!(one, TakenIn::New(_)));
+    assert_eq!(new.count(), 300, "and a hundred were known");
+    assert_eq!(wait(standby.intake().undecided(1000)).unwrap().len(), 300);
+}
+
+#[test]
+fn i18_a_full_intake_and_a_server_that_is_away_refuse() {
+    let mut server = PostgresServer::start();
+    let standby = shared(&server, "standby");
+    take_in(&standby, "first", b"x").unwrap();
+    server.sql(
+        "INSERT INTO shared_test.intake (delivery, digest, content) \
+         SELECT 'filler-' || n, 'x', 'x' FROM generate_series(1, 10000) AS n",
+    );
+    let full = take_in(&standby, "one", b"x").unwrap_err();
+    assert!(matches!(full, StoreError::Busy { .. }), "{full:?}");
+    server.stop(Stop::Fast);
+    let away = take_in(&standby, "two", b"x").unwrap_err();
+    assert!(away.is_temporary(), "{away:?}");
+    server.start_again();
+    server.sql("DELETE FROM shared_test.intake");
+    assert!(matches!(
+        take_in(&standby, "two", b"x").unwrap(),
+        TakenIn::New(_)
+    ));
+}
+
+#[test]
+fn i18_tables_of_the_version_before_are_brought_up_to_date() {
+    let server = PostgresServer::start();
+    let first = shared(&server, "first");
+    let (store, epoch) = first.try_take(|_| true).unwrap().unwrap();
+    store.close();
+    drop(first);
+    server.sql(
+        "SET search_path TO shared_test; DROP TABLE intake; DROP FUNCTION take_in; \
+         ALTER TABLE owner DROP COLUMN address, DROP COLUMN forward_key; \
+         DELETE FROM layout; INSERT INTO layout VALUES (1)",
+    );
+    let second = shared(&server, "second");
+    assert_eq!(second.look().unwrap().epoch, epoch);
+    take_in(&second, "one", b"x").unwrap();
+    assert!(second.try_take(|_| true).unwrap().is_some());
+}

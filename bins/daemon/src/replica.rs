@@ -1,0 +1,213 @@
+//! A process beside others that share its store: it stands by, leads when it gets the store, and
+//! stands by again when it has lost it or was asked to hand over.
+//!
+//! ```text
+//! stand_by ── Taken ──▶ lead ── store lost, drain ──▶ stand_by, while the former tree ends
+//!     └──────────────── SIGTERM ─────────────────────▶ the tree ends, the store is free, exit 0
+//! ```
+//! Both answer on the same listener: while one takes over from the other, both accept.
+
+use std::future::{Future, pending};
+
+use actix_rt::task::JoinHandle;
+use replica_actors::{RoleControl, Taken};
+use replica_core::{RoleAction, RoleEvent};
+use store::{PostgresUrl, SharedStore, Store};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::lifecycle::ShutdownSignal;
+
+/// Something that serves in the background until it is told to stop.
+struct Serving {
+    stop: Option<oneshot::Sender<()>>,
+    served: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Serving {
+    fn start<F>(serve: impl FnOnce(ShutdownSignal) -> F) -> Self
+    where
+        F: Future<Output = anyhow::Result<()>> + 'static,
+    {
+        let (stop, stopped) = oneshot::channel();
+        let stopped = Box::pin(async move {
+            // Whoever has gone wants nothing served either.
+            let _ = stopped.await;
+        });
+        Self {
+            stop: Some(stop),
+            served: actix_rt::spawn(serve(stopped)),
+        }
+    }
+
+    fn tell_to_stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // One that has ended already hears nothing.
+            let _ = stop.send(());
+        }
+    }
+
+    async fn ended(&mut self) -> anyhow::Result<()> {
+        (&mut self.served).await.map_err(anyhow::Error::from)?
+    }
+
+    async fn stop(mut self) -> anyhow::Result<()> {
+        self.tell_to_stop();
+        self.ended().await
+    }
+}
+
+/// A shared store at `url`, and the role of this process beside the others. `advertise` is where
+/// the others reach it; without it, `bound`, unless that stands for all addresses.
+///
+/// # Errors
+/// When there can be no further thread.
+pub fn open(
+    url: &PostgresUrl,
+    options: &store::Options,
+    advertise: Option<&str>,
+    bound: std::net::SocketAddr,
+) -> anyhow::Result<(SharedStore, RoleControl)> {
+    let address = match advertise {
+        Some(address) => address.to_owned(),
+        None if bound.ip().is_unspecified() => {
+            tracing::warn!(
+                event = "config.not_advertised",
+                "the process listens on all addresses and `advertise` in [store] names none: while it leads, the others cannot pass requests on to it"
+            );
+            String::new()
+        }
+        None => bound.to_string(),
+    };
+    let half = || uuid::Uuid::new_v4().simple().to_string();
+    let key = format!("{}{}", half(), half());
+    let shared = SharedStore::new(url, options, (&address, &key))?;
+    let control = RoleControl::new(&address);
+    Ok((shared, control))
+}
+
+/// Stands by and leads until `stop` resolves. `stand_by` serves as a standby and sends a store that
+/// it took; `lead` starts what leads with that store, and gives what serves it.
+///
+/// # Errors
+/// When what serves ends by itself.
+pub async fn run<S, L, LF>(
+    control: &RoleControl,
+    stop: ShutdownSignal,
+    stand_by: impl Fn(mpsc::UnboundedSender<Taken>, ShutdownSignal) -> S,
+    lead: impl Fn(Store) -> anyhow::Result<L>,
+) -> anyhow::Result<()>
+where
+    S: Future<Output = anyhow::Result<()>> + 'static,
+    L: FnOnce(ShutdownSignal) -> LF,
+    LF: Future<Output = anyhow::Result<()>> + 'static,
+{
+    let (taken_sender, mut taken) = mpsc::unbounded_channel();
+    let mut stop = stop;
+    let mut former: Option<Serving> = None;
+    loop {
+        let mut standby = Serving::start(|stop| stand_by(taken_sender.clone(), stop));
+        let store = loop {
+            tokio::select! {
+                () = &mut stop => {
+                    control.on(RoleEvent::StopAsked);
+                    standby.stop().await?;
+                    return end(former).await;
+                }
+                ended = standby.ended() => return ended,
+                ended = ended(&mut former) => {
+                    note_end(ended);
+                    control.on(RoleEvent::TreeEnded);
+                }
+                Some(Taken { store, epoch }) = taken.recv() => {
+                    if control.on(RoleEvent::Took(epoch)) == RoleAction::StartTree {
+                        break store;
+                    }
+                    close(store).await;
+                }
+            }
+        };
+        let serve = match lead(store.clone()) {
+            Ok(serve) => serve,
+            Err(error) => {
+                tracing::error!(
+                    event = "replica.cannot_lead",
+                    error = crate::error_chain(error.as_ref()),
+                    "this process took the store and cannot start with it; it leaves it to others for a while"
+                );
+                close(store).await;
+                control.on(RoleEvent::DrainAsked);
+                control.on(RoleEvent::TreeEnded);
+                standby.stop().await?;
+                continue;
+            }
+        };
+        // It accepts no more before the leader does: what was passed on to this process must not
+        // meet a standby. Connections wait with the system meanwhile.
+        standby.tell_to_stop();
+        tokio::task::yield_now().await;
+        let mut leader = Serving::start(serve);
+        actix_rt::spawn(async move { note_end(standby.stop().await) });
+        tokio::select! {
+            () = &mut stop => {
+                control.on(RoleEvent::StopAsked);
+                let ended = leader.stop().await;
+                close(store).await;
+                return ended;
+            }
+            ended = leader.ended() => {
+                close(store).await;
+                return ended;
+            }
+            by = store.taken_over() => {
+                tracing::error!(
+                    event = "replica.store_lost", %by,
+                    "this process does not lead any more; its actors are ended, and it stands by"
+                );
+                control.on(RoleEvent::StoreLost);
+            }
+            () = control.drain_asked() => {
+                tracing::info!(event = "replica.draining", "this process hands over");
+                control.on(RoleEvent::DrainAsked);
+            }
+        }
+        leader.tell_to_stop();
+        former = Some(Serving::start(|_| async move {
+            let ended = leader.ended().await;
+            close(store).await;
+            ended
+        }));
+    }
+}
+
+async fn ended(former: &mut Option<Serving>) -> anyhow::Result<()> {
+    let Some(serving) = former else {
+        return pending().await;
+    };
+    let ended = serving.ended().await;
+    *former = None;
+    ended
+}
+
+async fn end(former: Option<Serving>) -> anyhow::Result<()> {
+    match former {
+        Some(mut former) => former.ended().await,
+        None => Ok(()),
+    }
+}
+
+fn note_end(ended: anyhow::Result<()>) {
+    if let Err(error) = ended {
+        let error = crate::error_chain(error.as_ref());
+        tracing::warn!(
+            event = "replica.ended_badly",
+            error,
+            "what this process did in its former role ended with an error"
+        );
+    }
+}
+
+/// Closing waits for the server.
+async fn close(store: Store) {
+    // The thread is never cancelled.
+    let _ = tokio::task::spawn_blocking(move || store.close()).await;
+}

@@ -1,0 +1,196 @@
+//! An orchestrator beside others on one store in PostgreSQL: it stands by, or leads.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use config_core::Environment;
+use daemon::lifecycle::ShutdownSignal;
+use daemon::{first_screen, notify, replica};
+use edge_web::ServeOptions;
+use orchestrator_actors::OperatorApi;
+use orchestrator_actors::messages::ReloadConfig;
+use orchestrator_core::config::{Checked, Config};
+use orchestrator_web::{OrchestratorServer, StandbyOrchestrator, boot};
+use parking_lot::Mutex;
+use store::{DirectoryLock, Store, StorePlace};
+use supervision::ChildRef;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::arguments::Arguments;
+use crate::check;
+
+/// Serves until SIGINT or SIGTERM, in whichever role.
+pub(crate) fn serve(
+    arguments: &Arguments,
+    checked: Checked,
+    environment: Environment,
+    connections: ServeOptions,
+) -> anyhow::Result<()> {
+    let program = "orchestrator";
+    let data = checked.config.directories.data.clone();
+    // The folder holds logs and worktrees: it is this process's in either role.
+    let _folder = DirectoryLock::take(&data, program)?;
+    let StorePlace::Postgres(url) = boot::store_place(&checked.config)? else {
+        anyhow::bail!("the store is in a folder: there is nobody to stand beside");
+    };
+    let mut listening = boot::listening(&checked.config)?;
+    listening.serve = connections;
+    let bound = listening.receiver.local_addr()?;
+    let advertise = checked.config.store.advertise.as_deref();
+    let options = boot::store_options(program);
+    let (shared, control) = replica::open(&url, &options, advertise, bound)?;
+    let mut rows = vec![("webhook", format!("http://{bound}/webhook"))];
+    if let Some(admin) = &listening.admin {
+        rows.push(("page", format!("http://{}/", admin.local_addr()?)));
+    }
+    rows.push(("store", shared.place().to_owned()));
+    rows.push(("data", first_screen::path(&data)));
+    let settings = Settings {
+        path: arguments.config.clone().unwrap_or_default(),
+        environment,
+        now: Arc::new(Mutex::new(CheckedNow::of(checked))),
+        leading: Rc::default(),
+    };
+    let listening = Rc::new(listening);
+    actix_rt::System::new().block_on(async move {
+        let signal = edge_web::shutdown_signal()?;
+        settings.follow_hangup()?;
+        tracing::info!(
+            event = "orchestrator.listening", url = %format!("http://{bound}/"),
+            "the orchestrator listens"
+        );
+        first_screen::show(program, env!("CARGO_PKG_VERSION"), &rows);
+        first_screen::line("ready", "it leads, or stands by. Ctrl-C ends it.");
+        notify::ready();
+        notify::keep_alive(|_| async { Ok(()) });
+        let stop: ShutdownSignal = Box::pin(async move {
+            let name = signal.await;
+            notify::stopping();
+            first_screen::line("stopping", name);
+            tracing::info!(
+                event = "orchestrator.stopping",
+                signal = name,
+                "agents are ended"
+            );
+        });
+        let stand_by = |taken, stop: ShutdownSignal| {
+            let config = settings.source();
+            let standby = StandbyOrchestrator::start(&shared, &control, taken, config);
+            let listening = Rc::clone(&listening);
+            async move { Ok(standby.serve(listening.try_clone()?, stop).await?) }
+        };
+        let lead = |store: Store| {
+            let (path, environment) = (settings.path.as_path(), settings.environment.clone());
+            let service = boot::compose(settings.read_again(), path, environment, store)?;
+            let server = OrchestratorServer::start_leading(service, (&shared, &control));
+            let listening = listening.try_clone()?;
+            let leading = Rc::clone(&settings.leading);
+            *leading.lock() = Some(server.operator_api().clone());
+            Ok(move |stop: ShutdownSignal| async move {
+                let served = server.serve(listening, stop).await;
+                *leading.lock() = None;
+                Ok(served?)
+            })
+        };
+        replica::run(&control, stop, stand_by, lead).await?;
+        tracing::info!(event = "orchestrator.stopped", "everything has ended");
+        Ok(())
+    })
+}
+
+/// The configuration of a process whose role changes.
+struct Settings {
+    path: PathBuf,
+    environment: Environment,
+    /// As it was read last without mistakes.
+    now: Arc<Mutex<CheckedNow>>,
+    /// Who answers operators while this process leads.
+    leading: Rc<Mutex<Option<ChildRef<OperatorApi>>>>,
+}
+
+/// A configuration, and the part that many read.
+struct CheckedNow {
+    checked: Checked,
+    shared: Arc<Config>,
+}
+
+impl CheckedNow {
+    fn of(checked: Checked) -> Self {
+        let shared = Arc::new(checked.config.clone());
+        Self { checked, shared }
+    }
+}
+
+impl Settings {
+    fn source(&self) -> orchestrator_web::ConfigSource {
+        let now = Arc::clone(&self.now);
+        Arc::new(move || Arc::clone(&now.lock().shared))
+    }
+
+    /// What a leader begins with: the files as they are, or as they were without mistakes.
+    fn read_again(&self) -> Checked {
+        let mut now = self.now.lock();
+        *now = CheckedNow::of(read(&self.path, &self.environment, &now.checked));
+        now.checked.clone()
+    }
+
+    /// SIGHUP has the files read again, in whichever role.
+    fn follow_hangup(&self) -> std::io::Result<()> {
+        let mut hangup = signal(SignalKind::hangup())?;
+        let (path, environment) = (self.path.clone(), self.environment.clone());
+        let (now, leading) = (Arc::clone(&self.now), Rc::clone(&self.leading));
+        actix_rt::spawn(async move {
+            while hangup.recv().await.is_some() {
+                {
+                    let mut now = now.lock();
+                    *now = CheckedNow::of(read(&path, &environment, &now.checked));
+                }
+                let api = leading.lock().clone();
+                if let Some(api) = api {
+                    reload(&api).await;
+                }
+            }
+        });
+        Ok(())
+    }
+}
+
+async fn reload(api: &ChildRef<OperatorApi>) {
+    match api.ask(ReloadConfig).await {
+        Ok(Ok(view)) if view.valid => notify::status("the configuration was read again"),
+        // Which mistakes there are was said when the files were read here.
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => {
+            tracing::error!(event = "config.refused", %error, "it could not be read again");
+        }
+        Err(error) => {
+            tracing::error!(event = "config.refused", %error, "the operator API does not answer");
+        }
+    }
+}
+
+/// The files as they are; as they were, where they have mistakes now. What a process cannot change
+/// while it runs stays.
+fn read(path: &Path, environment: &Environment, before: &Checked) -> Checked {
+    match check::read_file(path, environment) {
+        Ok(mut checked) => {
+            for key in checked.config.keep_fixed(&before.config) {
+                tracing::warn!(
+                    event = "config.needs_restart",
+                    key,
+                    "it takes effect at the next start"
+                );
+            }
+            checked
+        }
+        Err(error) => {
+            tracing::error!(
+                event = "config.refused",
+                error,
+                "the configuration is wrong; what was in force stays: run --check"
+            );
+            before.clone()
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Two orchestrators on one PostgreSQL: one leads, the other stands by and takes over.
+
+use postgres_server::PostgresServer;
+use rustix::process::Signal;
+
+use crate::harness::{Daemon, Site, wait_until};
+use crate::wire::{comment, run_of};
+
+const AGENT: &str =
+    "[[agents]]\nproject = \"main\"\nname = \"greeter\"\ncli = \"sh\"\nscript = \"echo hello\"\n";
+
+fn site(server: &PostgresServer) -> Site {
+    Site::new(&format!("[store]\nurl = \"{}\"\n", server.url()), AGENT)
+}
+
+fn role(daemon: &Daemon) -> String {
+    let health = daemon.get("/health");
+    health["replica"]["role"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn until_role(daemon: &Daemon, wanted: &str) {
+    wait_until(wanted, || role(daemon) == wanted);
+}
+
+#[test]
+fn i18_a_standby_takes_mentions_passes_on_operators_and_takes_over() {
+    let server = PostgresServer::start();
+    let (first_site, second_site) = (site(&server), site(&server));
+    let first = first_site.start();
+    until_role(&first, "leader");
+    let second = second_site.start();
+    until_role(&second, "standby");
+    wait_until("a leader that is seen", || {
+        second.get("/health")["replica"]["leader"] == format!("127.0.0.1:{}", first.port)
+    });
+
+    let mention = comment(1, 11, "@orch:greeter please");
+    let taken = second.deliver("one", &mention).unwrap();
+    assert_eq!(taken.status, 202, "{}", taken.body);
+    let run = run_of(&taken.json(), "greeter");
+    let again = second.deliver("one", &mention).unwrap();
+    assert_eq!(
+        (again.status, again.json()["outcome"].as_str()),
+        (200, Some("duplicate"))
+    );
+    // What an operator of the standby's machine asks is the leader's.
+    assert_eq!(second.run(&run)["id"], run.as_str());
+    let ended = second.ended(&run);
+    assert_eq!(ended["exit"]["class"], "success", "{ended}");
+    assert_eq!(second.get("/admin/actors")["replica"]["role"], "standby");
+    // Beside the receiver nobody finds the admin bridge without the key.
+    let hidden = first.plain(
+        "GET /passed-on/admin/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    );
+    assert_eq!(hidden.unwrap().status, 404);
+
+    first.kill();
+    let meanwhile = second
+        .deliver("two", &comment(2, 12, "@orch:greeter again"))
+        .unwrap();
+    assert_eq!(meanwhile.status, 202, "{}", meanwhile.body);
+    until_role(&second, "leader");
+    wait_until("the run of what was taken in without a leader", || {
+        second.get("/admin/status")["queue"]["queued"].as_u64() == Some(0)
+            && second
+                .journal()
+                .iter()
+                .filter(|event| event.starts_with("run."))
+                .count()
+                > 1
+    });
+    let again = second
+        .deliver("two", &comment(2, 12, "@orch:greeter again"))
+        .unwrap();
+    assert_eq!(again.status, 200, "{}", again.body);
+}
+
+#[test]
+fn i18_a_drained_orchestrator_hands_over_and_leads_again_after_the_other() {
+    let server = PostgresServer::start();
+    let (first_site, second_site) = (site(&server), site(&server));
+    let first = first_site.start();
+    until_role(&first, "leader");
+    let second = second_site.start();
+    until_role(&second, "standby");
+    wait_until("a hand-over", || {
+        second.admin("POST", "/admin/drain").status == 202
+    });
+    until_role(&second, "leader");
+    until_role(&first, "standby");
+    // Its files are read again in either role.
+    first.signal(Signal::HUP);
+    assert_eq!(second.stop(), Some(0));
+    until_role(&first, "leader");
+    let taken = first
+        .deliver("one", &comment(1, 11, "@orch:greeter please"))
+        .unwrap();
+    assert_eq!(taken.status, 202, "{}", taken.body);
+    assert_eq!(first.stop(), Some(0));
+}

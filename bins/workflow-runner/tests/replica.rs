@@ -1,0 +1,396 @@
+//! Runners beside each other on one PostgreSQL: one leads, the others stand by, take webhooks, pass
+//! the rest on, and take over.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use postgres_server::{PostgresServer, Stop};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const SECRET: &str = "sixteen--letters";
+/// On a machine that does other things as well.
+const DEADLINE: Duration = Duration::from_secs(90);
+/// The promise.
+const TAKEOVER: Duration = Duration::from_secs(10);
+
+struct Runner {
+    child: Child,
+    address: String,
+    _folder: TempDir,
+}
+
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_default()
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+impl Runner {
+    fn start(server: &PostgresServer) -> Self {
+        Self::on(&server.url())
+    }
+
+    fn on(url: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
+            .args(["--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.path())
+            .env("FORGE_WEBHOOK_SECRET", SECRET)
+            .env("VMM_API_URL", "http://127.0.0.1:9")
+            .env("LOG_LEVEL", "info")
+            .env("WORKFLOW_RUNNER_STORE_URL", url)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
+        let line = lines
+            .find(|line| line.contains("server.listening"))
+            .unwrap();
+        let line: Value = serde_json::from_str(&line).unwrap();
+        let url = line["url"].as_str().unwrap();
+        let address = url.trim_start_matches("http://").trim_end_matches('/');
+        let address = address.to_owned();
+        // A pipe that nobody reads is full one day.
+        std::thread::spawn(move || {
+            lines.for_each(|line| {
+                if std::env::var_os("SHOW_LOGS").is_some() {
+                    let _ = writeln!(std::io::stderr(), "{line}");
+                }
+            });
+        });
+        Self {
+            child,
+            address,
+            _folder: folder,
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
+        let _ = kill_process(pid.unwrap(), signal);
+    }
+
+    fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Option<Answer> {
+        let mut stream = TcpStream::connect(&self.address).ok()?;
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        let mut head = format!(
+            "{method} {path} HTTP/1.0\r\nhost: {}\r\ncontent-length: {}\r\n",
+            self.address,
+            body.len()
+        );
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        stream
+            .write_all(format!("{head}\r\n{body}").as_bytes())
+            .ok()?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).ok()?;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        Some(Answer {
+            status: head.split(' ').nth(1)?.parse().ok()?,
+            head: head.to_ascii_lowercase(),
+            body: body.to_owned(),
+        })
+    }
+
+    fn get(&self, path: &str) -> Option<Answer> {
+        self.ask("GET", path, &[], "")
+    }
+
+    fn push(&self, delivery: &str) -> Answer {
+        let body = json!({"ref": "refs/heads/main", "before": "0".repeat(40), "after": "1".repeat(40),
+            "created": true, "deleted": false, "commits": [], "note": delivery,
+            "pusher": {"login": "alice"}, "sender": {"login": "alice"},
+            "repository": {"full_name": "acme/rocket", "clone_url": "http://127.0.0.1:9/rocket.git",
+                "html_url": "http://forge.example/acme/rocket", "default_branch": "main"}});
+        let body = body.to_string().replace(&"1".repeat(40), &sha_of(delivery));
+        let signature = forge_core::sign(SECRET, body.as_bytes()).unwrap().hub();
+        let headers = [
+            ("x-gitea-event", "push"),
+            ("x-gitea-delivery", delivery),
+            ("x-hub-signature-256", &signature),
+        ];
+        self.ask("POST", "/webhook", &headers, &body).unwrap()
+    }
+
+    fn role(&self) -> Option<String> {
+        let health = self.get("/health")?.json();
+        Some(health["replica"]["role"].as_str()?.to_owned())
+    }
+
+    /// How long it took until the process was this.
+    fn until_role(&self, role: &str) -> Duration {
+        until(|| self.role().as_deref() == Some(role), role)
+    }
+
+    fn runs(&self) -> Vec<Value> {
+        let answer = self.get("/runs?limit=1000").unwrap();
+        answer.json().as_array().cloned().unwrap_or_default()
+    }
+}
+
+/// Another commit for each delivery: a commit is run once.
+fn sha_of(delivery: &str) -> String {
+    let sum = delivery.bytes().fold(7_u64, |sum, byte| {
+        sum.wrapping_mul(31).wrapping_add(byte.into())
+    });
+    format!("{sum:040x}")
+}
+
+fn until(mut holds: impl FnMut() -> bool, what: &str) -> Duration {
+    let began = Instant::now();
+    while !holds() {
+        assert!(
+            began.elapsed() < DEADLINE,
+            "not within a minute and a half: {what}"
+        );
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    began.elapsed()
+}
+
+fn pair(server: &PostgresServer) -> (Runner, Runner) {
+    let first = Runner::start(server);
+    first.until_role("leader");
+    let second = Runner::start(server);
+    second.until_role("standby");
+    until(
+        || second.get("/readyz").is_some_and(|it| it.status == 200),
+        "a ready standby",
+    );
+    (first, second)
+}
+
+#[test]
+fn i18_a_standby_takes_webhooks_passes_on_the_rest_and_takes_over() {
+    let server = PostgresServer::start();
+    let (mut first, second) = pair(&server);
+    let health = second.get("/health").unwrap().json();
+    assert_eq!(
+        health["replica"]["leader"],
+        first.address.as_str(),
+        "{health}"
+    );
+    let tree = second.get("/admin/actors").unwrap().json();
+    assert_eq!(tree["replica"]["role"], "standby", "{tree}");
+    assert_eq!(
+        first.get("/admin/actors").unwrap().json()["replica"]["role"],
+        "leader"
+    );
+
+    let taken = second.push("one");
+    assert_eq!(taken.status, 202, "{}", taken.body);
+    let run = taken.json()["run"].as_str().unwrap().to_owned();
+    let again = second.push("one");
+    assert_eq!(
+        (again.status, &again.json()["run"]),
+        (200, &json!(run)),
+        "{}",
+        again.body
+    );
+    let at_leader = first.push("one");
+    assert_eq!(
+        (at_leader.status, &at_leader.json()["run"]),
+        (200, &json!(run))
+    );
+    let known = first.push("two").json()["run"].clone();
+    let other = second.push("two");
+    assert_eq!(
+        (other.status, &other.json()["run"]),
+        (200, &known),
+        "{}",
+        other.body
+    );
+    let forged = second
+        .ask("POST", "/webhook", &[("x-gitea-event", "push")], "{}")
+        .unwrap();
+    assert_eq!(forged.status, 403, "{}", forged.body);
+    let shown = second.get(&format!("/runs/{run}")).unwrap();
+    assert_eq!((shown.status, &shown.json()["id"]), (200, &json!(run)));
+    let log = second.get(&format!("/runs/{run}/log")).unwrap();
+    assert_eq!(log.status, 200, "{}", log.body);
+    assert_eq!(second.get("/runs/nothing").unwrap().status, 404);
+
+    first.signal(Signal::KILL);
+    first.child.wait().unwrap();
+    let killed = Instant::now();
+    let meanwhile = second.push("three");
+    assert_eq!(meanwhile.status, 202, "{}", meanwhile.body);
+    second.until_role("leader");
+    assert!(killed.elapsed() < TAKEOVER, "{:?}", killed.elapsed());
+    until(
+        || second.runs().len() == 3,
+        "the run of what was taken in without a leader",
+    );
+    assert_eq!(second.push("three").status, 200);
+}
+
+#[test]
+fn i18_a_paused_leader_is_followed_and_stands_by_when_it_wakes() {
+    let server = PostgresServer::start();
+    let (first, second) = pair(&server);
+    first.signal(Signal::STOP);
+    let paused = Instant::now();
+    second.until_role("leader");
+    assert!(paused.elapsed() < TAKEOVER, "{:?}", paused.elapsed());
+    assert_eq!(second.push("one").status, 202);
+    first.signal(Signal::CONT);
+    first.until_role("standby");
+    // The same process, which takes webhooks for the other one.
+    let taken = first.push("two");
+    assert_eq!(taken.status, 202, "{}", taken.body);
+    assert!(taken.json()["run"].is_string(), "{}", taken.body);
+    assert_eq!(first.runs().len(), 2);
+}
+
+#[test]
+fn i18_a_drained_leader_hands_over_at_once_and_stays_as_a_standby() {
+    let server = PostgresServer::start();
+    let (mut first, mut second) = pair(&server);
+    // A process that has just begun to lead may ask to come again.
+    let drain = || second.ask("POST", "/admin/drain", &[], "");
+    until(
+        || drain().is_some_and(|it| it.status == 202),
+        "a leader that hands over",
+    );
+    second.until_role("leader");
+    first.until_role("standby");
+    assert!(first.child.try_wait().unwrap().is_none(), "it lives on");
+    // The other way by the service manager's signal.
+    second.signal(Signal::TERM);
+    first.until_role("leader");
+    assert_eq!(second.child.wait().unwrap().code(), Some(0));
+    assert_eq!(first.push("one").status, 202);
+}
+
+#[test]
+fn i18_a_database_that_is_away_is_answered_with_503_and_loses_nothing() {
+    let mut server = PostgresServer::start();
+    let (first, second) = pair(&server);
+    server.restart(Stop::Crash);
+    assert_eq!(second.push("one").status, 202);
+    assert_eq!(first.push("two").status, 202);
+    server.stop(Stop::Fast);
+    for runner in [&first, &second] {
+        let refused = runner.push("three");
+        assert_eq!(refused.status, 503, "{}", refused.body);
+        assert!(refused.head.contains("retry-after:"), "{}", refused.head);
+        until(
+            || runner.get("/readyz").is_some_and(|it| it.status == 503),
+            "not ready",
+        );
+    }
+    server.start_again();
+    until(
+        || second.push("three").status != 503,
+        "a standby that takes again",
+    );
+    until(
+        || first.push("four").status != 503,
+        "a leader that takes again",
+    );
+    for runner in [&first, &second] {
+        let answers = || runner.get("/runs").is_some_and(|it| it.status == 200);
+        until(answers, "pages again");
+        until(
+            || runner.runs().len() == 4,
+            "all that was acknowledged, once",
+        );
+    }
+}
+
+#[test]
+fn i18_nobody_but_a_replica_passes_requests_on_and_none_goes_in_circles() {
+    let server = PostgresServer::start();
+    let (first, second) = pair(&server);
+    let key = [("orrery-replica-key", "guessed")];
+    let guessed = first.ask("GET", "/runs", &key, "").unwrap();
+    assert_eq!(guessed.status, 503, "{}", guessed.body);
+    let foreign = [("host", "evil.example")];
+    let stranger = first.ask("GET", "/runs", &foreign, "").unwrap();
+    assert!(matches!(stranger.status, 400 | 421), "{}", stranger.body);
+    let twice = second.ask("GET", "/runs", &key, "").unwrap();
+    assert_eq!(twice.status, 503, "{}", twice.body);
+    assert!(
+        twice.body.contains("urn:orrery:problem:no-leader"),
+        "{}",
+        twice.body
+    );
+    assert!(twice.head.contains("retry-after: 1"), "{}", twice.head);
+}
+
+#[test]
+fn i18_a_failover_to_a_synchronous_replica_loses_nothing() {
+    let mut primary = PostgresServer::on_network(&[]);
+    let replica = primary.replica();
+    let (one, other) = (primary.port(), replica.port());
+    let url =
+        PostgresServer::url_by(one).replace(&one.to_string(), &format!("{one},127.0.0.1:{other}"));
+    let url = format!("{url}&target_session_attrs=read-write");
+    let (first, second) = (Runner::on(&url), Runner::on(&url));
+    let leads = || {
+        [&first, &second]
+            .iter()
+            .any(|it| it.role().as_deref() == Some("leader"))
+    };
+    until(leads, "a leader");
+    until(
+        || second.push("one").status == 202,
+        "a delivery that is acknowledged",
+    );
+    primary.stop(Stop::Crash);
+    replica.promote();
+    until(
+        || second.push("two").status == 202,
+        "one after the fail-over",
+    );
+    until(
+        || first.push("three").status == 202,
+        "one by the other process",
+    );
+    until(leads, "a leader after the fail-over");
+    for runner in [&first, &second] {
+        until(
+            || runner.get("/runs").is_some_and(|it| it.status == 200),
+            "pages",
+        );
+        until(
+            || runner.runs().len() == 3,
+            "all that was acknowledged, once",
+        );
+    }
+}

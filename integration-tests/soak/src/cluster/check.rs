@@ -1,0 +1,172 @@
+//! What must hold once everything is quiet. Apart from the programs: only their interfaces, the
+//! forge's memory and the database are asked.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::faults::until_led;
+use super::load::send;
+use super::world::{Cluster, Product};
+use crate::daemon::pause;
+use crate::findings::Findings;
+use crate::wire::{ask, get};
+use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET};
+
+/// Longest time until everything has settled.
+const QUIET: Duration = Duration::from_secs(300);
+
+/// Asks everything.
+pub(crate) fn all(cluster: &Cluster, findings: &mut Findings) {
+    let refused = std::mem::take(&mut cluster.acknowledged().refused);
+    findings.lost.extend(refused);
+    until_quiet(findings, || undecided(cluster));
+    known(cluster, &cluster.runners, findings);
+    known(cluster, &cluster.orchestrators, findings);
+    runs(cluster, findings);
+    agents(cluster, findings);
+    statuses(cluster, findings);
+}
+
+fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
+    let began = Instant::now();
+    loop {
+        let left = open();
+        if left.is_empty() {
+            return;
+        }
+        if began.elapsed() > QUIET {
+            findings.hanging.extend(left);
+            return;
+        }
+        pause(Duration::from_millis(500));
+    }
+}
+
+/// What a process without the store took in has been decided.
+fn undecided(cluster: &Cluster) -> Vec<String> {
+    let database = cluster.database.lock().expect("not poisoned");
+    let count = |schema: &str| {
+        let statement = format!("SELECT count(*) FROM {schema}.intake WHERE outcome IS NULL");
+        let count = database.primary.sql(&statement);
+        (count != "0").then(|| format!("{count} deliveries of {schema} are undecided"))
+    };
+    ["workflow_runner", "orchestrator"]
+        .into_iter()
+        .filter_map(count)
+        .collect()
+}
+
+/// Each delivery that was acknowledged is known to the leader: sent again, it is a duplicate.
+fn known(cluster: &Cluster, product: &Product, findings: &mut Findings) {
+    let Some((leader, _)) = until_led(product, None) else {
+        findings
+            .hanging
+            .push(format!("nobody leads of {}", product.name));
+        return;
+    };
+    let deliveries = match product.name {
+        "orchestrator" => cluster.acknowledged().events.clone(),
+        _ => cluster.acknowledged().pushes.clone(),
+    };
+    for delivery in deliveries {
+        let answer = send(product, leader, &delivery);
+        let word = answer.as_ref().map(|answer| {
+            let json = answer.json();
+            let word = [&json["status"], &json["outcome"]]
+                .into_iter()
+                .find_map(Value::as_str);
+            word.unwrap_or_default().to_owned()
+        });
+        if word.as_deref() != Some("duplicate") {
+            let (id, answer) = (&delivery.id, answer.map(|it| it.body));
+            findings
+                .lost
+                .push(format!("{}: {id}: {answer:?}", product.name));
+        }
+    }
+}
+
+/// Each pushed commit has one run, which has ended.
+fn runs(cluster: &Cluster, findings: &mut Findings) {
+    let address = cluster.runners.replicas[0].daemon.address;
+    let all = || get(address, "/runs?limit=1000", &[]);
+    until_quiet(findings, || {
+        let Some(runs) = all() else {
+            return vec!["the runners do not answer".to_owned()];
+        };
+        let runs = runs.as_array().cloned().unwrap_or_default();
+        let open = runs.iter().filter(|run| run.get("ended_at").is_none());
+        open.map(|run| format!("run {} is {}", run["id"], run["state"]))
+            .collect()
+    });
+    let (mut of_commit, mut ended) = (BTreeMap::<String, u32>::new(), BTreeMap::new());
+    for run in all().unwrap_or_default().as_array().into_iter().flatten() {
+        let text = |name: &str| run[name].as_str().unwrap_or_default().to_owned();
+        *of_commit.entry(text("sha")).or_default() += 1;
+        *ended.entry(text("state")).or_insert(0_u32) += 1;
+    }
+    println!("soak: ends of workflow runs: {ended:?}");
+    for sha in &cluster.acknowledged().pushed {
+        match of_commit.get(sha) {
+            None => findings.lost.push(format!("commit {sha} has no run")),
+            Some(1) => {}
+            Some(count) => findings
+                .doubled
+                .push(format!("commit {sha} has {count} runs")),
+        }
+    }
+}
+
+/// No run of an agent is open, and none ran twice.
+fn agents(cluster: &Cluster, findings: &mut Findings) {
+    let authorization = format!("Bearer {ADMIN_TOKEN}");
+    let headers = [("Authorization", authorization.as_str())];
+    let admin = cluster.orchestrators.replicas[0].daemon.health_address();
+    until_quiet(findings, || {
+        let status = ask(admin, "GET", "/admin/status", &headers, b"");
+        let Some(status) = status.filter(|answer| answer.status == 200) else {
+            return vec!["the orchestrators do not answer".to_owned()];
+        };
+        let queue = status.json()["queue"].clone();
+        let open = ["queued", "starting", "running"]
+            .into_iter()
+            .filter_map(|state| {
+                let count = queue[state].as_u64()?;
+                (count > 0).then(|| format!("{count} runs of agents are {state}"))
+            });
+        open.collect()
+    });
+    let written = std::fs::read_to_string(cluster.path.join("agents.txt")).unwrap_or_default();
+    let mut ran = std::collections::BTreeSet::new();
+    for run in written.lines().filter(|run| !ran.insert((*run).to_owned())) {
+        findings.doubled.push(format!("agent run {run} ran twice"));
+    }
+    println!("soak: agents ran {} times", written.lines().count());
+}
+
+/// No status is pending.
+fn statuses(cluster: &Cluster, findings: &mut Findings) {
+    let (pushed, pulled) = {
+        let acknowledged = cluster.acknowledged();
+        (acknowledged.pushed.clone(), acknowledged.pulled.clone())
+    };
+    until_quiet(findings, || {
+        let of_push = pushed.iter().filter(|sha| {
+            let last: BTreeMap<String, String> = (cluster.forge.statuses(ROCKET, sha).into_iter())
+                .map(|status| (status.context, status.state))
+                .collect();
+            last.is_empty() || last.values().any(|state| state == "pending")
+        });
+        let of_pull = pulled.iter().filter(|sha| {
+            CONTEXTS.iter().any(|context| {
+                let status = cluster.forge.status(MAIN, sha, context);
+                status.is_none_or(|status| status.state == "pending")
+            })
+        });
+        let open = of_push.chain(of_pull);
+        open.map(|sha| format!("a status of {sha} has not ended"))
+            .collect()
+    });
+}

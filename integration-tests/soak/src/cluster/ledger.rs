@@ -1,0 +1,26 @@
+//! What was acknowledged, and what the faults cost.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// A delivery that was answered with 2xx.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivery {
+    pub(crate) event: &'static str,
+    pub(crate) id: String,
+    pub(crate) body: String,
+}
+
+/// Everything that was acknowledged.
+#[derive(Debug, Default)]
+pub(crate) struct Acknowledged {
+    pub(crate) pushes: Vec<Delivery>,
+    pub(crate) events: Vec<Delivery>,
+    /// Commits of both repositories whose statuses have to end.
+    pub(crate) pushed: BTreeSet<String>,
+    pub(crate) pulled: BTreeSet<String>,
+    /// Answers that no delivery may get.
+    pub(crate) refused: Vec<String>,
+    /// From the loss of a leader to the next one, by what it was lost through.
+    pub(crate) takeovers: Vec<(&'static str, Duration)>,
+}

@@ -1,0 +1,89 @@
+//! What the leader makes of deliveries that standbys took in, and what they make of its word.
+
+use std::sync::Arc;
+
+use actix_web::HttpResponse;
+use futures_util::future::LocalBoxFuture;
+use orchestrator_actors::Intake;
+use orchestrator_actors::messages::Admit;
+use orchestrator_core::admin::{WebhookOutcome, WebhookReply};
+use orchestrator_core::intake::Ignored;
+use replica_actors::{Decide, StoredDelivery, Undecodable, intake_follower};
+use replica_web::IntakeAnswer;
+use store::SharedStore;
+use supervision::{ChildRef, SupervisorSpec};
+
+/// The supervisor of the actor that decides.
+pub(crate) fn supervisor(shared: &SharedStore, intake: &ChildRef<Intake>) -> SupervisorSpec {
+    let decide = Arc::new(OrchestratorDecisions(intake.clone()));
+    let follower = intake_follower(shared.intake(), &shared.hints(), decide);
+    SupervisorSpec::new("shared-intake").child(follower)
+}
+
+struct OrchestratorDecisions(ChildRef<Intake>);
+
+impl Decide for OrchestratorDecisions {
+    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, Option<Vec<u8>>> {
+        let intake = self.0.clone();
+        Box::pin(async move {
+            match decide(&intake, &content).await {
+                Ok(reply) => serde_json::to_vec(&reply?).ok(),
+                Err(error) => {
+                    tracing::error!(event = "intake.undecodable", %error, "a delivery that was acknowledged cannot be read");
+                    Some(b"null".to_vec())
+                }
+            }
+        })
+    }
+}
+
+/// `None`: not now.
+async fn decide(
+    intake: &ChildRef<Intake>,
+    content: &[u8],
+) -> Result<Option<WebhookReply>, Undecodable> {
+    let delivery = StoredDelivery::from_bytes(content)?.delivery()?;
+    match intake.ask(Admit(Box::new(delivery))).await {
+        Ok(Ok(reply)) => Ok(Some(reply)),
+        Ok(Err(error)) => {
+            tracing::debug!(event = "intake.not_decided", %error);
+            Ok(None)
+        }
+        Err(error) => {
+            tracing::debug!(event = "intake.not_decided", %error);
+            Ok(None)
+        }
+    }
+}
+
+/// The answer to a reply.
+pub(crate) fn answer(reply: &WebhookReply) -> HttpResponse {
+    let mut answer = match reply.outcome {
+        WebhookOutcome::Accepted | WebhookOutcome::Rejected => HttpResponse::Accepted(),
+        WebhookOutcome::Ignored | WebhookOutcome::Duplicate => HttpResponse::Ok(),
+    };
+    answer.json(reply)
+}
+
+/// What is replied to a delivery that was taken in: what the leader would have replied, or that it
+/// is accepted while nobody has decided.
+pub(crate) fn reply_to(id: &str, taken: IntakeAnswer) -> WebhookReply {
+    let plain = |outcome| WebhookReply {
+        delivery: id.to_owned(),
+        outcome,
+        dispatches: Vec::new(),
+        rejected: Vec::new(),
+        reason: None,
+        detail: None,
+    };
+    match taken {
+        IntakeAnswer::New(outcome) => outcome
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_else(|| plain(WebhookOutcome::Accepted)),
+        IntakeAnswer::Known(_) => WebhookReply {
+            reason: Some(Ignored::Duplicate.to_string()),
+            detail: Some(Ignored::Duplicate.detail().to_owned()),
+            ..plain(WebhookOutcome::Duplicate)
+        },
+    }
+}

@@ -1,0 +1,18 @@
+//! What a process beside others answers over HTTP.
+//!
+//! ```text
+//! standby:  POST /webhook ─▶ signature, event ─▶ intake (PostgreSQL) ─▶ 202, once it is durable
+//!           /livez, /readyz, /health, /metrics, /admin/actors ─▶ here
+//!           everything else ─▶ LeaderPassage ─key─▶ the leader ─▶ its answer, as it comes
+//! leader:   requests with the key ─▶ as any other, judged by host already
+//! ```
+//! Tokens, sessions and rights are judged by the leader; a standby knows none of them.
+
+mod headers;
+mod intake;
+mod passage;
+mod standby;
+
+pub use intake::{IntakeAnswer, take_in};
+pub use passage::{LeaderPassage, PassageOptions};
+pub use standby::{StandbyHealth, StandbyParts, drain, key_of, standby_health, with_status};

@@ -1,0 +1,130 @@
+//! What a standby answers by itself, and what every process of a group says of its role.
+
+use std::sync::Arc;
+
+use actix_web::{HttpResponse, web};
+use edge_web::guard::ApiToken;
+use edge_web::{Health, Problem, actor_tree};
+use replica_actors::{ReplicaStatus, RoleControl, Taken, leader_watch};
+use serde::Serialize;
+use store::SharedStore;
+use supervision::{ActorNode, ActorTree, ChildRef, Root, SupervisorSpec};
+use tokio::sync::mpsc;
+
+/// A standby that was started but does not answer yet.
+pub struct StandbyParts {
+    /// Its actors.
+    pub root: Root,
+    /// The one that watches the leader.
+    pub watch: ChildRef<replica_actors::LeaderWatch>,
+    /// Whether it takes deliveries.
+    pub health: Health,
+}
+
+impl StandbyParts {
+    /// Starts the actors of a standby; a store that they take is sent to `taken`. Needs a running
+    /// actix system.
+    #[must_use]
+    pub fn start(
+        shared: &SharedStore,
+        control: &RoleControl,
+        taken: mpsc::UnboundedSender<Taken>,
+    ) -> Self {
+        let watch = leader_watch(Arc::new(shared.clone()), control, taken, shared.hints());
+        let reference = watch.reference();
+        let standby = SupervisorSpec::new("standby").child(watch);
+        let seen = control.clone();
+        let health = Health::new().check("database", move || match seen.sight() {
+            sight if sight.leader.is_some() => Ok(()),
+            sight => Err(sight
+                .trouble
+                .unwrap_or_else(|| "it was not asked yet".to_owned())),
+        });
+        Self {
+            root: Root::own("orrery", vec![standby]),
+            watch: reference,
+            health,
+        }
+    }
+}
+
+/// What a standby says of itself.
+#[derive(Debug, Serialize)]
+pub struct StandbyHealth {
+    /// `ok` or `degraded`.
+    pub status: &'static str,
+    /// The program's version.
+    pub version: &'static str,
+    /// Why it is degraded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Its role.
+    pub replica: ReplicaStatus,
+}
+
+/// `GET /health` of a standby.
+pub async fn standby_health(control: web::Data<RoleControl>) -> HttpResponse {
+    let sight = control.sight();
+    let reason = match (&sight.leader, sight.trouble) {
+        (None, Some(trouble)) => Some(format!("the database does not answer: {trouble}")),
+        (None, None) => Some("the database was not asked yet".to_owned()),
+        (Some(leader), _) if !leader.is_locked => Some("nobody leads at the moment".to_owned()),
+        (Some(_), _) => None,
+    };
+    HttpResponse::Ok().json(StandbyHealth {
+        status: if reason.is_some() { "degraded" } else { "ok" },
+        version: env!("CARGO_PKG_VERSION"),
+        reason,
+        replica: control.status(),
+    })
+}
+
+/// The actors, with the role of the process.
+#[derive(Serialize)]
+struct TreeWithRole {
+    #[serde(flatten)]
+    tree: ActorNode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replica: Option<ReplicaStatus>,
+}
+
+/// The answer of `GET /admin/actors`: the actors of this process, and its role if it has one.
+///
+/// # Errors
+/// As [`actor_tree`].
+pub async fn with_status(
+    tree: &ActorTree,
+    control: Option<&RoleControl>,
+) -> Result<HttpResponse, Problem> {
+    let tree = tree.snapshot();
+    let replica = control.map(RoleControl::status);
+    actor_tree(async move { Ok(TreeWithRole { tree, replica }) }).await
+}
+
+/// What a hand-over that was asked for answers.
+#[derive(Debug, Serialize)]
+struct Draining {
+    status: &'static str,
+}
+
+/// The answer of `POST /admin/drain`: the process hands over.
+///
+/// # Errors
+/// 409 where there is nobody to hand over to, by the settings; 503 while it does not lead.
+pub async fn drain(control: Option<&RoleControl>) -> Result<HttpResponse, Problem> {
+    let Some(control) = control else {
+        return Err(Problem::conflict(
+            "this process shares its store with no other: stop it with SIGTERM",
+        ));
+    };
+    if !control.drain() {
+        return Err(Problem::unavailable("this process does not lead", 1));
+    }
+    Ok(HttpResponse::Accepted().json(Draining { status: "draining" }))
+}
+
+/// What other processes show to this one once it leads.
+#[must_use]
+pub fn key_of(shared: &SharedStore) -> Option<ApiToken> {
+    ApiToken::new(shared.forward_key())
+}

@@ -1,0 +1,123 @@
+//! A runner that stands by: it takes webhooks in, and passes everything else on to the leader.
+
+use std::io;
+use std::net::TcpListener;
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use edge_web::guard::HostPolicy;
+use edge_web::{
+    EdgeConfig, EdgeServer, ForgeVerifier, Metrics, Problem, Routes, SignedBody, SignedBodyConfig,
+    livez, metrics_text, readyz,
+};
+use forge_core::ParseOptions;
+use replica_actors::{RoleControl, Taken};
+use replica_web::{LeaderPassage, PassageOptions, StandbyParts, standby_health, take_in};
+use store::SharedStore;
+use supervision::ActorTree;
+use tokio::sync::mpsc;
+
+use crate::handlers::{ReplicaControl, ignored, new_delivery};
+use crate::server::ServerOptions;
+use crate::shared_intake::taken_in;
+
+/// A standby that is started but does not listen yet.
+pub struct StandbyRunner {
+    parts: StandbyParts,
+    shared: SharedStore,
+    control: RoleControl,
+    options: ServerOptions,
+}
+
+impl StandbyRunner {
+    /// Starts its actors; a store that they take is sent to `taken`. Needs a running actix system.
+    #[must_use]
+    pub fn start(
+        shared: &SharedStore,
+        control: &RoleControl,
+        taken: mpsc::UnboundedSender<Taken>,
+        options: ServerOptions,
+    ) -> Self {
+        Self {
+            parts: StandbyParts::start(shared, control, taken),
+            shared: shared.clone(),
+            control: control.clone(),
+            options,
+        }
+    }
+
+    /// Serves on `listener` until `shutdown` resolves; then ends the actors.
+    ///
+    /// # Errors
+    /// When the listener cannot be used, or when the root supervisor gave up.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> io::Result<()> {
+        let Self {
+            parts,
+            shared,
+            control,
+            options,
+        } = self;
+        let metrics = Metrics::new();
+        let hosts = options.hosts.iter().map(String::as_str);
+        let hosts = HostPolicy::new(listener.local_addr()?, hosts);
+        // Who may do what is judged by the leader.
+        let edge = EdgeConfig::new(hosts, &metrics);
+        let verifier = ForgeVerifier::new(options.secrets, ParseOptions::default());
+        let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
+        let passage = LeaderPassage::new(&control, PassageOptions::default());
+        let server = EdgeServer::new(
+            edge,
+            options.serve,
+            (&metrics, parts.health),
+            move |metrics| routes(metrics, &passage),
+        );
+        let handle = parts.root.handle();
+        server
+            .data(signed)
+            .data(web::Data::new(shared))
+            .data(web::Data::new(control))
+            .data(web::Data::new(handle.tree().clone()))
+            .serve_actors(listener, (parts.root, &parts.watch), shutdown, move || {
+                handle.stop();
+            })
+            .await
+    }
+}
+
+fn routes(metrics: &Metrics, passage: &LeaderPassage) -> Routes {
+    let own = Routes::new(metrics)
+        .post("/webhook", webhook)
+        .get("/health", standby_health)
+        .get("/livez", livez)
+        .get("/readyz", readyz)
+        .get("/metrics", metrics_text)
+        .get("/admin/actors", actors);
+    passage.add(own)
+}
+
+async fn actors(
+    tree: web::Data<ActorTree>,
+    control: ReplicaControl,
+) -> Result<HttpResponse, Problem> {
+    replica_web::with_status(&tree, control.as_ref().map(|it| &***it)).await
+}
+
+async fn webhook(
+    request: HttpRequest,
+    shared: web::Data<SharedStore>,
+    control: web::Data<RoleControl>,
+    body: SignedBody<ForgeVerifier>,
+) -> Result<HttpResponse, Problem> {
+    let SignedBody(webhook) = body;
+    let raw = webhook.body.clone();
+    let delivery = webhook.into_delivery()?;
+    let (id, digest) = (delivery.id.to_string(), delivery.body);
+    if let Err(reason) = new_delivery(delivery, raw.clone())? {
+        return Ok(ignored(id, reason));
+    }
+    let taken = take_in(&request, (&id, digest, &raw), shared.intake(), &control).await?;
+    Ok(taken_in(id, taken))
+}

@@ -1,0 +1,140 @@
+//! Events beside pushes and new commits of pull requests: which of them start runs, at which
+//! commit.
+
+use scripted_peers::Play;
+use serde_json::{Value, json};
+
+use crate::harness::{Runner, Site, within};
+
+const CI: &str = "name: CI
+on: [push]
+jobs: {build: {runs-on: x, steps: [{run: echo built}]}}
+";
+const BOT: &str = "name: Bot
+on:
+  issue_comment: {types: [created]}
+  release:
+  pull_request_target: {types: [opened, closed]}
+  pull_request: {types: [closed]}
+  workflow_run: {workflows: [CI], types: [completed]}
+jobs:
+  answer:
+    runs-on: x
+    steps:
+      - run: echo answer
+        env:
+          WHO: ${{ github.event.comment.user.login || github.event.workflow_run.conclusion }}
+";
+
+fn site() -> Site {
+    Site::playing(|_| Play::exit(0))
+}
+
+/// A repository whose default branch was pushed and run; gives its commit.
+fn pushed(site: &Site, runner: &Runner) -> String {
+    site.git_init();
+    site.write(".github/workflows/bot.yml", BOT);
+    let sha = site.commit(CI);
+    let run = runner.run("push", "d-push", &site.push(&sha));
+    assert_eq!(runner.ended(&run)["state"], "succeeded");
+    sha
+}
+
+fn comment(site: &Site, action: &str) -> Value {
+    json!({"action": action, "issue": {"number": 7, "title": "t", "state": "open", "user": {"login": "ada"}},
+        "comment": {"id": 5, "body": "/deploy", "user": {"login": "eve"}}, "sender": {"login": "eve"},
+        "repository": {"full_name": "acme/rocket", "clone_url": site.clone_url(), "default_branch": "main"}})
+}
+
+#[test]
+fn i17_a_comment_starts_the_default_branch_s_workflow_and_no_other_event_is_stored() {
+    let site = site();
+    let runner = site.start();
+    // Before the first push nothing is known of the repository.
+    let early = runner.deliver("issue_comment", "d-0", &comment(&site, "created"));
+    assert_eq!(early.json()["status"], "ignored");
+    let sha = pushed(&site, &runner);
+    let run = runner.run("issue_comment", "d-1", &comment(&site, "created"));
+    let record = runner.ended(&run);
+    assert_eq!(record["state"], "succeeded", "{record:#}");
+    for (field, expected) in [
+        ("event", "issue_comment"),
+        ("reference", "refs/heads/main"),
+        ("sha", sha.as_str()),
+        ("actor", "eve"),
+        ("workflow_file", ".github/workflows/bot.yml"),
+    ] {
+        assert_eq!(record[field], expected, "{record:#}");
+    }
+    // The action is not among its types: looked at, and no run.
+    let edited = runner.run("issue_comment", "d-2", &comment(&site, "edited"));
+    assert_eq!(runner.ended(&edited)["state"], "ignored");
+    let opened = json!({"action": "opened", "issue": {"number": 8}, "sender": {"login": "eve"},
+        "repository": {"full_name": "acme/rocket", "clone_url": site.clone_url()}});
+    let ignored = runner.deliver("issues", "d-3", &opened).json();
+    assert_eq!(ignored["status"], "ignored", "{ignored:#}");
+    let reason = ignored["reason"].as_str().unwrap();
+    assert!(reason.contains("issues opened"), "{reason}");
+}
+
+#[test]
+fn i17_a_release_runs_the_commit_of_its_tag() {
+    let site = site();
+    let runner = site.start();
+    let sha = pushed(&site, &runner);
+    site.git(&["tag", "v1", &sha]);
+    site.git(&["commit", "--quiet", "--allow-empty", "-m", "later"]);
+    let release = json!({"action": "published", "release": {"tag_name": "v1"}, "sender": {"login": "ada"},
+        "repository": {"full_name": "acme/rocket", "clone_url": site.clone_url(), "default_branch": "main"}});
+    let run = runner.run("release", "d-1", &release);
+    let record = runner.ended(&run);
+    assert_eq!(record["state"], "succeeded", "{record:#}");
+    assert_eq!(
+        (record["sha"].as_str(), record["reference"].as_str()),
+        (Some(sha.as_str()), Some("refs/tags/v1"))
+    );
+}
+
+#[test]
+fn i17_a_stranger_s_pull_request_starts_the_target_workflow_of_the_default_branch() {
+    let site = site();
+    let runner = site.start();
+    let base = pushed(&site, &runner);
+    site.git(&["commit", "--quiet", "--allow-empty", "-m", "theirs"]);
+    let head = site.git(&["rev-parse", "HEAD"]);
+    site.git(&["update-ref", "refs/pull/7/head", &head]);
+    site.git(&["reset", "--quiet", "--hard", &base]);
+    site.forge.add_commit("acme/rocket", &head);
+    runner.deliver("pull_request", "d-1", &site.fork(&head, &base));
+    let target = || {
+        let mut runs = runner.runs().into_iter();
+        runs.find(|run| run["event"] == "pull_request_target")
+    };
+    assert!(within(|| target().is_some()));
+    let run = target().unwrap()["id"].as_str().unwrap().to_owned();
+    let record = runner.ended(&run);
+    assert_eq!(record["state"], "succeeded", "{record:#}");
+    assert_eq!(
+        record["sha"],
+        base.as_str(),
+        "nothing of the stranger's is run"
+    );
+    assert_eq!(record["reference"], "refs/heads/main");
+}
+
+#[test]
+fn i17_a_workflow_follows_the_run_of_another_and_chains_end() {
+    let site = site();
+    let runner = site.start();
+    pushed(&site, &runner);
+    let follower = || {
+        let mut runs = runner.runs().into_iter();
+        runs.find(|run| run["event"] == "workflow_run")
+    };
+    assert!(within(|| follower().is_some()));
+    let run = follower().unwrap()["id"].as_str().unwrap().to_owned();
+    let record = runner.ended(&run);
+    assert_eq!(record["state"], "succeeded", "{record:#}");
+    assert_eq!(record["workflow_file"], ".github/workflows/bot.yml");
+    assert_eq!(record["action"], "completed");
+}
