@@ -117,3 +117,29 @@ fn i16_a_title_that_another_document_has_stays_suggested() {
         !suggests(&server, "shared", "Shared name") && suggests(&server, "third", "Third name")
     });
 }
+
+#[test]
+fn i16_a_restart_does_not_learn_what_waits_for_its_turn() {
+    let home = home();
+    let rewrite = |words: &str| {
+        for number in 0..30 {
+            home.write(&format!("n{number:03}.md"), format!("# Note\n\n{words}"));
+        }
+    };
+    let model = || fs::read(kept(&home, "model")).expect("what was learnt");
+    let server = ready(&home);
+    let first = model();
+    rewrite("the kingfisher and the heron stand beside the plover");
+    server.eventually("it has learnt again", || {
+        model() != first && server.health()[0]["concepts"]["state"] == "ready"
+    });
+    // The next time is a minute later.
+    rewrite("the dunlin and the bittern stand beside the kingfisher");
+    server.eventually("what has changed is found", || {
+        server.search(&json!({"search_term": "dunlin", "limit": 1}))["total"] == 30
+    });
+    let learnt = model();
+    drop(server);
+    let _server = ready(&home);
+    assert!(model() == learnt, "nothing was learnt before it was ready");
+}

@@ -37,7 +37,7 @@ use super::models::CANCEL_POLL_INTERVAL;
 use super::settings::ConceptSettings;
 use crate::changed_documents::ChangedDocuments;
 use crate::source_handle::SourceHandle;
-use pace::LearningPace;
+use pace::{LearningPace, MIN_REFRESH_INTERVAL};
 
 /// Changes are gathered for this long before they are followed.
 const DEBOUNCE: Duration = Duration::from_millis(300);
@@ -46,8 +46,6 @@ const MAX_REST: Duration = Duration::from_secs(60);
 
 /// A long job keeps its state this often.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_secs(30);
-/// Words are learnt anew at most this often, and never for more than a twentieth of the time.
-const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(60);
 /// Terms of a document that are read.
 const MAX_TERMS: usize = 2_048;
 /// Terms of a title that are read.
@@ -181,6 +179,9 @@ impl ConceptWorker {
             None => self.graph_known = false,
         }
         self.space = self.saved.space().map(Arc::new);
+        if self.space.is_some() {
+            self.pace.begin_again();
+        }
         let replayed = self.replay();
         self.forget_unknown();
         self.publish();

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+/// Words are learnt anew at most this often, and never for more than a twentieth of the time.
+pub(super) const MIN_REFRESH_INTERVAL: Duration = Duration::from_secs(60);
+
 /// What learning waits for.
 pub(super) struct LearningPace {
     /// Words are learnt anew, from what is known of them, no earlier.
@@ -22,6 +25,12 @@ impl LearningPace {
             took: Duration::ZERO,
             due: None,
         }
+    }
+
+    /// What waited for its turn when the former run ended waits again: a restart does not take the
+    /// time and memory of learning.
+    pub(super) fn begin_again(&mut self) {
+        self.next_refresh = Instant::now() + MIN_REFRESH_INTERVAL;
     }
 
     pub(super) fn is_due(&self) -> bool {
