@@ -6,6 +6,9 @@ use runner_core::event::{EventContext, EventKind, StartsNothing};
 use runner_core::expr::Value;
 use serde::{Deserialize, Serialize};
 
+/// What a working tree's pull request goes into.
+const DEFAULT_BRANCH: &str = "main";
+
 /// An event that starts runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredEvent {
@@ -154,7 +157,7 @@ impl StoredEvent {
         }
     }
 
-    /// An event made here: a working tree on a laptop.
+    /// An event made here: a working tree on a laptop; `page` is its repository's at a forge.
     #[must_use]
     pub fn local(
         kind: EventKind,
@@ -162,20 +165,44 @@ impl StoredEvent {
         reference: &GitRef,
         sha: &str,
         clone_url: &str,
+        page: Option<&str>,
     ) -> Self {
         let is_pull = kind == EventKind::PullRequest;
+        let actor = "local";
+        let (owner, name) = repository.as_ref().split_once('/').unwrap_or_default();
+        let of_repository = serde_json::json!({
+            "full_name": repository.as_ref(), "name": name, "owner": { "login": owner },
+            "html_url": page, "clone_url": clone_url, "default_branch": DEFAULT_BRANCH,
+        });
+        let head = reference.to_string();
+        let branch = head.strip_prefix("refs/heads/").unwrap_or(&head);
+        let sender = serde_json::json!({ "login": actor });
+        let payload = if is_pull {
+            serde_json::json!({
+                "action": "opened", "number": 1, "repository": of_repository, "sender": sender,
+                "pull_request": {
+                    "number": 1, "title": branch, "body": null, "state": "open", "draft": false, "merged": false,
+                    "user": sender, "labels": [],
+                    "head": { "ref": branch, "sha": sha, "repo": of_repository },
+                    "base": { "ref": DEFAULT_BRANCH, "repo": of_repository },
+                },
+            })
+        } else {
+            serde_json::json!({
+                "ref": head, "after": sha, "created": false, "deleted": false, "forced": false,
+                "head_commit": { "id": sha }, "pusher": { "name": actor },
+                "repository": of_repository, "sender": sender,
+            })
+        };
+        let made = Self::made(kind, repository.as_ref(), &head, sha, clone_url);
         Self {
             action: is_pull.then(|| "opened".to_owned()),
-            actor: "local".to_owned(),
-            base_branch: is_pull.then(|| "main".to_owned()),
-            ..Self::made(
-                kind,
-                repository.as_ref(),
-                &reference.to_string(),
-                sha,
-                clone_url,
-            )
+            actor: actor.to_owned(),
+            base_branch: is_pull.then(|| DEFAULT_BRANCH.to_owned()),
+            payload: payload.to_string(),
+            ..made
         }
+        .at(page.map(str::to_owned), Some(DEFAULT_BRANCH.to_owned()))
     }
 
     /// An event that no webhook brought.

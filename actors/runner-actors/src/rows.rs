@@ -335,7 +335,8 @@ mod tests {
         let repository: RepoName = "acme/rocket".parse().unwrap();
         let reference: GitRef = "refs/heads/main".parse().unwrap();
         let sha = "1".repeat(40);
-        let mut event = StoredEvent::local(EventKind::Push, &repository, &reference, &sha, "u");
+        let mut event =
+            StoredEvent::local(EventKind::Push, &repository, &reference, &sha, "u", None);
         event.payload = BODY.to_owned();
         (RunRecord::received(&event, "d-1".to_owned()), event)
     }

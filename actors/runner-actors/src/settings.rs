@@ -94,6 +94,8 @@ pub struct ActionSettings {
     /// Owners whose actions may be in it, without regard to case; none: those of all that the
     /// operator adds.
     pub owners: Vec<String>,
+    /// Native actions, `owner/name`, whose originals run in their place.
+    pub originals: Vec<String>,
 }
 
 /// Settings of the runner.

@@ -46,6 +46,27 @@ pub fn api_url(forge: Forge, server: &str) -> String {
     }
 }
 
+/// `github.run_id` of a run: programs take it for a number, and JavaScript holds numbers of 53
+/// bits. Made of the time and the first random bits of the run's own id, a UUID of version 7;
+/// another id is given as it is.
+#[must_use]
+pub fn run_number_id(id: &str) -> String {
+    /// 2020-01-01, in milliseconds.
+    const FROM: u64 = 1_577_836_800_000;
+    let digits: String = id.chars().filter(|digit| *digit != '-').collect();
+    let part = |from: usize, to: usize| {
+        let digits = digits.get(from..to)?;
+        u64::from_str_radix(digits, 16).ok()
+    };
+    let is_uuid = digits.len() == 32 && digits.as_bytes()[12] == b'7';
+    match (part(0, 12), part(13, 16)) {
+        (Some(time), Some(random)) if is_uuid => {
+            (time.saturating_sub(FROM) << 12 | random).to_string()
+        }
+        _ => id.to_owned(),
+    }
+}
+
 /// The context `github`; of one job when `job` is given. There is no token in it.
 pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Value {
     let (owner, _) = event
@@ -109,8 +130,32 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         format!("{server_url}/{}.git", event.repository).into(),
     );
     github.set("ref_protected", false.into());
+    github.set("retention_days", RETENTION_DAYS.into());
+    for (name, value) in numbers(event) {
+        github.set(name, Value::text(value));
+    }
     github.set("event", event.payload.clone());
     Value::Object(std::sync::Arc::new(github))
+}
+
+/// How long artifacts are kept, for programs that ask.
+const RETENTION_DAYS: &str = "90";
+
+/// The forge's own numbers of who and what, as far as the event says them.
+fn numbers(event: &EventContext) -> [(&'static str, String); 3] {
+    let text = |path: &[&str]| {
+        let mut value = Some(&event.payload);
+        for name in path {
+            value = value.and_then(|value| value.get(name));
+        }
+        let text = value.map(|value| value.as_text().to_string());
+        text.unwrap_or_default()
+    };
+    [
+        ("actor_id", text(&["sender", "id"])),
+        ("repository_id", text(&["repository", "id"])),
+        ("repository_owner_id", text(&["repository", "owner", "id"])),
+    ]
 }
 
 /// What stands for the token of the forge in `secrets` until a job starts, which has its own.
@@ -157,6 +202,7 @@ pub fn default_variables(
     let context = github(event, facts, Some(job));
     let names = [
         "actor",
+        "actor_id",
         "api_url",
         "base_ref",
         "event_name",
@@ -166,9 +212,13 @@ pub fn default_variables(
         "job",
         "ref",
         "ref_name",
+        "ref_protected",
         "ref_type",
         "repository",
+        "repository_id",
         "repository_owner",
+        "repository_owner_id",
+        "retention_days",
         "run_id",
         "run_number",
         "run_attempt",
@@ -198,20 +248,31 @@ pub fn default_variables(
         ("ENVIRONMENT", "self-hosted"),
         ("TEMP", "/tmp"),
         ("TOOL_CACHE", "/opt/tools"),
+        ("WORKSPACE", "/"),
     ];
     variables.extend(runner.map(|(name, value)| (format!("RUNNER_{name}"), value.to_owned())));
     variables
 }
 
+/// Whether steps are to say more: the secret or the variable `ACTIONS_STEP_DEBUG` is `true`.
+#[must_use]
+pub fn is_step_debug(contexts: &Contexts) -> bool {
+    [Context::Secrets, Context::Vars].iter().any(|context| {
+        let value = contexts.get(*context).get("ACTIONS_STEP_DEBUG");
+        value.is_some_and(|value| value.as_text().eq_ignore_ascii_case("true"))
+    })
+}
+
 /// The context `runner`; `arch` is `X64` or `ARM64`.
-pub fn runner(arch: &str) -> Value {
+pub fn runner(arch: &str, debug: bool) -> Value {
     Value::object([
         ("name", Value::text("orrery")),
         ("os", "Linux".into()),
         ("arch", arch.into()),
         ("temp", "/tmp".into()),
         ("tool_cache", "/opt/tools".into()),
-        ("debug", "".into()),
+        ("workspace", "/".into()),
+        ("debug", if debug { "1" } else { "" }.into()),
         ("environment", "self-hosted".into()),
     ])
 }

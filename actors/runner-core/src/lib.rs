@@ -26,6 +26,7 @@ mod event_trigger;
 pub mod expr;
 pub mod gateway;
 pub mod glob;
+pub mod hashed;
 pub mod id_token;
 pub mod inject;
 pub mod keep;

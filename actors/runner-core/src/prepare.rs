@@ -161,6 +161,7 @@ pub fn default_name(step: &PlannedStep) -> String {
         StepKind::Native { uses, .. } | StepKind::Refused { uses } => format!("Run {uses}"),
         StepKind::Composite(action) => format!("Run {}", action.uses),
         StepKind::Node(action) => format!("Run {}", action.uses),
+        StepKind::Deferred(action) => format!("Run {}", action.uses),
     }
 }
 

@@ -6,6 +6,7 @@ pub mod answer;
 pub mod code_tasks;
 pub mod concepts;
 pub mod conversation;
+pub mod defined_names;
 pub mod definitions;
 pub mod document;
 pub mod facets;

@@ -289,3 +289,32 @@ jobs:
         );
     }
 }
+
+#[test]
+fn i17_the_operator_can_have_the_original_of_a_native_action() {
+    let stage = Stage::new();
+    stage.add_settings("original_actions = [\"Actions/Cache\"]\n");
+    let workflow = "on: push\njobs: {a: {runs-on: x, steps: [{uses: actions/checkout@v4}, {uses: actions/cache@v1, with: {path: x, key: k, other: y}}]}}\n";
+    let (code, said) = stage.exec(workflow);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(
+        said.contains("workflow-runner actions add actions/cache@v1"),
+        "{said}"
+    );
+    stage.add_as(
+        "actions/cache@v1",
+        &[
+            (
+                "action.yml",
+                "inputs: {key: {required: true}}\nruns: {using: node16, main: x.js}\n",
+            ),
+            (
+                "x.js",
+                "console.log(`the original ${process.env.INPUT_KEY} ${process.env.INPUT_OTHER}`)",
+            ),
+        ],
+    );
+    let (code, said) = stage.exec(workflow);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(&said, &["is checked out", "[a] the original k y"]);
+}

@@ -15,6 +15,7 @@ mod terminal;
 mod test;
 mod tidy;
 mod up;
+mod workflows;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,8 @@ enum Task {
     /// Kill all products at random under load, and check that nothing is lost, doubled, hanging or
     /// leaked
     Soak(soak::Options),
+    /// Run all workflow files of a folder by `workflow-runner exec`, and print how each ended
+    Workflows(workflows::Options),
     /// Write the generated pages anew and build the API documentation
     Docs(docs::Options),
     /// Build a release: an archive of each program, their checksums, and the installer
@@ -65,6 +68,7 @@ impl Task {
             Self::Tidy(options) => tidy::run(project, options),
             Self::Fuzz(options) => fuzz::run(project, options),
             Self::Soak(options) => soak::run(project, options),
+            Self::Workflows(options) => workflows::run(project, options),
             Self::Docs(options) => docs::run(project, options),
             Self::Dist(options) => dist::run(project, options),
         }

@@ -181,6 +181,7 @@ impl Resolver<'_> {
                 folder: data.join("actions"),
                 server: file.actions_url.unwrap_or_else(|| url_of(ACTIONS_URL)),
                 owners: file.actions_owners,
+                originals: file.original_actions,
             },
             git: (file.git, path),
             forge: file.forge,

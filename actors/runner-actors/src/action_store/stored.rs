@@ -41,6 +41,11 @@ impl ActionSource for StoredLock {
         Ok(action.clone())
     }
 
+    fn wants_original(&self, name: &str) -> bool {
+        let mut originals = self.store.settings.originals.iter();
+        originals.any(|original| original.eq_ignore_ascii_case(name))
+    }
+
     fn read(&self, action: &LockedAction, path: &str) -> Option<Vec<u8>> {
         let top = self.store.tree_path(&action.commit).canonicalize().ok()?;
         // A link of the action may lead elsewhere on this machine.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use config_core::quoted;
 use runner_core::checkout::CheckoutRequest;
 use runner_core::context::WORKSPACE;
 use runner_core::plan::ActionLocation;
@@ -194,17 +193,12 @@ impl StepRunner<'_> {
         all
     }
 
-    /// An action of the workspace was planned as the event's commit has it: where another one lies
-    /// there now, it is not run in its place.
-    pub(super) fn check_own_action(
-        &self,
-        uses: &str,
-        location: &ActionLocation,
-        directory: &str,
-    ) -> Result<(), StepResult> {
+    /// An action of the workspace was planned as the event's commit has it: whether another one
+    /// lies there now.
+    pub(super) fn is_another(&self, location: &ActionLocation, directory: &str) -> bool {
         let moved = self.trees.iter().any(|tree| tree.laid_out.is_some());
         if !moved || *location != ActionLocation::Workspace {
-            return Ok(());
+            return false;
         }
         let folder = PathBuf::from(directory.trim_start_matches("./"));
         let roots = self.checked_out();
@@ -223,13 +217,7 @@ impl StepRunner<'_> {
                 .map(|name| std::fs::read(folder.join(name)).ok())
                 .collect::<Vec<_>>()
         };
-        if now.as_ref().map(read) == Some(read(&planned)) {
-            return Ok(());
-        }
-        let uses = quoted(uses);
-        Err(StepResult::error(format!(
-            "{uses} of what is checked out is another one than the event's commit has, by which the job was planned; use an action of the store"
-        )))
+        now.as_ref().map(read) != Some(read(&planned))
     }
 }
 

@@ -88,6 +88,7 @@ pub(crate) async fn execute(
         .env
         .get("ACTIONS_ALLOW_UNSECURE_COMMANDS")
         .is_some_and(|value| value.eq_ignore_ascii_case("true"));
+    let debug = process.env.get("RUNNER_DEBUG").is_some_and(|it| it == "1");
     let request = NewExec {
         argv: Some(process.argv),
         cwd: Some(process.cwd),
@@ -105,8 +106,8 @@ pub(crate) async fn execute(
     };
     let mut sink = OutputSink {
         streams: [
-            OutputParser::new(LineKind::Out, secrets, unsecure),
-            OutputParser::new(LineKind::Err, secrets, unsecure),
+            OutputParser::new(LineKind::Out, secrets, unsecure).showing_debug(debug),
+            OutputParser::new(LineKind::Err, secrets, unsecure).showing_debug(debug),
         ],
         secrets,
         cap: OutputCap::default(),

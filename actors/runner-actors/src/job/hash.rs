@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use runner_core::context::WORKSPACE;
 use runner_core::glob::Pattern;
 use sha2::{Digest, Sha256};
 
@@ -12,18 +13,7 @@ pub(super) type CheckedOut = (PathBuf, PathBuf);
 /// `hashFiles`: over the checked out files on the host, in the order of their paths. The hash of
 /// the files' hashes (SHA-256), as GitHub's runner does.
 pub(super) fn hash_files(roots: &[CheckedOut], patterns: &[String]) -> Result<String, String> {
-    let parsed: Result<Vec<(bool, Pattern)>, String> = patterns
-        .iter()
-        .flat_map(|pattern| pattern.lines())
-        .map(|pattern| {
-            let (negated, text) = pattern
-                .trim()
-                .strip_prefix('!')
-                .map_or((false, pattern.trim()), |text| (true, text));
-            Pattern::parse(text.trim_start_matches("./")).map(|pattern| (negated, pattern))
-        })
-        .collect();
-    let parsed = parsed?;
+    let patterns = Patterns::parse(patterns)?;
     let mut files: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
     for (folder, root) in roots {
         let mut found = Vec::new();
@@ -36,27 +26,64 @@ pub(super) fn hash_files(roots: &[CheckedOut], patterns: &[String]) -> Result<St
                 .map(|path| (folder.join(&path), root.join(path))),
         );
     }
-    let mut all = Sha256::new();
-    let mut any = false;
+    let mut digests = BTreeMap::new();
     for (file, place) in files {
-        let path = file.to_string_lossy();
-        // The last pattern that matches decides.
-        let decided = parsed
-            .iter()
-            .rev()
-            .find(|(_, pattern)| pattern.matches(&path));
-        if decided.is_some_and(|(negated, _)| !negated) {
-            let bytes = std::fs::read(place).map_err(|error| format!("{path}: {error}"))?;
-            all.update(Sha256::digest(&bytes));
-            any = true;
+        if patterns.select(&file) {
+            let bytes = std::fs::read(place);
+            let bytes = bytes.map_err(|error| format!("{}: {error}", file.display()))?;
+            digests.insert(file, Sha256::digest(&bytes).to_vec());
         }
     }
+    Ok(hash_of(digests.values().map(Vec::as_slice)))
+}
+
+/// The hash of the files' hashes; nothing without a file.
+pub(super) fn hash_of<'a>(digests: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut all = Sha256::new();
+    let mut any = false;
+    for digest in digests {
+        all.update(digest);
+        any = true;
+    }
     let hash = all.finalize();
-    Ok(if any {
+    if any {
         hash.iter().map(|byte| format!("{byte:02x}")).collect()
     } else {
         String::new()
-    })
+    }
+}
+
+/// The patterns of one `hashFiles`.
+pub(super) struct Patterns(Vec<(bool, Pattern)>);
+
+impl Patterns {
+    pub(super) fn parse(patterns: &[String]) -> Result<Self, String> {
+        let lines = patterns.iter().flat_map(|pattern| pattern.lines());
+        let lines = lines.map(str::trim).filter(|line| !line.is_empty());
+        let parsed = lines.map(|pattern| {
+            let (negated, text) = pattern
+                .strip_prefix('!')
+                .map_or((false, pattern), |text| (true, text));
+            Pattern::parse(relative(text)).map(|pattern| (negated, pattern))
+        });
+        parsed.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether a file is hashed: it, or a folder that it is in, matches, and the last pattern that
+    /// does decides.
+    pub(super) fn select(&self, file: &Path) -> bool {
+        let places = file.ancestors().map(Path::to_string_lossy);
+        let places: Vec<_> = places.filter(|place| !place.is_empty()).collect();
+        let mut patterns = self.0.iter().rev();
+        let decided = patterns.find(|(_, pattern)| places.iter().any(|it| pattern.matches(it)));
+        decided.is_some_and(|(negated, _)| !negated)
+    }
+}
+
+/// A pattern from the workspace on.
+pub(super) fn relative(pattern: &str) -> &str {
+    let own = pattern.strip_prefix(WORKSPACE).unwrap_or(pattern);
+    own.trim_start_matches("./").trim_matches('/')
 }
 
 /// Regular files below a directory, relative to it; `.git` and links are left out.

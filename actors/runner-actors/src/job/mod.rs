@@ -9,11 +9,13 @@
 mod checked_out;
 mod checkout;
 mod composite;
+mod deferred;
 mod execute;
 mod frame;
 mod hash;
 mod log_writer;
 mod machine;
+mod machine_hash;
 mod native;
 mod node;
 mod node_state;

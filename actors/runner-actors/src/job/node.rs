@@ -5,11 +5,10 @@
 //!                                     └── state ────────┴──────────────▶ STATE_*
 //! ```
 
-use std::collections::HashSet;
 use std::time::Duration;
 
-use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
-use runner_core::expr::Scope;
+use runner_core::context::{OWN_DIRECTORY, TOKEN_MARK, TOKEN_NAMES, WORKSPACE};
+use runner_core::expr::{Context, Scope, Value};
 use runner_core::node::{LIST_SCRIPT, choose, input_variable};
 use runner_core::plan::{NodeAction, PlannedStep, StepKind, StoredLocation};
 use runner_core::prepare;
@@ -39,12 +38,19 @@ pub(super) struct StageInput {
 impl StepRunner<'_> {
     /// Puts the files of all actions of other repositories into the machine: each repository once,
     /// and only while they are what was locked.
-    pub(super) async fn put_actions(&self, steps: &[PlannedStep]) -> Result<(), String> {
+    pub(super) async fn put_actions(&mut self, steps: &[PlannedStep]) -> Result<(), String> {
+        for step in steps {
+            self.put_actions_of(&step.work).await?;
+        }
+        Ok(())
+    }
+
+    /// The same of what one step does.
+    pub(super) async fn put_actions_of(&mut self, work: &StepKind) -> Result<(), String> {
         let mut found = Vec::new();
-        locations(steps, &mut found);
-        let mut done = HashSet::new();
+        locations(work, &mut found);
         for location in found {
-            if !done.insert(location.top()) {
+            if !self.node_actions.present.insert(location.top()) {
                 continue;
             }
             let name = format!("{}@{}", location.repository, location.reference);
@@ -325,11 +331,23 @@ impl StepRunner<'_> {
         lost.then_some(result)
     }
 
+    /// Whether `github.token` is one: the job's own, or the operator's in its place.
+    pub(super) fn has_token(&self) -> bool {
+        let own = self.forge_token.is_some();
+        own || match self.request.contexts.get(Context::Secrets) {
+            Value::Object(secrets) => secrets.get(TOKEN_NAMES[0]).is_some_and(|token| {
+                let token = token.as_text();
+                !token.is_empty() && *token != *TOKEN_MARK
+            }),
+            _ => false,
+        }
+    }
+
     /// Says what a job lacks that is no reason to refuse it.
     pub(super) async fn say_notes(&self) {
         let planned = &self.request.plan.jobs[self.request.job];
         let empty = planned.token_defaults.iter();
-        let empty = empty.filter(|_| self.forge_token.is_none());
+        let empty = empty.filter(|_| !self.has_token());
         for note in planned.notes.iter().chain(empty) {
             self.log.line(0, LineKind::Warning, note).await;
         }
@@ -341,16 +359,16 @@ fn plain(name: &str) -> &str {
     name.strip_prefix("Run ").unwrap_or(name)
 }
 
-/// The stored repositories of all actions, those of composite ones included.
-fn locations<'a>(steps: &'a [PlannedStep], found: &mut Vec<&'a StoredLocation>) {
-    for step in steps {
-        match &step.work {
-            StepKind::Node(action) => found.extend(action.location.stored()),
-            StepKind::Composite(action) => {
-                found.extend(action.location.stored());
-                locations(&action.steps, found);
+/// The stored repositories of an action, and of those that it uses.
+fn locations<'a>(work: &'a StepKind, found: &mut Vec<&'a StoredLocation>) {
+    match work {
+        StepKind::Node(action) => found.extend(action.location.stored()),
+        StepKind::Composite(action) => {
+            found.extend(action.location.stored());
+            for step in &action.steps {
+                locations(&step.work, found);
             }
-            _ => {}
         }
+        _ => {}
     }
 }

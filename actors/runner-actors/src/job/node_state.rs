@@ -1,6 +1,6 @@
 //! What a job keeps of its JavaScript actions from one stage to the next.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use runner_core::plan::NodeAction;
@@ -12,6 +12,8 @@ use super::frame::ProcessOwner;
 pub(super) struct NodeActions {
     /// What the machine has, as it was listed.
     pub(super) listing: Option<String>,
+    /// Where the files of actions lie in the machine.
+    pub(super) present: HashSet<String>,
     /// State by the slot of the action's step.
     pub(super) state: HashMap<usize, Vec<(String, String)>>,
     /// What runs after the steps, in the order in which it was met.

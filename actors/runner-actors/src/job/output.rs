@@ -43,6 +43,8 @@ pub(crate) struct OutputParser {
     continued: bool,
     /// How the open line began, as it came: only what begins with a colon or `#` can be a command.
     first: Option<u8>,
+    /// Whether `::debug::` lines are shown.
+    debug: bool,
 }
 
 impl OutputParser {
@@ -54,7 +56,14 @@ impl OutputParser {
             line: Vec::new(),
             continued: false,
             first: None,
+            debug: false,
         }
+    }
+
+    /// Shows what steps say for debugging too.
+    pub(crate) fn showing_debug(mut self, debug: bool) -> Self {
+        self.debug = debug;
+        self
     }
 
     /// The bytes in pieces between which masks may have to be set: what follows `::add-mask::` in
@@ -149,6 +158,9 @@ impl OutputParser {
             Some(Command::SaveState { name, value }) => {
                 output.state.push((name, value));
                 return;
+            }
+            Some(Command::Debug(text)) if self.debug => {
+                (self.kind, clean(&format!("debug: {text}")))
             }
             Some(Command::Debug(_) | Command::Echo(_) | Command::NoEffect(_)) => return,
             Some(Command::SetEnv { name, value }) => {

@@ -175,6 +175,9 @@ impl StepRunner<'_> {
             env.insert((*variable).to_owned(), format!("{directory}/files/{name}"));
         }
         env.insert("RUNNER_ARCH".to_owned(), ARCH.to_owned());
+        if context::is_step_debug(&order.contexts) {
+            env.insert("RUNNER_DEBUG".to_owned(), "1".to_owned());
+        }
         if !self.path.is_empty() {
             env.insert("PATH".to_owned(), format!("{}:{PATH}", self.path.join(":")));
         }

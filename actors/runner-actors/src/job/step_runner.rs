@@ -46,6 +46,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) processes: u32,
     /// Counts steps that ran, those of composite actions too.
     pub(super) steps: u32,
+    /// Counts actions that were planned when their step ran.
+    pub(super) deferred: usize,
     /// What steps have checked out, the last one last.
     pub(super) trees: Vec<CheckedOutTree>,
     /// What stands for the forge's token in the machine.
@@ -135,6 +137,7 @@ impl<'a> StepRunner<'a> {
             number: 0,
             processes: 0,
             steps: 0,
+            deferred: 0,
             trees: Vec::new(),
             forge_token,
             caches: Vec::new(),

@@ -10,7 +10,6 @@ use runner_core::state::{Conclusion, StepEnd};
 
 use super::composite;
 use super::frame::{ARCH, Frame, StepResult, set};
-use super::hash::hash_files;
 use super::protocol::{JobEvent, JobReport};
 use super::step_runner::StepRunner;
 use crate::clock::now_ms;
@@ -144,7 +143,8 @@ impl StepRunner<'_> {
         context::set_token(&mut contexts, self.forge_token.as_deref());
         contexts.set(Context::Matrix, request.instance.matrix.clone());
         contexts.set(Context::Strategy, request.instance.strategy());
-        contexts.set(Context::Runner, context::runner(ARCH));
+        let debug = context::is_step_debug(&contexts);
+        contexts.set(Context::Runner, context::runner(ARCH, debug));
         Frame {
             contexts,
             steps: Object::default(),
@@ -265,8 +265,11 @@ impl StepRunner<'_> {
     }
 
     async fn attempt(&mut self, step: &PlannedStep, frame: &mut Frame, depth: usize) -> StepResult {
-        let roots = self.checked_out();
-        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
+        let files = match self.file_hashes(step, frame).await {
+            Ok(files) => files,
+            Err(lost) => return lost,
+        };
+        let hash = move |patterns: &[String]| files.hash(patterns);
         let contexts = self.contexts(frame, &[]);
         match prepare::runs(step, &contexts, Some(&hash)) {
             Ok(true) => {}
@@ -296,7 +299,11 @@ impl StepRunner<'_> {
             Ok(limit) => limit,
             Err(reason) => return StepResult::error(reason),
         };
-        match &step.work {
+        let anew = match self.planned_anew(&step.work).await {
+            Ok(anew) => anew,
+            Err(result) => return result,
+        };
+        match anew.as_ref().unwrap_or(&step.work) {
             StepKind::Run {
                 script,
                 shell,
@@ -326,20 +333,13 @@ impl StepRunner<'_> {
                 Err(error) => StepResult::error(error.to_string()),
             },
             StepKind::Composite(action) => {
-                let same = self.check_own_action(&action.uses, &action.location, &action.directory);
-                if let Err(result) = same {
-                    return result;
-                }
                 // The step itself is no work.
                 self.steps -= 1;
                 Box::pin(self.composite(action, frame, &scope, own, depth)).await
             }
-            StepKind::Node(action) => {
-                let same = self.check_own_action(&action.uses, &action.location, &action.directory);
-                match same {
-                    Ok(()) => self.node(step, action, frame).await,
-                    Err(result) => result,
-                }
+            StepKind::Node(action) => self.node(step, action, frame).await,
+            StepKind::Deferred(action) => {
+                StepResult::error(format!("{} is not there", action.uses))
             }
             StepKind::Refused { uses } => StepResult::error(format!("{uses} is not done here")),
         }

@@ -357,7 +357,7 @@ async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow)
         .map(|page| page.origin().ascii_serialization())
         .unwrap_or_default();
     RunFacts {
-        run_id: ledger.record.id.clone(),
+        run_id: context::run_number_id(&ledger.record.id),
         run_number: ledger.record.number,
         run_attempt: ledger.record.attempt,
         workflow: workflow.display_name().to_owned(),

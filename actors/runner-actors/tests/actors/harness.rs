@@ -68,6 +68,7 @@ impl Site {
                 folder: self.directory.path().join("actions"),
                 server: url::Url::parse("https://code.example").unwrap(),
                 owners: Vec::new(),
+                originals: Vec::new(),
             },
             git: ("git".into(), "/usr/local/bin:/usr/bin:/bin".to_owned()),
             forge: Forge::Gitea,
@@ -185,8 +186,14 @@ impl Site {
         let repository: RepoName = repository.parse().unwrap();
         let reference: GitRef = format!("refs/heads/{branch}").parse().unwrap();
         let clone_url = format!("file://{}", self.tree().display());
-        let mut event =
-            StoredEvent::local(EventKind::Push, &repository, &reference, sha, &clone_url);
+        let mut event = StoredEvent::local(
+            EventKind::Push,
+            &repository,
+            &reference,
+            sha,
+            &clone_url,
+            None,
+        );
         event.default_branch = Some("main".to_owned());
         event
     }

@@ -11,6 +11,11 @@ pub trait ActionSource {
     /// Why it cannot be used, and what to do, for people.
     fn find(&self, reference: &ActionReference) -> Result<LockedAction, String>;
 
+    /// Whether the operator wants the original of a native action, `owner/name`, in its place.
+    fn wants_original(&self, _name: &str) -> bool {
+        false
+    }
+
     /// A file of the action's repository at the locked commit, by its path from the top.
     fn read(&self, action: &LockedAction, path: &str) -> Option<Vec<u8>>;
 }

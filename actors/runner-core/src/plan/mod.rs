@@ -7,6 +7,7 @@ mod called_file;
 mod called_workflows;
 mod calls;
 mod check_call;
+mod deferred;
 mod expand;
 mod input;
 mod known_outputs;
@@ -23,6 +24,7 @@ mod versions;
 mod workflow_inputs;
 
 pub use build::plan;
+pub use deferred::{PlannedAction, plan_deferred};
 pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, never_expands};
 pub use input::{Files, PlanError, PlanInput};
 pub use matrix::combinations;
@@ -33,9 +35,9 @@ pub use plan_state::{Action, PlanState};
 pub use rust_parts::{RustPart, rust_parts};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
-    ActionLocation, CallTemplate, CalledWorkflow, Composite, ConcurrencyGroup, InstanceEnvironment,
-    Instances, JobInstance, NodeAction, Plan, PlanFinding, PlannedJob, PlannedStep, PlannedWork,
-    StepKind, StoredLocation, run_defaults,
+    ActionLocation, CallTemplate, CalledWorkflow, Composite, ConcurrencyGroup, DeferredAction,
+    InstanceEnvironment, Instances, JobInstance, NodeAction, Plan, PlanFinding, PlannedJob,
+    PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
 };
 pub use version_files::version_in_file;
 pub use versions::VersionRequirement;

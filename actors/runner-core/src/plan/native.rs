@@ -396,7 +396,7 @@ fn harmless(value: &str) -> bool {
 }
 
 /// `owner/name` of `owner/name@v4` and of `https://code.example/owner/name@v4`.
-fn action_name(uses: &str) -> &str {
+pub(super) fn action_name(uses: &str) -> &str {
     let name = uses.split_once('@').map_or(uses, |(name, _)| name);
     match name.split_once("://") {
         Some((scheme, rest)) if scheme.starts_with("http") => {

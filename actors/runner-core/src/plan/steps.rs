@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::input::{PlanError, PlanInput};
 use super::known_outputs::KnownOutputs;
+use super::native::NativeAction;
 use super::types::{PlanFinding, PlannedStep, StepKind, StoredLocation};
 use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::MAX_STEPS;
@@ -32,6 +33,10 @@ pub(super) struct StepPlanner<'a> {
     /// Those of the action that was planned last.
     pub(super) declared: Option<Vec<String>>,
     pub(super) token_defaults: Vec<String>,
+    /// Whether a step before may have put files into the workspace that the commit does not have.
+    pub(super) workspace_changes: bool,
+    /// What the numbers of actions begin with: unique in the job.
+    pub(super) first_slot: usize,
 }
 
 impl<'a> StepPlanner<'a> {
@@ -54,6 +59,8 @@ impl<'a> StepPlanner<'a> {
             outputs: KnownOutputs::default(),
             declared: None,
             token_defaults: Vec::new(),
+            workspace_changes: false,
+            first_slot: 0,
         }
     }
 
@@ -122,6 +129,7 @@ impl<'a> StepPlanner<'a> {
                 }
             }
         };
+        self.workspace_changes |= changes_workspace(&work);
         Ok(PlannedStep {
             id: step.id.clone(),
             name: step.name.clone(),
@@ -141,6 +149,26 @@ impl<'a> StepPlanner<'a> {
         {
             self.refuse("shell", &error.to_string(), place);
         }
+    }
+}
+
+/// Whether a step may leave files that the event's commit does not have.
+fn changes_workspace(work: &StepKind) -> bool {
+    match work {
+        StepKind::Native { action, with, .. } => match action {
+            NativeAction::Checkout => with.iter().any(|(name, _)| {
+                let names = ["repository", "ref", "path", "submodules"];
+                names.iter().any(|known| name.eq_ignore_ascii_case(known))
+            }),
+            NativeAction::Cache | NativeAction::CacheRestore | NativeAction::DownloadArtifact => {
+                true
+            }
+            NativeAction::CacheSave | NativeAction::UploadArtifact | NativeAction::Setup(_) => {
+                false
+            }
+        },
+        StepKind::Refused { .. } => false,
+        _ => true,
     }
 }
 

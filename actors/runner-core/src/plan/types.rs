@@ -243,6 +243,8 @@ pub enum StepKind {
     Composite(Box<Composite>),
     /// A JavaScript action.
     Node(Box<NodeAction>),
+    /// An action of the workspace that an earlier step may put there: read when its step runs.
+    Deferred(Box<DeferredAction>),
     /// Something that is not done here; its job is refused.
     Refused {
         /// As written.
@@ -255,6 +257,9 @@ pub enum StepKind {
 pub struct Composite {
     /// As written: `./.github/actions/x`, `owner/repo/x@v1`.
     pub uses: String,
+    /// It planned anew, where the workspace has another action than the commit when its step runs.
+    #[serde(skip)]
+    pub again: Option<Box<DeferredAction>>,
     /// Which repository it is of.
     pub location: ActionLocation,
     /// Its directory in that repository.
@@ -267,11 +272,30 @@ pub struct Composite {
     pub outputs: Vec<(String, Template)>,
 }
 
+/// An action of the workspace that the commit does not have: planned when its step runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeferredAction {
+    /// As written: `./tools/lint`.
+    pub uses: String,
+    /// The file that uses it.
+    pub file: String,
+    /// Where in that file.
+    pub place: SourceLocation,
+    /// Its inputs as written.
+    #[serde(skip)]
+    pub with: Vec<(String, Template)>,
+    /// How many actions are around it.
+    pub depth: usize,
+}
+
 /// A JavaScript action in a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NodeAction {
     /// As written.
     pub uses: String,
+    /// It planned anew, where the workspace has another action than the commit when its step runs.
+    #[serde(skip)]
+    pub again: Option<Box<DeferredAction>>,
     /// Which repository it is of.
     pub location: ActionLocation,
     /// Its directory in that repository.

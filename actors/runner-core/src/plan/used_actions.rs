@@ -4,9 +4,11 @@
 use config_core::quoted;
 
 use super::input::{PlanError, spend};
-use super::native::{NativeAction, native};
+use super::native::{NativeAction, action_name, native};
 use super::steps::{StepPlanner, asks_for_token, check_token};
-use super::types::{ActionLocation, Composite, NodeAction, PlanFinding, StepKind, StoredLocation};
+use super::types::{
+    ActionLocation, Composite, DeferredAction, NodeAction, PlanFinding, StepKind, StoredLocation,
+};
 use crate::actions::ActionReference;
 use crate::expr::Template;
 use crate::limits::{MAX_ACTION_DEPTH, MAX_STEPS};
@@ -63,7 +65,12 @@ impl StepPlanner<'_> {
         if uses.starts_with("../") {
             return self.local(uses, used);
         }
+        let original = self.input.actions.wants_original(action_name(uses));
         let missing = match native(uses, with) {
+            Ok(_) if original => {
+                let reason = "the operator wants its original".to_owned();
+                vec![(Need::Action(action_name(uses).to_owned()), reason)]
+            }
             Ok(action) => {
                 return Ok(StepKind::Native {
                     action,
@@ -74,7 +81,7 @@ impl StepPlanner<'_> {
             Err(missing) => missing,
         };
         // A tool that is not set up here as the file wants it: the original does, when it is there.
-        let is_setup = matches!(native(uses, &[]), Ok(NativeAction::Setup(_)));
+        let is_setup = original || matches!(native(uses, &[]), Ok(NativeAction::Setup(_)));
         let elsewhere = matches!(missing[..], [(Need::Action(_), _)]);
         let reference = uses.parse::<ActionReference>();
         let found = match &reference {
@@ -86,7 +93,7 @@ impl StepPlanner<'_> {
                 let origin = StoredLocation::new(&reference, locked);
                 self.stored(used, origin, reference.path())
             }
-            (Some(Err(reason)), _) if elsewhere => {
+            (Some(Err(reason)), _) if elsewhere || original => {
                 let (need, _) = missing.into_iter().next().unwrap_or_default();
                 Ok(self.unusable(used, Unusable { need, reason }))
             }
@@ -110,6 +117,31 @@ impl StepPlanner<'_> {
         }
     }
 
+    /// An action that the commit does not have, and a step before it may put into the workspace.
+    fn deferred(&mut self, used: StepUse<'_>) -> StepKind {
+        for (_, value) in used.with {
+            check_token(value, &self.file, self.refusals);
+        }
+        let note = format!(
+            "{}: the commit has no such action; it is looked for in the workspace when its step runs",
+            used.uses
+        );
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+        StepKind::Deferred(Box::new(self.deferred_action(used)))
+    }
+
+    fn deferred_action(&self, used: StepUse<'_>) -> DeferredAction {
+        DeferredAction {
+            uses: used.uses.to_owned(),
+            file: self.file.clone(),
+            place: used.place,
+            with: used.with.to_vec(),
+            depth: self.depth,
+        }
+    }
+
     /// An action of the repository.
     fn local(&mut self, uses: &str, used: StepUse<'_>) -> Result<StepKind, PlanError> {
         let used = StepUse { uses, ..used };
@@ -122,6 +154,9 @@ impl StepPlanner<'_> {
         }
         let files = self.input.files;
         let Some((path, bytes)) = manifest(&directory, |path| files(path)) else {
+            if self.workspace_changes {
+                return Ok(self.deferred(used));
+            }
             let why = Unusable::own("there is no action.yml in that folder of the commit");
             return Ok(self.unusable(used, why));
         };
@@ -191,6 +226,8 @@ impl StepPlanner<'_> {
         self.note_inputs(used, &action);
         self.find_unknown_inputs(used, &action);
         self.declared = Some(action.declared_outputs.clone());
+        let own = location == ActionLocation::Workspace;
+        let again = own.then(|| Box::new(self.deferred_action(used)));
         let mut inputs = inputs(&action, used.with);
         match action.runs {
             ActionRuns::Other(using) if using.eq_ignore_ascii_case("docker") => {
@@ -201,7 +238,7 @@ impl StepPlanner<'_> {
                 Ok(self.unusable(used, Unusable::feature(&reason)))
             }
             ActionRuns::Node(runs) => {
-                if location == ActionLocation::Workspace && runs.pre.is_some() {
+                if own && runs.pre.is_some() {
                     self.notes.push(format!(
                         "{}: `pre` of an action of the repository itself is not run, as on GitHub",
                         used.uses
@@ -210,9 +247,10 @@ impl StepPlanner<'_> {
                 inputs.extend(undeclared(&action.inputs, used.with));
                 Ok(StepKind::Node(Box::new(NodeAction {
                     uses: used.uses.to_owned(),
+                    again,
                     location,
                     directory,
-                    slot: self.count,
+                    slot: self.first_slot + self.count,
                     runs,
                     inputs,
                 })))
@@ -229,6 +267,7 @@ impl StepPlanner<'_> {
                 (self.file, self.origin) = (outer_file, outer);
                 Ok(StepKind::Composite(Box::new(Composite {
                     uses: used.uses.to_owned(),
+                    again,
                     location,
                     directory,
                     inputs,

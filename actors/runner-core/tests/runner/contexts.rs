@@ -213,3 +213,15 @@ fn the_api_s_address_is_that_of_the_kind_of_forge_or_none() {
         assert_eq!(found, expected, "{forge:?} {server}");
     }
 }
+
+#[test]
+fn i17_a_run_s_number_is_one_that_javascript_holds() {
+    use runner_core::context::run_number_id;
+    let first = run_number_id("01a20cdd-63d0-7244-aa39-1628c30399c4");
+    let later = run_number_id("01a20cdd-63d1-7000-aa39-1628c30399c4");
+    let (first, later): (u64, u64) = (first.parse().unwrap(), later.parse().unwrap());
+    assert!(first < later && later < 1 << 53);
+    // 2026-11-24T09:32:48.720Z, and 0x244.
+    assert_eq!(first, (0x01a2_0cdd_63d0 - 1_577_836_800_000) << 12 | 0x244);
+    assert_eq!(run_number_id("7"), "7");
+}

@@ -4,6 +4,7 @@ use runner_core::actions::NoActions;
 use runner_core::expr::{Context, Contexts, Scope, Value};
 use runner_core::plan::{
     Action, NativeAction, Plan, PlanError, PlanInput, PlanState, PlannedWork, StepKind, plan,
+    plan_deferred,
 };
 use runner_core::prepare;
 use runner_core::state::Conclusion;
@@ -132,7 +133,7 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("      - uses: owner/action@v1\n"), "uses: owner/action@v1", 7),
         (job("      - uses: ./actions/node\n"), "uses: ./actions/node", 7),
         (job("      - uses: ./actions/self\n"), "uses: ./actions/self", 1),
-        (job("      - uses: ./actions/absent\n"), "uses: ./actions/absent", 7),
+        ("on: push\njobs: {a: {runs-on: x, steps: [{uses: actions/checkout@v4},\n      {uses: ./actions/absent}, {run: y}]}}\n".to_owned(), "uses: ./actions/absent", 3),
         (job("      - uses: ./../../etc\n"), "uses: ./../../etc", 7),
         (job("      - uses: actions/checkout@v4\n        with: {lfs: true}\n"), "uses: actions/checkout@v4", 7),
         (job("      - uses: actions/checkout@v4\n        with: {ssh-key: x}\n"), "uses: actions/checkout@v4", 7),
@@ -360,4 +361,59 @@ fn a_called_workflow_keeps_its_own_max_parallel_fail_fast_and_limits() {
         "what needs the caller does not run: {ended:?}"
     );
     assert_eq!(state.conclusion(), Some(Conclusion::Failure));
+}
+
+#[test]
+fn i17_an_action_that_a_step_may_put_into_the_workspace_is_planned_when_it_runs() {
+    let before = [
+        "      - run: make\n",
+        "      - uses: actions/checkout@v4\n        with: {repository: o/r, path: actions}\n",
+        "      - uses: actions/download-artifact@v4\n",
+    ];
+    for before in before {
+        let text = format!(
+            "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n{before}      - uses: ./actions/absent\n        with: {{who: me}}\n"
+        );
+        let plan = planned(&text).unwrap();
+        assert!(plan.jobs[0].refusals.is_empty(), "{before}");
+        assert!(
+            plan.jobs[0].notes[0].contains("./actions/absent: the commit has no such action"),
+            "{before}"
+        );
+        let PlannedWork::Steps(steps) = &plan.jobs[0].work else {
+            panic!("steps")
+        };
+        let StepKind::Deferred(action) = &steps[1].work else {
+            panic!("deferred: {:?}", steps[1])
+        };
+        let now = |path: &str| {
+            let text = match path {
+                "actions/absent/action.yml" => {
+                    "inputs: {who: {}}\nruns: {using: composite, steps: [{uses: ./other}]}\n"
+                }
+                "other/action.yaml" => "runs: {using: node20, main: x.js}\n",
+                _ => return None,
+            };
+            Some(text.as_bytes().to_vec())
+        };
+        let contexts = Contexts::default();
+        let input = |files| PlanInput {
+            contexts: &contexts,
+            files,
+            actions: &runner_core::actions::NoActions,
+        };
+        let slot = |round| {
+            let planned = plan_deferred(action, input(&now), round).unwrap();
+            let StepKind::Composite(composite) = planned.work else {
+                panic!("composite")
+            };
+            let StepKind::Node(node) = &composite.steps[0].work else {
+                panic!("node: {:?}", composite.steps)
+            };
+            node.slot
+        };
+        assert_ne!(slot(1), slot(2), "what they keep between stages is apart");
+        let error = plan_deferred(action, input(&|_| None), 1).unwrap_err();
+        assert!(error.contains("is a checkout missing"), "{error}");
+    }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use search_core::document::ContentKind;
-use search_graph_engine::embedding::{Embedding, EmbeddingIndex, SourceEmbeddings, dense_weight};
+use search_graph_engine::embedding::{Embedding, EmbeddingIndex, SourceEmbeddings};
 
 use super::documents::IndexedDocument;
 use super::error::ConceptError;
@@ -104,7 +104,7 @@ impl EmbeddingStore {
         };
         SourceEmbeddings {
             by: model.by(),
-            weight: dense_weight(kind),
+            kind,
             width: self.width,
             index,
             complete,

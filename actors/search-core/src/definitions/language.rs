@@ -23,6 +23,12 @@ pub enum Language {
     Shell,
     /// Lua.
     Lua,
+    /// Elixir.
+    Elixir,
+    /// Haskell.
+    Haskell,
+    /// Zig.
+    Zig,
     /// Markdown: its headings.
     Markdown,
 }
@@ -46,6 +52,9 @@ impl Language {
             "php" => Self::Php,
             "sh" | "bash" | "zsh" => Self::Shell,
             "lua" => Self::Lua,
+            "ex" | "exs" => Self::Elixir,
+            "hs" => Self::Haskell,
+            "zig" => Self::Zig,
             "md" | "markdown" | "mdown" | "mkd" | "mdx" => Self::Markdown,
             _ => return None,
         })

@@ -1,11 +1,12 @@
 //! What one line defines.
 
 use super::kind::DefinitionKind::{
-    self, Class, Constant, Enum, Function, Heading, Interface, Macro, Module, Struct, Type,
+    Class, Constant, Enum, Function, Heading, Interface, Macro, Module, Struct, Type,
 };
 use super::language::Language;
+use super::others;
 use super::signature;
-use super::words::{LineDefinition, is_name_byte, name_of, word_of};
+use super::words::{LineDefinition, is_name_byte, name_of, named, word_of};
 
 /// What `line` defines; `behind` is the text that follows it.
 pub(super) fn definition<'t>(
@@ -34,12 +35,11 @@ pub(super) fn definition<'t>(
         Language::Ruby => ruby(code),
         Language::Php => php(code),
         Language::Lua => lua(code),
+        Language::Elixir => others::elixir(code),
+        Language::Haskell => others::haskell(code, indent),
+        Language::Zig => others::zig(code),
         Language::C | Language::Shell | Language::Markdown => None,
     }
-}
-
-fn named<'t>(kind: DefinitionKind, rest: &'t str) -> LineDefinition<'t> {
-    name_of(rest).map(|(name, _)| (kind, name))
 }
 
 fn rust(mut code: &str, indent: usize) -> LineDefinition<'_> {

@@ -4,6 +4,7 @@
 mod kind;
 mod language;
 mod line;
+mod others;
 mod signature;
 mod words;
 

@@ -274,3 +274,42 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn i16_elixir_haskell_and_zig_are_read() {
+    let elixir = "defmodule Phoenix.Router.Route do\n  @doc \"def no\"\n  def build(a, b) do\n  defp inner(x), do: x\n  defmacro scope(path) do\n  defstruct [:a]\n";
+    assert_eq!(
+        found("a.ex", elixir),
+        [
+            "module Route:1",
+            "function build:3",
+            "function inner:4",
+            "macro scope:5"
+        ]
+    );
+    let haskell = "module Text.Pandoc.Error (\n  x) where\ndata Page = Page\nnewtype Name a = Name a\nclass (Monad m) => Reader m where\n  inner :: Int\nrenderError :: Page -> Text\nparse' :: Int\nrenderError x = y\ninstance Show Page where\n";
+    assert_eq!(
+        found("a.hs", haskell),
+        [
+            "module Error:1",
+            "struct Page:3",
+            "type Name:4",
+            "class Reader:5",
+            "function renderError:7",
+            "function parse:8"
+        ]
+    );
+    let zig = "const std = @import(\"std\");\npub const Parser = struct {\n    pub fn next(self: *Parser) !void {\n    inline fn step() void {}\nconst Kind = enum { a };\nextern \"c\" fn write() void;\npub const Row = packed struct {};\n";
+    assert_eq!(
+        found("a.zig", zig),
+        [
+            "constant std:1",
+            "struct Parser:2",
+            "function next:3",
+            "function step:4",
+            "enum Kind:5",
+            "function write:6",
+            "struct Row:7"
+        ]
+    );
+}

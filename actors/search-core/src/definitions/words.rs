@@ -25,3 +25,8 @@ pub(super) fn word_of(text: &str) -> (&str, &str) {
     let length = text.bytes().take_while(|&byte| is_name_byte(byte)).count();
     (&text[..length], text[length..].trim_start())
 }
+
+/// What is defined by the name that `rest` begins with.
+pub(super) fn named<'t>(kind: DefinitionKind, rest: &'t str) -> LineDefinition<'t> {
+    name_of(rest).map(|(name, _)| (kind, name))
+}

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use search_core::document::ContentKind;
 use search_graph_engine::embedding::{Embedding, ServedQuery, SourceEmbeddings};
 use search_graph_engine::fuse::CONCEPT_WEIGHT;
 use search_graph_engine::graph::GraphIndex;
@@ -18,6 +19,12 @@ use crate::index::{LexicalResult, Nearness, RerankedDocument};
 
 /// One of so many documents of a pool may lack an embedding; it is ranked by its words.
 const ONE_MISSING_OF: usize = 10;
+
+/// Terms that a model reads of a document, about: 128 pieces of words.
+const READ_TERMS: f32 = 200.0;
+
+/// From which part of it on that a model reads of code it may rank it.
+const ENOUGH_READ: f32 = 0.85;
 
 /// The sources of a search, and the query as servers see it.
 pub(super) struct EmbeddingRanker<'s> {
@@ -31,6 +38,17 @@ struct RankedSource<'s> {
     /// Whether it has vectors, or will have some: of this model, or learnt ones.
     has_vectors: bool,
     embeddings: Option<Arc<SourceEmbeddings>>,
+}
+
+/// How much of documents of so many terms a model reads, on average; all of none.
+fn share_read(lengths: &[u32]) -> f32 {
+    let read = |length: &u32| (READ_TERMS / (*length as f32).max(1.0)).min(1.0);
+    let all: f32 = lengths.iter().map(read).sum();
+    if lengths.is_empty() {
+        1.0
+    } else {
+        all / lengths.len() as f32
+    }
 }
 
 impl<'s> EmbeddingRanker<'s> {
@@ -72,6 +90,7 @@ impl<'s> EmbeddingRanker<'s> {
         finds_more: bool,
     ) -> Result<Vec<RerankedDocument>, String> {
         self.check_pool(results)?;
+        self.check_code(results)?;
         let queries = self.queries()?;
         let of = |source: usize| {
             let embeddings = self.sources.get(source)?.embeddings.as_deref()?;
@@ -92,7 +111,7 @@ impl<'s> EmbeddingRanker<'s> {
                 add_near(source, made.index.scan(query, SCAN_DEPTH), &mut found);
             }
         }
-        let weight = |source| of(source).map_or(CONCEPT_WEIGHT, |(made, _)| made.weight);
+        let weight = |source| of(source).map_or(CONCEPT_WEIGHT, |(made, _)| made.weight());
         Ok(ranked(&found, Nearness::Model, weight))
     }
 
@@ -125,6 +144,25 @@ impl<'s> EmbeddingRanker<'s> {
         ))
     }
 
+    /// Whether the model has read what it is to rank. Of code it reads the first lines, which are
+    /// licences and imports: where files are longer the learnt vectors know more.
+    fn check_code(&self, results: &[LexicalResult]) -> Result<(), String> {
+        let is_code = |result: &&LexicalResult| {
+            let source = self.sources.get(result.source);
+            let made = source.and_then(|source| source.embeddings.as_deref());
+            made.is_some_and(|made| made.kind == ContentKind::Code)
+        };
+        let code: Vec<u32> = results
+            .iter()
+            .filter(is_code)
+            .map(|one| one.length)
+            .collect();
+        if share_read(&code) >= ENOUGH_READ {
+            return Ok(());
+        }
+        Err("of most files of code it reads but the first lines".to_owned())
+    }
+
     /// The query as each source's model sees it; each model is asked once.
     fn queries(&self) -> Result<Vec<Option<Embedding>>, String> {
         let mut known: Vec<([u8; 32], Embedding)> = Vec::new();
@@ -152,5 +190,17 @@ impl<'s> EmbeddingRanker<'s> {
             queries.push(Some(query));
         }
         Ok(queries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ENOUGH_READ, share_read};
+
+    #[test]
+    fn i16_a_model_ranks_code_that_it_has_read() {
+        let is_enough = |lengths: &[u32]| share_read(lengths) >= ENOUGH_READ;
+        assert!(is_enough(&[]) && is_enough(&[0, 90, 200]) && is_enough(&[100, 100, 100, 300]));
+        assert!(!is_enough(&[100, 2_000]) && !is_enough(&[400]));
     }
 }

@@ -56,6 +56,7 @@ mod source_index;
 mod spelling;
 mod tables;
 mod term_id;
+mod term_matches;
 mod title;
 mod verify;
 mod vocabulary;

@@ -23,6 +23,10 @@ pub(super) const WHOLE_TERMS: f32 = 800.0;
 /// What the best passages of a document count, best first.
 const SHARES: [f32; 3] = [1.0, 0.8, 0.6];
 
+/// How much of the score of long documents is that of their passages: their words as a whole say
+/// something, too.
+const OF_PASSAGES: f32 = 0.8;
+
 /// Saturation of frequencies, as BM25 has it.
 const SATURATION: f32 = 1.2;
 
@@ -58,7 +62,7 @@ impl PassageScores {
         if words < 2 {
             return Ok(changed);
         }
-        let share = 1.0 - 1.0 / words as f32;
+        let share = OF_PASSAGES * (1.0 - 1.0 / words as f32);
         let mut order: Vec<usize> = (0..candidates.len()).collect();
         order.sort_unstable_by_key(|&at| candidates[at].place());
         let segment = |at: usize| (candidates[at].source, candidates[at].segment);

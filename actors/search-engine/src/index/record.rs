@@ -1,5 +1,6 @@
 //! The stored record of a document.
 
+use search_core::defined_names::names_for_ranking;
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::file_roles::FileRole;
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,8 @@ pub struct DocumentRecord {
     pub file: FileState,
     /// What the file is for.
     pub role: FileRole,
+    /// Names of what source code defines, see [`names_for_ranking`].
+    pub defined: String,
 }
 
 /// The record's form in the store.
@@ -58,10 +61,16 @@ struct StoredRecord<'r> {
     modified: Option<i64>,
     file: FileState,
     role: u8,
+    defined: &'r str,
 }
 
 /// Encodes the record of a document.
 pub(super) fn encode(document: &ExtractedDocument, file: FileState) -> Vec<u8> {
+    let role = FileRole::of(&document.key, &document.body);
+    let defined = match document.kind {
+        ContentKind::Code => names_for_ranking(&document.key, &document.body, role),
+        _ => String::new(),
+    };
     let stored = StoredRecord {
         key: &document.key,
         title: &document.title,
@@ -69,7 +78,8 @@ pub(super) fn encode(document: &ExtractedDocument, file: FileState) -> Vec<u8> {
         kind: document.kind.code(),
         modified: document.modified,
         file,
-        role: FileRole::of(&document.key, &document.body).code(),
+        role: role.code(),
+        defined: &defined,
     };
     postcard::to_stdvec(&stored).expect("strings and numbers always encode")
 }
@@ -85,5 +95,6 @@ pub(super) fn decode(bytes: &[u8]) -> Option<DocumentRecord> {
         modified: stored.modified,
         file: stored.file,
         role: FileRole::from_code(stored.role),
+        defined: stored.defined.to_owned(),
     })
 }

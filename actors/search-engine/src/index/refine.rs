@@ -6,10 +6,8 @@
 //! copies and what programs write are seldom meant: their words count less, unless the query asks
 //! for them.
 
-use rustc_hash::FxHashMap;
-use search_core::analysis::{TermKind, WordAnalyzer, WordTerms, fold, identifier_parts, words};
 use search_core::file_roles::FileRole;
-use search_core::names::{NameKind, stem};
+use search_core::names::NameKind;
 use search_core::query::{Field, ParsedQuery};
 
 use super::error::IndexError;
@@ -19,6 +17,7 @@ use super::record::DocumentRecord;
 use super::refinement::Refinement;
 use super::rerank::RankedCandidate;
 use super::snapshot::IndexSnapshot;
+use super::term_matches::TermMatches;
 
 /// Results of a lexical search that are looked at; of a fused one all.
 pub(super) const REFINE_DEPTH: usize = 100;
@@ -61,16 +60,16 @@ const OWNER: f32 = 0.6;
 const WORDS_OF_NAMED: f32 = 0.3;
 
 /// What the words of a path add where they are all words of the query.
-const PATH: f32 = 1.0;
+const PATH: f32 = 1.3;
+
+/// The same for one word, which may be a name: names decide there.
+const PATH_OF_WORD: f32 = 1.0;
 
 /// The same where the document is called like the query, which counts by itself.
 const PATH_OF_NAMED: f32 = 0.3;
 
-/// Letters from which on the beginning of a word stands for it, in bytes.
-const MIN_BEGINNING: usize = 3;
-
-/// How much less the folder's words count than the file's.
-const FOLDER: f32 = 0.5;
+/// What defining something called like the query adds, where all words are the same.
+const DEFINED_WORDS: f32 = 1.1;
 
 /// What a file's role leaves of the score of its words, where the query does not ask for such
 /// files.
@@ -98,16 +97,12 @@ pub(super) struct Refiner<'r> {
     sources: &'r [IndexSnapshot],
     query: &'r ParsedQuery,
     outcome: &'r LexicalMatches,
-    /// What each term is worth, as a share of the query.
-    shares: Vec<f32>,
-    /// Words of paths, and the terms of the query that they stand for.
-    known_words: FxHashMap<String, Vec<usize>>,
+    matches: TermMatches<'r>,
+    is_one_word: bool,
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
     /// By source: whether anything else than manuals is among the results.
     has_code: Vec<bool>,
-    analyzer: WordAnalyzer,
-    buffer: WordTerms,
 }
 
 /// The highest scores, for comparison.
@@ -161,41 +156,25 @@ fn named_roles(query: &ParsedQuery) -> Vec<FileRole> {
     FileRole::ALL.into_iter().filter(is_named).collect()
 }
 
-/// The parts of a word of a path; a word without parts is one.
-fn parts_of(word: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    identifier_parts(word, &mut parts);
-    if parts.is_empty() {
-        return vec![word];
-    }
-    parts.into_iter().map(|part| &word[part]).collect()
-}
-
-/// Whether one of two words begins with the other: `serializer` is about what is serialized.
-fn is_beginning(term: &str, word: &str) -> bool {
-    let shorter = term.len().min(word.len());
-    shorter >= MIN_BEGINNING && (term.starts_with(word) || word.starts_with(term))
-}
-
 impl<'r> Refiner<'r> {
     pub(super) fn new(
         sources: &'r [IndexSnapshot],
         query: &'r ParsedQuery,
         outcome: &'r LexicalMatches,
     ) -> Self {
-        let all: f32 = outcome.term_weights.iter().sum();
-        let weights = outcome.term_weights.iter();
-        let shares = weights.map(|weight| weight / all.max(f32::MIN_POSITIVE));
         Self {
             sources,
             query,
             outcome,
-            shares: shares.collect(),
-            known_words: FxHashMap::default(),
+            matches: TermMatches::new(query, &outcome.term_weights),
+            is_one_word: query
+                .words()
+                .iter()
+                .filter(|word| query.is_looked_for(word))
+                .count()
+                < 2,
             named_roles: named_roles(query),
             has_code: Vec::new(),
-            analyzer: WordAnalyzer::default(),
-            buffer: WordTerms::default(),
         }
     }
 
@@ -240,8 +219,12 @@ impl<'r> Refiner<'r> {
             one.candidate.score = fusion.lexical_part;
         }
         let of_words = one.candidate.score;
-        let path = if name > 0.0 { PATH_OF_NAMED } else { PATH };
-        let path = path * self.path_share(&record.key) * scale.unit;
+        let path = match (name > 0.0, self.is_one_word) {
+            (true, _) => PATH_OF_NAMED,
+            (false, true) => PATH_OF_WORD,
+            (false, false) => PATH,
+        };
+        let path = path * self.matches.path_share(&record.key) * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
         let role = self.role_factor(record.role, one.candidate.source);
@@ -250,8 +233,10 @@ impl<'r> Refiner<'r> {
         } else {
             1.0
         };
+        // What defines just what the query names has more than what is called alike.
+        let alike = role * DEFINED_WORDS * self.called_alike(record);
         one.refinement = Refinement {
-            definition: DEFINITION * defined * aside * scale.unit,
+            definition: (DEFINITION * defined * aside).max(alike) * scale.unit,
             identifiers: IDENTIFIER * held as f32 * scale.unit,
             name: match name {
                 0.0 => 0.0,
@@ -262,6 +247,15 @@ impl<'r> Refiner<'r> {
             role_of: record.role,
         };
         one.candidate.score += one.refinement.sum();
+    }
+
+    /// How much of what a document defines is called like the query. Who asks how to do something
+    /// means no code, and one word is a name, whose definition counts.
+    fn called_alike(&mut self, record: &DocumentRecord) -> f32 {
+        if self.query.asks_how() || self.is_one_word {
+            return 0.0;
+        }
+        self.matches.definition_share(&record.defined)
     }
 
     fn role_factor(&self, role: FileRole, source: u32) -> f32 {
@@ -293,54 +287,5 @@ impl<'r> Refiner<'r> {
             Some(if name.is_owner { OWNER * bonus } else { bonus })
         });
         bonuses.fold(0.0, f32::max)
-    }
-
-    /// How much of the query stands in the name of the file, or in that of its folder.
-    fn path_share(&mut self, key: &str) -> f32 {
-        let (folders, _) = key.rsplit_once('/').unwrap_or(("", key));
-        let folder = folders.rsplit('/').next().unwrap_or_default();
-        let mut seen: Vec<usize> = Vec::new();
-        let mut share = 0.0;
-        for (text, part) in [(stem(key), 1.0), (folder, FOLDER)] {
-            for word in words(text) {
-                for term in self.terms_of(word.text) {
-                    if !seen.contains(&term) {
-                        seen.push(term);
-                        share += part * self.shares[term];
-                    }
-                }
-            }
-        }
-        share
-    }
-
-    /// The terms of the query that a word of a path stands for. Paths share most of their words.
-    fn terms_of(&mut self, word: &str) -> Vec<usize> {
-        if let Some(known) = self.known_words.get(word) {
-            return known.clone();
-        }
-        self.analyzer.analyze(word, &mut self.buffer);
-        let terms = self.query.terms();
-        let place = |text: &str| terms.iter().position(|term| term.text == text);
-        let indexed = self
-            .buffer
-            .iter()
-            .filter(|(_, kind)| *kind != TermKind::Exact);
-        let mut found: Vec<usize> = indexed.filter_map(|(text, _)| place(text)).collect();
-        let mut folded = String::new();
-        for part in parts_of(word) {
-            folded.clear();
-            fold(part, &mut folded);
-            let alike = terms
-                .iter()
-                .enumerate()
-                .filter(|(_, term)| is_beginning(&term.text, &folded));
-            found.extend(alike.map(|(place, _)| place));
-        }
-        found.retain(|&term| self.shares[term] > 0.0);
-        found.sort_unstable();
-        found.dedup();
-        self.known_words.insert(word.to_owned(), found.clone());
-        found
     }
 }

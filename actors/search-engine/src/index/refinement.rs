@@ -37,7 +37,7 @@ impl Refinement {
             ("name", "the document is called like the query", self.name),
             (
                 "definition",
-                "the document defines what the query names",
+                "the document defines what the query names, or something called alike",
                 self.definition,
             ),
             (

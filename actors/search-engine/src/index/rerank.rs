@@ -28,6 +28,8 @@ pub struct LexicalResult {
     pub key: String,
     /// Its lexical score.
     pub score: f32,
+    /// Its terms, about.
+    pub length: u32,
 }
 
 /// By what the nearness of a document to a query was measured.
@@ -132,6 +134,7 @@ pub(super) fn reranked(
             source: candidate.source as usize,
             key: source.key(candidate.segment, candidate.document)?,
             score: candidate.score,
+            length: length(sources, candidate)?,
         });
     }
     let terms = query.terms().iter().filter(|term| term.count > 0);

@@ -114,3 +114,46 @@ fn kinds_of_definitions_are_filters() {
         ["docs/rows.md"]
     );
 }
+
+#[test]
+fn i16_what_is_called_like_a_question_comes_before_what_holds_its_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let mut code = |key: &str, body: &str| {
+        let document = ExtractedDocument {
+            kind: ContentKind::Code,
+            ..document(key, "", body)
+        };
+        let file = FileState::default();
+        index.put(&document, file).expect("it is indexed");
+    };
+    for number in 0..30 {
+        let words = "// archives are downloaded and checked, one download after the other\n";
+        code(&format!("src/{number}.rs"), &words.repeat(3));
+    }
+    let others = "fn something_else() {}\n".repeat(20);
+    code(
+        "src/net.rs",
+        &format!("{others}fn download_archive() {{}}\n{others}"),
+    );
+    let snapshot = commit(&mut index);
+    for function in BOTH {
+        let asked = "how are archives downloaded";
+        assert_eq!(
+            first(&snapshot, asked, function),
+            "src/net.rs",
+            "{function:?}"
+        );
+    }
+    let explained = ask(
+        &snapshot,
+        "downloaded archives",
+        RelevanceFunction::BM25F,
+        0,
+    )
+    .hits;
+    assert_eq!(
+        explained[0].record.defined,
+        "something_else\ndownload_archive"
+    );
+}

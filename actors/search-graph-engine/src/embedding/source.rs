@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Embedding, EmbeddingIndex, EmbeddingModel};
+use search_core::document::ContentKind;
+
+use super::{Embedding, EmbeddingIndex, EmbeddingModel, dense_weight};
 
 /// What made embeddings.
 #[derive(Debug, Clone)]
@@ -24,8 +26,8 @@ pub struct SourceEmbeddings {
     pub complete: bool,
     /// Numbers in each embedding; 0 while there is none.
     pub width: usize,
-    /// Part of the cosine in a fused score, see [`dense_weight`](super::dense_weight).
-    pub weight: f32,
+    /// What most of the documents are.
+    pub kind: ContentKind,
 }
 
 /// A query as the model of a server sees it, or why there is nothing to see.
@@ -35,6 +37,14 @@ pub struct ServedQuery {
     pub model: [u8; 32],
     /// The direction of the query, or why the server did not give it.
     pub direction: Result<Embedding, String>,
+}
+
+impl SourceEmbeddings {
+    /// Part of the cosine in a fused score.
+    #[must_use]
+    pub const fn weight(&self) -> f32 {
+        dense_weight(self.kind)
+    }
 }
 
 impl EmbeddedBy {

@@ -6,6 +6,7 @@
 //! ```
 
 mod machines;
+mod origin;
 mod output;
 mod tree;
 
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use config_core::{Environment, Secret};
 use edge_web::ServeOptions;
-use forge_core::RepoName;
+use forge_core::{Forge, RepoName};
 use runner_actors::messages::{CancelRun, StartEvent};
 use runner_actors::{RunRecord, RunnerService, StoredEvent};
 use runner_core::event::EventKind;
@@ -29,6 +30,7 @@ use supervision::{Root, SupervisorSpec};
 use crate::arguments::{EventName, ExecOptions, say};
 use crate::repository::Repository;
 use machines::ManagerChoice;
+use origin::Origin;
 use tree::Snapshot;
 
 /// Runs it; the exit code says how the run ended.
@@ -70,7 +72,8 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
         if options.verbose { "info" } else { "error" },
         environment.text("RUST_LOG"),
     );
-    let event = event(options, &snapshot, repository.root())?;
+    let origin = Origin::of(repository.root());
+    let event = event(options, &snapshot, repository.root(), origin.as_ref())?;
     let request = StartEvent {
         event,
         workflow: Some(file),
@@ -82,6 +85,9 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     settings.repositories = directory.path().join("mirrors");
     settings.transports.file = true;
     settings.forge_token = None;
+    if origin.is_some_and(|origin| origin.host == "github.com") {
+        settings.forge = Forge::GitHub;
+    }
     let mut machines = ManagerChoice::of(options, &environment)?;
     let services = machines.services(settings.services.as_ref())?;
     if let Some(listener) = &services {
@@ -177,13 +183,37 @@ fn settings(
     Ok(settings)
 }
 
-fn event(options: &ExecOptions, snapshot: &Snapshot, root: &Path) -> anyhow::Result<StoredEvent> {
+fn event(
+    options: &ExecOptions,
+    snapshot: &Snapshot,
+    root: &Path,
+    origin: Option<&Origin>,
+) -> anyhow::Result<StoredEvent> {
     let kind = match options.event {
         EventName::Push => EventKind::Push,
         EventName::PullRequest => EventKind::PullRequest,
         EventName::WorkflowDispatch => EventKind::WorkflowDispatch,
     };
     let (payload, inputs) = payload_and_inputs(options)?;
+    let repository = match origin {
+        Some(origin) => origin.repository.clone(),
+        None => of_folder(root)?,
+    };
+    let reference = snapshot.reference()?;
+    let url = snapshot.url();
+    let page = origin.map(|origin| origin.page.as_str());
+    let mut event = StoredEvent::local(kind, &repository, &reference, &snapshot.sha, &url, page);
+    if kind == EventKind::WorkflowDispatch {
+        event = event.dispatched("local", inputs);
+    }
+    Ok(match payload {
+        Some(payload) => event.with_payload(&payload),
+        None => event,
+    })
+}
+
+/// What a tree is called that is of no forge.
+fn of_folder(root: &Path) -> anyhow::Result<RepoName> {
     let name = root.file_name().unwrap_or_default().to_string_lossy();
     let name: String = name
         .chars()
@@ -197,19 +227,8 @@ fn event(options: &ExecOptions, snapshot: &Snapshot, root: &Path) -> anyhow::Res
         .collect();
     let name = name.trim_matches('-');
     let name = if name.is_empty() { "tree" } else { name };
-    let repository: RepoName = format!("local/{name}")
-        .parse()
-        .context("the folder's name")?;
-    let reference = snapshot.reference()?;
-    let url = snapshot.url();
-    let mut event = StoredEvent::local(kind, &repository, &reference, &snapshot.sha, &url);
-    if kind == EventKind::WorkflowDispatch {
-        event = event.dispatched("local", inputs);
-    }
-    Ok(match payload {
-        Some(payload) => event.with_payload(&payload),
-        None => event,
-    })
+    let repository = format!("local/{name}").parse();
+    repository.context("the folder's name")
 }
 
 /// What the event's file says, and the inputs of both: those of the command line count.

@@ -147,7 +147,7 @@ fn branch(root: &Path) -> Option<String> {
     output(command).ok().filter(|branch| !branch.is_empty())
 }
 
-fn output(mut command: Command) -> anyhow::Result<String> {
+pub(super) fn output(mut command: Command) -> anyhow::Result<String> {
     // Variables of a hook that started this would lead elsewhere.
     for name in [
         "GIT_DIR",

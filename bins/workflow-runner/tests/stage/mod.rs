@@ -75,6 +75,11 @@ impl Stage {
 
     /// Commits these files as a repository of actions, and locks it as `acme/actions@v1`.
     pub(crate) fn add(&self, files: &[(&str, &str)]) -> String {
+        self.add_as("acme/actions@v1", files)
+    }
+
+    /// The same as `reference`, whose version is `v1`.
+    pub(crate) fn add_as(&self, reference: &str, files: &[(&str, &str)]) -> String {
         let upstream = self.path("upstream");
         std::fs::create_dir_all(&upstream).unwrap();
         git(
@@ -85,7 +90,7 @@ impl Stage {
         git(&upstream, &["add", "--all", "--force"]);
         git(&upstream, &["commit", "--quiet", "-m", "actions"]);
         git(&upstream, &["tag", "v1"]);
-        let added = self.run(&["actions", "add", "acme/actions@v1", "--from", "upstream"]);
+        let added = self.run(&["actions", "add", reference, "--from", "upstream"]);
         assert!(added.status.success(), "{}", text(&added.stderr));
         git(&upstream, &["rev-parse", "HEAD"])
     }

@@ -92,6 +92,7 @@ pub struct File {
     pub(super) allow_addresses: Vec<AllowedAddress>,
     pub(super) actions_url: Option<Url>,
     pub(super) actions_owners: Vec<String>,
+    pub(super) original_actions: Vec<String>,
     pub(super) git: PathBuf,
     pub(super) max_jobs: usize,
     pub(super) max_jobs_per_repository: usize,
@@ -167,6 +168,7 @@ impl Default for File {
             allow_addresses: Vec::new(),
             actions_url: None,
             actions_owners: Vec::new(),
+            original_actions: Vec::new(),
             git: "git".into(),
             max_jobs: 8,
             max_jobs_per_repository: 4,
@@ -242,6 +244,9 @@ table! {
         /// owners whose actions may be in the store of actions; without any those of all that the
         /// operator adds
         "actions_owners" = list(TextKind::STRING) => actions_owners;
+        /// native actions whose originals run in their place, as `actions/setup-node`: from the
+        /// store of actions
+        "original_actions" = list(TextKind::STRING) => original_actions;
         /// the git program
         "git" = PATH => git;
         /// jobs at once

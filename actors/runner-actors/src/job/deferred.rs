@@ -1,0 +1,113 @@
+//! Actions of the workspace that an earlier step has put there: read from the machine and planned
+//! when their step runs.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+
+use runner_core::context::WORKSPACE;
+use runner_core::plan::{DeferredAction, PlanInput, PlannedAction, StepKind, plan_deferred};
+
+use super::frame::StepResult;
+use super::step_runner::StepRunner;
+use crate::log::LineKind;
+
+/// Actions use each other at most 10 deep, each of two names.
+const MAX_ROUNDS: usize = 24;
+
+/// Files of the workspace: what was asked for and is there, or is not.
+type Known = HashMap<String, Option<Vec<u8>>>;
+
+impl StepRunner<'_> {
+    /// What a step does, where that is not what was planned: an action that the commit does not
+    /// have, or that is another one in the workspace now.
+    pub(super) async fn planned_anew(
+        &mut self,
+        work: &StepKind,
+    ) -> Result<Option<StepKind>, StepResult> {
+        let action = match work {
+            StepKind::Deferred(action) => Some(action),
+            StepKind::Composite(action) if self.is_another(&action.location, &action.directory) => {
+                action.again.as_ref()
+            }
+            StepKind::Node(action) if self.is_another(&action.location, &action.directory) => {
+                action.again.as_ref()
+            }
+            _ => None,
+        };
+        match action {
+            Some(action) => self.plan_deferred(action).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// What the action does, as it lies in the workspace now; actions of the store that it uses are
+    /// put into the machine.
+    async fn plan_deferred(&mut self, action: &DeferredAction) -> Result<StepKind, StepResult> {
+        self.deferred += 1;
+        let mut known = Known::new();
+        for _ in 0..MAX_ROUNDS {
+            let (planned, asked) = self.plan_by(action, &known).await?;
+            if !asked.is_empty() {
+                for path in asked {
+                    let bytes = self.workspace_file(&path).await;
+                    known.insert(path, bytes);
+                }
+                continue;
+            }
+            let PlannedAction { work, notes, token } = planned.map_err(StepResult::error)?;
+            if let Some(reason) = token
+                && !self.has_token()
+            {
+                return Err(StepResult::error(reason));
+            }
+            for note in notes {
+                self.log.line(self.number, LineKind::Warning, &note).await;
+            }
+            self.put_actions_of(&work)
+                .await
+                .map_err(StepResult::error)?;
+            return Ok(work);
+        }
+        Err(StepResult::error("actions use each other too deep"))
+    }
+
+    /// A plan by what is known of the workspace, and which files it asked for beyond that.
+    async fn plan_by(
+        &self,
+        action: &DeferredAction,
+        known: &Known,
+    ) -> Result<(Result<PlannedAction, String>, BTreeSet<String>), StepResult> {
+        let (store, contexts) = (self.request.actions.clone(), self.request.contexts.clone());
+        let (action, known, round) = (action.clone(), known.clone(), self.deferred);
+        let planning = tokio::task::spawn_blocking(move || {
+            let asked = RefCell::new(BTreeSet::new());
+            let files = |path: &str| {
+                let file = known.get(path).cloned();
+                file.unwrap_or_else(|| {
+                    asked.borrow_mut().insert(path.to_owned());
+                    None
+                })
+            };
+            let input = PlanInput {
+                contexts: &contexts,
+                files: &files,
+                actions: &store.stored(),
+            };
+            let planned = plan_deferred(&action, input, round);
+            (planned, asked.into_inner())
+        });
+        planning
+            .await
+            .map_err(|error| StepResult::error(error.to_string()))
+    }
+
+    /// A small file of the workspace; nothing where there is none.
+    async fn workspace_file(&self, path: &str) -> Option<Vec<u8>> {
+        // A machine that is gone fails the step's own process.
+        let files = self
+            .fetch_small(&format!("{WORKSPACE}/{path}"))
+            .await
+            .ok()?;
+        files.into_iter().next().map(|(_, bytes)| bytes)
+    }
+}
