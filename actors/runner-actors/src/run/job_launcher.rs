@@ -14,6 +14,7 @@ use crate::caches::CacheStore;
 use crate::groups::ConcurrencyGroups;
 use crate::job::{JobEvents, JobReport, JobRequest};
 use crate::job_services::JobServices;
+use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::permits::RepositoryPermits;
 use crate::settings::RunnerSettings;
@@ -33,6 +34,8 @@ pub(crate) struct JobLauncher {
     pub(crate) caches: CacheStore,
     pub(crate) services: JobServices,
     pub(crate) vmm_status: VmmStatus,
+    /// VMs of failed jobs.
+    pub(crate) kept: KeptVms,
 }
 
 /// One copy to be run.
