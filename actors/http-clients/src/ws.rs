@@ -8,9 +8,10 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 
-use actix_http::header::{HeaderName, HeaderValue};
+use actix_http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use awc::Client;
 use awc::error::{WsClientError, WsProtocolError};
+use config_core::Secret;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
 use url::Url;
 
@@ -55,13 +56,35 @@ pub struct WsReceiver(Pin<Box<dyn Stream<Item = Result<Frame, WsProtocolError>>>
 /// [`HttpError::Unavailable`], [`HttpError::TimedOut`], [`HttpError::Refused`] as for a call;
 /// [`HttpError::Status`] when the server answers but does not upgrade.
 pub async fn connect(url: &Url, options: &WsOptions) -> Result<(WsSender, WsReceiver), HttpError> {
+    connect_as(url, None, options).await
+}
+
+/// As [`connect`], with a bearer token.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_as(
+    url: &Url,
+    token: Option<&Secret<String>>,
+    options: &WsOptions,
+) -> Result<(WsSender, WsReceiver), HttpError> {
+    let mut headers = Vec::new();
+    if let Some(token) = token {
+        let value = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
+        let mut value = value.map_err(|_| HttpError::BadRequest {
+            url: shown(url),
+            reason: "the token cannot stand in a header".to_owned(),
+        })?;
+        value.set_sensitive(true);
+        headers.push((AUTHORIZATION, value));
+    }
     let secure = matches!(url.scheme(), "wss" | "https");
     // The connection is TLS already where it has to be; awc must not make it so once more.
     let query = url.query().map(|query| format!("?{query}"));
     let (host, path) = (url.host_str().unwrap_or_default(), url.path());
     let port = url.port().unwrap_or(if secure { 443 } else { 80 });
     let plain = format!("ws://{host}:{port}{path}{}", query.unwrap_or_default());
-    let (_, sender, receiver) = open(url, &plain, options, (Vec::new(), &[])).await?;
+    let (_, sender, receiver) = open(url, &plain, options, (headers, &[])).await?;
     Ok((sender, receiver))
 }
 

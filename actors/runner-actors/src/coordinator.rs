@@ -24,7 +24,7 @@ use crate::messages::{
 };
 use crate::records::{RunRecord, new_run_id};
 use crate::recovery::RunRecovery;
-use crate::repeat::repeat;
+use crate::repeat::{RepeatOptions, repeat};
 use crate::repositories::Repositories;
 use crate::reviews::{self, NextStep};
 use crate::rows::{self, NewRun};
@@ -370,6 +370,7 @@ impl Handler<Dispatch> for RunCoordinator {
                 };
                 let mut record = RunRecord::received(&event, "dispatch".to_owned());
                 record.workflow_file = Some(request.workflow);
+                record.keep = request.keep;
                 let stored = coordinator.store_run(&record, &event);
                 Box::pin(stored.map(|stored, _, _| stored.map(Ok)))
             },
@@ -381,10 +382,15 @@ impl Handler<RepeatRun> for RunCoordinator {
     type Result = ResponseActFuture<Self, Result<Result<String, NotRepeated>, StoreError>>;
 
     fn handle(&mut self, request: RepeatRun, _: &mut Self::Context) -> Self::Result {
-        let RepeatRun { run, failed_only } = request;
+        let RepeatRun {
+            run,
+            failed_only,
+            keep,
+        } = request;
+        let options = RepeatOptions { failed_only, keep };
         let next = new_run_id();
         let store = &self.services.store;
-        let stored = store.write(move |rows| repeat(rows, &run, &next, failed_only));
+        let stored = store.write(move |rows| repeat(rows, &run, &next, options));
         Box::pin(stored.into_actor(self).map(|stored, coordinator, ctx| {
             if let Ok(Ok(id)) = &stored {
                 coordinator.queue(id.clone(), ctx);

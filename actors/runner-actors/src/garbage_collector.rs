@@ -18,6 +18,7 @@ use supervision::ChildRef;
 
 use crate::clock::now_ms;
 use crate::counters::RunCounters;
+use crate::kept::KeptVms;
 use crate::ledger::RunRecorder;
 use crate::records::RunRecord;
 use crate::rows;
@@ -42,6 +43,8 @@ pub(crate) struct RunGarbageCollector {
     outbox: Option<ChildRef<OutboxWorker>>,
     vmm_status: VmmStatus,
     counters: Arc<RunCounters>,
+    /// VMs that somebody may want to look into.
+    kept: KeptVms,
 }
 
 impl RunGarbageCollector {
@@ -50,6 +53,7 @@ impl RunGarbageCollector {
         recorder: &RunRecorder,
         files: RunFiles,
         vmm_status: VmmStatus,
+        kept: KeptVms,
     ) -> Self {
         Self {
             settings: Arc::clone(settings),
@@ -58,6 +62,7 @@ impl RunGarbageCollector {
             outbox: recorder.outbox.clone(),
             vmm_status,
             counters: Arc::clone(&recorder.counters),
+            kept,
         }
     }
 }
@@ -131,6 +136,9 @@ impl RunGarbageCollector {
 
     /// Whether a VM is of a job of ours that has ended.
     async fn is_left_over(&self, vm: &Vm) -> bool {
+        if self.kept.holds(&vm.id) {
+            return false;
+        }
         let Some(owner) = vm.owner.as_deref().and_then(VmOwner::parse) else {
             return false;
         };

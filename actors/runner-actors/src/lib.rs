@@ -45,6 +45,7 @@ mod job;
 mod job_graph;
 mod job_services;
 mod json_row;
+mod kept;
 mod known_repository;
 mod ledger;
 mod log;
@@ -88,6 +89,9 @@ pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
     Blob, BlockWriter, Download, GatewayAnswer, GatewayRefusal, GatewayRequest, JobGrant,
     JobServices, JobSession, ListedArtifact, ServiceFault,
+};
+pub use kept::{
+    ClosingShell, KeepSettings, KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest,
 };
 pub use log::{LineKind, LogLine, Logs};
 pub use log_reader::{

@@ -36,6 +36,8 @@ pub struct Dispatch {
     pub inputs: Vec<(String, String)>,
     /// Who asks.
     pub actor: String,
+    /// VMs of jobs that fail are kept for a while.
+    pub keep: bool,
 }
 
 /// Why nothing was started.
@@ -62,6 +64,8 @@ pub struct RepeatRun {
     /// Only the jobs that did not succeed, and what needs them; the others keep their ends, outputs
     /// and artifacts.
     pub failed_only: bool,
+    /// VMs of jobs that fail are kept for a while.
+    pub keep: bool,
 }
 
 /// Why a run was not started again.

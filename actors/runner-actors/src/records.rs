@@ -1,5 +1,6 @@
 //! What is known of a run: its record, as it is stored and as it is shown.
 
+use runner_core::protection::Verdict;
 use runner_core::state::{Conclusion, RunState, StepEnd};
 use runner_core::test_report::TestCounts;
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,9 @@ pub struct RunRecord {
     /// The same when it last waited: restarts before do not count against it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub taken_up_at_wait: u64,
+    /// VMs of its jobs that fail are kept for a while.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
     /// It holds its concurrency group while it waits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_group: bool,
@@ -115,6 +119,7 @@ impl RunRecord {
             attempt: 1,
             taken_up: 0,
             taken_up_at_wait: 0,
+            keep: false,
             holds_group: false,
             approval: None,
             environments: Vec::new(),
@@ -138,6 +143,16 @@ impl RunRecord {
 }
 
 impl RunRecord {
+    /// Whether it is of a fork, and somebody has approved it.
+    #[must_use]
+    pub fn is_approved(&self) -> bool {
+        let review = self
+            .approval
+            .as_ref()
+            .and_then(|asked| asked.review.as_ref());
+        review.is_some_and(|review| review.verdict == Verdict::Approved)
+    }
+
     /// Whether nothing of it runs before somebody approves.
     #[must_use]
     pub fn awaits_approval(&self) -> bool {

@@ -11,12 +11,21 @@ use crate::messages::NotRepeated;
 use crate::records::{JobRecord, RunApproval, RunRecord};
 use crate::rows::{self, NewRun};
 
+/// How a run is run again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RepeatOptions {
+    /// Only the jobs that did not succeed, and what needs them.
+    pub(crate) failed_only: bool,
+    /// VMs of jobs that fail are kept for a while.
+    pub(crate) keep: bool,
+}
+
 /// Stores the next attempt of a run: in one transaction, so that two who ask at once start one.
 pub(crate) fn repeat(
     rows: &mut WriteTxn<'_>,
     id: &str,
     next: &str,
-    failed_only: bool,
+    options: RepeatOptions,
 ) -> Result<Result<String, NotRepeated>, StoreError> {
     let Some(mut last) = last_attempt(rows, id)? else {
         return Ok(Err(NotRepeated::Unknown));
@@ -28,7 +37,8 @@ pub(crate) fn repeat(
         return Ok(Err(NotRepeated::Unknown));
     };
     let mut attempt = next_attempt(&last, next);
-    if failed_only {
+    attempt.keep = options.keep;
+    if options.failed_only {
         match kept_jobs(&last) {
             Ok(kept) => attempt.jobs = kept,
             Err(refused) => return Ok(Err(refused)),

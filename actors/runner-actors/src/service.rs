@@ -8,6 +8,7 @@
 //!         │        └─ …
 //!         ├─ coordinator         starts runs (permanent)
 //!         ├─ clock               starts what is scheduled (permanent)
+//!         ├─ kept-vms            gives kept VMs back at their deadlines (permanent)
 //!         ├─ catch-up            starts what no webhook told of (permanent)
 //!         └─ garbage-collector   gives left-over VMs back (permanent)
 //! ```
@@ -35,6 +36,7 @@ use crate::groups::ConcurrencyGroups;
 use crate::image_store::ImageStore;
 use crate::intake::RunnerIntake;
 use crate::job_services::{ForgeApi, JobServices};
+use crate::kept::{KeptVmWatcher, KeptVms};
 use crate::ledger::RunRecorder;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
@@ -68,6 +70,13 @@ pub struct RunnerService {
     pub job_services: JobServices,
 }
 
+/// What several actors have in common.
+struct SharedState {
+    files: RunFiles,
+    vmm_status: VmmStatus,
+    kept: KeptVms,
+}
+
 impl RunnerService {
     /// Puts the runner together. Blocks for its directories and its store.
     ///
@@ -91,6 +100,11 @@ impl RunnerService {
             logs: Logs::open(&settings.data.join("logs"))?,
             artifacts: ArtifactStore::new(&settings.data),
         };
+        let shared = SharedState {
+            files: files.clone(),
+            vmm_status: vmm_status.clone(),
+            kept: KeptVms::new(&settings, &files.logs),
+        };
         let offered = offered(&settings, &files)?;
         let job_services = offered.1.clone();
         let recorder = RunRecorder {
@@ -107,36 +121,19 @@ impl RunnerService {
             queue: queue.clone(),
             repositories: repositories.clone(),
             checkouts: CheckoutPermits::new(&settings.checkouts),
-            jobs: job_launcher(&settings, &jobs, &groups, &files, &vmm_status, offered),
+            jobs: job_launcher(&settings, &jobs, &groups, offered, &shared),
             groups,
             parked: ParkedRuns::default(),
         };
-        let recovery = RunRecovery {
-            recorder: recorder.clone(),
-            settings: Arc::clone(&settings),
-            vmm_status: vmm_status.clone(),
-        };
-        let coordinator = coordinator_spec(files.clone(), recovery, runs.reference(), run_services);
+        let coordinator = coordinator_spec(&shared, runs.reference(), run_services);
         let reference = coordinator.reference();
-        let mut supervisor = SupervisorSpec::new("runner");
-        if let Some(outbox) = outbox {
-            supervisor = supervisor.child(outbox);
-        }
-        let supervisor = supervisor
+        let supervisor = with_outbox(outbox)
             .supervisor(jobs)
             .supervisor(runs)
             .child(coordinator);
         let mirrors = repositories.clone();
-        let collector =
-            RunGarbageCollector::new(&settings, &recorder, files.clone(), vmm_status.clone());
-        let supervisor = with_periodic_actors(
-            supervisor,
-            &settings,
-            collector,
-            repositories,
-            &queue,
-            &store,
-        );
+        let supervisor = with_collectors(supervisor, &settings, &recorder, &shared);
+        let supervisor = with_periodic_actors(supervisor, &settings, repositories, &queue, &store);
         let view = RunnerView {
             log_reader: LogReader::new(files.logs.clone()),
             git: mirrors,
@@ -147,6 +144,7 @@ impl RunnerService {
             vmm_status,
             public_url: settings.public_url.clone(),
             changes,
+            kept: shared.kept,
         };
         Ok(Self {
             supervisor,
@@ -179,11 +177,41 @@ fn intake(settings: &RunnerSettings, view: &RunnerView, deliveries: Deliveries) 
     }
 }
 
+/// A supervisor with who posts statuses, if anybody does.
+fn with_outbox(outbox: Option<ChildSpec<OutboxWorker>>) -> SupervisorSpec {
+    let supervisor = SupervisorSpec::new("runner");
+    match outbox {
+        Some(outbox) => supervisor.child(outbox),
+        None => supervisor,
+    }
+}
+
+/// Adds who gives VMs back: kept ones at their deadlines, and those that are left over.
+fn with_collectors(
+    supervisor: SupervisorSpec,
+    settings: &Arc<RunnerSettings>,
+    recorder: &RunRecorder,
+    shared: &SharedState,
+) -> SupervisorSpec {
+    let watcher = KeptVmWatcher::new(shared.kept.clone());
+    let collector = RunGarbageCollector::new(
+        settings,
+        recorder,
+        shared.files.clone(),
+        shared.vmm_status.clone(),
+        shared.kept.clone(),
+    );
+    supervisor
+        .child(ChildSpec::new("kept-vms", move |_| watcher.clone()))
+        .child(ChildSpec::new("garbage-collector", move |_| {
+            collector.clone()
+        }))
+}
+
 /// Adds the actors that look for work by themselves.
 fn with_periodic_actors(
     supervisor: SupervisorSpec,
     settings: &Arc<RunnerSettings>,
-    collector: RunGarbageCollector,
     repositories: Repositories,
     queue: &RunQueue,
     store: &Store,
@@ -202,22 +230,23 @@ fn with_periodic_actors(
     supervisor
         .child(ChildSpec::new("clock", move |_| clock.clone()))
         .child(ChildSpec::new("catch-up", move |_| catch_up.clone()))
-        .child(ChildSpec::new("garbage-collector", move |_| {
-            collector.clone()
-        }))
 }
 
 fn coordinator_spec(
-    files: RunFiles,
-    recovery: RunRecovery,
+    shared: &SharedState,
     runs: ChildRef<Supervisor>,
     run_services: RunServices,
 ) -> ChildSpec<RunCoordinator> {
+    let recovery = RunRecovery {
+        recorder: run_services.recorder.clone(),
+        settings: Arc::clone(&run_services.settings),
+        vmm_status: shared.vmm_status.clone(),
+    };
     let services = CoordinatorServices {
         store: recovery.recorder.store.clone(),
         queue: run_services.queue.clone(),
         handles: RunHandles::default(),
-        files,
+        files: shared.files.clone(),
         repositories: run_services.repositories.clone(),
         runs,
         keep_runs: recovery.settings.keep_runs,
@@ -253,22 +282,22 @@ fn job_launcher(
     settings: &Arc<RunnerSettings>,
     supervisor: &SupervisorSpec,
     groups: &ConcurrencyGroups,
-    files: &RunFiles,
-    vmm_status: &VmmStatus,
     (caches, services): (CacheStore, JobServices),
+    shared: &SharedState,
 ) -> JobLauncher {
     JobLauncher {
         settings: Arc::clone(settings),
         supervisor: supervisor.reference(),
         permits: RepositoryPermits::new(settings.max_jobs, settings.max_jobs_per_repository),
         groups: groups.clone(),
-        logs: files.logs.clone(),
-        artifacts: files.artifacts.clone(),
+        logs: shared.files.logs.clone(),
+        artifacts: shared.files.artifacts.clone(),
         actions: ActionStore::new(settings),
         images: ImageStore::new(&settings.images),
         caches,
         services,
-        vmm_status: vmm_status.clone(),
+        vmm_status: shared.vmm_status.clone(),
+        kept: shared.kept.clone(),
     }
 }
 

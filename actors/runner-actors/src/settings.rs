@@ -12,6 +12,7 @@ use http_clients::vmm::{NewVm, Target, VmmClient};
 use runner_core::checkout::RepositoryPattern;
 use url::Url;
 
+use crate::kept::KeepSettings;
 use crate::scopes::ScopeSettings;
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
@@ -190,6 +191,8 @@ pub struct RunnerSettings {
     pub gc_interval: Option<Duration>,
     /// What schedules go by.
     pub schedules: ScheduleTime,
+    /// What is kept of failed jobs.
+    pub keep: KeepSettings,
     /// Runs kept; older ones are forgotten with their logs and artifacts.
     pub keep_runs: usize,
 }

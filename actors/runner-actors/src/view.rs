@@ -11,6 +11,7 @@ use url::Url;
 use crate::artifacts::Artifact;
 use crate::counters::RunCounters;
 use crate::dispatch::{self, SeenRepository, StartableWorkflows};
+use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
 use crate::messages::NotDispatched;
@@ -35,6 +36,7 @@ pub struct RunnerView {
     pub(crate) changes: watch::Receiver<u64>,
     pub(crate) log_reader: LogReader,
     pub(crate) git: Repositories,
+    pub(crate) kept: KeptVms,
 }
 
 impl RunnerView {
@@ -185,6 +187,12 @@ impl RunnerView {
     #[must_use]
     pub fn artifact(&self, run: &str, name: &str) -> Option<std::path::PathBuf> {
         self.files.artifacts.find(run, name)
+    }
+
+    /// VMs of failed jobs that are kept.
+    #[must_use]
+    pub fn kept(&self) -> &KeptVms {
+        &self.kept
     }
 
     /// Counts changes of records.

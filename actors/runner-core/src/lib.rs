@@ -30,6 +30,7 @@ pub mod glob;
 pub mod hashed;
 pub mod id_token;
 pub mod inject;
+pub mod keep;
 pub mod limits;
 pub mod mask;
 pub mod model;

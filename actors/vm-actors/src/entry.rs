@@ -53,6 +53,17 @@ struct Record {
     /// From the request to being ready.
     took: Option<Duration>,
     execs: BTreeMap<ExecId, Arc<ExecRecord>>,
+    /// It stands still.
+    paused: Option<Pause>,
+}
+
+/// A VM that stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pause {
+    /// Since when.
+    pub(crate) since: UnixMs,
+    /// It may be ended when others need its room.
+    pub(crate) reclaimable: bool,
 }
 
 /// What a VM that did not start says about its request.
@@ -107,6 +118,7 @@ impl VmEntry {
             last_seen: None,
             took: None,
             execs: BTreeMap::new(),
+            paused: None,
         };
         Arc::new(Self {
             id,
@@ -171,6 +183,7 @@ impl VmEntry {
             source: Some(record.source),
             running,
             ended: record.execs.len() - running,
+            paused: record.paused.is_some(),
         }
     }
 
@@ -201,7 +214,7 @@ impl VmEntry {
             lease_until: Some(record.lease.until),
             last_seen: record.last_seen.unwrap_or(self.created),
             process_alive: true,
-            paused: false,
+            paused: record.paused.is_some(),
         };
         stuck::verdict(&facts, now, deadlines)
     }
@@ -253,6 +266,15 @@ impl VmEntry {
         self.changed
             .send_modify(|version| *version = version.wrapping_add(1));
         state
+    }
+
+    /// Whether it stands still, and how.
+    pub(crate) fn paused(&self) -> Option<Pause> {
+        self.record.lock().paused
+    }
+
+    pub(crate) fn set_paused(&self, paused: Option<Pause>) {
+        self.record.lock().paused = paused;
     }
 
     pub(crate) fn set_failure(&self, reason: FailureReason, detail: String) {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use vm_core::guest::{FailureKind, TarSummary};
 use vm_core::{
     ExecId, ExecSpec, FailureReason, Isolation, IsolationUnmet, LeaseError, Source, SpecError,
-    UnixMs, VmId, VmSpec, VmState,
+    TerminalSize, UnixMs, VmId, VmSpec, VmState,
 };
 use vm_engine::MachineError;
 
@@ -186,6 +186,48 @@ pub struct StartExec(pub ExecSpec);
 #[rtype(result = "Result<(), VmFailure>")]
 pub struct KillExec(pub ExecId);
 
+/// Type on the terminal of what was started.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: how many bytes were taken; a program that reads
+/// nothing takes none for a while.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<usize, VmFailure>")]
+pub struct TypeIn {
+    /// What was started.
+    pub exec: ExecId,
+    /// What is typed.
+    pub bytes: Bytes,
+}
+
+/// Give the terminal of what was started another size.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: the VM was told.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), VmFailure>")]
+pub struct ResizeTerminal {
+    /// What was started.
+    pub exec: ExecId,
+    /// Columns and rows.
+    pub size: TerminalSize,
+}
+
+/// Let the VM stand still.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: it does.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<(), VmFailure>")]
+pub struct PauseVm {
+    /// It may be ended when others need its room.
+    pub reclaimable: bool,
+}
+
+/// Let the VM go on.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: it does, with the host's time.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Result<(), VmFailure>")]
+pub struct ResumeVm;
+
 /// A part of a tar on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TarPart {
@@ -226,6 +268,15 @@ pub enum VmFailure {
     /// It is in no state for that.
     #[error("the VM is {0:?}: it takes no work")]
     State(VmState),
+    /// It stands still, or is about to.
+    #[error("the VM is paused; resume it first")]
+    Paused,
+    /// Something runs in it: it cannot stand still.
+    #[error("something runs in this VM: wait for its end, or kill it")]
+    Working,
+    /// Its driver cannot do that with any VM.
+    #[error("{0}")]
+    Impossible(String),
     /// As many things as may run, or are moved, at once.
     #[error("{0} things run in this VM already; wait for one to end")]
     Busy(usize),
@@ -268,7 +319,8 @@ impl From<MachineError> for VmFailure {
             MachineError::Silent(_) => Self::TimedOut(text),
             MachineError::Busy(most) => Self::Busy(most),
             MachineError::Tar(source) => Self::Upload(source.to_string()),
-            MachineError::TooLarge | MachineError::Unsupported(_) => Self::Unsupported(text),
+            MachineError::TooLarge => Self::Unsupported(text),
+            MachineError::Unsupported(_) => Self::Impossible(text),
             MachineError::NoMemory => Self::NoRoom(text),
             MachineError::Terminated(_) | MachineError::NotRemoved(_) | MachineError::Clock(_) => {
                 Self::Gone(text)

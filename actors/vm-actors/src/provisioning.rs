@@ -166,7 +166,7 @@ pub(crate) fn discard(machine: &dyn Machine) {
 }
 
 /// Fresh randomness, and a name.
-fn identity(id: &VmId) -> Result<Identity, DriverError> {
+pub(crate) fn identity(id: &VmId) -> Result<Identity, DriverError> {
     let mut seed = [0; 64];
     let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut seed));
     random.map_err(|source| DriverError::Files {

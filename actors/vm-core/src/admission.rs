@@ -98,6 +98,19 @@ pub fn decide(need: Need, in_use: InUse, waiting: usize, capacity: Capacity) -> 
     }
 }
 
+/// Which VMs that may be ended for others are, so that a request fits: of `held`, oldest first, as
+/// few as it takes. None when all of them would not be enough.
+pub fn reclaim(need: Need, in_use: InUse, held: &[Need], capacity: Capacity) -> usize {
+    let mut used = in_use.with(need);
+    for (count, one) in held.iter().enumerate() {
+        if used.fits(capacity) {
+            return count;
+        }
+        used = used.without(*one);
+    }
+    if used.fits(capacity) { held.len() } else { 0 }
+}
+
 /// How many of the waiting may start now, oldest first.
 pub fn admit_waiting(waiting: &VecDeque<Need>, in_use: InUse, capacity: Capacity) -> usize {
     let mut used = in_use;
@@ -161,6 +174,29 @@ mod tests {
             Decision::Wait,
             "as many VMs as there may be"
         );
+    }
+
+    #[test]
+    fn i17_kept_vms_are_ended_only_when_that_is_enough_and_as_few_as_it_takes() {
+        let held = [need(300, 1), need(100, 1), need(100, 1)];
+        let in_use = held
+            .iter()
+            .fold(InUse::default(), |sum, one| sum.with(*one));
+        // Need, how many are ended: three VMs are as many as there may be.
+        let table = [
+            (need(1, 1), 1),
+            (need(800, 1), 1),
+            (need(801, 1), 2),
+            (need(1000, 4), 3),
+            (need(1001, 1), 0),
+        ];
+        for (need, ended) in table {
+            assert_eq!(reclaim(need, in_use, &held, HOST), ended, "{need:?}");
+        }
+        let others = in_use.with(need(500, 1));
+        assert_eq!(reclaim(need(600, 1), others, &held, HOST), 0);
+        let roomy = Capacity { vms: 9, ..HOST };
+        assert_eq!(reclaim(need(1, 1), in_use, &held, roomy), 0);
     }
 
     #[test]

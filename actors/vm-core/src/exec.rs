@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vmm_api_core::{ExecReport, ExecState, NewExec};
+use vmm_api_core::{ExecReport, ExecState, NewExec, TerminalSize};
 
 /// What is executed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,8 @@ pub struct ExecSpec {
     pub env: BTreeMap<String, String>,
     /// After this long its process group is killed.
     pub timeout: Option<Duration>,
+    /// It runs on a terminal of this size, which is its only stream, and takes input.
+    pub terminal: Option<TerminalSize>,
 }
 
 /// How something ended. There is no default: an exit code is either reported or absent.
@@ -141,6 +143,9 @@ pub enum ExecError {
         /// [`ExecSpec::MAX_BYTES`].
         most: usize,
     },
+    /// A size that no terminal has.
+    #[error("`terminal` must have 1 to {most} columns and rows", most = TerminalSize::MOST)]
+    Terminal,
     /// A time of zero, or longer than a VM lives.
     #[error("`timeout_ms` must lie between 1 and {most_ms}")]
     Timeout {
@@ -167,6 +172,7 @@ impl TryFrom<NewExec> for ExecSpec {
             cwd: request.cwd.unwrap_or_else(|| Self::WORKSPACE.to_owned()),
             env: request.env,
             timeout: request.timeout_ms.map(Duration::from_millis),
+            terminal: request.terminal,
         };
         spec.check()?;
         Ok(spec)
@@ -231,6 +237,9 @@ impl ExecSpec {
             let most_ms = u64::try_from(Self::MAX_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
             return Err(ExecError::Timeout { most_ms });
         }
+        if self.terminal.is_some_and(|size| !size.is_valid()) {
+            return Err(ExecError::Terminal);
+        }
         let bytes = self.bytes();
         if bytes > Self::MAX_BYTES {
             return Err(ExecError::TooLarge {
@@ -276,6 +285,7 @@ mod tests {
             cwd: ExecSpec::WORKSPACE.to_owned(),
             env: BTreeMap::new(),
             timeout: None,
+            terminal: None,
         }
     }
 
@@ -364,6 +374,14 @@ mod tests {
             .check(),
             Err(ExecError::Timeout { .. })
         ));
+        for (columns, rows) in [(0, 24), (80, 0), (1001, 24)] {
+            let terminal = Some(TerminalSize { columns, rows });
+            let spec = ExecSpec {
+                terminal,
+                ..argv(&["true"])
+            };
+            assert_eq!(spec.check(), Err(ExecError::Terminal), "{columns}x{rows}");
+        }
         let long = "x".repeat(ExecSpec::MAX_BYTES);
         assert!(matches!(
             argv(&["echo", &long]).check(),

@@ -30,5 +30,5 @@ pub use spec::{Limits, SpecError, TemplateKey, VmSpec};
 pub use state::{IllegalTransition, VmEvent};
 pub use vmm_api_core::{
     DriverName, ExecId, ExecReport, ExecState, FailureReason, IdError, ImageRef, Isolation,
-    IsolationUnmet, Network, OutputStream, Owner, Source, UnixMs, VmId, VmState,
+    IsolationUnmet, Network, OutputStream, Owner, Source, TerminalSize, UnixMs, VmId, VmState,
 };

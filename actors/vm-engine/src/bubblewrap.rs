@@ -92,7 +92,8 @@ impl Driver for BubblewrapDriver {
             process: Arc::clone(&process),
             link,
             directory,
-            resume: None,
+            monitor: None,
+            paused: false,
             // The clock and the randomness are the host's.
             has_identity: true,
             ending,

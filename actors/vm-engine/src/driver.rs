@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vm_core::guest::TarSummary;
-use vm_core::{DriverName, ExecSpec, Isolation, TemplateKey, UnixMs, VmId, VmSpec};
+use vm_core::{DriverName, ExecSpec, Isolation, TemplateKey, TerminalSize, UnixMs, VmId, VmSpec};
 
 use crate::error::{DriverError, MachineError};
 use crate::event::OnMachineEvent;
@@ -142,6 +142,49 @@ pub trait Machine: Send + Sync {
     /// # Errors
     /// [`MachineError`] when the VM cannot be told.
     fn resume_output(&self, ticket: ExecTicket) -> Result<(), MachineError>;
+
+    /// Types on the terminal of an execution, as much as fits; how many of the bytes were taken
+    /// within the deadline. A program that reads nothing takes none.
+    ///
+    /// # Errors
+    /// [`MachineError`] when the VM cannot be told, or what runs has no terminal.
+    fn type_in(
+        &self,
+        ticket: ExecTicket,
+        bytes: &[u8],
+        deadline: Duration,
+    ) -> Result<usize, MachineError> {
+        let _ = (ticket, bytes, deadline);
+        Err(MachineError::Unsupported("give programs a terminal"))
+    }
+
+    /// Gives the terminal of an execution another size.
+    ///
+    /// # Errors
+    /// [`MachineError`] when the VM cannot be told.
+    fn resize_terminal(&self, ticket: ExecTicket, size: TerminalSize) -> Result<(), MachineError> {
+        let _ = (ticket, size);
+        Err(MachineError::Unsupported("give programs a terminal"))
+    }
+
+    /// Lets it stand still, with all that runs in it: it uses no processor time and answers
+    /// nothing until [`Machine::resume`].
+    ///
+    /// # Errors
+    /// [`MachineError`]; it goes on then.
+    fn pause(&self, deadline: Duration) -> Result<(), MachineError> {
+        let _ = deadline;
+        Err(MachineError::Unsupported("let a VM stand still"))
+    }
+
+    /// Lets it go on after [`Machine::pause`], with the host's time.
+    ///
+    /// # Errors
+    /// [`MachineError`]; the VM is of no use then.
+    fn resume(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
+        let _ = (identity, deadline);
+        Err(MachineError::Unsupported("let a VM stand still"))
+    }
 
     /// Unpacks a tar into an absolute folder of the guest, made if needed. Entries that would leave
     /// the folder (`..`, absolute, through links) and devices are refused.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use vm_core::guest::TarSummary;
-use vm_core::{ExecSpec, FailureReason, UnixMs, VmId};
+use vm_core::{ExecSpec, FailureReason, TerminalSize, UnixMs, VmId};
 
 use crate::driver::Machine;
 use crate::error::{DriverError, MachineError};
@@ -20,8 +20,14 @@ use crate::link::{Link, OnDisconnect};
 use crate::network::{Uplink, proxy};
 use crate::process::{Process, ProcessRecord};
 
-/// Lets a paused VM run; the driver's part of waking.
-pub(crate) type Resume = Box<dyn FnOnce(Duration) -> Result<(), DriverError> + Send>;
+/// The driver's part of letting a VM stand still and go on.
+pub(crate) trait Monitor: Send + Sync {
+    /// It stands still.
+    fn stop(&self, deadline: Duration) -> Result<(), DriverError>;
+
+    /// It goes on.
+    fn go_on(&self, deadline: Duration) -> Result<(), DriverError>;
+}
 
 /// The directory of a VM; it is removed with its last owner.
 #[derive(Debug)]
@@ -79,9 +85,11 @@ pub(crate) struct VmMachine {
     process: Arc<Process>,
     link: Link,
     directory: MachineDirectory,
-    /// Present until it was woken.
-    resume: Mutex<Option<Resume>>,
+    /// Lets it stand still and go on, where its driver can.
+    monitor: Option<Arc<dyn Monitor>>,
     paused: AtomicBool,
+    /// One at a time lets it stand still or go on.
+    turn: Mutex<()>,
     /// Whether its end is wanted: then nobody is told of it.
     ending: Arc<AtomicBool>,
     /// Whether clock, randomness and host name are right by themselves.
@@ -96,21 +104,45 @@ pub(crate) struct NewMachine {
     pub(crate) process: Arc<Process>,
     pub(crate) link: Link,
     pub(crate) directory: MachineDirectory,
-    pub(crate) resume: Option<Resume>,
+    pub(crate) monitor: Option<Arc<dyn Monitor>>,
+    /// Whether it is a clone that stands still until it is woken.
+    pub(crate) paused: bool,
     pub(crate) has_identity: bool,
     pub(crate) ending: Arc<AtomicBool>,
     pub(crate) keeps: Vec<Arc<dyn Send + Sync>>,
 }
 
+fn of_monitor(error: &DriverError) -> MachineError {
+    MachineError::Terminated(error.to_string())
+}
+
 impl VmMachine {
+    fn monitor(&self) -> Result<&Arc<dyn Monitor>, MachineError> {
+        let monitor = self.monitor.as_ref();
+        monitor.ok_or(MachineError::Unsupported("let a VM stand still"))
+    }
+
+    /// Lets it go on, if it stands still.
+    fn go_on(&self, deadline: Duration) -> Result<(), MachineError> {
+        let _turn = self.turn.lock();
+        if self.is_paused() {
+            self.monitor()?
+                .go_on(deadline)
+                .map_err(|error| of_monitor(&error))?;
+            self.paused.store(false, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
     pub(crate) fn new(new: NewMachine) -> Self {
         Self {
             id: new.id,
             process: new.process,
             link: new.link,
             directory: new.directory,
-            paused: AtomicBool::new(new.resume.is_some()),
-            resume: Mutex::new(new.resume),
+            paused: AtomicBool::new(new.paused),
+            monitor: new.monitor,
+            turn: Mutex::default(),
             has_identity: new.has_identity,
             ending: new.ending,
             _keeps: new.keeps,
@@ -157,10 +189,7 @@ impl Machine for VmMachine {
     }
 
     fn wake(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
-        if let Some(resume) = self.resume.lock().take() {
-            resume(deadline).map_err(|error| MachineError::Terminated(error.to_string()))?;
-            self.paused.store(false, Ordering::SeqCst);
-        }
+        self.go_on(deadline)?;
         if self.has_identity {
             return self.link.ping(deadline).map(drop);
         }
@@ -181,6 +210,34 @@ impl Machine for VmMachine {
 
     fn resume_output(&self, ticket: ExecTicket) -> Result<(), MachineError> {
         self.link.resume_output(ticket)
+    }
+
+    fn type_in(
+        &self,
+        ticket: ExecTicket,
+        bytes: &[u8],
+        deadline: Duration,
+    ) -> Result<usize, MachineError> {
+        self.link.type_in(ticket, bytes, deadline)
+    }
+
+    fn resize_terminal(&self, ticket: ExecTicket, size: TerminalSize) -> Result<(), MachineError> {
+        self.link.resize_terminal(ticket, size)
+    }
+
+    fn pause(&self, deadline: Duration) -> Result<(), MachineError> {
+        let monitor = self.monitor()?;
+        let _turn = self.turn.lock();
+        if !self.is_paused() {
+            monitor.stop(deadline).map_err(|error| of_monitor(&error))?;
+            self.paused.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    fn resume(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
+        self.monitor()?;
+        self.wake(identity, deadline)
     }
 
     fn put_tar(

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::terminal_size::TerminalSize;
+
 /// Body of `POST /vms/{id}/exec`: exactly one of `script` and `argv`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = StartExec)]
@@ -29,6 +31,10 @@ pub struct NewExec {
     /// After this long its process group is killed; unlimited, but for the lease, unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// It runs on a terminal of this size: one stream of output, and input by
+    /// `GET /vms/{id}/terminal?exec=`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<TerminalSize>,
 }
 
 /// Answer of `POST /vms/{id}/exec`.

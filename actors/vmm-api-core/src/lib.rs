@@ -16,6 +16,9 @@
 //! | `GET /vms/{id}/exec/{eid}` | | 200 [`ExecReport`] |
 //! | `GET /vms/{id}/exec/{eid}?follow=1` | | 200 `application/x-ndjson`: lines of [`FollowLine`], the last one an [`ExecReport`] |
 //! | `DELETE /vms/{id}/exec/{eid}` | | 204: its process group is killed |
+//! | `GET /vms/{id}/terminal?exec=` | WebSocket | bytes, [`TerminalEvent`], [`TerminalCommand`] |
+//! | `POST /vms/{id}/pause` | [`PauseRequest`] | 204; 409 when its driver cannot, or something runs |
+//! | `POST /vms/{id}/resume` | | 204 |
 //! | `POST /vms/{id}/lease` | [`LeaseRequest`] | 200 [`LeaseView`]; 409 when it has expired |
 //! | `DELETE /vms/stuck` | | 200 [`Released`] |
 //!
@@ -34,6 +37,8 @@ mod isolation;
 pub mod network;
 mod state;
 mod stock;
+mod terminal;
+mod terminal_size;
 mod time;
 mod vm;
 
@@ -44,9 +49,12 @@ pub use id::{ExecId, IdError, ImageRef, Owner, VmId};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
 pub use state::{FailureReason, Source, VmState};
 pub use stock::{ImageView, PoolStock, TemplateView};
+pub use terminal::{TerminalCommand, TerminalEvent};
+pub use terminal_size::TerminalSize;
 pub use time::UnixMs;
 pub use vm::{
-    Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, Released, ReleasedVm, Vm,
+    Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest, Released,
+    ReleasedVm, Vm,
 };
 
 #[cfg(test)]

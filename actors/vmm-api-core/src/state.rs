@@ -96,6 +96,8 @@ pub enum FailureReason {
     LeaseOver,
     /// A previous incarnation of the manager left it behind.
     LeftBehind,
+    /// It was paused, and others needed its room.
+    Reclaimed,
 }
 
 impl FailureReason {
@@ -111,6 +113,7 @@ impl FailureReason {
             Self::ClockWrong => "clock_wrong",
             Self::LeaseOver => "lease_over",
             Self::LeftBehind => "left_behind",
+            Self::Reclaimed => "reclaimed",
         }
     }
 }

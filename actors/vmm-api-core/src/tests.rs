@@ -33,6 +33,7 @@ fn vm() -> Vm {
         source: Some(Source::Pool),
         running: 1,
         ended: 2,
+        paused: false,
     }
 }
 
@@ -94,6 +95,14 @@ fn commands_and_leases() {
     };
     assert_eq!(round_trip(&exec), r#"{"script":"make\n","timeout_ms":5}"#);
     assert!(serde_json::from_str::<NewExec>(r#"{"cmd":"x"}"#).is_err());
+    let terminal = r#"{"argv":["sh"],"terminal":{"columns":80,"rows":24}}"#;
+    let exec: NewExec = serde_json::from_str(terminal).unwrap();
+    assert_eq!(exec.terminal, Some(TerminalSize::USUAL));
+    assert_eq!(round_trip(&exec), terminal);
+    let resize = TerminalCommand::Resize(TerminalSize::USUAL);
+    let text = r#"{"resize":{"columns":80,"rows":24}}"#;
+    assert_eq!(round_trip(&resize), text);
+    assert_eq!(round_trip(&TerminalEvent::Dropped(7)), r#"{"dropped":7}"#);
     let exec_id = "ex-1".to_owned();
     assert_eq!(
         round_trip(&ExecStarted { exec_id }),
@@ -203,6 +212,7 @@ fn labels_are_those_of_the_json() {
         R::ClockWrong,
         R::LeaseOver,
         R::LeftBehind,
+        R::Reclaimed,
     ] {
         check(reason, reason.label());
     }

@@ -218,6 +218,9 @@ pub struct Vm {
     #[serde(default)]
     #[schema(required = true)]
     pub ended: usize,
+    /// It stands still: it uses no processor time and takes no work until it is resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 /// Answer of `PUT /vms/{id}/files`.
@@ -266,4 +269,14 @@ pub struct ReleasedVm {
     /// Why it was released.
     #[schema(value_type = FailureReason)]
     pub reason: String,
+}
+
+/// Pauses a VM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = PauseVm)]
+#[serde(deny_unknown_fields)]
+pub struct PauseRequest {
+    /// It may be ended when others need its room.
+    #[serde(default)]
+    pub reclaimable: bool,
 }

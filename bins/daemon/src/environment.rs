@@ -104,6 +104,13 @@ pub fn take() -> Environment {
     Environment::from_os(open.into_iter().chain(private))
 }
 
+/// The whole environment of a command that needs its standard input, which [`take`] uses. The block
+/// stays as it was given: of a process that is not dumpable only root can read it.
+#[must_use]
+pub fn as_given() -> Environment {
+    Environment::from_os(std::env::vars_os())
+}
+
 type Variable = (OsString, OsString);
 
 fn is_open(name: &OsStr) -> bool {

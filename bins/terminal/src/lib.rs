@@ -7,8 +7,10 @@
 //! InputReader ──▶ Event ─▶ the program's own update
 //! ```
 
+pub mod escape;
 pub mod input;
 pub mod palette;
+pub mod raw;
 pub mod screen;
 pub mod signals;
 pub mod text;
@@ -16,4 +18,4 @@ pub mod text;
 pub use input::InputReader;
 pub use palette::{ColourDepth, Palette};
 pub use screen::Screen;
-pub use signals::TerminationSignals;
+pub use signals::{TerminationSignals, WindowChanges};

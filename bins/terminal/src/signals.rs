@@ -66,3 +66,21 @@ impl TerminationSignals {
         }
     }
 }
+
+/// Changes of the terminal's size, noticed from now on.
+pub struct WindowChanges(Signal);
+
+impl WindowChanges {
+    /// Begins to notice them. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn watch() -> io::Result<Self> {
+        signal(SignalKind::window_change()).map(Self)
+    }
+
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}

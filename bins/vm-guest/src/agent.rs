@@ -64,6 +64,8 @@ impl Agent {
     pub(crate) fn serve(&self) -> Result<(), AgentError> {
         let mut decoder = FrameDecoder::default();
         let mut buffer = vec![0; 64 * 1024];
+        // While the host makes a snapshot, nobody sends.
+        let mut held = None;
         loop {
             let count = self
                 .port
@@ -75,8 +77,12 @@ impl Agent {
             decoder.feed(&buffer[..count]);
             while let Some(frame) = decoder.next_frame().map_err(protocol)? {
                 let channel = frame.channel;
-                let message = decode_to_guest(frame).map_err(protocol)?;
-                self.handle(channel, message);
+                match (decode_to_guest(frame).map_err(protocol)?, &held) {
+                    (ToGuest::Hold, None) => held = Some(self.port.hold(channel)),
+                    (ToGuest::Release, Some(_)) => held = None,
+                    (_, Some(_)) => return Err(protocol("something else than a release")),
+                    (message, None) => self.handle(channel, message),
+                }
             }
         }
     }
@@ -113,6 +119,13 @@ impl Agent {
                 Use::TarIn(_) => {}
             }),
             ToGuest::Data(bytes) => self.piece(channel, TarChunk::Bytes(bytes.into_owned())),
+            ToGuest::Resize(size) => self.with(channel, |used| {
+                if let Use::Exec(exec) = used {
+                    exec.resize(size);
+                }
+            }),
+            // What is held is handled where messages are read.
+            ToGuest::Hold | ToGuest::Release => {}
             ToGuest::Finish => self.piece(channel, TarChunk::Finish),
             ToGuest::Abort => self.with(channel, |used| match used {
                 Use::Exec(exec) => exec.kill(),
@@ -155,10 +168,10 @@ impl Agent {
     }
 
     fn piece(&self, channel: Channel, piece: TarChunk) {
-        self.with(channel, |used| {
-            if let Use::TarIn(pieces) = used {
-                let _ = pieces.send(piece);
-            }
+        self.with(channel, |used| match (used, piece) {
+            (Use::TarIn(pieces), piece) => drop(pieces.send(piece)),
+            (Use::Exec(exec), TarChunk::Bytes(bytes)) => exec.type_in(bytes),
+            _ => {}
         });
     }
 
@@ -174,7 +187,11 @@ impl Agent {
     }
 
     fn exec(&self, channel: Channel, spec: vm_core::ExecSpec) {
-        let exec = Arc::new(Exec::new(channel, self.network.get().is_some()));
+        let exec = Arc::new(Exec::new(
+            channel,
+            self.network.get().is_some(),
+            spec.terminal.is_some(),
+        ));
         let (port, reaper) = (Arc::clone(&self.port), Arc::clone(&self.reaper));
         let spawner = Arc::clone(&self.spawner);
         let running = Arc::clone(&exec);

@@ -2,12 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -15,7 +15,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use vm_core::guest::{CHUNK, Channel, ToHost};
 use vm_core::network::PROXY_PORT;
-use vm_core::{ExecEnd, ExecSpec, OutputStream, Program};
+use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TerminalSize};
 
 use crate::cgroup::Group;
 use crate::confine::Spawner;
@@ -23,6 +23,7 @@ use crate::gate::Gate;
 use crate::port::Port;
 use crate::reaper::ProcessReaper;
 use crate::thread::thread;
+use crate::tty::{Tty, Typed};
 
 /// Where programs are looked for unless the request says otherwise.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -44,10 +45,14 @@ pub(crate) struct Exec {
     proxied: bool,
     /// Whether the program itself has ended.
     ended: Arc<AtomicBool>,
+    /// Its terminal, when it has one.
+    tty: Mutex<Option<Arc<Tty>>>,
+    /// What is typed there; gone once the program has ended.
+    typed: Mutex<Option<Typed>>,
 }
 
 impl Exec {
-    pub(crate) fn new(channel: Channel, proxied: bool) -> Self {
+    pub(crate) fn new(channel: Channel, proxied: bool, on_terminal: bool) -> Self {
         Self {
             gate: Arc::default(),
             killed: AtomicBool::new(false),
@@ -56,6 +61,8 @@ impl Exec {
             cgroup: Group::new(channel),
             proxied,
             ended: Arc::default(),
+            tty: Mutex::default(),
+            typed: Mutex::new(on_terminal.then(Typed::new)),
         }
     }
 
@@ -63,6 +70,30 @@ impl Exec {
     pub(crate) fn kill(&self) {
         self.killed.store(true, Ordering::SeqCst);
         self.kill_all();
+    }
+
+    /// What is typed on its terminal.
+    pub(crate) fn type_in(&self, bytes: Vec<u8>) {
+        if let Some(typed) = &*self.typed() {
+            typed.push(bytes);
+        }
+    }
+
+    /// Another size of its terminal.
+    pub(crate) fn resize(&self, size: TerminalSize) {
+        if let Some(tty) = self.tty() {
+            // A terminal whose program has ended has no size.
+            let _ = tty.resize(size);
+        }
+    }
+
+    fn typed(&self) -> MutexGuard<'_, Option<Typed>> {
+        self.typed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tty(&self) -> Option<Arc<Tty>> {
+        let tty = self.tty.lock().unwrap_or_else(PoisonError::into_inner);
+        tty.clone()
     }
 
     fn kill_all(&self) {
@@ -88,6 +119,10 @@ impl Exec {
             Err(reason) => ExecEnd::NotStarted { reason },
         };
         self.gate.close();
+        if let Some(tty) = self.tty() {
+            tty.end();
+        }
+        *self.typed() = None;
         port.send(channel, &ToHost::Ended(end));
         let _ = fs::remove_file(script_path(channel));
     }
@@ -100,8 +135,9 @@ impl Exec {
         (reaper, spawner): (&Arc<ProcessReaper>, &Spawner),
     ) -> Result<Running, String> {
         let mut command = command(channel, spec, self.proxied)?;
+        let terminal = self.give_terminal(spec, &mut command)?;
         let entrance = self.cgroup.as_ref().and_then(|group| group.entrance().ok());
-        detach(&mut command, entrance);
+        detach(&mut command, entrance, terminal.is_some());
         let (sender, end) = channel_of_ends();
         let reaper = Arc::clone(reaper);
         let spawned = spawner.run(move || {
@@ -118,6 +154,11 @@ impl Exec {
             self.kill_all();
         }
         port.send(channel, &ToHost::Started(pid.unsigned_abs()));
+        let typed = self.typed().as_mut().and_then(Typed::take);
+        if let (Some(tty), Some(typed)) = (self.tty(), typed) {
+            // A terminal that takes no input still shows what is written.
+            let _ = tty.begin(channel, port, typed);
+        }
         let pump = |stream, pipe: Option<File>| {
             let pump = Pump {
                 channel,
@@ -132,14 +173,42 @@ impl Exec {
         let pumps = [
             pump(
                 OutputStream::Stdout,
-                stdout.map(|pipe| File::from(std::os::fd::OwnedFd::from(pipe))),
+                terminal.or_else(|| stdout.map(|pipe| File::from(OwnedFd::from(pipe)))),
             ),
             pump(
                 OutputStream::Stderr,
-                stderr.map(|pipe| File::from(std::os::fd::OwnedFd::from(pipe))),
+                stderr.map(|pipe| File::from(OwnedFd::from(pipe))),
             ),
         ];
         Ok(Running { end, pumps })
+    }
+
+    /// Gives the program its terminal, if it is to have one; what it writes is read from the file.
+    fn give_terminal(
+        &self,
+        spec: &ExecSpec,
+        command: &mut Command,
+    ) -> Result<Option<File>, String> {
+        let Some(size) = spec.terminal else {
+            return Ok(None);
+        };
+        let mut given = || {
+            let (tty, program) = Tty::open(size)?;
+            let reader = tty.reader()?;
+            command
+                .stdin(program.try_clone()?)
+                .stdout(program.try_clone()?)
+                .stderr(program);
+            if !spec.env.contains_key("TERM") {
+                command.env("TERM", "xterm-256color");
+            }
+            *self.tty.lock().unwrap_or_else(PoisonError::into_inner) = Some(tty);
+            Ok(reader)
+        };
+        let given: io::Result<File> = given();
+        given
+            .map(Some)
+            .map_err(|error| format!("there is no terminal for it: {error}"))
     }
 
     /// Waits for the program's end, then for its output.
@@ -250,16 +319,20 @@ fn write_script(path: &std::path::Path, text: &str) -> io::Result<()> {
     unsafe_code,
     reason = "the standard library has no other way to do something in the child"
 )]
-fn detach(command: &mut Command, entrance: Option<File>) {
+fn detach(command: &mut Command, entrance: Option<File>, on_terminal: bool) {
     use std::os::unix::process::CommandExt as _;
     let prepare = move || {
         nix::unistd::setsid()?;
+        if on_terminal {
+            // Ctrl-C and a hang-up come from it.
+            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+        }
         if let Some(file) = &entrance {
             nix::unistd::write(file, b"0")?;
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only two system calls are made, and no memory is allocated.
+    // SAFETY: between fork and exec only three system calls are made, and no memory is allocated.
     unsafe { command.pre_exec(prepare) };
 }
 

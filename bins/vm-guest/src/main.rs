@@ -4,6 +4,7 @@
 //! kernel ─▶ boot: modules, root disk, mounts ─▶ handover ─▶ agent: one port, one reader
 //!                                                 ├─ spawner: a thread apart, from which jobs start
 //!                                                 ├─ exec: a process group, two pumps, one waiter
+//!                                                 ├─ tty: a terminal for one of them, and what is typed
 //!                                                 ├─ transfer: tar in, tar out
 //!                                                 ├─ network: connections to the proxy, if there is one
 //!                                                 └─ system: clock, randomness, host name
@@ -29,6 +30,7 @@ mod reaper;
 mod system;
 mod thread;
 mod transfer;
+mod tty;
 
 use std::process::ExitCode;
 

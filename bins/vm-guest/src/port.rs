@@ -5,11 +5,11 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, VsockAddr, connect, socket};
 use vm_core::ExecEnd;
-use vm_core::guest::{Channel, Failure, MAX_REASON, ToHost, encode_to_host};
+use vm_core::guest::{Channel, Failure, MAX_REASON, TarSummary, ToHost, encode_to_host};
 
 use crate::error::{AgentError, ErrorContext as _};
 use crate::system;
@@ -78,6 +78,17 @@ impl Port {
         }
     }
 
+    /// Answers a request to hold, as the last message until what is given is dropped.
+    pub(crate) fn hold(&self, channel: Channel) -> Held<'_> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = Vec::new();
+        let done = ToHost::Finished(TarSummary::default());
+        if encode_to_host(channel, &done, &mut bytes).is_ok() {
+            let _ = writer.write_all(&bytes);
+        }
+        Held { _writer: writer }
+    }
+
     /// Sends a message whole. When the host is gone it is lost, and the reader ends the machine.
     pub(crate) fn send(&self, channel: Channel, message: &ToHost<'_>) {
         let mut bytes = Vec::new();
@@ -86,6 +97,11 @@ impl Port {
             let _ = writer.write_all(&bytes);
         }
     }
+}
+
+/// Nobody sends while it lives.
+pub(crate) struct Held<'p> {
+    _writer: MutexGuard<'p, File>,
 }
 
 /// The message with its reason cut to what the host takes.

@@ -10,6 +10,8 @@ use daemon::settings::ConfigOptions;
 use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTask};
 
 use crate::image_arguments::ImagesCommand;
+use crate::runner_options::RunnerOptions;
+use crate::shell_options::{KeptOptions, ReleaseOptions, ShellOptions};
 pub(crate) use crate::store_options::ActionsStoreOptions;
 
 const AFTER_HELP: &str = "\
@@ -84,6 +86,21 @@ pub(crate) enum Command {
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner waiting\n  workflow-runner waiting --url https://ci.example.org --json"
     )]
     Waiting(WaitingOptions),
+    /// Open a shell in the VM of a failed job that is kept
+    #[command(
+        after_help = "On a line of its own, `~.` ends the shell, `~?` shows what else there is. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: the shell's own; 255 it could not be opened or broke off, 2 usage.\n\nExamples:\n  workflow-runner shell 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner shell 0192f3a4-0000-7000-8000-000000000000 test --by grace\n  echo 'cat /etc/os-release' | workflow-runner shell 0192f3a4-0000-7000-8000-000000000000 test"
+    )]
+    Shell(ShellOptions),
+    /// Print the VMs of failed jobs that are kept
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner kept\n  workflow-runner kept --json"
+    )]
+    Kept(KeptOptions),
+    /// Give the VM of a failed job back before its time is over
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it is given back, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner release 0192f3a4-0000-7000-8000-000000000000 test"
+    )]
+    Release(ReleaseOptions),
     /// Print what the tests of a run said, or how those of a repository ended in its newest runs
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 printed, 1 the runner does not say, 2 usage.\n\nExamples:\n  workflow-runner tests 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner tests --repository acme/rocket --flaky\n  workflow-runner tests --repository acme/rocket --history 'tests.test_net > test_timeout'"
@@ -153,17 +170,6 @@ impl StoreCommand {
             Self::Restore(options) => StoreTask::Restore(options),
         }
     }
-}
-
-/// Which runner to ask.
-#[derive(Debug, Args)]
-pub(crate) struct RunnerOptions {
-    /// The runner's address; that of the configuration without it
-    #[arg(long, value_name = "URL")]
-    pub(crate) url: Option<String>,
-    /// The runner's configuration file
-    #[arg(long)]
-    pub(crate) config: Option<PathBuf>,
 }
 
 /// What to say to a run that waits.

@@ -11,7 +11,10 @@ mod replica;
 mod repository;
 mod reviews;
 mod runner_api;
+mod runner_options;
 mod serve;
+mod shell;
+mod shell_options;
 mod store_options;
 mod summary;
 mod tests;
@@ -57,6 +60,19 @@ fn main() -> ExitCode {
         Command::Waiting(options) => {
             let environment = daemon::environment::take();
             reviews::waiting(&options, &environment)
+        }
+        Command::Shell(options) => {
+            // The shell's keys come from the standard input.
+            let environment = daemon::environment::as_given();
+            shell::open(&options, &environment)
+        }
+        Command::Kept(options) => {
+            let environment = daemon::environment::take();
+            shell::list(&options, &environment)
+        }
+        Command::Release(options) => {
+            let environment = daemon::environment::take();
+            shell::release(&options, &environment)
         }
         Command::Tests(options) => {
             let environment = daemon::environment::take();

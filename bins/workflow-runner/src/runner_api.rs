@@ -8,7 +8,8 @@ use http_clients::http::{HttpClient, HttpError, HttpOptions, Request};
 use serde_json::Value;
 use url::Url;
 
-use crate::arguments::{RunnerOptions, ServeOptions, print, say};
+use crate::arguments::{ServeOptions, print, say};
+use crate::runner_options::RunnerOptions;
 use crate::serve;
 
 /// A runner's API.
@@ -79,7 +80,12 @@ impl RunnerApi {
         self.token.is_some()
     }
 
-    /// Asks, and gives the JSON of the answer.
+    /// The token, if there is one.
+    pub(crate) fn token(&self) -> Option<&Secret<String>> {
+        self.token.as_ref()
+    }
+
+    /// Asks, and gives the JSON of the answer, which may be empty.
     pub(crate) fn ask(&self, request: Request) -> anyhow::Result<Value> {
         let request = match &self.token {
             Some(token) => request.authorization("Bearer", token),
@@ -89,7 +95,8 @@ impl RunnerApi {
             let http = HttpClient::new(HttpOptions::default());
             let response = http.call(request).await?;
             if response.is_success() {
-                return Ok(Ok(response.json()?));
+                let empty = response.status == 204;
+                return Ok(Ok(if empty { Value::Null } else { response.json()? }));
             }
             Ok::<_, HttpError>(Err((response.status, response.text())))
         });

@@ -4,13 +4,15 @@ use edge_web::{ApplicationParts, Metrics, Routes, livez, metrics_text, readyz, s
 use utoipa::OpenApi;
 
 use crate::job_services::identity;
-use crate::{changes, dispatch, handlers, list, log, log_parts, reviews, run_facts, tests_api};
+use crate::{
+    changes, dispatch, handlers, list, log, log_parts, reviews, run_facts, shell, tests_api,
+};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, handlers::artifact, handlers::health, handlers::drain),
+    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, handlers::drain),
     components(schemas(handlers::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched, reviews::ReviewRequest, reviews::Reviewed)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
@@ -40,8 +42,9 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/repositories", list::repositories)
         .get("/workflows", run_facts::workflows)
         .post("/runs/dispatch", dispatch::dispatch)
-        // Before the pattern that would take `changes` for an id.
+        // Before the pattern that would take `changes` and `kept` for ids.
         .get("/runs/changes", changes::all)
+        .get("/runs/kept", shell::kept)
         .get("/runs/{id}", handlers::run)
         .get("/runs/{id}/changes", changes::one)
         .get("/runs/{id}/graph", run_facts::graph)
@@ -58,6 +61,9 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .post("/runs/{id}/rerun", handlers::rerun)
         .post("/runs/{id}/approve", reviews::approve)
         .post("/runs/{id}/reject", reviews::reject)
+        .get("/runs/{id}/kept", shell::kept_of_run)
+        .delete("/runs/{id}/kept", shell::release)
+        .get("/runs/{id}/shell", shell::open)
         .get("/runs/{id}/artifacts", run_facts::artifacts)
         .get("/runs/{id}/artifacts/{name}", handlers::artifact)
         .get("/assets/{name}", handlers::asset)

@@ -236,6 +236,7 @@ impl Resolver<'_> {
                 repositories: of_repositories(file.repository_tables),
                 fork_approval: file.fork_approval,
             },
+            keep: file.keep,
             keep_runs: file.keep_runs,
             data,
         };

@@ -29,6 +29,9 @@ pub(crate) struct DispatchRequest {
     /// Its inputs, as text.
     #[serde(default)]
     pub inputs: BTreeMap<String, String>,
+    /// VMs of jobs that fail are kept for a while, so that a shell can be opened in them.
+    #[serde(default)]
+    pub keep: bool,
 }
 
 /// The run that was started.
@@ -64,6 +67,7 @@ pub(crate) async fn dispatch(
         workflow: request.workflow,
         inputs: request.inputs.into_iter().collect(),
         actor: "api".to_owned(),
+        keep: request.keep,
     };
     let stored = state
         .coordinator

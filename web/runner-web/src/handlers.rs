@@ -205,6 +205,8 @@ pub(crate) struct RerunQuery {
     /// `true`: only the jobs that did not succeed, and what needs them. The others keep their ends,
     /// outputs and artifacts.
     pub failed: Option<bool>,
+    /// `true`: VMs of jobs that fail are kept for a while, so that a shell can be opened in them.
+    pub keep: Option<bool>,
 }
 
 /// Runs an ended run again: a new run of the same event and number, one attempt later.
@@ -219,6 +221,7 @@ pub(crate) async fn rerun(
     let message = RepeatRun {
         run: id.into_inner(),
         failed_only: query.failed == Some(true),
+        keep: query.keep == Some(true),
     };
     let stored = state.coordinator.ask(message).await;
     let stored = stored.map_err(|error| of_ask(&error))?;

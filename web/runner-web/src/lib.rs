@@ -26,6 +26,7 @@ mod reviews;
 mod run_facts;
 mod server;
 mod shared_intake;
+mod shell;
 mod standby;
 mod state;
 mod tests_api;

@@ -24,6 +24,7 @@ use crate::api;
 use crate::job_services;
 use crate::metrics::RunnerMetrics;
 use crate::shared_intake;
+use crate::shell::ShellGate;
 use crate::state::RunnerState;
 
 /// How a runner faces its callers.
@@ -221,6 +222,7 @@ impl RunnerServer {
             .data(signed)
             .data(state)
             .data(web::Data::new(key_services))
+            .data(web::Data::new(ShellGate::default()))
             .data(web::Data::new(handle.tree().clone()))
             .serve_actors(listener, (root, &coordinator), shutdown, move || {
                 handle.stop();

@@ -4,7 +4,7 @@ use edge_web::{ApplicationParts, Metrics, Routes, livez, readyz, share_problem};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::handlers::{execs, files, operation, stock, vms};
+use crate::handlers::{execs, files, operation, stock, terminal, vms};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
@@ -15,8 +15,9 @@ use crate::handlers::{execs, files, operation, stock, vms};
     ),
     paths(
         operation::health, stock::images, stock::pool, vms::list, vms::create, vms::show, vms::release, vms::release_stuck,
-        vms::lease, files::put, files::get, execs::start, execs::show, execs::kill
+        vms::lease, vms::pause, vms::resume, files::put, files::get, execs::start, execs::show, execs::kill, terminal::open
     ),
+    components(schemas(vmm_api_core::TerminalCommand)),
     tags(
         (name = "vms", description = "Virtual machines"),
         (name = "files", description = "Files into them and out of them"),
@@ -59,6 +60,9 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .get("/vms/{id}", vms::show)
         .delete("/vms/{id}", vms::release)
         .post("/vms/{id}/lease", vms::lease)
+        .post("/vms/{id}/pause", vms::pause)
+        .post("/vms/{id}/resume", vms::resume)
+        .get("/vms/{id}/terminal", terminal::open)
         .put("/vms/{id}/files", files::put)
         .get("/vms/{id}/files", files::get)
         .post("/vms/{id}/exec", execs::start)

@@ -99,7 +99,11 @@ fn of_store(error: &StoreError) -> Problem {
 pub(crate) fn of_vm(failure: &VmFailure) -> Problem {
     let detail = failure.to_string();
     match failure {
-        VmFailure::State(_) | VmFailure::Gone(_) => Problem::conflict(detail),
+        VmFailure::State(_)
+        | VmFailure::Gone(_)
+        | VmFailure::Paused
+        | VmFailure::Working
+        | VmFailure::Impossible(_) => Problem::conflict(detail),
         VmFailure::Busy(_) => Problem::unavailable(detail, 1),
         VmFailure::NoRoom(_) => Problem::unavailable(detail, 5).kind("no-room", "No room"),
         VmFailure::UnknownExec(_) => Problem::not_found(detail),

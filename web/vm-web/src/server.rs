@@ -13,6 +13,7 @@ use vm_actors::{VmManagerView, VmScheduler, VmService};
 use vm_core::token::TokenKey;
 
 use crate::api;
+use crate::handlers::terminal::TerminalGate;
 use crate::metrics::VmMetrics;
 use crate::state::VmState;
 
@@ -132,6 +133,7 @@ impl VmServer {
         server
             .data(state)
             .data(web::Data::new(options.key))
+            .data(web::Data::new(TerminalGate::default()))
             .data(web::Data::new(handle.tree().clone()))
             // At once, not after the requests: whoever follows a command would wait for its VM.
             .serve_actors(listener, (root, &scheduler), shutdown, move || {

@@ -7,13 +7,14 @@ use config_core::Secret;
 use futures_util::Stream;
 use url::Url;
 use vmm_api_core::{
-    Allocated, ExecReport, ExecStarted, Health, LeaseRequest, LeaseView, NewExec, NewVm, Released,
-    UnixMs, Vm,
+    Allocated, ExecReport, ExecStarted, Health, LeaseRequest, LeaseView, NewExec, NewVm,
+    PauseRequest, Released, UnixMs, Vm,
 };
 
 use super::error::{VmmError, checked};
 use super::follow::Follow;
 use crate::http::{HttpClient, HttpError, Method, Request, Response, RetryPolicy, Streaming};
+use crate::ws::{self, WsOptions, WsReceiver, WsSender};
 
 /// Answers but lists and files are small.
 const SMALL: usize = 256 << 10;
@@ -188,6 +189,43 @@ impl VmmClient {
         let response = self.retrying(request.idempotent().at_most(SMALL)).await?;
         let leased: LeaseView = response.json()?;
         Ok(leased.lease_until)
+    }
+
+    /// Lets a VM stand still; `reclaimable`: it may be ended when others need its room.
+    ///
+    /// # Errors
+    /// See [`VmmError`]; `Isolation` when something runs in it, or its driver cannot.
+    pub async fn pause(&self, id: &str, reclaimable: bool) -> Result<(), VmmError> {
+        let pause = PauseRequest { reclaimable };
+        let request = self
+            .request(Method::Post, &["vms", id, "pause"])
+            .json(&pause);
+        self.retrying(request.idempotent().at_most(SMALL))
+            .await
+            .map(drop)
+    }
+
+    /// Lets a VM go on.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn resume(&self, id: &str) -> Result<(), VmmError> {
+        let request = self.request(Method::Post, &["vms", id, "resume"]);
+        self.retrying(request.idempotent().at_most(SMALL))
+            .await
+            .map(drop)
+    }
+
+    /// The terminal of an execution that was started with one. Dropping the connection ends the
+    /// execution.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn terminal(&self, id: &str, exec: &str) -> Result<(WsSender, WsReceiver), VmmError> {
+        let mut url = self.address(&["vms", id, "terminal"]);
+        url.query_pairs_mut().append_pair("exec", exec);
+        let options = WsOptions::default();
+        Ok(ws::connect_as(&url, self.token.as_ref(), &options).await?)
     }
 
     /// Has the manager release what is stuck.

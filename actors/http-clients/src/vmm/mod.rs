@@ -17,5 +17,6 @@ pub use follow::{Follow, FollowEvent};
 pub use vmm_api_core::network::{AllowList, PROXY_PORT, Target, TargetHost};
 pub use vmm_api_core::{
     Allocated, ExecReport, ExecState, Health, HealthStatus, ImageRef, Isolation, Kvm, Network,
-    NewExec, NewVm, OutputStream, Owner, PoolView, Released, ReleasedVm, Source, UnixMs, Vm,
+    NewExec, NewVm, OutputStream, Owner, PoolView, Released, ReleasedVm, Source, TerminalCommand,
+    TerminalEvent, TerminalSize, UnixMs, Vm,
 };

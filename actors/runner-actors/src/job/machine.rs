@@ -97,6 +97,11 @@ impl Machine {
         })
     }
 
+    /// Leaves the VM as it is, with the lease that somebody else has given it.
+    pub(crate) fn leave(self) {
+        self.returned.set(true);
+    }
+
     /// Gives the VM back; it is ended with all that runs in it. When the manager cannot be reached,
     /// the lease's end does it.
     pub(crate) async fn give_back(self) {

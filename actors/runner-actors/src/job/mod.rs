@@ -26,6 +26,7 @@ mod packing;
 mod process;
 mod project_tests;
 mod protocol;
+mod shell_start;
 mod step_runner;
 mod steps;
 mod test_reports;
@@ -33,15 +34,18 @@ mod test_reports;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_clients::vmm::VmmClient;
+use http_clients::vmm::{NewVm, VmmClient};
+use runner_core::state::Conclusion;
 use tokio::sync::watch;
 
-use crate::log::Logs;
+use crate::kept::KeptJob;
+use crate::log::{LineKind, Logs};
 use crate::records::JobEnd;
 use log_writer::LogWriter;
 use machine::{Machine, MachineRequest};
 pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};
+use shell_start::ShellEnvironment;
 use step_runner::StepRunner;
 
 /// Runs a job to its end. `cancel` becomes true when it shall end early: steps that say `always()`
@@ -100,13 +104,52 @@ pub(crate) async fn run_job(
             JobReport::failed(JobEnd::TimedOut, reason)
         }
     };
+    let shell = runner.shell_environment();
     if report.end != JobEnd::Lost {
         report.tests = Box::pin(runner.read_tests()).await.map(Arc::new);
     }
     drop(runner);
-    machine.give_back().await;
+    if keeps(&request, &report) {
+        keep(&request, machine, shell, &log).await;
+    } else {
+        machine.give_back().await;
+    }
     log.flush().await;
     report
+}
+
+/// Whether somebody may want to look into the job's machine.
+fn keeps(request: &JobRequest, report: &JobReport) -> bool {
+    let is_there = matches!(report.end, JobEnd::Usual | JobEnd::TimedOut) && !report.refused;
+    request.keep && is_there && report.conclusion == Conclusion::Failure
+}
+
+/// Keeps the machine, if the budget allows it; else it is given back.
+async fn keep(request: &JobRequest, machine: Machine, shell: ShellEnvironment, log: &LogWriter) {
+    let ShellEnvironment { env, hidden, cwd } = shell;
+    let job = KeptJob {
+        run: request.run.clone(),
+        key: request.plan.jobs[request.job].key.clone(),
+        instance: request.instance.index,
+        name: request.instance.name.clone(),
+        vm: machine.id.clone(),
+        memory_mib: request.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
+        trusted: request.trusted,
+        env,
+        hidden,
+        cwd,
+    };
+    match request.kept.keep(&machine.vmm, job).await {
+        Ok(text) => {
+            machine.leave();
+            log.info(0, &text).await;
+        }
+        Err(reason) => {
+            machine.give_back().await;
+            let text = format!("its VM is not kept: {reason}");
+            log.line(0, LineKind::Warning, &text).await;
+        }
+    }
 }
 
 fn cancelled() -> JobReport {

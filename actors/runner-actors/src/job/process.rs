@@ -118,6 +118,7 @@ impl StepRunner<'_> {
             self.cancel.clone()
         };
         tracing::info!(event = "run.executing", run = %self.request.run, vm = %machine.id, step = self.number, "executing command in VM");
+        let (env, cwd) = (process.env.clone(), process.cwd.clone());
         let mut exit = execute(machine, process, &mut self.secrets, self.log, &mut cancel).await;
         let mut result = StepResult {
             end: exit.end,
@@ -126,6 +127,9 @@ impl StepRunner<'_> {
             summary: None,
             state: std::mem::take(&mut exit.commands.state),
         };
+        if result.end.outcome() == Conclusion::Failure {
+            self.shell.failed(&env, &cwd);
+        }
         if result.end != StepEnd::Lost {
             self.apply_commands(exit.commands, &mut result);
             self.read_files(&directory, &mut result).await;

@@ -20,6 +20,7 @@ use crate::caches::CacheStore;
 use crate::checkout_source::CheckoutSource;
 use crate::image_store::ImageStore;
 use crate::job_services::JobServices;
+use crate::kept::KeptVms;
 use crate::records::{JobEnd, StepRecord};
 use crate::vmm_status::VmmStatus;
 
@@ -58,6 +59,12 @@ pub(crate) struct JobRequest {
     /// What clients in the machine talk to, where it can reach them.
     pub(crate) services: Option<JobServices>,
     pub(crate) vmm_status: VmmStatus,
+    /// Its VM is kept when it fails.
+    pub(crate) keep: bool,
+    /// What it runs is not a stranger's, or somebody has approved it.
+    pub(crate) trusted: bool,
+    /// Where VMs are kept.
+    pub(crate) kept: KeptVms,
     /// What the project says of its tests.
     pub(crate) tests: Arc<ProjectTests>,
 }

@@ -19,6 +19,7 @@ use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
+use super::shell_start::{ShellEnvironment, ShellStart};
 use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, TransferRoom};
 use crate::tarball;
 
@@ -55,6 +56,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) node_actions: NodeActions,
     /// Its containers.
     pub(super) containers: JobContainers,
+    /// What a shell begins with when the job fails.
+    pub(super) shell: ShellStart,
     /// The job's way to its services, until it ends.
     pub(super) admission: Option<JobAdmission>,
 }
@@ -142,8 +145,15 @@ impl<'a> StepRunner<'a> {
             caches: Vec::new(),
             node_actions: NodeActions::default(),
             containers: JobContainers::default(),
+            shell: ShellStart::default(),
             admission,
         }
+    }
+
+    /// What a shell in the machine is to begin with.
+    pub(super) fn shell_environment(&mut self) -> ShellEnvironment {
+        let with_secrets = self.request.kept.shows_secrets();
+        std::mem::take(&mut self.shell).environment(&self.secrets, with_secrets)
     }
 
     pub(super) fn is_cancelled(&self) -> bool {

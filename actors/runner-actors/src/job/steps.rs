@@ -62,6 +62,9 @@ impl StepRunner<'_> {
             if failed && first_failure.is_none() && frame.failed {
                 first_failure = result.reason.clone();
             }
+            if failed && frame.failed {
+                self.shell.settle();
+            }
             if result.end == StepEnd::Lost {
                 return lost_job(result);
             }

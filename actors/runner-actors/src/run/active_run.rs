@@ -409,6 +409,9 @@ impl ActiveRun {
             caches: jobs.caches.clone(),
             services: settings.services.is_some().then(|| jobs.services.clone()),
             vmm_status: jobs.vmm_status.clone(),
+            keep: settings.keep.failed || ledger.record.keep,
+            trusted: !self.planned.event.untrusted || ledger.record.is_approved(),
+            kept: jobs.kept.clone(),
             tests: Arc::clone(&self.planned.tests),
         }
     }

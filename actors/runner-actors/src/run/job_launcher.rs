@@ -15,6 +15,7 @@ use crate::groups::ConcurrencyGroups;
 use crate::image_store::ImageStore;
 use crate::job::{JobEvents, JobReport, JobRequest};
 use crate::job_services::JobServices;
+use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::permits::RepositoryPermits;
 use crate::settings::RunnerSettings;
@@ -35,6 +36,8 @@ pub(crate) struct JobLauncher {
     pub(crate) caches: CacheStore,
     pub(crate) services: JobServices,
     pub(crate) vmm_status: VmmStatus,
+    /// VMs of failed jobs.
+    pub(crate) kept: KeptVms,
 }
 
 /// One copy to be run.

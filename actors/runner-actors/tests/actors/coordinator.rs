@@ -77,6 +77,7 @@ async fn only_an_ended_run_is_repeated_and_only_its_last_attempt() {
             .ask(RepeatRun {
                 run,
                 failed_only: false,
+                keep: false,
             })
             .await;
         repeated.unwrap().unwrap()
@@ -114,6 +115,7 @@ async fn a_dispatch_is_of_the_newest_commit_of_a_known_repository() {
             workflow: ".github/workflows/ci.yml".to_owned(),
             inputs: Vec::new(),
             actor: "ada".to_owned(),
+            keep: false,
         };
         runner.coordinator.ask(message).await.unwrap().unwrap()
     };

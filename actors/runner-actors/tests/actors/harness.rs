@@ -105,6 +105,7 @@ impl Site {
             watched: Vec::new(),
             gc_interval: Some(Duration::from_millis(200)),
             schedules: ScheduleTime::default(),
+            keep: runner_actors::KeepSettings::default(),
             keep_runs: 100,
         }
     }

@@ -11,5 +11,6 @@ mod coordinator;
 mod garbage_collector;
 mod harness;
 mod job;
+mod kept;
 mod recovery;
 mod schedules;

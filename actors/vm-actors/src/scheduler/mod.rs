@@ -9,6 +9,7 @@
 //! What is in use is counted in the registry each time, so a fresh incarnation knows it as well.
 
 mod launch;
+mod reclaim;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -203,8 +204,14 @@ impl VmScheduler {
         let in_use = self.in_use();
         match admission::decide(need, in_use, self.queue.len(), self.capacity()) {
             Decision::Admit => self.launch(request, ctx),
-            Decision::Wait => self.queue.push(need, request),
-            Decision::Full { retry_after } => self.no_room(request, retry_after, ctx),
+            Decision::Wait => {
+                self.queue.push(need, request);
+                self.reclaim_for_queue();
+            }
+            Decision::Full { retry_after } => {
+                self.reclaim(need);
+                self.no_room(request, retry_after, ctx);
+            }
             Decision::Never => {
                 let (mem_mib, vcpus) = (need.mem_mib, need.vcpus);
                 self.finish(request, Err(CreateFailure::Never { mem_mib, vcpus }), ctx);
@@ -229,6 +236,7 @@ impl VmScheduler {
         for request in self.queue.take(admitted) {
             self.launch(request, ctx);
         }
+        self.reclaim_for_queue();
         let retry_after = Duration::from_secs(5);
         for request in self
             .queue

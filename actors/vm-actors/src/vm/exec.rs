@@ -193,6 +193,9 @@ impl Vm {
     /// The machine, when the VM takes work.
     pub(super) fn working_machine(&self) -> Result<Arc<dyn Machine>, VmFailure> {
         let state = self.entry.state();
+        if state.takes_work() && (self.changing || self.entry.paused().is_some()) {
+            return Err(VmFailure::Paused);
+        }
         match &self.machine {
             Some(machine) if self.phase == Phase::Running && state.takes_work() => {
                 Ok(Arc::clone(machine))

@@ -10,6 +10,8 @@
 
 mod exec;
 mod files;
+mod pause;
+mod terminal;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,6 +63,8 @@ pub struct Vm {
     next_exec: u64,
     /// Permits for tars in transfer.
     transfers: Arc<Semaphore>,
+    /// It is being paused or resumed: it takes no work meanwhile.
+    changing: bool,
 }
 
 /// Where the actor is; the VM's own state is in the entry.
@@ -131,6 +135,7 @@ impl Vm {
             pinging: false,
             next_exec: 1,
             transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
+            changing: false,
         }
     }
 
@@ -240,6 +245,8 @@ impl Vm {
                 }
             }
             Some(reason) => self.fail(reason, silence(&*machine), ctx),
+            // It cannot answer.
+            None if self.entry.paused().is_some() => {}
             None => self.ping(machine, ctx),
         }
     }

@@ -276,6 +276,15 @@ impl Machine for Scripted {
         Ok(())
     }
 
+    fn pause(&self, _: Duration) -> Result<(), MachineError> {
+        self.paused.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn resume(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
+        self.wake(identity, deadline)
+    }
+
     fn open_network(&self, uplink: Arc<Uplink>, _: Duration) -> Result<(), MachineError> {
         assert!(!self.is_paused(), "a network for a paused VM");
         if self.lab.no_networks.load(Ordering::SeqCst) {

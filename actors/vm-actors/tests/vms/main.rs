@@ -7,6 +7,7 @@ mod scripted;
 mod common;
 mod ends;
 mod execs;
+mod kept;
 mod network;
 mod pool;
 mod requests;

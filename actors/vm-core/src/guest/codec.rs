@@ -40,6 +40,9 @@ mod kind {
     pub(super) const NETWORK: u8 = 14;
     pub(super) const CLOSED: u8 = 15;
     pub(super) const CLOCK: u8 = 16;
+    pub(super) const RESIZE: u8 = 17;
+    pub(super) const HOLD: u8 = 18;
+    pub(super) const RELEASE: u8 = 19;
 
     // The agent's kinds do not overlap with the host's: an echo is noticed at once.
     pub(super) const HELLO: u8 = 129;
@@ -84,6 +87,9 @@ pub fn encode_to_guest(
         ToGuest::Network(streams) => (kind::NETWORK, Cow::Owned(streams.to_le_bytes().to_vec())),
         ToGuest::Closed => (kind::CLOSED, Cow::Borrowed(&[])),
         ToGuest::Clock => (kind::CLOCK, Cow::Borrowed(&[])),
+        ToGuest::Resize(size) => (kind::RESIZE, packed(size)),
+        ToGuest::Hold => (kind::HOLD, Cow::Borrowed(&[])),
+        ToGuest::Release => (kind::RELEASE, Cow::Borrowed(&[])),
     };
     Ok(RawFrame {
         kind,
@@ -116,6 +122,9 @@ pub fn decode_to_guest(frame: RawFrame<'_>) -> Result<ToGuest<'_>, CodecError> {
         kind::NETWORK => ToGuest::Network(u16::from_le_bytes(fixed(frame)?)),
         kind::CLOSED => empty(frame, ToGuest::Closed)?,
         kind::CLOCK => empty(frame, ToGuest::Clock)?,
+        kind::RESIZE => ToGuest::Resize(unpacked(frame)?),
+        kind::HOLD => empty(frame, ToGuest::Hold)?,
+        kind::RELEASE => empty(frame, ToGuest::Release)?,
         other => return Err(CodecError::Kind(other)),
     })
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ExecEnd, ExecSpec, OutputStream};
+use crate::{ExecEnd, ExecSpec, OutputStream, TerminalSize};
 
 /// A number that the host gives to each execution, transfer and question of one connection, and the
 /// agent, from [`super::STREAMS`] on, to each stream.
@@ -24,7 +24,7 @@ pub enum ToGuest<'a> {
     Credit(u32),
     /// Unpack the tar that follows into this absolute folder.
     TarIn(String),
-    /// The next bytes of a tar, or of a stream.
+    /// The next bytes of a tar, of a stream, or of what is typed on a terminal.
     Data(Cow<'a, [u8]>),
     /// The tar is complete; the stream's peer has sent all it had.
     Finish,
@@ -48,6 +48,12 @@ pub enum ToGuest<'a> {
     Closed,
     /// What do your clocks say? Answered by `Clock`.
     Clock,
+    /// The terminal of this execution has another size.
+    Resize(TerminalSize),
+    /// Answer with `Finished`, and send nothing more until `Release`, which is the next message.
+    Hold,
+    /// Go on.
+    Release,
 }
 
 /// From the agent to the host.
@@ -159,6 +165,9 @@ impl ToGuest<'_> {
             Self::Network(streams) => ToGuest::Network(streams),
             Self::Closed => ToGuest::Closed,
             Self::Clock => ToGuest::Clock,
+            Self::Resize(size) => ToGuest::Resize(size),
+            Self::Hold => ToGuest::Hold,
+            Self::Release => ToGuest::Release,
         }
     }
 }

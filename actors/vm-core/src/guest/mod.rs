@@ -18,6 +18,10 @@
 //!  Kill c ───────────────────────────────▶   (the whole group)
 //!  ◀────────────────────────────── Ended c   after the last Output
 //!
+//!  Data c, … ────────────────────────────▶   what is typed, when it runs on a terminal: at most
+//!  ◀───────────────────────────── Credit c n     TERMINAL_WINDOW ahead of the guest's Credit
+//!  Resize c ─────────────────────────────▶
+//!
 //!  TarIn c, Data c, Data c, …, Finish c ─▶   at most WINDOW bytes ahead of the guest's Credit
 //!  ◀───────────────────────────── Credit c n
 //!  ◀────────── Finished c, or Failed c         Failed can come at any time; the host then stops
@@ -29,6 +33,10 @@
 //!  ◀──────────────────────── Finished c, or Failed c
 //!  Ping c n, Clock c ────────────────────▶
 //!  ◀──────────────────────── Pong c n, Clock c reading
+//!
+//!  Hold c ───────────────────────────────▶   for a snapshot: nothing is under way in either
+//!  ◀───────────────────────────── Finished c     direction between this and the next, which the
+//!  Release c ────────────────────────────▶       host of the snapshot sends as well
 //!
 //!  Network c n ──────────────────────────▶   (only a VM whose request asks for a network)
 //!  ◀───────────────────────────── Finished c
@@ -59,10 +67,10 @@ pub use message::{
     ToGuest, ToHost,
 };
 pub use turn::{Breach, Turn, Use};
-pub use window::{STREAM_WINDOW, WINDOW};
+pub use window::{STREAM_WINDOW, TERMINAL_WINDOW, WINDOW};
 
 /// The protocol's version. Host and agent come from one build, so it must be equal.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// The first channel of streams; the agent numbers them.
 pub const STREAMS: Channel = 1 << 31;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ExecEnd, ExecSpec, OutputStream, Program};
+use crate::{ExecEnd, ExecSpec, OutputStream, Program, TerminalSize};
 
 fn to_guest() -> Vec<ToGuest<'static>> {
     let exec = ExecSpec {
@@ -18,6 +18,7 @@ fn to_guest() -> Vec<ToGuest<'static>> {
         cwd: "/workspace".to_owned(),
         env: BTreeMap::from([("A".to_owned(), "ä".to_owned())]),
         timeout: Some(Duration::from_millis(1500)),
+        terminal: Some(TerminalSize::USUAL),
     };
     vec![
         ToGuest::Ping(0x0102_0304_0506_0708),
@@ -36,6 +37,12 @@ fn to_guest() -> Vec<ToGuest<'static>> {
         ToGuest::Network(64),
         ToGuest::Closed,
         ToGuest::Clock,
+        ToGuest::Resize(TerminalSize {
+            columns: 132,
+            rows: 50,
+        }),
+        ToGuest::Hold,
+        ToGuest::Release,
     ]
 }
 

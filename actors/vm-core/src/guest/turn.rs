@@ -2,6 +2,7 @@
 //! for.
 
 use super::{STREAMS, ToHost};
+use crate::OutputStream;
 
 /// What a channel is used for, and how far it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,11 @@ pub enum Use {
     Request,
     /// An execution, and whether it has begun.
     Exec {
+        /// Whether the agent has said so.
+        started: bool,
+    },
+    /// An execution on a terminal, and whether it has begun.
+    Terminal {
         /// Whether the agent has said so.
         started: bool,
     },
@@ -84,17 +90,24 @@ impl Use {
             (Self::Ping(_), ToHost::Pong(_)) => Err(Breach::Nonce),
             (Self::Clock, ToHost::Clock(_) | ToHost::Failed(_))
             | (Self::Request, ToHost::Finished(_) | ToHost::Failed(_))
-            | (Self::Exec { .. }, ToHost::Ended(_))
+            | (Self::Exec { .. } | Self::Terminal { .. }, ToHost::Ended(_))
             | (Self::TarIn { sent: true }, ToHost::Finished(_))
             | (Self::TarIn { .. }, ToHost::Failed(_))
             | (Self::TarOut, ToHost::Finished(_) | ToHost::Failed(_)) => Ok(Turn::End),
             (Self::Exec { started: false }, ToHost::Started(_)) => {
                 Ok(Turn::On(Self::Exec { started: true }))
             }
+            (Self::Terminal { started: false }, ToHost::Started(_)) => {
+                Ok(Turn::On(Self::Terminal { started: true }))
+            }
             (Self::Stream { finished: false }, ToHost::Finish) => {
                 Ok(Turn::On(Self::Stream { finished: true }))
             }
             (Self::Exec { started: true }, ToHost::Output(..))
+            | (
+                Self::Terminal { started: true },
+                ToHost::Output(OutputStream::Stdout, _) | ToHost::Credit(_),
+            )
             | (Self::TarIn { .. }, ToHost::Credit(_))
             | (Self::TarOut | Self::Stream { finished: false }, ToHost::Data(_))
             | (Self::Stream { .. }, ToHost::Credit(_) | ToHost::Abort) => Ok(Turn::On(self)),
@@ -147,8 +160,8 @@ impl ToHost<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ExecEnd;
     use crate::guest::{ClockReading, Failure, FailureKind, Greeting, TarSummary, VERSION};
-    use crate::{ExecEnd, OutputStream};
 
     /// Every kind of message, once.
     fn messages() -> Vec<ToHost<'static>> {
@@ -187,12 +200,16 @@ mod tests {
             Use::Stream { finished: true },
         );
         // Use, what goes on with it, what ends it; everything else breaks the rules.
-        let table: [(Use, &[&str], &[&str]); 10] = [
+        let waiting = Use::Terminal { started: false };
+        let typed = Use::Terminal { started: true };
+        let table: [(Use, &[&str], &[&str]); 12] = [
             (Use::Ping(7), &[], &["pong"]),
             (Use::Clock, &[], &["clock", "failed"]),
             (Use::Request, &[], &["finished", "failed"]),
             (quiet, &["started"], &["ended"]),
             (busy, &["output"], &["ended"]),
+            (waiting, &["started"], &["ended"]),
+            (typed, &["output", "credit"], &["ended"]),
             (Use::TarIn { sent: false }, &["credit"], &["failed"]),
             (
                 Use::TarIn { sent: true },
@@ -223,6 +240,16 @@ mod tests {
         }
         assert_eq!(quiet.take(&ToHost::Started(1)), Ok(Turn::On(busy)));
         assert_eq!(open.take(&ToHost::Finish), Ok(Turn::On(half)));
+    }
+
+    #[test]
+    fn i17_a_terminal_has_one_stream_of_output() {
+        let typed = Use::Terminal { started: true };
+        let output = |stream| ToHost::Output(stream, b"x"[..].into());
+        let taken = typed.take(&output(OutputStream::Stdout));
+        assert_eq!(taken, Ok(Turn::On(typed)));
+        let refused = typed.take(&output(OutputStream::Stderr));
+        assert_eq!(refused, Err(Breach::OutOfTurn("output")));
     }
 
     #[test]

@@ -55,6 +55,8 @@ pub(super) struct ExecListener {
     /// Bytes taken for which no credit was given back yet.
     pub(super) owed: u32,
     pub(super) held: bool,
+    /// What may be typed on its terminal, when it has one.
+    pub(super) input: Option<Arc<Gate>>,
 }
 
 /// What both threads and all callers share.
@@ -188,7 +190,11 @@ impl Connection {
 }
 
 pub(super) fn tell_end(listener: &Mutex<ExecListener>, end: ExecEnd) {
-    if let Some(mut sink) = listener.lock().sink.take() {
+    let mut listener = listener.lock();
+    if let Some(input) = &listener.input {
+        input.close();
+    }
+    if let Some(mut sink) = listener.sink.take() {
         sink.ended(end);
     }
 }

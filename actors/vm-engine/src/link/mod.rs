@@ -21,6 +21,7 @@ mod reader;
 mod streams;
 mod tar;
 mod tar_pipe;
+mod terminal;
 mod thread;
 
 #[cfg(test)]
@@ -34,7 +35,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use vm_core::guest::{Channel, Credits, Greeting, ToGuest, Use};
+use vm_core::guest::{Channel, Credits, Greeting, TERMINAL_WINDOW, ToGuest, Use};
 use vm_core::{ExecSpec, FailureReason, UnixMs};
 
 use answer::{Answer, Reply};
@@ -48,6 +49,7 @@ pub(crate) use guest_stream::{GuestStream, StreamBroken, StreamRead, StreamServe
 
 use crate::error::MachineError;
 use crate::exec::{ExecSink, ExecTicket};
+use crate::gate::Gate;
 
 /// Called once, when the connection has ended by itself.
 pub(crate) type OnDisconnect = Box<dyn FnOnce(FailureReason, String) -> String + Send>;
@@ -149,14 +151,20 @@ impl Link {
         spec: ExecSpec,
         sink: Box<dyn ExecSink>,
     ) -> Result<ExecTicket, MachineError> {
+        let typing = Credits::of(TERMINAL_WINDOW);
         let listener = ExecListener {
             sink: Some(sink),
             credits: Credits::default(),
             owed: 0,
             held: false,
+            input: spec.terminal.map(|_| Arc::new(Gate::new(typing))),
+        };
+        let used = match spec.terminal {
+            Some(_) => Use::Terminal { started: false },
+            None => Use::Exec { started: false },
         };
         let waiter = ChannelWaiter::Exec(Arc::new(Mutex::new(listener)));
-        let channel = self.enter(Use::Exec { started: false }, waiter)?;
+        let channel = self.enter(used, waiter)?;
         self.request(channel, &ToGuest::Exec(spec), SEND_TIMEOUT)?;
         Ok(ExecTicket(channel))
     }

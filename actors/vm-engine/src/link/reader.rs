@@ -204,6 +204,10 @@ impl Reader {
                 }
                 Ok(())
             }
+            (DataReceiver::Exec(listener), ToHost::Credit(bytes)) => {
+                let input = listener.lock().input.clone();
+                input.map_or(Ok(()), |input| input.add(*bytes).map_err(text))
+            }
             (DataReceiver::TarOut(pipe), ToHost::Data(bytes)) => pipe.data(bytes).map_err(text),
             (DataReceiver::TarIn(gate), ToHost::Credit(bytes)) => gate.add(*bytes).map_err(text),
             // That an execution has begun is of no interest.

@@ -112,6 +112,7 @@ fn command() -> ExecSpec {
         cwd: "/".to_owned(),
         env: Default::default(),
         timeout: None,
+        terminal: None,
     }
 }
 

@@ -14,11 +14,13 @@ mod canary;
 mod command;
 mod config;
 mod launch;
+mod monitor;
 mod template;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use vm_core::{DriverName, Isolation, TemplateKey};
 
 pub use crate::kernel::{Kernel, MachineKind};
@@ -28,9 +30,10 @@ pub use config::{Accelerator, QemuConfig};
 use crate::driver::{Driver, Machine, StartRequest, Template};
 use crate::error::{DriverError, MachineError};
 use crate::image::Image;
-use crate::machine::VmMachine;
+use crate::machine::{Monitor, NewMachine, VmMachine};
 use command::Memory;
 use config::HINT;
+use monitor::QemuMonitor;
 
 /// The file of a QEMU that can be started: a path, or a name to be found in `PATH`. VMs do not get
 /// our environment, so the configuration of a driver has to name the file.
@@ -62,8 +65,12 @@ impl QemuDriver {
             request.on_event,
         )?;
         let link = started.machine.link.clone();
+        let monitor: Arc<dyn Monitor> = Arc::new(QemuMonitor(Mutex::new(started.qmp)));
         // Dropped on every way out but the last, which ends the VM.
-        let machine = VmMachine::new(started.machine);
+        let machine = VmMachine::new(NewMachine {
+            monitor: Some(monitor),
+            ..started.machine
+        });
         machine.wake(&request.identity, request.boot_deadline)?;
         link.check_rate(template::CLOCK_TIMEOUT)?;
         Ok(Arc::new(machine))

@@ -8,18 +8,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TemplateKey, VmId};
 
 use super::command::{Memory, Shape};
 use super::config::{DISK, QemuConfig};
 use super::launch::{LaunchedQemu, disk_bytes, launch, start};
+use super::monitor::QemuMonitor;
 use crate::driver::{CloneRequest, Machine, Template};
 use crate::error::{DriverError, MachineError};
 use crate::exec::{ExecSink, Flow};
 use crate::image::{DiskFormat, Image};
 use crate::link::Link;
-use crate::machine::{MachineDirectory, NewMachine, VmMachine};
+use crate::machine::{MachineDirectory, Monitor, NewMachine, VmMachine};
 use crate::qcow2::write_overlay;
 use crate::qmp::Qmp;
 
@@ -138,6 +140,7 @@ fn warm(link: &Link, script: &str, deadline: Duration) {
         cwd: ExecSpec::WORKSPACE.to_owned(),
         env: Default::default(),
         timeout: Some(deadline.max(Duration::from_millis(1))),
+        terminal: None,
     };
     let (sender, ended) = channel();
     if link.exec(spec, Box::new(Quiet(sender))).is_ok() {
@@ -238,10 +241,10 @@ impl QemuTemplate {
             process,
             link,
             ending,
-            mut qmp,
+            qmp,
             ..
         } = launched;
-        let resume = Box::new(move |deadline| qmp.run("cont", &Value::Null, deadline).map(drop));
+        let monitor: Arc<dyn Monitor> = Arc::new(QemuMonitor(Mutex::new(qmp)));
         let keeps: Vec<Arc<dyn Send + Sync>> = vec![
             Arc::<FrozenFiles>::clone(&self.frozen),
             Arc::<Image>::clone(&self.image),
@@ -251,7 +254,8 @@ impl QemuTemplate {
             process,
             link,
             directory,
-            resume: Some(resume),
+            monitor: Some(monitor),
+            paused: true,
             has_identity: false,
             ending,
             keeps,

@@ -13,3 +13,4 @@ mod lifecycle;
 mod network;
 mod sandbox;
 mod support;
+mod terminal;

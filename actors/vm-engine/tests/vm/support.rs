@@ -259,6 +259,7 @@ pub(crate) fn script(text: &str) -> ExecSpec {
         cwd: ExecSpec::WORKSPACE.to_owned(),
         env: BTreeMap::new(),
         timeout: None,
+        terminal: None,
     }
 }
 

@@ -47,6 +47,12 @@ pub(super) async fn serve(
         ("POST", ["vms", id, "lease"]) if script.lock().vms.contains_key(*id) => {
             HttpResponse::Ok().json(json!({"lease_until": "2030-01-01T00:00:00Z"}))
         }
+        ("GET", ["vms", id]) if script.lock().vms.contains_key(*id) => {
+            HttpResponse::Ok().json(&script.lock().vms[*id])
+        }
+        ("POST", ["vms", id, "pause" | "resume"]) if script.lock().vms.contains_key(*id) => {
+            HttpResponse::NoContent().finish()
+        }
         (method, ["vms", id, rest @ ..]) if script.lock().vms.contains_key(*id) => {
             in_vm(&script, method, id, rest, &query, &body)
         }

@@ -12,7 +12,7 @@ use config_core::{
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
 use http_clients::vmm::{AllowList, ImageRef, Isolation, Network, NewVm};
-use runner_actors::{CheckoutLimits, ScopedValues};
+use runner_actors::{CheckoutLimits, KeepSettings, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::protection::ForkApproval;
 use url::Url;
@@ -62,6 +62,12 @@ const IMAGE: TextKind<ImageRef> = TextKind::new("image", image, ImageRef::to_str
 const REACHABLE: TextKind<HostPattern> =
     TextKind::new("address", from_str, |pattern| String::from(pattern.clone()));
 
+const KEPT_MEMORY: TextKind<u64> = TextKind::new(
+    "size",
+    |text| mib::<128, { 1 << 30 }>(text).map(u64::from),
+    |mib| shown(&(mib << 20)),
+);
+
 /// The hosts that a machine may reach.
 const ALLOWED: Plain<AllowList> = Plain {
     shape: || list(REACHABLE).shape(),
@@ -93,6 +99,7 @@ pub struct File {
     pub(super) max_jobs_per_repository: usize,
     pub(super) vm_wait: Duration,
     pub(super) keep_runs: usize,
+    pub(super) keep: KeepSettings,
     pub(super) cache_quota: u64,
     pub(super) catch_up: Duration,
     pub(super) repositories: Vec<String>,
@@ -169,6 +176,7 @@ impl Default for File {
             max_jobs_per_repository: 4,
             vm_wait: Duration::from_secs(900),
             keep_runs: 10_000,
+            keep: KeepSettings::default(),
             // As much as GitHub gives.
             cache_quota: 10 << 30,
             catch_up: Duration::from_secs(300),
@@ -254,6 +262,8 @@ table! {
         "vm_wait" = TextKind::DURATION => vm_wait;
         /// ended runs that are kept, with their logs and artifacts
         "keep_runs" = whole(1..=1_000_000) => keep_runs;
+        /// VMs of failed jobs that are kept for a while, so that a shell can be opened in them
+        "keep" { KEEP } => keep;
         /// bytes of caches of one repository; beyond it the least lately used go. Those of pull
         /// requests from forks have a quarter of it of their own
         "cache_quota" = SIZE => cache_quota;
@@ -329,6 +339,19 @@ table! {
         /// where the other processes that share the store reach this one while it leads, as
         /// `<host>:<port>` (the listen address, unless that is all addresses)
         "advertise" = opt(TextKind::HOST_PORT) => advertise;
+    }
+
+    static KEEP: KeepSettings = "[keep]" {
+        /// whether the VM of every failed job is kept, not only where a run asks for it
+        "failed" = BOOLEAN => failed;
+        /// VMs that are kept at once; 0: none is
+        "vms" = whole(0..=1000) => limits.vms;
+        /// memory of all of them
+        "memory" = KEPT_MEMORY => limits.memory_mib;
+        /// how long each is kept, a day at most
+        "time" = LONG_SPAN => time;
+        /// whether a shell has the variables whose values hold secrets, as the job's steps had
+        "secrets" = BOOLEAN => secrets;
     }
 
     static CHECKOUTS: CheckoutLimits = "the limits of checkouts" {

@@ -86,6 +86,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/runs/kept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The VMs of failed jobs that are kept. */
+        get: operations["kept"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/runs/{id}": {
         parameters: {
             query?: never;
@@ -203,6 +220,24 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/kept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The VMs of a run's failed jobs that are kept. */
+        get: operations["kept_of_run"];
+        put?: never;
+        post?: never;
+        /** Gives a kept VM back now. Only where an API token is configured. */
+        delete: operations["release"];
         options?: never;
         head?: never;
         patch?: never;
@@ -350,6 +385,28 @@ export interface paths {
         put?: never;
         /** Runs an ended run again: a new run of the same event and number, one attempt later. */
         post: operations["rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{id}/shell": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A shell in the VM of a failed job that is kept, as a WebSocket: binary messages are what is
+         *     typed and what is shown, text messages are JSON: `{"resize": {"columns": 80, "rows": 24}}` to
+         *     it, `{"dropped": 4096}` and at last `{"ended": {"exit_code": 0, …}}` from it. Only where an API
+         *     token is configured; the run's log says who has opened it.
+         */
+        get: operations["open"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -548,6 +605,8 @@ export interface components {
             inputs?: {
                 [key: string]: string;
             };
+            /** @description VMs of jobs that fail are kept for a while, so that a shell can be opened in them. */
+            keep?: boolean;
             /** @description `owner/repo`; it must have pushed before, so that it is known where it is. */
             repository: string;
             /** @description The workflow's file, for example `.github/workflows/deploy.yml`. */
@@ -578,6 +637,36 @@ export interface components {
              */
             until: number;
         };
+        /**
+         * @description The state of something in a VM: the answer of `GET /vms/{id}/exec/{eid}`, and the last line of
+         *     a followed one. Without that line the connection broke: nothing is known, least of all success.
+         */
+        Exec: {
+            /**
+             * Format: int64
+             * @description Bytes of output that were dropped because the log has a limit.
+             */
+            dropped_bytes?: number;
+            /**
+             * Format: int32
+             * @description The exit code, where there is one; never made up.
+             */
+            exit_code?: number | null;
+            /** @description What is known of something lost. */
+            reason?: string | null;
+            /**
+             * Format: int32
+             * @description The signal, where one ended it.
+             */
+            signal?: number | null;
+            /** @description Where it is. */
+            state: components["schemas"]["ExecState"];
+        };
+        /**
+         * @description The state of something in a VM, as the API shows it.
+         * @enum {string}
+         */
+        ExecState: "running" | "exited" | "timed_out" | "killed" | "lost" | "not_started";
         /** @description One fault inside a request. */
         FieldError: {
             /** @description Column in the body, counted from 1. */
@@ -755,6 +844,43 @@ export interface components {
             tests?: components["schemas"]["TestCounts"] | null;
             /** @description Its VM. */
             vm?: string | null;
+        };
+        /** @description A kept VM, for people. */
+        KeptVmView: {
+            /** @description Which copy of it, from 0. */
+            instance: number;
+            /** @description The job's name. */
+            job: string;
+            /** @description The job in the plan. */
+            key: string;
+            /**
+             * Format: int64
+             * @description Milliseconds from now until then.
+             */
+            left_ms: number;
+            /**
+             * Format: int64
+             * @description Its memory in MiB.
+             */
+            memory_mib: number;
+            /** @description It stands still, and is resumed when a shell is opened. */
+            paused: boolean;
+            /** @description The run. */
+            run: string;
+            /** @description Shells that are open. */
+            shells: number;
+            /**
+             * Format: int64
+             * @description Since when, in milliseconds since the Unix epoch.
+             */
+            since: number;
+            /**
+             * Format: int64
+             * @description Until when it is kept, the same.
+             */
+            until: number;
+            /** @description The VM's id. */
+            vm: string;
         };
         /**
          * @description Kinds of lines.
@@ -1097,6 +1223,8 @@ export interface components {
             job_order?: string[];
             /** @description Its jobs' copies, in the order they began or were left out. */
             jobs: components["schemas"]["JobRecord"][];
+            /** @description VMs of its jobs that fail are kept for a while. */
+            keep?: boolean;
             /** @description The run's name, once it is known. */
             name?: string | null;
             /**
@@ -1265,6 +1393,17 @@ export interface components {
             started_at: number;
             /** @description What it wrote to its summary, Markdown. */
             summary?: string | null;
+        };
+        /** @description What the side of the command says beside its output. */
+        TerminalEvent: {
+            /**
+             * Format: int64
+             * @description So many bytes of output were not taken in time, and are gone.
+             */
+            dropped: number;
+        } | {
+            /** @description It has ended; nothing follows. */
+            ended: components["schemas"]["Exec"];
         };
         /** @description One test. */
         TestCase: {
@@ -1669,6 +1808,27 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    kept: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, the oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeptVmView"][];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     run: {
         parameters: {
             query?: never;
@@ -1918,6 +2078,85 @@ export interface operations {
             };
             /** @description No such run */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    kept_of_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Those that are kept now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeptVmView"][];
+                };
+            };
+            /** @description No such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    release: {
+        parameters: {
+            query?: {
+                /** @description The job's name or key; the only one that is kept without it. */
+                job?: string;
+                /** @description Who asks, for the run's log. */
+                by?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is given back */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No API token is configured */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description None is kept */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Several are kept, and none is named */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2222,6 +2461,8 @@ export interface operations {
                  *     outputs and artifacts.
                  */
                 failed?: boolean;
+                /** @description `true`: VMs of jobs that fail are kept for a while, so that a shell can be opened in them. */
+                keep?: boolean;
             };
             header?: never;
             path: {
@@ -2250,6 +2491,74 @@ export interface operations {
             };
             /** @description It has not ended, or its newest attempt has not; or no job failed, where only those are to run */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    open: {
+        parameters: {
+            query?: {
+                /** @description The job's name or key; the only one that is kept without it. */
+                job?: string;
+                /** @description Columns of the terminal; 80 without it. */
+                columns?: number;
+                /** @description Rows of the terminal; 24 without it. */
+                rows?: number;
+                /** @description Who opens it, for the run's log: whoever has the API token may, whatever name they give. */
+                by?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Messages both ways */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalEvent"];
+                };
+            };
+            /** @description No WebSocket */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No API token is configured */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No VM of this job is kept */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Several are kept and none is named, or it is gone */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description As many shells as may be are open */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

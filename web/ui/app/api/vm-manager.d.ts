@@ -181,6 +181,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/vms/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lets a VM stand still: it keeps its memory and its lease, uses no processor time, and takes no
+         *     work. With `reclaimable` it may be ended when others need its room. One that is paused already
+         *     is no error.
+         */
+        post: operations["pause"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vms/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a VM go on, with the host's time. One that is not paused is no error. */
+        post: operations["resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vms/{id}/terminal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The terminal of what was started with `terminal`: a WebSocket. Binary messages are output and
+         *     input, text messages are JSON: `{"resize": {"columns": 80, "rows": 24}}` from the client,
+         *     `{"dropped": 4096}` and at last `{"ended": …}` to it. Closing it ends what runs.
+         */
+        get: operations["terminal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -306,7 +365,7 @@ export interface components {
          * @description Why a VM failed, or was released as stuck.
          * @enum {string}
          */
-        FailureReason: "not_started" | "boot_deadline" | "guest_silent" | "process_gone" | "bad_protocol" | "clock_wrong" | "lease_over" | "left_behind";
+        FailureReason: "not_started" | "boot_deadline" | "guest_silent" | "process_gone" | "bad_protocol" | "clock_wrong" | "lease_over" | "left_behind" | "reclaimed";
         /** @description One fault inside a request. */
         FieldError: {
             /** @description Column in the body, counted from 1. */
@@ -399,6 +458,11 @@ export interface components {
          */
         Network: "none" | "user";
         Owner: string;
+        /** @description Pauses a VM. */
+        PauseVm: {
+            /** @description It may be ended when others need its room. */
+            reclaimable?: boolean;
+        };
         /** @description What there is of one kind of VM: its template, and clones of it that wait. */
         PoolStock: {
             /** @description Whether the configuration names it; others are kept while they are used. */
@@ -494,6 +558,7 @@ export interface components {
              *     words with `{0}` for the script's file; `bash` unless given. Only with `script`.
              */
             shell?: string | null;
+            terminal?: components["schemas"]["TerminalSize"] | null;
             /**
              * Format: int64
              * @description After this long its process group is killed; unlimited, but for the lease, unless given.
@@ -510,6 +575,35 @@ export interface components {
          * @enum {string}
          */
         TemplateView: "absent" | "preparing" | "ready" | "failed";
+        /** @description What the side of the person says beside the input. */
+        TerminalCommand: {
+            /** @description The terminal has another size. */
+            resize: components["schemas"]["TerminalSize"];
+        };
+        /** @description What the side of the command says beside its output. */
+        TerminalEvent: {
+            /**
+             * Format: int64
+             * @description So many bytes of output were not taken in time, and are gone.
+             */
+            dropped: number;
+        } | {
+            /** @description It has ended; nothing follows. */
+            ended: components["schemas"]["Exec"];
+        };
+        /** @description The size of a terminal. */
+        TerminalSize: {
+            /**
+             * Format: int32
+             * @description Columns, 1 to 1000.
+             */
+            columns: number;
+            /**
+             * Format: int32
+             * @description Rows, 1 to 1000.
+             */
+            rows: number;
+        };
         UnixMs: string;
         /** @description One VM. */
         Vm: {
@@ -543,6 +637,8 @@ export interface components {
             network: components["schemas"]["Network"];
             /** @description Who has it; absent while it waits in the pool. */
             owner?: string | null;
+            /** @description It stands still: it uses no processor time and takes no work until it is resumed. */
+            paused?: boolean;
             reason?: components["schemas"]["FailureReason"] | null;
             /** @description Commands that run in it. */
             running: number;
@@ -1018,6 +1114,116 @@ export interface operations {
             };
             /** @description It is over, or as long as any may be. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    pause: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A VM's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PauseVm"];
+            };
+        };
+        responses: {
+            /** @description It stands still. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Something runs in it, or its driver cannot. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A VM's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It runs. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It has ended. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    terminal: {
+        parameters: {
+            query: {
+                /** @description The id of what was started with `terminal`. */
+                exec: string;
+            };
+            header?: never;
+            path: {
+                /** @description A VM's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Messages both ways. */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalEvent"];
+                };
+            };
+            /** @description No WebSocket. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nothing of this id was started there. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description As many terminals as may be are open. */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

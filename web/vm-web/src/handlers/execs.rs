@@ -67,6 +67,7 @@ fn field(error: &ExecError) -> &'static str {
         ExecError::EnvName(_) => "env",
         ExecError::Nul(field) => field,
         ExecError::Timeout { .. } => "timeout_ms",
+        ExecError::Terminal => "terminal",
     }
 }
 
@@ -104,7 +105,7 @@ pub(crate) async fn show(
     }
 }
 
-fn find(
+pub(super) fn find(
     state: &VmState,
     caller: &Caller,
     vm: &str,

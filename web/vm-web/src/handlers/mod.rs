@@ -4,6 +4,7 @@ pub(crate) mod execs;
 pub(crate) mod files;
 pub(crate) mod operation;
 pub(crate) mod stock;
+pub(crate) mod terminal;
 pub(crate) mod vms;
 
 use actix_web::HttpResponse;

@@ -8,14 +8,21 @@ use edge_web::{ApiJson, FieldError, Problem};
 use supervision::AskError;
 use vm_actors::PROMPT_TIMEOUT;
 use vm_actors::keys::{IdempotencyKey, MAX_KEY};
-use vm_actors::messages::{CreateVm, ExtendLease, ReleaseStuck, ReleaseVm, ReleasedVms};
+use vm_actors::messages::{
+    CreateVm, ExtendLease, PauseVm, ReleaseStuck, ReleaseVm, ReleasedVms, ResumeVm,
+};
 use vm_core::{LeaseError, VmSpec};
-use vmm_api_core::{Allocated, LeaseRequest, LeaseView, NewVm, Released, ReleasedVm, Vm};
+use vmm_api_core::{
+    Allocated, LeaseRequest, LeaseView, NewVm, PauseRequest, Released, ReleasedVm, Vm,
+};
 
 use super::json;
 use crate::auth::{Reader, Writer};
-use crate::problems::{of_ask, of_create};
+use crate::problems::{of_ask, of_create, of_vm};
 use crate::state::{VmState, running};
+
+/// Longer than a VM may take to stand still or to go on.
+const PAUSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Longer than a VM's boot, in which it cannot be ended, and its kill.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -188,4 +195,47 @@ pub(crate) async fn lease(
             }
         })?;
     Ok(json(StatusCode::OK, &LeaseView { lease_until }))
+}
+
+/// Lets a VM stand still: it keeps its memory and its lease, uses no processor time, and takes no
+/// work. With `reclaimable` it may be ended when others need its room. One that is paused already
+/// is no error.
+#[utoipa::path(
+    post, path = "/vms/{id}/pause", tag = "vms", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
+    request_body = PauseRequest,
+    responses((status = 204, description = "It stands still."), (status = 409, description = "Something runs in it, or its driver cannot."))
+)]
+pub(crate) async fn pause(
+    caller: Writer,
+    state: web::Data<VmState>,
+    id: web::Path<String>,
+    body: ApiJson<PauseRequest>,
+) -> Result<HttpResponse, Problem> {
+    let actor = state.actor(&id, &caller.0)?;
+    let reclaimable = body.0.reclaimable;
+    let paused = actor
+        .ask_within(PauseVm { reclaimable }, PAUSE_TIMEOUT)
+        .await;
+    paused
+        .map_err(|error| of_ask(&error))?
+        .map_err(|failure| of_vm(&failure))?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Lets a VM go on, with the host's time. One that is not paused is no error.
+#[utoipa::path(
+    post, path = "/vms/{id}/resume", tag = "vms", security(("token" = [])), params(("id" = String, Path, description = "A VM's id")),
+    responses((status = 204, description = "It runs."), (status = 409, description = "It has ended."))
+)]
+pub(crate) async fn resume(
+    caller: Writer,
+    state: web::Data<VmState>,
+    id: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let actor = state.actor(&id, &caller.0)?;
+    let resumed = actor.ask_within(ResumeVm, PAUSE_TIMEOUT).await;
+    resumed
+        .map_err(|error| of_ask(&error))?
+        .map_err(|failure| of_vm(&failure))?;
+    Ok(HttpResponse::NoContent().finish())
 }

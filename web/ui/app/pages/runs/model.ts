@@ -23,6 +23,7 @@ export type LogOverview = Sent<Schemas["LogOverview"]>;
 export type LogMatch = Sent<Schemas["LogMatch"]>;
 export type LogMatches = Sent<Schemas["LogMatches"]>;
 export type Artifact = Sent<Schemas["Artifact"]>;
+export type KeptVm = Sent<Schemas["KeptVmView"]>;
 export type SeenRepository = Sent<Schemas["SeenRepository"]>;
 export type DispatchInput = Sent<Schemas["DispatchInput"]>;
 export type StartableWorkflow = Sent<Schemas["StartableWorkflow"]>;

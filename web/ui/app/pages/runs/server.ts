@@ -1,6 +1,7 @@
 // What these pages ask the runner.
 import { api, ApiError, parts, request } from "../../lib/api";
 import { nextCursor, writeFilters, type Filters } from "./filters";
+import type { Artifact, JobGraph, KeptVm, LogMatches, LogOverview, LogRange, Run, SeenRepository, StartableWorkflows } from "./model";
 import type { Artifact, JobGraph, LogMatches, LogOverview, LogRange, Run, RunTests, SeenRepository, StartableWorkflows, TestHistory, TestSummary } from "./model";
 import type { TestView } from "./tests";
 
@@ -66,8 +67,25 @@ export async function lastGreen(run: string): Promise<Run | null> {
   }
 }
 /** Gives the new run's id. */
-export const rerun = async (run: string, failedOnly: boolean): Promise<string> =>
-  (await ask<{ run: string }>(`${of(run)}/rerun${failedOnly ? "?failed=true" : ""}`, { method: "POST" })).run;
+export const rerun = async (run: string, failedOnly: boolean, keep = false): Promise<string> => {
+  const query = new URLSearchParams();
+  if (failedOnly) query.set("failed", "true");
+  if (keep) query.set("keep", "true");
+  const text = query.toString();
+  return (await ask<{ run: string }>(`${of(run)}/rerun${text ? `?${text}` : ""}`, { method: "POST" })).run;
+};
+/** Machines of failed jobs that are kept. */
+export const keptVms = (run: string): Promise<KeptVm[]> => ask(`${of(run)}/kept`);
+export const releaseVm = (run: string, job: string): Promise<unknown> =>
+  ask(`${of(run)}/kept?${new URLSearchParams({ job, by: "somebody at the page" })}`, { method: "DELETE" });
+/** Where a shell in a kept machine is, as a WebSocket. */
+export function shellAddress(run: string, job: string): URL {
+  const address = new URL(at(`${of(run)}/shell`), location.href);
+  address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  address.searchParams.set("job", job);
+  address.searchParams.set("by", "somebody at the page");
+  return address;
+}
 export const cancelRun = (run: string): Promise<unknown> => ask(`${of(run)}/cancel`, { method: "POST" });
 /** Approves or rejects all that the run waits for. */
 export const review = (run: string, verdict: "approve" | "reject"): Promise<unknown> => ask(`${of(run)}/${verdict}`, { json: {} });

@@ -1,0 +1,33 @@
+//! Why nobody gets into a kept VM.
+
+use http_clients::vmm::VmmError;
+
+/// Why there is no shell.
+#[derive(Debug, thiserror::Error)]
+pub enum NotOpened {
+    /// No VM of the run is kept.
+    #[error(
+        "no VM of the run {0} is kept: run it again with `keep`, or set `failed = true` in [keep]; after its time a VM is given back"
+    )]
+    NoRun(String),
+    /// None of this job is.
+    #[error("no VM of the job `{job}` of the run {run} is kept")]
+    NoVm {
+        /// The run.
+        run: String,
+        /// The job.
+        job: String,
+    },
+    /// Several are, and none was named.
+    #[error("VMs of several jobs of the run {0} are kept: name one")]
+    Which(String),
+    /// The manager says no.
+    #[error(transparent)]
+    Vmm(#[from] VmmError),
+}
+
+impl NotOpened {
+    pub(super) fn none(run: &str) -> Self {
+        Self::NoRun(run.to_owned())
+    }
+}

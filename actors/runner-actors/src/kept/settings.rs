@@ -1,0 +1,39 @@
+//! What is kept of failed jobs, and for how long.
+
+use std::time::Duration;
+
+use runner_core::keep::KeepLimits;
+
+/// What is kept of failed jobs, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct KeepSettings {
+    /// The VM of every failed job is kept, not only where a run asks for it.
+    pub failed: bool,
+    /// What kept VMs may cost together.
+    pub limits: KeepLimits,
+    /// How long each is kept.
+    pub time: Duration,
+    /// A shell has the variables whose values hold secrets, as the job's steps had.
+    pub secrets: bool,
+    /// What deadlines go by: milliseconds since the Unix epoch.
+    pub now_ms: fn() -> u64,
+    /// Time between two looks at deadlines.
+    pub every: Duration,
+}
+
+impl Default for KeepSettings {
+    /// Only where a run asks for it: two VMs, 4 GiB, half an hour each, without secrets.
+    fn default() -> Self {
+        Self {
+            failed: false,
+            limits: KeepLimits {
+                vms: 2,
+                memory_mib: 4096,
+            },
+            time: Duration::from_secs(1800),
+            secrets: false,
+            now_ms: crate::clock::now_ms,
+            every: Duration::from_secs(2),
+        }
+    }
+}

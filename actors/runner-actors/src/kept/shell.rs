@@ -1,0 +1,157 @@
+//! A shell in a kept VM: the VM goes on while one is open, and stands still again afterwards.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use http_clients::vmm::{ExecState, NewExec, TerminalSize, VmmClient, VmmError};
+use http_clients::ws::{WsReceiver, WsSender};
+
+use super::error::NotOpened;
+use super::{KeptJob, KeptVms};
+
+/// bash where the image has it; not a login shell, which would set `PATH` anew.
+const SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash -i; else exec sh -i; fi";
+
+/// How long the end of a shell that was killed is waited for, and how often it is asked for.
+const END_TIMEOUT: Duration = Duration::from_secs(20);
+const END_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Who wants a shell, and where.
+#[derive(Debug, Clone)]
+pub struct ShellRequest {
+    /// The run.
+    pub run: String,
+    /// The job's name or key; the only one that is kept without it.
+    pub job: Option<String>,
+    /// The terminal.
+    pub size: TerminalSize,
+    /// Who opens it, for the run's log.
+    pub by: String,
+}
+
+/// A shell that is open.
+pub struct OpenShell {
+    /// To the shell.
+    pub sender: WsSender,
+    /// From the shell.
+    pub receiver: WsReceiver,
+    /// What is left to do afterwards.
+    pub closing: ClosingShell,
+}
+
+/// What is left to do when a shell's connection has ended.
+pub struct ClosingShell {
+    kept: KeptVms,
+    job: KeptJob,
+    exec: String,
+    by: String,
+}
+
+impl KeptVms {
+    /// Opens a shell in a kept VM, which goes on for it.
+    ///
+    /// # Errors
+    /// See [`NotOpened`].
+    pub async fn open(&self, request: ShellRequest) -> Result<OpenShell, NotOpened> {
+        let kept = self.find(&request.run, request.job.as_deref())?;
+        let vmm = self.settings.vmm_client();
+        let turn = self.turn.lock().await;
+        let opened = self.start_shell(&vmm, &kept.job, request.size).await;
+        if opened.is_ok() {
+            self.change(&kept.job.vm, |kept| kept.shells += 1);
+        } else {
+            self.pause_unused(&vmm, &kept.job.vm).await;
+        }
+        drop(turn);
+        let (exec, sender, receiver) = opened?;
+        self.say(&kept.job, &format!("a shell was opened by {}", request.by))
+            .await;
+        Ok(OpenShell {
+            sender,
+            receiver,
+            closing: ClosingShell {
+                kept: self.clone(),
+                job: kept.job,
+                exec,
+                by: request.by,
+            },
+        })
+    }
+
+    async fn start_shell(
+        &self,
+        vmm: &VmmClient,
+        job: &KeptJob,
+        size: TerminalSize,
+    ) -> Result<(String, WsSender, WsReceiver), VmmError> {
+        vmm.resume(&job.vm).await?;
+        self.change(&job.vm, |kept| kept.paused = false);
+        let exec = NewExec {
+            argv: Some(["sh", "-c", SHELL].map(str::to_owned).to_vec()),
+            cwd: Some(job.cwd.clone()),
+            env: shell_environment(job),
+            terminal: Some(size),
+            ..NewExec::default()
+        };
+        let exec = vmm.exec(&job.vm, &exec).await?;
+        let (sender, receiver) = vmm.terminal(&job.vm, &exec).await?;
+        Ok((exec, sender, receiver))
+    }
+
+    /// Lets the VM stand still, unless a shell is open in it.
+    async fn pause_unused(&self, vmm: &VmmClient, vm: &str) {
+        let unused = {
+            let vms = self.vms.lock();
+            let kept = vms.iter().find(|kept| kept.job.vm == vm);
+            kept.is_some_and(|kept| kept.shells == 0)
+        };
+        if unused {
+            // One that cannot stand still goes on until its deadline.
+            let paused = vmm.pause(vm, true).await.is_ok();
+            self.change(vm, |kept| kept.paused = paused);
+        }
+    }
+}
+
+fn shell_environment(job: &KeptJob) -> BTreeMap<String, String> {
+    let mut env = job.env.clone();
+    env.insert("TERM".to_owned(), "xterm-256color".to_owned());
+    if !job.hidden.is_empty() {
+        env.insert("ORRERY_HIDDEN_VARIABLES".to_owned(), job.hidden.join(","));
+    }
+    env
+}
+
+impl ClosingShell {
+    /// Ends the shell, if it has not ended; its VM stands still again when it was the last.
+    pub async fn close(self) {
+        let Self {
+            kept,
+            job,
+            exec,
+            by,
+        } = self;
+        let vmm = kept.settings.vmm_client();
+        let turn = kept.turn.lock().await;
+        await_end(&vmm, &job.vm, &exec).await;
+        kept.change(&job.vm, |kept| kept.shells = kept.shells.saturating_sub(1));
+        kept.pause_unused(&vmm, &job.vm).await;
+        drop(turn);
+        kept.say(&job, &format!("the shell of {by} has ended"))
+            .await;
+    }
+}
+
+/// Kills the shell and waits until it has ended: a VM in which something runs cannot stand still.
+async fn await_end(vmm: &VmmClient, vm: &str, exec: &str) {
+    let begun = tokio::time::Instant::now();
+    let _ = vmm.kill(vm, exec).await;
+    while begun.elapsed() < END_TIMEOUT {
+        match vmm.exec_report(vm, exec).await {
+            Ok(report) if report.state == ExecState::Running => {
+                tokio::time::sleep(END_POLL_INTERVAL).await;
+            }
+            _ => return,
+        }
+    }
+}

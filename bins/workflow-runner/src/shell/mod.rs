@@ -1,0 +1,98 @@
+//! `shell`, `kept` and `release`: the VMs of failed jobs, over the API of a runner that serves.
+
+mod session;
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use config_core::Environment;
+use http_clients::http::{Method, Request};
+use serde_json::Value;
+use url::Url;
+
+use crate::arguments::say;
+use crate::runner_api::{RunnerApi, done, path_part};
+use crate::shell_options::{KeptOptions, ReleaseOptions, ShellOptions};
+
+/// What ssh ends with too, when it is not the shell that has failed.
+const NO_SHELL: u8 = 255;
+
+/// Opens a shell; the exit code is the shell's.
+pub(crate) fn open(options: &ShellOptions, environment: &Environment) -> ExitCode {
+    match run(options, environment) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            say(&daemon::error_chain(error.as_ref()));
+            ExitCode::from(NO_SHELL)
+        }
+    }
+}
+
+fn run(options: &ShellOptions, environment: &Environment) -> anyhow::Result<u8> {
+    let api = RunnerApi::of(&options.runner, environment)?;
+    let Some(token) = api.token().cloned() else {
+        bail!("WORKFLOW_RUNNER_API_TOKEN is not set: who opens a shell must be known");
+    };
+    let mut url = at(&api, &options.run, "shell", options.job.as_deref())?;
+    let by = options.by.as_deref().or_else(|| environment.text("USER"));
+    if let Some(by) = by.filter(|by| !by.is_empty()) {
+        url.query_pairs_mut().append_pair("by", by);
+    }
+    session::run(url, token)
+}
+
+/// Prints the VMs that are kept.
+pub(crate) fn list(options: &KeptOptions, environment: &Environment) -> ExitCode {
+    done(table(options, environment))
+}
+
+fn table(options: &KeptOptions, environment: &Environment) -> anyhow::Result<String> {
+    let api = RunnerApi::of(&options.runner, environment)?;
+    let kept = api.ask(Request::get(api.at("runs/kept")?))?;
+    if options.json {
+        return Ok(format!("{kept:#}\n"));
+    }
+    let mut text = String::new();
+    for vm in kept.as_array().into_iter().flatten() {
+        let field = |name: &str| vm[name].as_str().unwrap_or_default();
+        let minutes = vm["left_ms"].as_u64().unwrap_or_default().div_ceil(60_000);
+        let open = vm["shells"].as_u64().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "{}  {}  {}  {minutes} min left  {open} open",
+            field("run"),
+            field("job"),
+            field("vm")
+        );
+    }
+    if text.is_empty() {
+        text.push_str("no VM is kept\n");
+    }
+    Ok(text)
+}
+
+/// Gives a VM back.
+pub(crate) fn release(options: &ReleaseOptions, environment: &Environment) -> ExitCode {
+    done(send_release(options, environment))
+}
+
+fn send_release(options: &ReleaseOptions, environment: &Environment) -> anyhow::Result<String> {
+    let api = RunnerApi::of(&options.runner, environment)?;
+    let mut url = at(&api, &options.run, "kept", options.job.as_deref())?;
+    if let Some(by) = environment.text("USER").filter(|by| !by.is_empty()) {
+        url.query_pairs_mut().append_pair("by", by);
+    }
+    let answer = api.ask(Request::new(Method::Delete, url))?;
+    debug_assert_eq!(answer, Value::Null);
+    Ok(format!("{}: the VM is given back\n", options.run))
+}
+
+/// What the runner has of a run, or of one of its jobs.
+fn at(api: &RunnerApi, run: &str, what: &str, job: Option<&str>) -> anyhow::Result<Url> {
+    let mut url = api.at(&format!("runs/{}/{what}", path_part(run)?))?;
+    if let Some(job) = job {
+        url.query_pairs_mut().append_pair("job", job);
+    }
+    Ok(url)
+}
