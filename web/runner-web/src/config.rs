@@ -169,6 +169,15 @@ fn address_policy(listed: Vec<AllowedAddress>) -> AddressPolicy {
     }
 }
 
+/// The machines that the operator lists, else a `default` one of usual size.
+fn machines_or_default(listed: Vec<(String, NewVm)>) -> Vec<(String, NewVm)> {
+    if listed.is_empty() {
+        vec![("default".to_owned(), NewVm::default())]
+    } else {
+        listed
+    }
+}
+
 impl Resolver<'_> {
     fn config(&mut self, environment: &Environment) -> Option<RunnerConfig> {
         let listen = self.listen();
@@ -210,11 +219,7 @@ impl Resolver<'_> {
             },
             vmm_url: variables.vmm_url.unwrap_or_else(|| url_of(VMM_URL)),
             vmm_token: variables.vmm_token,
-            machines: if file.machines.is_empty() {
-                vec![("default".to_owned(), NewVm::default())]
-            } else {
-                file.machines
-            },
+            machines: machines_or_default(file.machines),
             services: file.services_listen.map(services_at),
             vm_timeout: file.vm_wait,
             checkout_repositories: file.checkout_repositories,

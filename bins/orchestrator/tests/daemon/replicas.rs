@@ -6,8 +6,7 @@ use rustix::process::Signal;
 use crate::harness::{Daemon, Site, wait_until};
 use crate::wire::{comment, run_of};
 
-const AGENT: &str =
-    "[[agents]]\nproject = \"main\"\nname = \"greeter\"\ncli = \"sh\"\nscript = \"echo hello\"\n";
+const AGENT: &str = "[mentions]\n\n[[agents]]\nproject = \"main\"\nname = \"greeter\"\ncli = \"sh\"\nscript = \"echo hello\"\n";
 
 fn site(server: &PostgresServer) -> Site {
     Site::new(&format!("[store]\nurl = \"{}\"\n", server.url()), AGENT)
