@@ -195,6 +195,7 @@ const ENTRY: &str = "cat /built; echo \"args [$1] $INPUT_WHO $OWN in $GITHUB_WOR
 const POST: &str = "#!/bin/sh\necho \"post with $STATE_k\"\n";
 
 #[test]
+#[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
 fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
     let services = prepare();
     let lab = Lab::new();
@@ -254,6 +255,7 @@ fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
 }
 
 #[test]
+#[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
 fn i17_a_service_that_fails_its_check_shows_what_it_printed() {
     let services = prepare();
     let lab = Lab::new();
@@ -269,6 +271,7 @@ fn i17_a_service_that_fails_its_check_shows_what_it_printed() {
 }
 
 #[test]
+#[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
 fn i17_an_image_comes_from_an_allowed_registry_and_from_no_other() {
     let services = prepare();
     let mut lab = Lab::new();

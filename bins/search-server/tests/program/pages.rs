@@ -33,6 +33,31 @@ fn role_files() -> Vec<(String, String)> {
     found
 }
 
+/// A repository with a tag, and a bare mirror of it, as the page on git names them.
+fn repositories(home: &Path) {
+    let git = |arguments: &[&str]| {
+        let output = std::process::Command::new("git")
+            .current_dir(home)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+            .args(arguments)
+            .output();
+        let output = output.expect("git is installed");
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output));
+    };
+    git(&["init", "--quiet", "--initial-branch=main", "project"]);
+    std::fs::write(home.join("project/notes.md"), "# Notes\n").expect("a file");
+    git(&["-C", "project", "add", "notes.md"]);
+    git(&["-C", "project", "commit", "--quiet", "--message=notes"]);
+    git(&["-C", "project", "tag", "v1.2.0"]);
+    git(&[
+        "clone",
+        "--quiet",
+        "--bare",
+        "project",
+        "mirrors/project.git",
+    ]);
+}
+
 /// A PATH on which the programs of the pages are found.
 fn programs(home: &Path) -> String {
     use std::os::unix::fs::PermissionsExt;
@@ -57,7 +82,7 @@ fn a_server_starts_with_the_role_file_of_each_page() {
     let files = role_files();
     let pages: std::collections::BTreeSet<&str> =
         files.iter().map(|(page, _)| page.as_str()).collect();
-    assert_eq!(pages.len(), 7, "{pages:?}");
+    assert_eq!(pages.len(), 8, "{pages:?}");
     for (page, sample) in &files {
         let home = home();
         let documents = home.path().join("documents");
@@ -72,6 +97,7 @@ fn a_server_starts_with_the_role_file_of_each_page() {
         std::fs::write(documents.join("ruby/index.json"), "{\"entries\": []}").expect("a file");
         std::fs::write(documents.join("ruby/db.json"), "{}").expect("a file");
         std::fs::write(documents.join("issues.jsonl"), "\n").expect("a file");
+        repositories(home.path());
         let path = programs(home.path());
         let file = home.path().join("roles.json");
         std::fs::write(&file, sample).expect("a role file");

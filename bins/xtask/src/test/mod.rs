@@ -21,8 +21,9 @@ use crate::terminal;
 /// Which checks to run, and how.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Run only these steps, in their usual order; `hostile` (the attacks against optimised builds)
-    /// and `install` (packages on a Debian machine) are run in no other way
+    /// Run only these steps, in their usual order; `hostile` (the attacks against optimised
+    /// builds), `containers` (those of workflows) and `install` (packages on a Debian machine) are
+    /// run in no other way
     #[arg(long, value_delimiter = ',', value_name = "STEP[,STEP]")]
     only: Vec<String>,
     /// Leave these steps out
@@ -141,8 +142,8 @@ mod tests {
             ["fmt", "tidy"]
         );
         let usual = names(&[], &[]).expect("all");
-        assert_eq!(usual.len(), STEPS.len() - 2);
-        for name in ["hostile", "install"] {
+        assert_eq!(usual.len(), STEPS.len() - 3);
+        for name in ["hostile", "containers", "install"] {
             assert!(!usual.contains(&name), "{name}: only when it is asked for");
         }
         assert_eq!(names(&["hostile"], &[]).expect("it exists"), ["hostile"]);

@@ -119,6 +119,12 @@ pub(super) const STEPS: [Step; 14] = [
         on_request: true,
     },
     Step {
+        name: "containers",
+        about: "containers of workflows in VMs with the image `full`, made first (only with --only)",
+        run: containers,
+        on_request: true,
+    },
+    Step {
         name: "install",
         about: "Debian packages on a machine with systemd: install, upgrade, remove (only with --only)",
         run: packages,
@@ -272,25 +278,31 @@ const ATTACKED: [&str; 22] = [
 const ATTACKS: &str = "test(/(^|::)t(1|2|3|4|5|6|9|11)_/)";
 
 fn hostile(setting: &Setting<'_>) -> Done {
-    let root = &setting.project.root;
+    let packages = ATTACKED.iter().flat_map(|package| ["-p", *package]);
+    let arguments = ["--release", "--retries", "1", "-E", ATTACKS];
+    chosen_tests(setting, arguments.into_iter().chain(packages))
+}
+
+fn containers(setting: &Setting<'_>) -> Done {
+    build_programs(setting)?;
+    let arguments = ["-p", "workflow-runner", "--test", "containers"];
+    chosen_tests(
+        setting,
+        arguments.into_iter().chain(["--run-ignored", "all"]),
+    )
+}
+
+/// Runs some tests by cargo-nextest, with all that they need of the machine.
+fn chosen_tests<'a>(setting: &Setting<'_>, arguments: impl Iterator<Item = &'a str>) -> Done {
     if shell::which("cargo-nextest").is_none() {
         bail!(
             "it needs cargo-nextest: only that builds tests with a profile and chooses them by their ids"
         );
     }
     let parts = prerequisites::prepare(setting.project)?;
-    let arguments = [
-        "nextest",
-        "run",
-        "--release",
-        "--no-fail-fast",
-        "--retries",
-        "1",
-        "-E",
-        ATTACKS,
-    ];
-    let mut runner = shell::cargo(root, &arguments);
-    runner.args(ATTACKED.iter().flat_map(|package| ["-p", *package]));
+    let run = ["nextest", "run", "--no-fail-fast"];
+    let mut runner = shell::cargo(&setting.project.root, &run);
+    runner.args(arguments);
     parts.apply(&mut runner);
     counted(&mut runner, counts::of_nextest)
 }

@@ -207,6 +207,12 @@ fn defect_a_failing_source_does_not_empty_the_answer() {
     assert!(answer["sources"][0]["error"].is_string(), "{answer}");
 }
 
+fn git(arguments: &[&str]) {
+    let output = std::process::Command::new("git").args(arguments).output();
+    let output = output.expect("git is installed");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+}
+
 #[test]
 fn defect_no_kind_of_source_is_a_placeholder() {
     let home = Home::new();
@@ -214,6 +220,12 @@ fn defect_no_kind_of_source_is_a_placeholder() {
     let url = peer.url();
     let folder = home.files();
     let folder = folder.to_str().expect("text");
+    let repository = home.path().join("repository");
+    let repository = repository.to_str().expect("text");
+    git(&["init", "--quiet", repository]);
+    let name = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+    let commit = ["commit", "--quiet", "--allow-empty", "--message=empty"];
+    git(&[&["-C", repository][..], &name, &commit].concat());
     let mut haystacks = Vec::new();
     for (spelling, service) in Service::CHOICES
         .iter()
@@ -221,6 +233,7 @@ fn defect_no_kind_of_source_is_a_placeholder() {
     {
         let location = match service {
             Service::LocalFiles | Service::NotesGraph => folder.to_owned(),
+            Service::GitRepository => repository.to_owned(),
             Service::CommunityDocs => format!("discourse:{url}"),
             Service::TaskTracker => format!("gitea:{url}/a/b"),
             _ if *spelling == "Elastic" => format!("{url}/index"),
@@ -240,7 +253,7 @@ fn defect_no_kind_of_source_is_a_placeholder() {
     for source in answer["sources"].as_array().expect("sources") {
         let remote = !matches!(
             source["service"].as_str(),
-            Some("LocalFiles" | "NotesGraph")
+            Some("LocalFiles" | "NotesGraph" | "GitRepository")
         );
         assert_eq!(
             source["error"].is_string(),
