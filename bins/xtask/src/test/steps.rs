@@ -39,7 +39,7 @@ pub(super) struct Step {
 }
 
 /// All steps in their order.
-pub(super) const STEPS: [Step; 14] = [
+pub(super) const STEPS: [Step; 15] = [
     Step {
         name: "fmt",
         about: "the formatting",

@@ -103,6 +103,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has the process that leads hand over to another one; agents end as at a restart. */
+        post: operations["drain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/events": {
         parameters: {
             query?: never;
@@ -322,6 +339,23 @@ export interface paths {
         };
         /** Everything at one look. */
         get: operations["status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the orchestrator is; 200 as soon as it answers, without a token. */
+        get: operations["health"];
         put?: never;
         post?: never;
         delete?: never;
@@ -632,6 +666,17 @@ export interface components {
              * @description Give this as `after` for the next page.
              */
             next?: number | null;
+        };
+        /** @description How the orchestrator is. */
+        OrchestratorHealth: {
+            /** @description Why it is degraded. */
+            reason?: string | null;
+            /** @description Of a process that shares its store with others: `role`, `epoch`, `leader`, `led_by`. */
+            replica?: Record<string, never> | null;
+            /** @description `ok` or `degraded`. */
+            status: string;
+            /** @description The program's version. */
+            version: string;
         };
         /** @description A webhook was set up. */
         PingBody: {
@@ -1250,6 +1295,39 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    drain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It hands over; another process leads within seconds. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The store is shared with no other process. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody leads at the moment. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     events: {
         parameters: {
             query?: {
@@ -1579,6 +1657,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatusView"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrchestratorHealth"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,6 +1,23 @@
 // Of openapi/runner.json, written by `npm run types`.
 
 export interface paths {
+    "/admin/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Has the process that leads hand over to another one. */
+        post: operations["drain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -1298,6 +1315,8 @@ export interface components {
         RunnerHealth: {
             /** @description Why it is degraded. */
             reason?: string | null;
+            /** @description Of a process that shares its store with others: `role`, `epoch`, `leader`, `led_by`. */
+            replica?: Record<string, never> | null;
             /** @description `ok` or `degraded`. */
             status: string;
             /** @description The program's version. */
@@ -1633,6 +1652,39 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    drain: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It hands over: its jobs end as at a restart, another process leads within seconds */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The store is shared with no other process */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody leads at the moment */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     health: {
         parameters: {
             query?: never;

@@ -1,8 +1,7 @@
 // What these pages ask the runner.
 import { api, ApiError, parts, request } from "../../lib/api";
 import { nextCursor, writeFilters, type Filters } from "./filters";
-import type { Artifact, JobGraph, KeptVm, LogMatches, LogOverview, LogRange, Run, SeenRepository, StartableWorkflows } from "./model";
-import type { Artifact, JobGraph, LogMatches, LogOverview, LogRange, Run, RunTests, SeenRepository, StartableWorkflows, TestHistory, TestSummary } from "./model";
+import type { Artifact, JobGraph, KeptVm, LogMatches, LogOverview, LogRange, Run, RunTests, SeenRepository, StartableWorkflows, TestHistory, TestSummary } from "./model";
 import type { TestView } from "./tests";
 
 const PART = "runner";
