@@ -368,8 +368,8 @@ mod tests {
         fs::write(&agent, [b"\x7fELF".as_slice(), &[0; 60]].concat()).unwrap();
         assert!(store.best(&agent).unwrap().is_none());
         for (name, machine) in [
-            ("debian-6.1", MachineKind::Q35),
-            ("debian-6.2", MachineKind::Q35),
+            ("debian-6.1+containers", MachineKind::Q35),
+            ("debian-6.2+containers", MachineKind::Q35),
             ("own-6.1", MachineKind::Microvm),
         ] {
             fs::create_dir_all(store.folder().join(name)).unwrap();

@@ -63,7 +63,10 @@ fn i18_a_standby_takes_mentions_passes_on_operators_and_takes_over() {
     assert_eq!(meanwhile.status, 202, "{}", meanwhile.body);
     until_role(&second, "leader");
     wait_until("the run of what was taken in without a leader", || {
-        second.get("/admin/status")["queue"]["queued"].as_u64() == Some(0)
+        // Until it answers as the leader it says that nobody leads.
+        let status = second.admin("GET", "/admin/status");
+        status.status == 200
+            && status.json()["queue"]["queued"].as_u64() == Some(0)
             && second
                 .journal()
                 .iter()
