@@ -24,7 +24,7 @@ use crate::records::RunRecord;
 use crate::rows;
 use crate::run_files::RunFiles;
 use crate::settings::RunnerSettings;
-use crate::vmm_status::VmmStatus;
+use crate::vm_hosts::VmHosts;
 
 /// Time between two collections.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
@@ -37,11 +37,11 @@ const RECENT_MS: u64 = 600_000;
 #[derive(Clone)]
 pub(crate) struct RunGarbageCollector {
     settings: Arc<RunnerSettings>,
+    hosts: VmHosts,
     store: Store,
     files: RunFiles,
     /// Posts statuses that the forge has lost.
     outbox: Option<ChildRef<OutboxWorker>>,
-    vmm_status: VmmStatus,
     counters: Arc<RunCounters>,
     /// VMs that somebody may want to look into.
     kept: KeptVms,
@@ -52,7 +52,7 @@ impl RunGarbageCollector {
         settings: &Arc<RunnerSettings>,
         recorder: &RunRecorder,
         files: RunFiles,
-        vmm_status: VmmStatus,
+        hosts: VmHosts,
         kept: KeptVms,
     ) -> Self {
         Self {
@@ -60,7 +60,7 @@ impl RunGarbageCollector {
             store: recorder.store.clone(),
             files,
             outbox: recorder.outbox.clone(),
-            vmm_status,
+            hosts,
             counters: Arc::clone(&recorder.counters),
             kept,
         }
@@ -85,40 +85,42 @@ impl Actor for RunGarbageCollector {
 
 impl RunGarbageCollector {
     async fn collect(&self) {
-        let vms = self.collect_vms().await;
-        let trouble = vms.as_ref().err().map(ToString::to_string);
-        self.vmm_status.set_trouble(trouble);
-        if let Err(error) = vms {
-            tracing::debug!(event = "run.gc_failed", %error, "the VM manager's VMs cannot be looked at now");
+        for index in 0..self.hosts.count() {
+            // That it gives VMs again is for its watcher to say.
+            if let Err(error) = self.collect_vms(index).await {
+                self.hosts.note_trouble(index, Some(error.to_string()));
+                let host = self.hosts.name(index);
+                tracing::debug!(event = "run.gc_failed", host, %error, "the VM manager's VMs cannot be looked at now");
+            }
         }
         self.verify_statuses().await;
         self.forget_oldest().await;
     }
 
-    /// Gives back every VM of ours whose job has ended.
-    async fn collect_vms(&self) -> Result<(), VmmError> {
-        let vmm = self.settings.vmm_client();
-        if self.vmm_status.has_leak() {
+    /// Gives back every VM of ours on a host whose job has ended, or has another VM.
+    async fn collect_vms(&self, index: usize) -> Result<(), VmmError> {
+        let vmm = self.hosts.client(index);
+        if self.hosts.has_leak(index) {
             // A VM could not be given back: the manager releases what is stuck there.
             let released = vmm.release_stuck().await?;
             for vm in released.released {
                 self.note_recovered(&vm.id, &vm.reason);
             }
-            self.vmm_status.clear_leak();
+            self.hosts.clear_leak(index);
         }
         for vm in vmm.list().await? {
-            if self.is_left_over(&vm).await {
-                self.give_back(&vmm, &vm).await;
+            if let Some(why) = self.left_over(self.hosts.name(index), &vm).await {
+                self.give_back(&vmm, index, &vm, why).await;
             }
         }
         Ok(())
     }
 
-    async fn give_back(&self, vmm: &VmmClient, vm: &Vm) {
+    async fn give_back(&self, vmm: &VmmClient, index: usize, vm: &Vm, why: &str) {
         match vmm.delete(&vm.id).await {
-            Ok(()) => self.note_recovered(&vm.id, "its job has ended"),
+            Ok(()) => self.note_recovered(&vm.id, why),
             Err(error) => {
-                self.vmm_status.report_leak();
+                self.hosts.report_leak(index);
                 tracing::warn!(event = "run.vm_not_returned", vm = %vm.id, %error, "a VM could not be given back; the garbage collector tries again");
             }
         }
@@ -134,21 +136,22 @@ impl RunGarbageCollector {
         );
     }
 
-    /// Whether a VM is of a job of ours that has ended.
-    async fn is_left_over(&self, vm: &Vm) -> bool {
-        if self.kept.holds(&vm.id) {
-            return false;
+    /// Why a VM of ours is nobody's any more.
+    async fn left_over(&self, host: &str, vm: &Vm) -> Option<&'static str> {
+        if self.kept.holds(host, &vm.id) {
+            return None;
         }
-        let Some(owner) = vm.owner.as_deref().and_then(VmOwner::parse) else {
-            return false;
-        };
+        let owner = vm.owner.as_deref().and_then(VmOwner::parse)?;
         let run = owner.run.to_owned();
         // Others' runs may have the same manager: an unknown run's VM is not ours to end.
         let record = self.store.read(move |rows| rows::run(rows, &run)).await;
-        match record {
-            Ok(Some(record)) => owner.has_ended(&record),
-            _ => false,
+        let record = record.ok().flatten()?;
+        if owner.has_ended(&record) {
+            return Some("its job has ended");
         }
+        owner
+            .has_another(&record, host, &vm.id)
+            .then_some("its job has a VM of another host")
     }
 
     /// Forgets the oldest ended runs beyond `keep_runs`: a burst of deliveries comes while nothing
@@ -217,6 +220,14 @@ impl<'a> VmOwner<'a> {
             incarnation: incarnation.parse().ok()?,
             index: index.parse().ok()?,
         })
+    }
+
+    /// Whether the job has a VM, and it is not this one: the answer of this one's host came never,
+    /// and another was asked.
+    fn has_another(&self, record: &RunRecord, host: &str, vm: &str) -> bool {
+        let job = record.jobs.get(self.index);
+        let of_job = job.and_then(|job| Some((job.vm_host.as_deref()?, job.vm.as_deref()?)));
+        of_job.is_some_and(|of_job| of_job != (host, vm))
     }
 
     fn has_ended(&self, record: &RunRecord) -> bool {

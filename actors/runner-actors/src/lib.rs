@@ -75,7 +75,7 @@ mod tarball;
 mod test_rows;
 mod test_view;
 mod view;
-mod vmm_status;
+mod vm_hosts;
 
 pub use action_store::{ActionFault, ActionStore, ActionStoreError, StoredLock, VerifiedAction};
 pub use artifacts::{Artifact, ArtifactStore};
@@ -113,3 +113,6 @@ pub use test_view::{
     MAX_RUNS, RunTest, RunTestFilter, RunTests, TestFilter, TestKind, TestedJob, USUAL_RUNS,
 };
 pub use view::RunnerView;
+pub use vm_hosts::{
+    Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView, VmHosts,
+};

@@ -251,6 +251,9 @@ pub struct JobRecord {
     /// Its VM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,
+    /// The VM's host; records of former versions name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm_host: Option<String>,
     /// How well the VM is separated from the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,

@@ -12,7 +12,7 @@ use crate::ledger::{Ledger, RunRecorder, job_status};
 use crate::records::{JobEnd, JobRecord, RunRecord};
 use crate::rows;
 use crate::settings::RunnerSettings;
-use crate::vmm_status::VmmStatus;
+use crate::vm_hosts::VmHosts;
 
 /// A run is taken up again so often; one that brings its actor down each time is lost then.
 const MAX_RECOVERIES: u64 = 3;
@@ -23,7 +23,7 @@ const LOST_REASON: &str = "the runner was restarted while it ran";
 pub(crate) struct RunRecovery {
     pub(crate) recorder: RunRecorder,
     pub(crate) settings: Arc<RunnerSettings>,
-    pub(crate) vmm_status: VmmStatus,
+    pub(crate) hosts: VmHosts,
 }
 
 /// What was found in the store.
@@ -80,7 +80,10 @@ impl RunRecovery {
         };
         let open = ledger.record.jobs.iter();
         let open = open.filter(|job| job.conclusion.is_none());
-        self.give_back(open.filter_map(|job| job.vm.clone()).collect());
+        self.give_back(
+            open.filter_map(|job| Some((job.vm_host.clone(), job.vm.clone()?)))
+                .collect(),
+        );
         ledger.record.taken_up += 1;
         if ledger.record.taken_up - ledger.record.taken_up_at_wait > MAX_RECOVERIES {
             tracing::warn!(event = "run.lost", run = %id, "a run was taken up as often as it may be");
@@ -114,16 +117,21 @@ impl RunRecovery {
     }
 
     /// VMs of jobs that are lost are given back now, not when their leases end.
-    fn give_back(&self, vms: Vec<String>) {
+    fn give_back(&self, vms: Vec<(Option<String>, String)>) {
         if vms.is_empty() {
             return;
         }
-        let (settings, status) = (Arc::clone(&self.settings), self.vmm_status.clone());
+        let hosts = self.hosts.clone();
         actix_rt::spawn(async move {
-            let vmm = settings.vmm_client();
-            for vm in vms {
-                if let Err(error) = vmm.delete(&vm).await {
-                    status.report_leak();
+            for (host, vm) in vms {
+                let given_back = match hosts.client_of(host.as_deref()) {
+                    Ok(vmm) => vmm.delete(&vm).await,
+                    Err(error) => Err(error),
+                };
+                if let Err(error) = given_back {
+                    if let Some(index) = hosts.find(host.as_deref()) {
+                        hosts.report_leak(index);
+                    }
                     tracing::warn!(event = "run.vm_not_returned", vm, %error, "a VM could not be given back; the garbage collector tries again");
                 }
             }

@@ -8,6 +8,7 @@
 //!         │        └─ …
 //!         ├─ coordinator         starts runs (permanent)
 //!         ├─ clock               starts what is scheduled (permanent)
+//!         ├─ vm-hosts            asks the hosts of VMs how they are (permanent)
 //!         ├─ kept-vms            gives kept VMs back at their deadlines (permanent)
 //!         ├─ catch-up            starts what no webhook told of (permanent)
 //!         └─ garbage-collector   gives left-over VMs back (permanent)
@@ -49,7 +50,7 @@ use crate::run_queue::RunQueue;
 use crate::schedule_clock::ScheduleClock;
 use crate::settings::RunnerSettings;
 use crate::view::RunnerView;
-use crate::vmm_status::VmmStatus;
+use crate::vm_hosts::{VmHostWatcher, VmHosts};
 
 /// Messages that the coordinator holds.
 const COORDINATOR_CAPACITY: usize = 1024;
@@ -73,7 +74,7 @@ pub struct RunnerService {
 /// What several actors have in common.
 struct SharedState {
     files: RunFiles,
-    vmm_status: VmmStatus,
+    hosts: VmHosts,
     kept: KeptVms,
 }
 
@@ -93,7 +94,7 @@ impl RunnerService {
 
         let (queue, groups) = (RunQueue::default(), ConcurrencyGroups::default());
         let counters = Arc::new(RunCounters::default());
-        let vmm_status = VmmStatus::default();
+        let hosts = VmHosts::open(&settings.vm_hosts, &store)?;
         let repositories = Repositories::new(&settings);
         let (changed, changes) = watch::channel(0);
         let files = RunFiles {
@@ -102,8 +103,8 @@ impl RunnerService {
         };
         let shared = SharedState {
             files: files.clone(),
-            vmm_status: vmm_status.clone(),
-            kept: KeptVms::new(&settings, &files.logs),
+            hosts: hosts.clone(),
+            kept: KeptVms::new(&settings, &hosts, &files.logs),
         };
         let offered = offered(&settings, &files)?;
         let job_services = offered.1.clone();
@@ -141,7 +142,7 @@ impl RunnerService {
             files,
             queue,
             counters,
-            vmm_status,
+            hosts,
             public_url: settings.public_url.clone(),
             changes,
             kept: shared.kept,
@@ -198,10 +199,12 @@ fn with_collectors(
         settings,
         recorder,
         shared.files.clone(),
-        shared.vmm_status.clone(),
+        shared.hosts.clone(),
         shared.kept.clone(),
     );
+    let hosts = VmHostWatcher::new(shared.hosts.clone(), settings.gc_interval);
     supervisor
+        .child(ChildSpec::new("vm-hosts", move |_| hosts.clone()))
         .child(ChildSpec::new("kept-vms", move |_| watcher.clone()))
         .child(ChildSpec::new("garbage-collector", move |_| {
             collector.clone()
@@ -240,7 +243,7 @@ fn coordinator_spec(
     let recovery = RunRecovery {
         recorder: run_services.recorder.clone(),
         settings: Arc::clone(&run_services.settings),
-        vmm_status: shared.vmm_status.clone(),
+        hosts: shared.hosts.clone(),
     };
     let services = CoordinatorServices {
         store: recovery.recorder.store.clone(),
@@ -286,7 +289,6 @@ fn job_launcher(
     shared: &SharedState,
 ) -> JobLauncher {
     JobLauncher {
-        settings: Arc::clone(settings),
         supervisor: supervisor.reference(),
         permits: RepositoryPermits::new(settings.max_jobs, settings.max_jobs_per_repository),
         groups: groups.clone(),
@@ -296,7 +298,7 @@ fn job_launcher(
         images: ImageStore::new(&settings.images),
         caches,
         services,
-        vmm_status: shared.vmm_status.clone(),
+        hosts: shared.hosts.clone(),
         kept: shared.kept.clone(),
     }
 }

@@ -8,12 +8,13 @@ use forge_core::Forge;
 use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
-use http_clients::vmm::{NewVm, Target, VmmClient};
+use http_clients::vmm::Target;
 use runner_core::checkout::RepositoryPattern;
 use url::Url;
 
 use crate::kept::KeepSettings;
 use crate::scopes::ScopeSettings;
+use crate::vm_hosts::{MachineType, VmHostSettings};
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
 #[derive(Debug, Clone)]
@@ -150,14 +151,12 @@ pub struct RunnerSettings {
     pub checkout_repositories: Vec<RepositoryPattern>,
     /// Unencrypted `http` and directories as clone URLs.
     pub transports: git_engine::Transports,
-    /// The VM manager.
-    pub vmm_url: Url,
-    /// Its token.
-    pub vmm_token: Option<Secret<String>>,
+    /// The hosts whose VM managers give VMs; at least one.
+    pub vm_hosts: Vec<VmHostSettings>,
     /// What every VM is asked for, by label (`runs-on`); the entry `default` is for labels not
     /// listed, which are refused without it.
-    pub machines: Vec<(String, NewVm)>,
-    /// Where the VM manager reaches the services of jobs; `None`: jobs have none.
+    pub machines: Vec<(String, MachineType)>,
+    /// Where VM managers reach the services of jobs; `None`: jobs have none.
     pub services: Option<Target>,
     /// Longest wait for a VM.
     pub vm_timeout: Duration,
@@ -198,12 +197,6 @@ pub struct RunnerSettings {
 }
 
 impl RunnerSettings {
-    /// A client of the VM manager, on this thread.
-    pub(crate) fn vmm_client(&self) -> VmmClient {
-        let http = HttpClient::new(HttpOptions::default());
-        VmmClient::new(http, self.vmm_url.clone(), self.vmm_token.clone())
-    }
-
     /// The forge's API on this thread, where it is known.
     pub(crate) fn forge_client(&self) -> Option<ForgeClient> {
         self.forge_client_over(HttpClient::new(HttpOptions::default()))

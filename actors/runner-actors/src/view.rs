@@ -22,7 +22,7 @@ use crate::run_files::RunFiles;
 use crate::run_list::{RunFilter, RunPage};
 use crate::run_queue::RunQueue;
 use crate::test_view::{self, RunTestFilter, RunTests, TestFilter};
-use crate::vmm_status::VmmStatus;
+use crate::vm_hosts::VmHosts;
 
 /// What can be read of runs: records, logs, artifacts.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ pub struct RunnerView {
     pub(crate) files: RunFiles,
     pub(crate) queue: RunQueue,
     pub(crate) counters: Arc<RunCounters>,
-    pub(crate) vmm_status: VmmStatus,
+    pub(crate) hosts: VmHosts,
     pub(crate) public_url: Option<Url>,
     pub(crate) changes: watch::Receiver<u64>,
     pub(crate) log_reader: LogReader,
@@ -221,10 +221,16 @@ impl RunnerView {
         self.public_url.as_ref()
     }
 
-    /// Why the VM manager gives no VMs, as a job or the garbage collector last saw it.
+    /// The hosts of VMs.
+    #[must_use]
+    pub fn vm_hosts(&self) -> &VmHosts {
+        &self.hosts
+    }
+
+    /// Why no VM host gives VMs, as a job or the garbage collector last saw it.
     #[must_use]
     pub fn vmm_trouble(&self) -> Option<String> {
-        self.vmm_status.trouble()
+        self.hosts.trouble()
     }
 
     /// Whether the store takes writes.

@@ -35,6 +35,7 @@ pub mod limits;
 pub mod mask;
 pub mod model;
 pub mod node;
+pub mod placement;
 pub mod plan;
 pub mod prepare;
 pub mod protection;

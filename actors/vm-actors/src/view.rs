@@ -7,7 +7,7 @@ use store::Store;
 use vm_core::{DriverName, Isolation, VmId};
 use vm_engine::Driver;
 use vm_engine::network::{Traffic, TrafficView};
-use vmm_api_core::{ImageView, PoolStock, PoolView};
+use vmm_api_core::{CapacityView, ImageView, PoolStock, PoolView};
 
 use crate::counters::{Counters, CountersView};
 use crate::images::{HostView, ImageFailure, Images};
@@ -64,6 +64,19 @@ impl VmManagerView {
             ready,
             target,
             in_use,
+        }
+    }
+
+    /// What VMs may use of the host, and what of it is free.
+    #[must_use]
+    pub fn capacity(&self) -> CapacityView {
+        let most = self.settings.capacity;
+        let used = self.registry.in_use(self.driver.overhead_mib());
+        CapacityView {
+            vms: most.vms,
+            free_vms: most.vms.saturating_sub(used.vms),
+            mem_mib: most.mem_mib,
+            free_mem_mib: most.mem_mib.saturating_sub(used.mem_mib),
         }
     }
 

@@ -23,6 +23,10 @@ pub struct Health {
     #[serde(default)]
     #[schema(required = true)]
     pub pool: PoolView,
+    /// What VMs may use of the host; earlier managers do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = true)]
+    pub capacity: Option<CapacityView>,
     /// The manager's version.
     #[serde(default)]
     #[schema(required = true)]
@@ -73,4 +77,17 @@ pub struct PoolView {
     #[serde(default)]
     #[schema(required = true)]
     pub in_use: usize,
+}
+
+/// What VMs may use of the host together, and what of it is free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CapacityView {
+    /// VMs at once, those that wait in the pool included.
+    pub vms: u32,
+    /// VMs that may be started now.
+    pub free_vms: u32,
+    /// Memory of all of them in MiB, what their monitors use included.
+    pub mem_mib: u64,
+    /// What of it is free.
+    pub free_mem_mib: u64,
 }

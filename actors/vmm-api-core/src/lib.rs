@@ -44,7 +44,7 @@ mod vm;
 
 pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream};
 pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
-pub use health::{Health, HealthStatus, Kvm, PoolView};
+pub use health::{CapacityView, Health, HealthStatus, Kvm, PoolView};
 pub use id::{ExecId, IdError, ImageRef, Owner, VmId};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
 pub use state::{FailureReason, Source, VmState};

@@ -11,7 +11,7 @@ use edge_web::guard::ApiToken;
 use edge_web::{BodyLimits, ServeOptions};
 use orchestrator_actors::{OrchestratorService, OrchestratorView};
 use orchestrator_web::{Listening, OrchestratorServer, boot as agents, reload_on_hangup};
-use runner_actors::{RunnerService, RunnerView};
+use runner_actors::{RunnerService, RunnerView, VmHostSettings};
 use runner_web::config::{RunnerConfig, services_at};
 use runner_web::{RunnerServer, boot as runs};
 use search_actors::SearchSettings;
@@ -212,8 +212,10 @@ impl Runs {
         let elsewhere = environment.text("VMM_API_URL");
         if let (None, Some(machines)) = (elsewhere, machines) {
             let (address, token) = machines.access("runner", Scope::Write)?;
-            config.runner.vmm_url = format!("http://{address}/").parse()?;
-            config.runner.vmm_token = Some(token);
+            let own = VmHostSettings::only(format!("http://{address}/").parse()?, Some(token));
+            let hosts = &mut config.runner.vm_hosts;
+            hosts.retain(|host| host.name != own.name);
+            hosts.insert(0, own);
         }
         let services = match (services, config.services_listen) {
             (Some(listener), _) => Some(listener),

@@ -13,6 +13,7 @@ use crate::image_arguments::ImagesCommand;
 use crate::runner_options::RunnerOptions;
 use crate::shell_options::{KeptOptions, ReleaseOptions, ShellOptions};
 pub(crate) use crate::store_options::ActionsStoreOptions;
+use crate::vm_hosts::HostsCommand;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -101,6 +102,12 @@ pub(crate) enum Command {
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it is given back, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner release 0192f3a4-0000-7000-8000-000000000000 test"
     )]
     Release(ReleaseOptions),
+    /// The hosts of VMs: which there are, and taking one out of use
+    #[command(
+        subcommand,
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 done, 1 it was not (a drain: jobs are left after its time), 2 usage.\n\nExamples:\n  workflow-runner hosts list\n  workflow-runner hosts cordon east\n  workflow-runner hosts drain east --timeout 30m\n  workflow-runner hosts uncordon east"
+    )]
+    Hosts(HostsCommand),
     /// Print what the tests of a run said, or how those of a repository ended in its newest runs
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 printed, 1 the runner does not say, 2 usage.\n\nExamples:\n  workflow-runner tests 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner tests --repository acme/rocket --flaky\n  workflow-runner tests --repository acme/rocket --history 'tests.test_net > test_timeout'"

@@ -18,6 +18,7 @@ mod shell_options;
 mod store_options;
 mod summary;
 mod tests;
+mod vm_hosts;
 
 use std::process::ExitCode;
 
@@ -73,6 +74,10 @@ fn main() -> ExitCode {
         Command::Release(options) => {
             let environment = daemon::environment::take();
             shell::release(&options, &environment)
+        }
+        Command::Hosts(command) => {
+            let environment = daemon::environment::take();
+            vm_hosts::run(&command, &environment)
         }
         Command::Tests(options) => {
             let environment = daemon::environment::take();

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
             "the configuration is valid: {} on {}, VM manager {}\n",
             config.runner.data.display(),
             config.listen,
-            config.runner.vmm_url
+            managers(&config)
         );
         print(&text);
         return ExitCode::SUCCESS;
@@ -48,6 +48,13 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
             ExitCode::FAILURE
         }
     }
+}
+
+/// Where VMs come from, for people.
+fn managers(config: &RunnerConfig) -> String {
+    let hosts = config.runner.vm_hosts.iter();
+    let hosts: Vec<&str> = hosts.map(|host| host.url.as_str()).collect();
+    hosts.join(", ")
 }
 
 pub(crate) fn read(
@@ -154,7 +161,7 @@ fn serve(
     let rows = [
         ("page", format!("http://{bound}/")),
         ("webhook", format!("http://{bound}/webhook")),
-        ("VMs from", config.runner.vmm_url.to_string()),
+        ("VMs from", managers(&config)),
         ("data", first_screen::path(data)),
     ];
     let services = config.services_listen;

@@ -6,13 +6,14 @@ use utoipa::OpenApi;
 use crate::job_services::identity;
 use crate::{
     changes, dispatch, handlers, list, log, log_parts, reviews, run_facts, shell, tests_api,
+    vm_hosts,
 };
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, handlers::drain),
+    paths(handlers::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, handlers::drain, vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon, vm_hosts::drain),
     components(schemas(handlers::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched, reviews::ReviewRequest, reviews::Reviewed)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
@@ -70,6 +71,10 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/favicon.ico", handlers::icon)
         .get("/.well-known/openid-configuration", identity::configuration)
         .get("/.well-known/jwks", identity::keys)
+        .get("/vm-hosts", vm_hosts::list)
+        .post("/vm-hosts/{name}/cordon", vm_hosts::cordon)
+        .delete("/vm-hosts/{name}/cordon", vm_hosts::uncordon)
+        .post("/vm-hosts/{name}/drain", vm_hosts::drain)
         .get("/health", handlers::health)
         .get("/livez", livez)
         .get("/readyz", readyz)

@@ -2,6 +2,7 @@
 //! `workflow-runner.toml`. Flags win over the environment, that over the file.
 
 mod file;
+mod machines;
 mod scopes;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -14,16 +15,17 @@ use forge_core::{SecretBook, WebhookSecrets};
 use git_engine::Transports;
 use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
-use http_clients::vmm::{NewVm, Target, TargetHost};
+use http_clients::vmm::{Target, TargetHost};
 use runner_actors::{
-    ActionSettings, ImageSettings, ModelServer, RepositorySettings, RunnerSettings, ScheduleTime,
-    ScopeSettings,
+    ActionSettings, ImageSettings, MachineType, ModelServer, RepositorySettings, RunnerSettings,
+    ScheduleTime, ScopeSettings, VmHostSettings,
 };
 use store::PostgresUrl;
 use url::Url;
 
 pub use file::{File, keys};
 use file::{RUNNER, Variables, address};
+use machines::VmHostTable;
 use scopes::RepositoryTable;
 
 /// The VM manager's usual address.
@@ -169,10 +171,23 @@ fn address_policy(listed: Vec<AllowedAddress>) -> AddressPolicy {
     }
 }
 
+/// The hosts that the operator lists, and that of `VMM_API_URL` where it is set or the only one.
+fn vm_hosts(
+    listed: Vec<(String, VmHostTable)>,
+    url: Option<Url>,
+    token: Option<Secret<String>>,
+) -> Vec<VmHostSettings> {
+    let listed = listed.into_iter();
+    let listed: Vec<_> = listed.filter_map(|(name, host)| host.named(name)).collect();
+    let url = url.or_else(|| listed.is_empty().then(|| url_of(VMM_URL)));
+    let default = url.map(|url| VmHostSettings::only(url, token));
+    default.into_iter().chain(listed).collect()
+}
+
 /// The machines that the operator lists, else a `default` one of usual size.
-fn machines_or_default(listed: Vec<(String, NewVm)>) -> Vec<(String, NewVm)> {
+fn machines_or_default(listed: Vec<(String, MachineType)>) -> Vec<(String, MachineType)> {
     if listed.is_empty() {
-        vec![("default".to_owned(), NewVm::default())]
+        vec![("default".to_owned(), MachineType::default())]
     } else {
         listed
     }
@@ -217,8 +232,7 @@ impl Resolver<'_> {
                 http: file.allow_http,
                 file: false,
             },
-            vmm_url: variables.vmm_url.unwrap_or_else(|| url_of(VMM_URL)),
-            vmm_token: variables.vmm_token,
+            vm_hosts: vm_hosts(file.vm_hosts, variables.vmm_url, variables.vmm_token),
             machines: machines_or_default(file.machines),
             services: file.services_listen.map(services_at),
             vm_timeout: file.vm_wait,

@@ -30,6 +30,7 @@ mod shell;
 mod standby;
 mod state;
 mod tests_api;
+mod vm_hosts;
 
 pub use api::{openapi, routes};
 pub use server::{RunnerServer, ServerOptions, ServingServices};

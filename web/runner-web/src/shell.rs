@@ -165,10 +165,14 @@ pub(crate) async fn open(
 }
 
 /// Who asks, for the record; nobody where everybody may.
-fn known(state: &RunnerState, request: &HttpRequest, by: Option<&str>) -> Result<String, Problem> {
+pub(crate) fn known(
+    state: &RunnerState,
+    request: &HttpRequest,
+    by: Option<&str>,
+) -> Result<String, Problem> {
     if !state.has_token {
         return Err(Problem::forbidden(
-            "set WORKFLOW_RUNNER_API_TOKEN to open shells: whoever may must be known",
+            "set WORKFLOW_RUNNER_API_TOKEN: whoever may do this must be known",
         ));
     }
     let name = by.unwrap_or("somebody with the API token").trim();

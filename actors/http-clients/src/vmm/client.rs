@@ -7,7 +7,7 @@ use config_core::Secret;
 use futures_util::Stream;
 use url::Url;
 use vmm_api_core::{
-    Allocated, ExecReport, ExecStarted, Health, LeaseRequest, LeaseView, NewExec, NewVm,
+    Allocated, ExecReport, ExecStarted, Health, ImageView, LeaseRequest, LeaseView, NewExec, NewVm,
     PauseRequest, Released, UnixMs, Vm,
 };
 
@@ -60,6 +60,15 @@ impl VmmClient {
     pub async fn list(&self) -> Result<Vec<Vm>, VmmError> {
         let request = self.request(Method::Get, &["vms"]).at_most(LIST);
         Ok(self.retrying(request).await?.json()?)
+    }
+
+    /// The images that VMs can be made of.
+    ///
+    /// # Errors
+    /// See [`VmmError`]; a list above 4 MiB is `BadReply`.
+    pub async fn images(&self) -> Result<Vec<ImageView>, VmmError> {
+        let request = self.request(Method::Get, &["images"]).at_most(LIST);
+        Ok(checked(self.http.call(request).await?)?.json()?)
     }
 
     /// Requests a VM. The same `key` gives the same VM, however often it is asked: repeat it after

@@ -16,7 +16,7 @@ pub use error::VmmError;
 pub use follow::{Follow, FollowEvent};
 pub use vmm_api_core::network::{AllowList, PROXY_PORT, Target, TargetHost};
 pub use vmm_api_core::{
-    Allocated, ExecReport, ExecState, Health, HealthStatus, ImageRef, Isolation, Kvm, Network,
-    NewExec, NewVm, OutputStream, Owner, PoolView, Released, ReleasedVm, Source, TerminalCommand,
-    TerminalEvent, TerminalSize, UnixMs, Vm,
+    Allocated, CapacityView, ExecReport, ExecState, Health, HealthStatus, ImageRef, ImageView,
+    Isolation, Kvm, Network, NewExec, NewVm, OutputStream, Owner, PoolView, Released, ReleasedVm,
+    Source, TerminalCommand, TerminalEvent, TerminalSize, UnixMs, Vm,
 };

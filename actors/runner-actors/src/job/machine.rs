@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use http_clients::vmm::{Isolation, NewVm, VmmClient, VmmError};
+use http_clients::vmm::{Allocated, Isolation, NewVm, VmmClient, VmmError};
+use runner_core::placement::Placement;
 use tokio::time::sleep;
 
 use super::log_writer::LogWriter;
 use crate::log::LineKind;
-use crate::vmm_status::VmmStatus;
+use crate::vm_hosts::{HostSlot, MachineType, VmHosts};
 
 /// A lease is asked for this long and extended three times in it.
 const LEASE: Duration = Duration::from_secs(300);
@@ -20,10 +21,14 @@ const CREATE_TIMEOUT: Duration = Duration::from_secs(120);
 pub(crate) struct Machine {
     pub(crate) vmm: VmmClient,
     pub(crate) id: String,
+    /// The name of its host.
+    pub(crate) host: String,
     pub(crate) isolation: Option<Isolation>,
     lease: tokio::task::JoinHandle<()>,
     returned: Rc<Cell<bool>>,
-    status: VmmStatus,
+    hosts: VmHosts,
+    index: usize,
+    _slot: HostSlot,
 }
 
 /// What a job wants of its machine.
@@ -31,70 +36,62 @@ pub(crate) struct Machine {
 pub(crate) struct MachineRequest {
     /// The same key gives the same VM.
     pub(crate) key: String,
-    pub(crate) vm: NewVm,
+    pub(crate) machine: MachineType,
+    /// Whose job it is.
+    pub(crate) repository: String,
     /// Longest wait for room.
     pub(crate) timeout: Duration,
-    /// Told why there is none, and when one could not be given back.
-    pub(crate) status: VmmStatus,
+    /// Who is asked; told why there is none, and when one could not be given back.
+    pub(crate) hosts: VmHosts,
+}
+
+/// Why there is no machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NoMachine {
+    pub(crate) reason: String,
+    /// Whether asking again can help.
+    pub(crate) is_temporary: bool,
+    /// No host has failed: they have no room, or take no jobs.
+    is_full: bool,
+    /// When to ask again.
+    after: Option<Duration>,
 }
 
 impl Machine {
-    /// Asks for a VM until there is one, or its time is over; says why there is none, once for each
-    /// reason.
+    /// Asks for a VM, of one host after the other, until there is one, or its time is over; says
+    /// why there is none, once for each reason.
     ///
     /// # Errors
-    /// What the manager said last.
+    /// What the managers said last.
     pub(crate) async fn allocate(
-        vmm: VmmClient,
         request: MachineRequest,
         log: &LogWriter,
-    ) -> Result<Self, VmmError> {
+    ) -> Result<Self, NoMachine> {
         let deadline = tokio::time::Instant::now() + request.timeout;
-        let vm = NewVm {
-            lease_s: Some(LEASE.as_secs()),
-            ..request.vm.clone()
-        };
         let mut pause = Duration::from_millis(500);
         let mut last_reason = String::new();
-        let allocated = loop {
-            match vmm.create(&request.key, &vm, CREATE_TIMEOUT).await {
-                Ok(allocated) => break allocated,
-                Err(error) if error.is_temporary() && tokio::time::Instant::now() < deadline => {
-                    let reason = error.to_string();
-                    if !matches!(error, VmmError::Full { .. }) {
-                        request.status.set_trouble(Some(reason.clone()));
-                    }
-                    if reason != last_reason {
-                        report_waiting(log, &request, &error).await;
-                        last_reason = reason;
-                    }
-                    let asked = match &error {
-                        VmmError::Full { after, .. } => *after,
-                        _ => None,
-                    };
-                    sleep(asked.unwrap_or(pause).min(Duration::from_secs(30))).await;
-                    pause = (pause * 2).min(Duration::from_secs(10));
-                }
-                Err(error) => return Err(error),
+        loop {
+            let changed = request.hosts.changed();
+            let none = match request.ask_hosts().await {
+                Ok(machine) => return Ok(machine),
+                Err(none) => none,
+            };
+            if !none.is_temporary || tokio::time::Instant::now() >= deadline {
+                return Err(none);
             }
-        };
-        request.status.set_trouble(None);
-        let (client, id) = (vmm.clone(), allocated.id.clone());
-        let lease = actix_rt::spawn(async move {
-            loop {
-                sleep(LEASE / 3).await;
-                // A VM that is gone shows itself at the next call.
-                let _ = client.lease(&id, LEASE.as_secs()).await;
+            if none.reason != last_reason {
+                report_waiting(log, &request, &none).await;
+                last_reason.clone_from(&none.reason);
             }
-        });
-        Ok(Self {
-            vmm,
-            id: allocated.id,
-            isolation: allocated.isolation,
-            lease,
-            returned: Rc::new(Cell::new(false)),
-            status: request.status,
-        })
+            let wait = none.after.unwrap_or(pause).min(Duration::from_secs(30));
+            pause = (pause * 2).min(Duration::from_secs(10));
+            if request.hosts.count() > 1 {
+                // Room on any of them will do.
+                let _ = tokio::time::timeout(wait, changed).await;
+            } else {
+                sleep(wait).await;
+            }
+        }
     }
 
     /// Leaves the VM as it is, with the lease that somebody else has given it.
@@ -107,23 +104,122 @@ impl Machine {
     pub(crate) async fn give_back(self) {
         self.returned.set(true);
         if let Err(error) = self.vmm.delete(&self.id).await {
-            self.status.report_leak();
+            self.hosts.report_leak(self.index);
             tracing::warn!(event = "run.vm_not_returned", vm = %self.id, %error, "a VM could not be given back; its lease ends it");
+        }
+    }
+}
+
+impl MachineRequest {
+    /// Asks each host that may have room, the best first.
+    async fn ask_hosts(&self) -> Result<Machine, NoMachine> {
+        let mut placement = self.hosts.place(&self.machine, &self.repository);
+        if self.hosts.count() == 1 {
+            // It has a queue of its own.
+            placement.order.append(&mut placement.full);
+        }
+        let mut none = self.without_asking(&placement);
+        for index in &placement.order {
+            let slot = self.hosts.take(*index, &self.machine, &self.repository);
+            let vmm = self.hosts.client(*index);
+            match self.ask(&vmm).await {
+                Ok(allocated) => {
+                    self.hosts.note_trouble(*index, None);
+                    return Ok(self.keep(vmm, *index, slot, allocated));
+                }
+                Err(error) => {
+                    slot.in_vain();
+                    let is_full = matches!(error, VmmError::Full { .. });
+                    if error.is_temporary() && !is_full {
+                        self.hosts.note_trouble(*index, Some(error.to_string()));
+                    }
+                    none.add(
+                        &self.hosts.said(self.hosts.name(*index), &error.to_string()),
+                        &error,
+                    );
+                }
+            }
+        }
+        Err(none)
+    }
+
+    async fn ask(&self, vmm: &VmmClient) -> Result<Allocated, VmmError> {
+        let vm = NewVm {
+            lease_s: Some(LEASE.as_secs()),
+            ..self.machine.vm.clone()
+        };
+        vmm.create(&self.key, &vm, CREATE_TIMEOUT).await
+    }
+
+    /// What the hosts that are not asked are not asked for.
+    fn without_asking(&self, placement: &Placement) -> NoMachine {
+        let hosts = &self.hosts;
+        let full = placement.full.iter();
+        let full = full.map(|index| format!("{}: it has no room now", hosts.name(*index)));
+        let unfit = placement.unfit.iter();
+        let unfit = unfit.map(|(index, why)| format!("{}: {why}", hosts.name(*index)));
+        let reasons: Vec<String> = full.chain(unfit).collect();
+        let may_pass = |(_, why): &(usize, _)| runner_core::placement::Unfit::is_temporary(why);
+        NoMachine {
+            reason: reasons.join("; "),
+            is_temporary: !placement.full.is_empty() || placement.unfit.iter().any(may_pass),
+            is_full: true,
+            after: None,
+        }
+    }
+
+    fn keep(&self, vmm: VmmClient, index: usize, slot: HostSlot, vm: Allocated) -> Machine {
+        let (client, id) = (vmm.clone(), vm.id.clone());
+        let lease = actix_rt::spawn(async move {
+            loop {
+                sleep(LEASE / 3).await;
+                // A VM that is gone shows itself at the next call.
+                let _ = client.lease(&id, LEASE.as_secs()).await;
+            }
+        });
+        Machine {
+            vmm,
+            id: vm.id,
+            host: self.hosts.name(index).to_owned(),
+            isolation: vm.isolation,
+            lease,
+            returned: Rc::new(Cell::new(false)),
+            hosts: self.hosts.clone(),
+            index,
+            _slot: slot,
+        }
+    }
+}
+
+impl NoMachine {
+    /// One host more has none.
+    fn add(&mut self, said: &str, error: &VmmError) {
+        if !self.reason.is_empty() {
+            self.reason.push_str("; ");
+        }
+        self.reason.push_str(said);
+        self.is_temporary |= error.is_temporary();
+        match error {
+            VmmError::Full { after, .. } => {
+                self.after = self.after.into_iter().chain(*after).min();
+            }
+            _ => self.is_full = false,
         }
     }
 }
 
 /// Says why a job has no VM yet: in the run's log, and to the operator. A manager that is full is
 /// no fault.
-async fn report_waiting(log: &LogWriter, request: &MachineRequest, error: &VmmError) {
+async fn report_waiting(log: &LogWriter, request: &MachineRequest, none: &NoMachine) {
     let most = config_core::format_duration(request.timeout);
-    let text = format!("waiting for a VM, {most} at most: {error}");
+    let reason = &none.reason;
+    let text = format!("waiting for a VM, {most} at most: {reason}");
     log.line(0, LineKind::Warning, &text).await;
-    if let VmmError::Full { .. } = error {
-        tracing::info!(event = "run.vm_waited_for", order = %request.key, %error, "a job waits for room at the VM manager");
+    if none.is_full {
+        tracing::info!(event = "run.vm_waited_for", order = %request.key, reason, "a job waits for room on the VM hosts");
         return;
     }
-    tracing::warn!(event = "run.vm_waited_for", order = %request.key, %error, "a job waits for a VM; VMM_API_URL and VMM_AUTH_TOKEN say which manager is asked");
+    tracing::warn!(event = "run.vm_waited_for", order = %request.key, reason, "a job waits for a VM; [vm_hosts], or VMM_API_URL and VMM_AUTH_TOKEN, say which managers are asked");
 }
 
 impl Drop for Machine {
@@ -131,10 +227,11 @@ impl Drop for Machine {
         self.lease.abort();
         if !self.returned.get() {
             // The job was dropped (the runner stops): give it back beside.
-            let (vmm, id, status) = (self.vmm.clone(), self.id.clone(), self.status.clone());
+            let (vmm, id) = (self.vmm.clone(), self.id.clone());
+            let (hosts, index) = (self.hosts.clone(), self.index);
             actix_rt::spawn(async move {
                 if vmm.delete(&id).await.is_err() {
-                    status.report_leak();
+                    hosts.report_leak(index);
                 }
             });
         }

@@ -34,7 +34,7 @@ mod test_reports;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_clients::vmm::{NewVm, VmmClient};
+use http_clients::vmm::NewVm;
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
 
@@ -52,7 +52,6 @@ use step_runner::StepRunner;
 /// or `cancelled()` still run.
 pub(crate) async fn run_job(
     request: JobRequest,
-    vmm: VmmClient,
     logs: Logs,
     mut cancel: watch::Receiver<bool>,
     events: JobEvents,
@@ -63,20 +62,21 @@ pub(crate) async fn run_job(
     }
     let wanted = MachineRequest {
         key: request.vm_key.clone(),
-        vm: request.vm.clone(),
+        machine: request.machine.clone(),
+        repository: request.repository.clone(),
         timeout: request.vm_timeout,
-        status: request.vmm_status.clone(),
+        hosts: request.hosts.clone(),
     };
     let machine = tokio::select! {
-        machine = Machine::allocate(vmm, wanted, &log) => machine,
+        machine = Machine::allocate(wanted, &log) => machine,
         _ = cancel.wait_for(|cancelled| *cancelled) => return cancelled(),
     };
     let machine = match machine {
         Ok(machine) => machine,
         Err(error) => {
-            let reason = format!("no VM: {error}");
+            let reason = format!("no VM: {}", error.reason);
             log.error(0, &reason).await;
-            let end = if error.is_temporary() {
+            let end = if error.is_temporary {
                 JobEnd::Lost
             } else {
                 JobEnd::Usual
@@ -84,15 +84,24 @@ pub(crate) async fn run_job(
             return JobReport::failed(end, reason);
         }
     };
-    tracing::info!(event = "run.vm_allocated", run = %request.run, vm = %machine.id, "allocated VM {}", machine.id);
+    tracing::info!(event = "run.vm_allocated", run = %request.run, vm = %machine.id, host = machine.host, "allocated VM {}", machine.id);
     let isolation = machine.isolation.map(|isolation| isolation.to_string());
     let label = isolation
         .clone()
         .unwrap_or_else(|| "unknown isolation".to_owned());
-    log.info(0, &format!("allocated VM {} ({label})", machine.id))
+    let place = match request.hosts.count() {
+        1 => String::new(),
+        _ => format!(" on {}", machine.host),
+    };
+    log.info(0, &format!("allocated VM {} ({label}){place}", machine.id))
         .await;
-    let vm = machine.id.clone();
-    events.send(JobEvent::Allocated { vm, isolation }).await;
+    events
+        .send(JobEvent::Allocated {
+            vm: machine.id.clone(),
+            host: machine.host.clone(),
+            isolation,
+        })
+        .await;
     let minutes = request.instance.timeout_minutes;
     let limit = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 24.0 * 3600.0));
     let mut runner = StepRunner::new(&request, &machine, &log, cancel, events);
@@ -133,7 +142,8 @@ async fn keep(request: &JobRequest, machine: Machine, shell: ShellEnvironment, l
         instance: request.instance.index,
         name: request.instance.name.clone(),
         vm: machine.id.clone(),
-        memory_mib: request.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
+        host: machine.host.clone(),
+        memory_mib: request.machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
         trusted: request.trusted,
         env,
         hidden,

@@ -26,7 +26,7 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// The agent tells commands of its proxy, by which a machine without network reaches nothing but
 /// the job's services, and those directly: a request to the machine's own name is not to go there.
 fn without_proxy(request: &JobRequest) -> impl Iterator<Item = (String, String)> {
-    let networked = request.vm.network.unwrap_or_default() != Network::None;
+    let networked = request.machine.vm.network.unwrap_or_default() != Network::None;
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
     let hidden = request.services.is_some() && !networked;
     let names = names.into_iter().filter(move |_| hidden);
@@ -36,7 +36,7 @@ fn without_proxy(request: &JobRequest) -> impl Iterator<Item = (String, String)>
 impl StepRunner<'_> {
     /// How a container finds the machine's proxy, where the job has a network.
     pub(super) fn proxy_variables(&self) -> Vec<(String, String)> {
-        if self.request.vm.network.unwrap_or_default() == Network::None {
+        if self.request.machine.vm.network.unwrap_or_default() == Network::None {
             return Vec::new();
         }
         let proxy = format!("http://127.0.0.1:{PROXY_PORT}");

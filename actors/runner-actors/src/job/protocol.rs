@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_clients::vmm::NewVm;
 use runner_core::context::RunFacts;
 use runner_core::event::EventContext;
 use runner_core::expr::Contexts;
@@ -22,7 +21,7 @@ use crate::image_store::ImageStore;
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::records::{JobEnd, StepRecord};
-use crate::vmm_status::VmmStatus;
+use crate::vm_hosts::{MachineType, VmHosts};
 
 /// Everything a job needs to run.
 #[derive(Clone)]
@@ -47,7 +46,9 @@ pub(crate) struct JobRequest {
     pub(crate) checkout: PathBuf,
     /// Where steps get other commits and repositories.
     pub(crate) checkouts: CheckoutSource,
-    pub(crate) vm: NewVm,
+    pub(crate) machine: MachineType,
+    /// `owner/repo`.
+    pub(crate) repository: String,
     /// Longest wait for a VM.
     pub(crate) vm_timeout: Duration,
     /// The store of actions of other repositories.
@@ -58,7 +59,7 @@ pub(crate) struct JobRequest {
     pub(crate) caches: CacheStore,
     /// What clients in the machine talk to, where it can reach them.
     pub(crate) services: Option<JobServices>,
-    pub(crate) vmm_status: VmmStatus,
+    pub(crate) hosts: VmHosts,
     /// Its VM is kept when it fails.
     pub(crate) keep: bool,
     /// What it runs is not a stranger's, or somebody has approved it.
@@ -76,6 +77,8 @@ pub(crate) enum JobEvent {
     Allocated {
         /// The VM's id.
         vm: String,
+        /// The name of its host.
+        host: String,
         /// How well it is separated.
         isolation: Option<String>,
     },

@@ -24,6 +24,7 @@ use utoipa::ToSchema;
 use crate::clock::now_ms;
 use crate::log::{LineKind, LogLine, Logs};
 use crate::settings::RunnerSettings;
+use crate::vm_hosts::VmHosts;
 
 pub use error::NotOpened;
 pub use settings::KeepSettings;
@@ -68,6 +69,8 @@ pub(crate) struct KeptJob {
     pub(crate) instance: usize,
     pub(crate) name: String,
     pub(crate) vm: String,
+    /// The name of its host.
+    pub(crate) host: String,
     pub(crate) memory_mib: u64,
     /// Nothing of a stranger ran in it, or somebody has approved that.
     pub(crate) trusted: bool,
@@ -93,6 +96,7 @@ struct KeptVm {
 #[derive(Clone)]
 pub struct KeptVms {
     settings: Arc<RunnerSettings>,
+    hosts: VmHosts,
     logs: Logs,
     vms: Arc<Mutex<Vec<KeptVm>>>,
     /// Resuming, opening and pausing of one VM follow each other.
@@ -100,9 +104,10 @@ pub struct KeptVms {
 }
 
 impl KeptVms {
-    pub(crate) fn new(settings: &Arc<RunnerSettings>, logs: &Logs) -> Self {
+    pub(crate) fn new(settings: &Arc<RunnerSettings>, hosts: &VmHosts, logs: &Logs) -> Self {
         Self {
             settings: Arc::clone(settings),
+            hosts: hosts.clone(),
             logs: logs.clone(),
             vms: Arc::default(),
             turn: Arc::default(),
@@ -205,14 +210,40 @@ impl KeptVms {
         }
         self.say(job, &format!("the kept VM {} is given back: {why}", job.vm))
             .await;
-        if let Err(error) = self.settings.vmm_client().delete(&job.vm).await {
+        let given_back = match self.client(job) {
+            Ok(vmm) => vmm.delete(&job.vm).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = given_back {
             tracing::warn!(event = "run.vm_not_returned", vm = %job.vm, %error, "a kept VM could not be given back; the garbage collector tries again");
         }
     }
 
+    /// The VM manager that has a kept VM.
+    fn client(&self, job: &KeptJob) -> Result<VmmClient, VmmError> {
+        self.hosts.client_of(Some(&job.host))
+    }
+
     /// Whether a VM is kept: the garbage collector leaves it alone.
-    pub(crate) fn holds(&self, vm: &str) -> bool {
-        self.vms.lock().iter().any(|kept| kept.job.vm == vm)
+    pub(crate) fn holds(&self, host: &str, vm: &str) -> bool {
+        let vms = self.vms.lock();
+        vms.iter()
+            .any(|kept| kept.job.vm == vm && kept.job.host == host)
+    }
+
+    /// Gives back the VMs that are kept on a host, but for those in which a shell is open; how many
+    /// such there are.
+    pub async fn leave_host(&self, host: &str, by: &str) -> usize {
+        let (open, unused): (Vec<KeptVm>, Vec<KeptVm>) = {
+            let vms = self.vms.lock();
+            let there = vms.iter().filter(|kept| kept.job.host == host);
+            there.cloned().partition(|kept| kept.shells > 0)
+        };
+        for kept in unused {
+            let why = format!("{by} drains its host {host}");
+            self.give_back(&kept.job, &why).await;
+        }
+        open.len()
     }
 
     /// Gives back what has been kept for long enough.
@@ -234,12 +265,12 @@ impl KeptVms {
             let vms = self.vms.lock();
             vms.iter().map(|kept| kept.job.clone()).collect()
         };
-        if all.is_empty() {
-            return;
-        }
-        let vmm = self.settings.vmm_client();
         for job in all {
-            let gone = match vmm.get(&job.vm).await {
+            let found = match self.client(&job) {
+                Ok(vmm) => vmm.get(&job.vm).await,
+                Err(error) => Err(error),
+            };
+            let gone = match found {
                 Ok(vm) => !matches!(vm.state.as_str(), "ready" | "busy"),
                 Err(VmmError::NotFound(_)) => true,
                 // Asked again.

@@ -54,7 +54,7 @@ impl KeptVms {
     /// See [`NotOpened`].
     pub async fn open(&self, request: ShellRequest) -> Result<OpenShell, NotOpened> {
         let kept = self.find(&request.run, request.job.as_deref())?;
-        let vmm = self.settings.vmm_client();
+        let vmm = self.client(&kept.job)?;
         let turn = self.turn.lock().await;
         let opened = self.start_shell(&vmm, &kept.job, request.size).await;
         if opened.is_ok() {
@@ -131,11 +131,13 @@ impl ClosingShell {
             exec,
             by,
         } = self;
-        let vmm = kept.settings.vmm_client();
         let turn = kept.turn.lock().await;
-        await_end(&vmm, &job.vm, &exec).await;
         kept.change(&job.vm, |kept| kept.shells = kept.shells.saturating_sub(1));
-        kept.pause_unused(&vmm, &job.vm).await;
+        // Its host was configured when the shell was opened.
+        if let Ok(vmm) = kept.client(&job) {
+            await_end(&vmm, &job.vm, &exec).await;
+            kept.pause_unused(&vmm, &job.vm).await;
+        }
         drop(turn);
         kept.say(&job, &format!("the shell of {by} has ended"))
             .await;

@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use http_clients::vmm::NewVm;
 use runner_core::context::{RunFacts, TOKEN_NAMES};
 use runner_core::expr::{Context, Contexts, Object, Value};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
@@ -22,6 +21,7 @@ use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord};
 use crate::scopes::{EnvironmentSettings, narrowest};
+use crate::vm_hosts::MachineType;
 
 /// Where jobs tell what happens, by the index of their records.
 pub(super) type EventSender = mpsc::Sender<(usize, JobEvent)>;
@@ -212,6 +212,7 @@ impl ActiveRun {
             reason: None,
             environment: None,
             vm: None,
+            vm_host: None,
             isolation: None,
             queued_at: now_ms(),
             started_at: None,
@@ -278,10 +279,9 @@ impl ActiveRun {
         let environment = copy.environment.as_ref().map(|it| it.name.clone());
         let labels = copy.runs_on.clone();
         let machine = machine_for(&self.services.settings.machines, &labels);
-        let launch = machine.map(|vm| JobLaunch {
-            repository: ledger.record.repository.clone(),
+        let launch = machine.map(|machine| JobLaunch {
             group: copy.concurrency.clone(),
-            request: self.request(ledger, job, copy, index, vm),
+            request: self.request(ledger, job, copy, index, machine),
             cancel,
             events: JobEvents {
                 index,
@@ -367,15 +367,15 @@ impl ActiveRun {
         job: usize,
         instance: JobInstance,
         index: usize,
-        mut vm: NewVm,
+        mut machine: MachineType,
     ) -> JobRequest {
         let plan = Arc::clone(self.state.plan());
         let (settings, jobs) = (&self.services.settings, &self.services.jobs);
         // Taken up again, it asks for another VM.
         let incarnation = ledger.record.incarnation();
         let vm_key = format!("{}-{incarnation}-{index}", ledger.record.id);
-        vm.services.clone_from(&settings.services);
-        vm.owner = format!("run-{vm_key}").parse().ok();
+        machine.vm.services.clone_from(&settings.services);
+        machine.vm.owner = format!("run-{vm_key}").parse().ok();
         let environment = instance.environment.as_ref().map(|it| it.name.clone());
         let secrets = self.secrets(environment.as_deref());
         let secrets = secrets.into_iter().map(|(_, secret)| secret);
@@ -401,14 +401,15 @@ impl ActiveRun {
                 folder: settings.data.join("checkouts"),
                 room_timeout: settings.vm_timeout,
             },
-            vm,
+            machine,
+            repository: ledger.record.repository.clone(),
             vm_timeout: settings.vm_timeout,
             actions: jobs.actions.clone(),
             images: jobs.images.clone(),
             artifacts: jobs.artifacts.clone(),
             caches: jobs.caches.clone(),
             services: settings.services.is_some().then(|| jobs.services.clone()),
-            vmm_status: jobs.vmm_status.clone(),
+            hosts: jobs.hosts.clone(),
             keep: settings.keep.failed || ledger.record.keep,
             trusted: !self.planned.event.untrusted || ledger.record.is_approved(),
             kept: jobs.kept.clone(),
@@ -448,12 +449,12 @@ fn overlay<'a>(
 
 /// The machine for these labels: the first that is listed, else the entry `default`. `None`: nobody
 /// said what such a job runs on.
-fn machine_for(machines: &[(String, NewVm)], labels: &[String]) -> Option<NewVm> {
+fn machine_for(machines: &[(String, MachineType)], labels: &[String]) -> Option<MachineType> {
     let listed = |label: &str| {
         let named = machines
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(label));
-        named.map(|(_, vm)| vm.clone())
+        named.map(|(_, machine)| machine.clone())
     };
     let found = labels.iter().find_map(|label| listed(label));
     found.or_else(|| listed("default"))
@@ -461,20 +462,24 @@ fn machine_for(machines: &[(String, NewVm)], labels: &[String]) -> Option<NewVm>
 
 #[cfg(test)]
 mod tests {
+    use http_clients::vmm::NewVm;
+
     use super::*;
 
     #[test]
     fn a_label_without_a_machine_gets_the_default_or_none() {
-        let vm = |image: &str| NewVm {
-            image: image.parse().ok(),
-            ..NewVm::default()
+        let vm = |image: &str| {
+            MachineType::from(NewVm {
+                image: image.parse().ok(),
+                ..NewVm::default()
+            })
         };
         let mut machines = vec![
             ("Ubuntu-latest".to_owned(), vm("a")),
             ("gpu".to_owned(), vm("b")),
         ];
-        let of = |machines: &[(String, NewVm)], label: &str| {
-            machine_for(machines, &[label.to_owned()]).and_then(|vm| vm.image)
+        let of = |machines: &[(String, MachineType)], label: &str| {
+            machine_for(machines, &[label.to_owned()]).and_then(|machine| machine.vm.image)
         };
         assert_eq!(of(&machines, "ubuntu-latest"), "a".parse().ok());
         assert_eq!(of(&machines, "arm"), None);

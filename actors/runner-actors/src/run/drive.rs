@@ -329,8 +329,13 @@ async fn until(time: Option<u64>) {
 async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
     let job = &mut ledger.record.jobs[index];
     match event {
-        JobEvent::Allocated { vm, isolation } => {
+        JobEvent::Allocated {
+            vm,
+            host,
+            isolation,
+        } => {
             job.vm = Some(vm);
+            job.vm_host = Some(host);
             job.isolation = isolation;
             job.started_at = Some(now_ms());
             ledger.become_state(RunState::Running);

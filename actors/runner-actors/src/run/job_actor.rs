@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use actix::{Actor, ActorContext, ActorFutureExt, AsyncContext, Context, WrapFuture};
-use http_clients::vmm::VmmClient;
 use supervision::{ChildSpec, Restart};
 use tokio::sync::{oneshot, watch};
 
@@ -22,8 +21,6 @@ pub(crate) struct JobRun {
 /// All that one copy of a job needs.
 pub(crate) struct JobAssignment {
     pub(crate) request: JobRequest,
-    /// Makes a client of the VM manager on the job's thread.
-    pub(crate) vmm: Box<dyn FnOnce() -> VmmClient + Send>,
     pub(crate) logs: Logs,
     pub(crate) cancel: watch::Receiver<bool>,
     pub(crate) events: JobEvents,
@@ -55,13 +52,12 @@ impl Actor for JobRun {
         };
         let JobAssignment {
             request,
-            vmm,
             logs,
             cancel,
             events,
             report,
         } = assignment;
-        let running = run_job(request, vmm(), logs, cancel, events);
+        let running = run_job(request, logs, cancel, events);
         let running = Box::pin(running).into_actor(self);
         ctx.spawn(running.map(move |ended, _, ctx: &mut Context<Self>| {
             let _ = report.send(ended);

@@ -18,13 +18,11 @@ use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::permits::RepositoryPermits;
-use crate::settings::RunnerSettings;
-use crate::vmm_status::VmmStatus;
+use crate::vm_hosts::VmHosts;
 
 /// Starts copies of jobs, as many at once as may run; clones share the bounds.
 #[derive(Clone)]
 pub(crate) struct JobLauncher {
-    pub(crate) settings: Arc<RunnerSettings>,
     /// The supervisor of jobs.
     pub(crate) supervisor: ChildRef<Supervisor>,
     pub(crate) permits: RepositoryPermits,
@@ -35,7 +33,7 @@ pub(crate) struct JobLauncher {
     pub(crate) artifacts: ArtifactStore,
     pub(crate) caches: CacheStore,
     pub(crate) services: JobServices,
-    pub(crate) vmm_status: VmmStatus,
+    pub(crate) hosts: VmHosts,
     /// VMs of failed jobs.
     pub(crate) kept: KeptVms,
 }
@@ -43,7 +41,6 @@ pub(crate) struct JobLauncher {
 /// One copy to be run.
 pub(crate) struct JobLaunch {
     pub(crate) request: JobRequest,
-    pub(crate) repository: String,
     pub(crate) group: Option<ConcurrencyGroup>,
     pub(crate) cancel: Arc<watch::Sender<bool>>,
     pub(crate) events: JobEvents,
@@ -70,7 +67,11 @@ impl JobLauncher {
                 let end = Arc::new(move |_| {
                     let _ = cancel.send(true);
                 });
-                match self.groups.enter(&launch.repository, group, end).await {
+                match self
+                    .groups
+                    .enter(&launch.request.repository, group, end)
+                    .await
+                {
                     Some(ticket) => Some(ticket),
                     None => {
                         return JobReport::cancelled(
@@ -80,7 +81,7 @@ impl JobLauncher {
                 }
             }
         };
-        let _permit = self.permits.acquire(&launch.repository).await;
+        let _permit = self.permits.acquire(&launch.request.repository).await;
         has_actor.set(true);
         let report = self.run_as_child(launch).await;
         drop(ticket);
@@ -89,10 +90,8 @@ impl JobLauncher {
 
     async fn run_as_child(&self, launch: &JobLaunch) -> JobReport {
         let (sender, report) = oneshot::channel();
-        let settings = Arc::clone(&self.settings);
         let spec = JobRun::spec(JobAssignment {
             request: launch.request.clone(),
-            vmm: Box::new(move || settings.vmm_client()),
             logs: self.logs.clone(),
             cancel: launch.cancel.subscribe(),
             events: launch.events.clone(),

@@ -9,11 +9,10 @@ use config_core::Secret;
 use forge_core::{Forge, GitRef, RepoName};
 use git_engine::Transports;
 use http_clients::http::AddressPolicy;
-use http_clients::vmm::NewVm;
 use runner_actors::messages::StartEvent;
 use runner_actors::{
-    CheckoutLimits, JobRecord, RunCoordinator, RunRecord, RunnerService, RunnerSettings,
-    RunnerView, ScheduleTime, ScopeSettings, StoredEvent,
+    CheckoutLimits, JobRecord, MachineType, RunCoordinator, RunRecord, RunnerService,
+    RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
 };
 use runner_core::event::EventKind;
 use scripted_peers::{Play, ScriptedForge, ScriptedVmm};
@@ -85,9 +84,11 @@ impl Site {
                 http: true,
                 file: true,
             },
-            vmm_url: self.vmm.url().parse().unwrap(),
-            vmm_token: Some(Secret::new("vmm-token-0123456789".to_owned())),
-            machines: vec![("default".to_owned(), NewVm::default())],
+            vm_hosts: vec![VmHostSettings::only(
+                self.vmm.url().parse().unwrap(),
+                Some(Secret::new("vmm-token-0123456789".to_owned())),
+            )],
+            machines: vec![("default".to_owned(), MachineType::default())],
             services: None,
             vm_timeout: TIMEOUT,
             max_jobs: 8,

@@ -14,3 +14,4 @@ mod job;
 mod kept;
 mod recovery;
 mod schedules;
+mod vm_hosts;

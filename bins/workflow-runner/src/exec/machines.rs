@@ -9,6 +9,7 @@ use config_core::{Environment, Secret};
 use daemon::settings::ConfigText;
 use edge_web::ServeOptions;
 use http_clients::vmm::Target;
+use runner_actors::VmHostSettings;
 use tokio::sync::oneshot;
 use url::Url;
 use vm_actors::VmManagerView;
@@ -159,8 +160,8 @@ async fn print_progress(manager: VmManagerView) {
 
 impl RunningManager {
     /// Its address and token.
-    pub(crate) fn access(&self) -> anyhow::Result<(Url, Option<Secret<String>>)> {
-        Ok((self.url.clone(), self.token.clone()))
+    pub(crate) fn access(&self) -> VmHostSettings {
+        VmHostSettings::only(self.url.clone(), self.token.clone())
     }
 
     /// Ends it with all its VMs.

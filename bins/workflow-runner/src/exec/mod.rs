@@ -95,7 +95,7 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     }
     actix_rt::System::new().block_on(async move {
         let machines = machines.start().await?;
-        (settings.vmm_url, settings.vmm_token) = machines.access()?;
+        settings.vm_hosts = vec![machines.access()];
         let store = Store::open(&settings.data, &Options::new("workflow-runner"))?;
         let service = RunnerService::new(settings, store.clone())?;
         let ended = follow(service, request, services).await;

@@ -96,6 +96,17 @@ impl ScriptedVmm {
         self.script.lock().vms.insert(id.to_owned(), vm);
     }
 
+    /// From now on it says that so many MiB of 8192 are free, and that it has these images.
+    pub fn say_room(&self, free_mem_mib: u64, images: &[&str]) {
+        let mut script = self.script.lock();
+        script.health = Some(json!({
+            "status": "ok", "isolation": "emulated-vm", "driver": "scripted", "version": "1.2.3",
+            "pool": {"ready": 0, "target": 0, "in_use": 0},
+            "capacity": {"vms": 32, "free_vms": 32, "mem_mib": 8192, "free_mem_mib": free_mem_mib},
+        }));
+        script.images = Some(json!([{"digest": "0123", "names": images}]));
+    }
+
     /// A machine goes away, with all that runs in it.
     pub fn remove_vm(&self, id: &str) {
         let mut script = self.script.lock();

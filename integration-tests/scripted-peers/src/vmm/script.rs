@@ -129,4 +129,7 @@ pub(super) struct Script {
     /// Reports of tests, by their paths from the workspace.
     pub(super) reports: Vec<(String, String)>,
     pub(super) planned: VecDeque<(String, Misbehaviour)>,
+    /// What it says of its host, over what it says without.
+    pub(super) health: Option<Value>,
+    pub(super) images: Option<Value>,
 }

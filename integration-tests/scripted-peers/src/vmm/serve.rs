@@ -35,8 +35,13 @@ pub(super) async fn serve(
     let query = request.query_string().to_owned();
     let script = script.into_inner();
     match (request.method().as_str(), path.as_slice()) {
-        ("GET", ["health"]) => HttpResponse::Ok()
-            .json(json!({"status": "ok", "isolation": "emulated-vm", "driver": "scripted"})),
+        ("GET", ["health"]) => {
+            let usual = json!({"status": "ok", "isolation": "emulated-vm", "driver": "scripted"});
+            HttpResponse::Ok().json(script.lock().health.as_ref().unwrap_or(&usual))
+        }
+        ("GET", ["images"]) if script.lock().images.is_some() => {
+            HttpResponse::Ok().json(&script.lock().images)
+        }
         ("GET", ["vms"]) => HttpResponse::Ok().json(script.lock().vms.values().collect::<Vec<_>>()),
         ("POST", ["vms"]) => order(&script, &request, &body),
         ("DELETE", ["vms", "stuck"]) => HttpResponse::Ok().json(json!({"released": [], "kept": 0})),

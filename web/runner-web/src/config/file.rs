@@ -5,19 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use config_core::{
-    BOOLEAN, ByteSize, Choices, FILE_PATH, Item, LOG_LEVELS, Plain, SECRET, STORE_URL, Secret,
-    Shaped as _, TableInfo, TextKind, ValueError, ValueKind as _, choice, format_duration,
-    from_str, list, map, map_of, no_text, opt, parse_duration, quoted, table, whole,
+    BOOLEAN, ByteSize, Choices, FILE_PATH, Item, LOG_LEVELS, SECRET, STORE_URL, Secret, TableInfo,
+    TextKind, ValueError, choice, format_duration, from_str, list, map, map_of, opt,
+    parse_duration, quoted, table, whole,
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
-use http_clients::vmm::{AllowList, ImageRef, Isolation, Network, NewVm};
-use runner_actors::{CheckoutLimits, KeepSettings, ScopedValues};
+use runner_actors::{CheckoutLimits, KeepSettings, MachineType, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::protection::ForkApproval;
 use url::Url;
-use vm_core::network::HostPattern;
 
+use super::machines::{MACHINE, VM_HOST, VmHostTable, host_name, label, mib, shown};
 use super::scopes::{self, FORK_APPROVALS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable};
 
 const FORGES: &Choices<Forge> = &[
@@ -25,15 +24,6 @@ const FORGES: &Choices<Forge> = &[
     ("forgejo", Forge::Forgejo),
     ("github", Forge::GitHub),
 ];
-const ISOLATIONS: &Choices<Isolation> = &[
-    ("namespace-sandbox", Isolation::NamespaceSandbox),
-    ("emulated-vm", Isolation::EmulatedVm),
-    ("hardware-vm", Isolation::HardwareVm),
-];
-const NETWORKS: &Choices<Network> = &[("none", Network::None), ("user", Network::User)];
-/// Longest label of a job.
-const LONGEST_LABEL: usize = 100;
-
 const ADDRESS: TextKind<SocketAddr> = TextKind::new("address", address, SocketAddr::to_string);
 /// A program, or a path as it is.
 const PATH: TextKind<PathBuf> = TextKind::new(
@@ -54,27 +44,11 @@ const GIT_MEMORY: TextKind<u64> = TextKind::new("size", at_least::<{ 64 << 20 }>
 const SPAN: TextKind<Duration> = TextKind::new("duration", span::<1>, written);
 /// 10 s to a day.
 const LONG_SPAN: TextKind<Duration> = TextKind::new("duration", span::<10>, written);
-/// The least that a guest starts with; a manager's own limits may be narrower.
-const MEMORY: TextKind<u32> = TextKind::new("size", mib::<128, { 1 << 20 }>, shown_mib);
-const DISK: TextKind<u32> = TextKind::new("size", mib::<256, { 1 << 24 }>, shown_mib);
-const IMAGE: TextKind<ImageRef> = TextKind::new("image", image, ImageRef::to_string);
-/// What a machine may reach, in the words of the VM manager.
-const REACHABLE: TextKind<HostPattern> =
-    TextKind::new("address", from_str, |pattern| String::from(pattern.clone()));
-
 const KEPT_MEMORY: TextKind<u64> = TextKind::new(
     "size",
     |text| mib::<128, { 1 << 30 }>(text).map(u64::from),
     |mib| shown(&(mib << 20)),
 );
-
-/// The hosts that a machine may reach.
-const ALLOWED: Plain<AllowList> = Plain {
-    shape: || list(REACHABLE).shape(),
-    read: |item| list(REACHABLE).read(item).map(AllowList),
-    parse: no_text,
-    write: |allowed| list(REACHABLE).write(&allowed.0),
-};
 
 /// What a file says, `workflow-runner.toml` or a table of another file, and then the variables.
 #[derive(Debug)]
@@ -105,7 +79,8 @@ pub struct File {
     pub(super) repositories: Vec<String>,
     pub(super) checkout_repositories: Vec<RepositoryPattern>,
     pub(super) checkouts: CheckoutLimits,
-    pub(super) machines: Vec<(String, NewVm)>,
+    pub(super) vm_hosts: Vec<(String, VmHostTable)>,
+    pub(super) machines: Vec<(String, MachineType)>,
     pub(super) vars: Vec<(String, String)>,
     pub(super) secrets: Vec<(String, Secret<String>)>,
     pub(super) owners: Vec<(String, ScopedValues)>,
@@ -183,6 +158,7 @@ impl Default for File {
             repositories: Vec::new(),
             checkout_repositories: Vec::new(),
             checkouts: CheckoutLimits::default(),
+            vm_hosts: Vec::new(),
             machines: Vec::new(),
             vars: Vec::new(),
             secrets: Vec::new(),
@@ -278,6 +254,9 @@ table! {
         "checkout_repositories" = list(PATTERN) => checkout_repositories;
         /// what commits may cost: anybody's pull request is one
         "checkouts" { CHECKOUTS } => checkouts;
+        /// hosts whose VM managers give VMs, beside that of `VMM_API_URL` where it is set; a job's
+        /// VM is asked of the one that fits best
+        "vm_hosts" (shown "that of `VMM_API_URL`") = map_of(host_name, &VM_HOST) => vm_hosts;
         /// what a job with this label in `runs-on` runs on; `default` is for labels not listed,
         /// which are refused where there are machines but no `default`
         "machines" (shown "one `default`, as the manager makes it") = map_of(label, &MACHINE) => machines;
@@ -375,27 +354,6 @@ table! {
         "total" = BYTES => total_bytes;
     }
 
-    /// What jobs of a label run on, checked as far as it can be without the VM manager.
-    static MACHINE: NewVm = "a machine" {
-        /// the image
-        "image" = opt(IMAGE) => image;
-        /// processors
-        "vcpus" = opt(whole(1..=255)) => vcpus;
-        /// memory, 128 MiB at least, within the limits of the VM manager
-        "memory" = opt(MEMORY) => mem_mib;
-        /// disk, 256 MiB at least, within the limits of the VM manager
-        "disk" = opt(DISK) => disk_mib;
-        /// `none` or `user`
-        "network" = opt(choice("network", NETWORKS)) => network;
-        /// what of the manager's network it may reach
-        "allow" = opt(ALLOWED) => allow;
-        /// the least isolation that will do
-        "isolation_min" = opt(choice("isolation", ISOLATIONS)) => isolation_min;
-    } then |fields, vm| {
-        if vm.allow.is_some() && vm.network != Some(Network::User) {
-            fields.error_at("allow", "`allow` needs `network = \"user\"`");
-        }
-    };
 }
 
 pub(super) fn address(text: &str) -> Result<SocketAddr, ValueError> {
@@ -434,42 +392,7 @@ fn span<const LEAST: u64>(text: &str) -> Result<Duration, ValueError> {
     Err(error.help(format!("give {LEAST} to {DAY} s, such as \"{LEAST}s\"")))
 }
 
-fn mib<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u32, ValueError> {
-    let size = ByteSize::parse(text)?.bytes() >> 20;
-    let in_bounds = (LEAST..=MOST)
-        .contains(&size)
-        .then(|| u32::try_from(size).ok());
-    in_bounds.flatten().ok_or_else(|| {
-        let shown = |mib: u64| ByteSize::new(mib << 20);
-        let error = ValueError::new(format!("{} is out of bounds", shown(size)));
-        error.help(format!("give {} to {}", shown(LEAST), shown(MOST)))
-    })
-}
-
 /// A label that no `runs-on` can name would never be used.
-fn label(label: &str) -> Result<(), ValueError> {
-    let wrong = |c: char| c.is_whitespace() || c.is_control() || c == ',';
-    if label.is_empty() || label.len() > LONGEST_LABEL || label.contains(wrong) {
-        let error = ValueError::new(format!("{} is no label", quoted(label)));
-        return Err(error.help(format!(
-            "name it as `runs-on` does: 1 to {LONGEST_LABEL} characters without blanks and commas, such as `ubuntu-latest` or `default`"
-        )));
-    }
-    Ok(())
-}
-
-fn image(text: &str) -> Result<ImageRef, ValueError> {
-    let checked = from_str::<ImageRef>(text);
-    checked.map_err(|error| error.help("`vm-manager image list` shows the images there are"))
-}
-
-fn shown(bytes: &u64) -> String {
-    ByteSize::new(*bytes).to_string()
-}
-
-fn shown_mib(mib: &u32) -> String {
-    shown(&(u64::from(*mib) << 20))
-}
 
 fn written(time: &Duration) -> String {
     format_duration(*time)

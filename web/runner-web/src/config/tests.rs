@@ -44,7 +44,9 @@ fn the_contract_s_variables_are_read() {
     .unwrap();
     assert_eq!(config.listen.to_string(), "0.0.0.0:3001");
     assert_eq!(config.runner.repositories, Path::new("/srv/repositories"));
-    assert_eq!(config.runner.vmm_url.as_str(), "http://127.0.0.1:9/");
+    let hosts = config.runner.vm_hosts;
+    assert_eq!(hosts[0].url.as_str(), "http://127.0.0.1:9/");
+    assert_eq!((hosts.len(), hosts[0].name.as_str()), (1, "default"));
     assert_eq!(config.runner.model.unwrap().protocol, LlmProtocol::Ollama);
     assert!(!format!("{:?}", config.secrets).contains("s3cret"));
 }
@@ -82,7 +84,8 @@ fn all_mistakes_at_once() {
 fn the_file_names_machines_and_secrets() {
     let file = "allow_addresses = [\"127.0.0.1\"]\nmax_jobs = 2\n[machines.ubuntu-latest]\nmemory = \"1GiB\"\nvcpus = 2\nisolation_min = \"emulated-vm\"\n[secrets]\nKEY = \"v\"\n";
     let config = parse(&[("FORGE_WEBHOOK_SECRET", "x")], file).unwrap();
-    let (label, vm) = &config.runner.machines[0];
+    let (label, machine) = &config.runner.machines[0];
+    let vm = &machine.vm;
     assert_eq!(
         (label.as_str(), vm.mem_mib, vm.vcpus),
         ("ubuntu-latest", Some(1024), Some(2))
@@ -103,7 +106,7 @@ fn a_machines_network_is_read_and_its_mistakes_are_shown_where_they_are() {
     let file =
         "[machines.online]\nnetwork = \"user\"\nallow = [\"PKG.Test\", \"*.dists.test:8080\"]\n";
     let config = parse(&secret, file).unwrap();
-    let vm = &config.runner.machines[0].1;
+    let vm = &config.runner.machines[0].1.vm;
     assert_eq!(vm.network, Some(http_clients::vmm::Network::User));
     let allow = vm.allow.clone().unwrap().0;
     let allow: Vec<String> = allow.iter().map(ToString::to_string).collect();
@@ -146,7 +149,10 @@ fn what_no_manager_would_take_of_a_machine_is_a_mistake_with_its_place() {
     let right =
         "[machines.a]\nimage = \"default\"\nnetwork = \"none\"\nmemory = \"128MiB\"\nvcpus = 255\n";
     assert_eq!(
-        parse(&secret, right).unwrap().runner.machines[0].1.mem_mib,
+        parse(&secret, right).unwrap().runner.machines[0]
+            .1
+            .vm
+            .mem_mib,
         Some(128)
     );
 }
@@ -251,5 +257,38 @@ fn i18_the_address_of_the_store_comes_from_file_or_variable_and_is_shown_nowhere
             .expect_err("no address")
             .to_string();
         assert!(!wrong.contains("geheim"), "{wrong}");
+    }
+}
+
+#[test]
+fn i18_hosts_of_vms_stand_beside_the_one_of_the_environment_and_mistakes_are_shown() {
+    let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
+    let file = "[vm_hosts.east]\nurl = \"https://east.test:3100\"\ntoken = \"geheim\"\nlabels = [\"gpu\"]\n[machines.train]\nhost_labels = [\"gpu\"]\n";
+    let names = |config: &RunnerConfig| {
+        let hosts = config.runner.vm_hosts.iter();
+        hosts.map(|host| host.name.clone()).collect::<Vec<_>>()
+    };
+    let config = parse(&[secret], file).unwrap();
+    assert_eq!(names(&config), ["east"], "only what is listed");
+    assert_eq!(config.runner.vm_hosts[0].labels, ["gpu"]);
+    assert_eq!(config.runner.machines[0].1.host_labels, ["gpu"]);
+    assert!(!format!("{config:?}").contains("geheim"));
+    let variable = ("VMM_API_URL", "http://127.0.0.1:3100");
+    let config = parse(&[secret, variable], file).unwrap();
+    assert_eq!(names(&config), ["default", "east"]);
+    assert_eq!(names(&parse(&[secret], "").unwrap()), ["default"]);
+    for (file, said) in [
+        (
+            "[vm_hosts.default]\nurl = \"https://a.test\"\n",
+            "`VMM_API_URL`",
+        ),
+        ("[vm_hosts.east]\nlabels = []\n", "url"),
+        ("[vm_hosts.east]\nurl = \"east\"\n", "url"),
+        ("[vm_hosts.\"a b\"]\nurl = \"https://a.test\"\n", "no label"),
+        ("[machines.x]\nhost_labels = [\"a b\"]\n", "no label"),
+    ] {
+        let wrong = parse(&[secret], file).expect_err(file).to_string();
+        assert!(wrong.contains("runner.toml:"), "{wrong}");
+        assert!(wrong.contains(said), "{file}: {wrong}");
     }
 }

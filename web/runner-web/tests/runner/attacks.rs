@@ -366,7 +366,7 @@ fn t7_what_a_branch_saves_is_not_what_main_restores() {
     });
     let runner = site.start_with(Setup {
         change: |settings| {
-            settings.machines = vec![("x".to_owned(), http_clients::vmm::NewVm::default())];
+            settings.machines = vec![("x".to_owned(), runner_actors::MachineType::default())];
         },
         ..Setup::default()
     });

@@ -310,8 +310,8 @@ fn r13_machines_are_ordered_without_a_network_unless_the_label_says_so() {
                 ..http_clients::vmm::NewVm::default()
             };
             settings.machines = vec![
-                ("x".to_owned(), network(None)),
-                ("online".to_owned(), network(Some("user"))),
+                ("x".to_owned(), network(None).into()),
+                ("online".to_owned(), network(Some("user")).into()),
             ];
         },
         ..Setup::default()

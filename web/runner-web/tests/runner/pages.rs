@@ -32,7 +32,7 @@ pub(crate) fn setup() -> Setup {
     Setup {
         token: Some(TOKEN),
         change: |settings| {
-            settings.machines = vec![("x".to_owned(), http_clients::vmm::NewVm::default())];
+            settings.machines = vec![("x".to_owned(), runner_actors::MachineType::default())];
         },
         ..Setup::default()
     }
@@ -380,7 +380,7 @@ fn a_run_that_has_ended_is_run_again_with_its_number_and_a_later_attempt() {
 fn a_manager_that_cannot_be_reached_is_named_in_the_run_s_log_and_the_runner_s_health() {
     let site = Site::playing(plays);
     let setup = Setup {
-        change: |settings| settings.vmm_url = "http://127.0.0.1:1/".parse().unwrap(),
+        change: |settings| settings.vm_hosts[0].url = "http://127.0.0.1:1/".parse().unwrap(),
         ..Setup::default()
     };
     let runner = site.start_with(setup);

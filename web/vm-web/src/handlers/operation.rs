@@ -33,6 +33,7 @@ pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
         driver: state.view.driver().label().to_owned(),
         kvm: host.kvm,
         pool,
+        capacity: Some(state.view.capacity()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     json(StatusCode::OK, &health)

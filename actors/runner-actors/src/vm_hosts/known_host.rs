@@ -1,0 +1,94 @@
+//! What is known of one host.
+
+use http_clients::vmm::{Health, Isolation};
+use runner_core::placement::{Facts, Host, Room};
+
+use super::cordon::Cordon;
+
+/// What is known of one host.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownHost {
+    /// What it last said of itself.
+    pub(super) said: Option<SaidOfItself>,
+    /// Why it gives no VMs.
+    pub(super) trouble: Option<String>,
+    /// A VM could not be given back.
+    pub(super) has_leak: bool,
+    /// It takes no new jobs.
+    pub(super) cordon: Option<Cordon>,
+    /// Repositories of our jobs that have a VM there, or ask for one.
+    pub(super) jobs: Vec<String>,
+}
+
+/// What a host last said of itself.
+#[derive(Debug, Clone)]
+pub(super) struct SaidOfItself {
+    pub(super) isolation: Isolation,
+    pub(super) driver: String,
+    pub(super) version: String,
+    /// Names and digests.
+    pub(super) images: Vec<String>,
+    pub(super) room: Option<Room>,
+}
+
+impl KnownHost {
+    pub(super) fn note_facts(&mut self, health: &Health, images: Vec<String>) {
+        let ready = u32::try_from(health.pool.ready).unwrap_or(u32::MAX);
+        self.said = Some(SaidOfItself {
+            isolation: health.isolation,
+            driver: health.driver.clone(),
+            version: health.version.clone(),
+            images,
+            room: health.capacity.map(|capacity| Room {
+                vms: capacity.free_vms,
+                ready,
+                mem_mib: capacity.free_mem_mib,
+                most_mem_mib: capacity.mem_mib,
+            }),
+        });
+    }
+
+    /// A job asks for a VM there: what the host said does not know of it.
+    pub(super) fn spend(&mut self, mem_mib: u64, repository: String) {
+        self.jobs.push(repository);
+        if let Some(room) = self.room_mut() {
+            if room.ready > 0 {
+                room.ready -= 1;
+            } else {
+                room.vms = room.vms.saturating_sub(1);
+                room.mem_mib = room.mem_mib.saturating_sub(mem_mib);
+            }
+        }
+    }
+
+    /// A job has given its VM back.
+    pub(super) fn give_back(&mut self, mem_mib: u64, repository: &str) {
+        if let Some(at) = self.jobs.iter().position(|of| of == repository) {
+            self.jobs.swap_remove(at);
+        }
+        if let Some(room) = self.room_mut() {
+            room.vms = room.vms.saturating_add(1);
+            room.mem_mib = room.mem_mib.saturating_add(mem_mib).min(room.most_mem_mib);
+        }
+    }
+
+    fn room_mut(&mut self) -> Option<&mut Room> {
+        self.said.as_mut()?.room.as_mut()
+    }
+
+    /// As a placement sees it.
+    pub(super) fn seen<'a>(&'a self, name: &'a str, labels: &'a [String]) -> Host<'a> {
+        Host {
+            name,
+            labels,
+            is_cordoned: self.cordon.is_some(),
+            trouble: self.trouble.as_deref(),
+            facts: self.said.as_ref().map(|said| Facts {
+                isolation: said.isolation,
+                images: &said.images,
+                room: said.room,
+            }),
+            jobs: &self.jobs,
+        }
+    }
+}

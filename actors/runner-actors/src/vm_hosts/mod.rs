@@ -1,0 +1,254 @@
+//! The hosts of VMs: which there are, how they are, and which one a job's VM is asked of.
+//!
+//! ```text
+//! VmHostWatcher ──GET /health, /images──▶ VM managers
+//!       └─ what they say ─▶ VmHosts ◀─ place, take ── jobs ──POST /vms──▶ the host that was chosen
+//!                             ▲ └─ cordons ─▶ store
+//! people ── cordon, drain ────┘
+//! ```
+//! Which host is the best is decided by [`runner_core::placement`]. What a host is said to have
+//! free is what it last said, without what our jobs have asked for since.
+
+mod cordon;
+mod known_host;
+mod slot;
+mod view;
+mod watcher;
+
+use std::sync::Arc;
+
+use config_core::Secret;
+use http_clients::http::{HttpClient, HttpOptions};
+use http_clients::vmm::{Health, NewVm, VmmClient, VmmError};
+use parking_lot::Mutex;
+use runner_core::placement::{Host, Placement, Wanted, place};
+use store::Store;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+use url::Url;
+
+pub use cordon::Cordon;
+use known_host::KnownHost;
+pub(crate) use slot::HostSlot;
+pub use view::{VmHostFacts, VmHostView};
+pub(crate) use watcher::VmHostWatcher;
+
+/// The host that stands in the environment (`VMM_API_URL`), or for itself.
+pub const DEFAULT_HOST: &str = "default";
+
+/// A host whose VM manager may be asked.
+#[derive(Debug, Clone)]
+pub struct VmHostSettings {
+    /// What it is called.
+    pub name: String,
+    /// Its VM manager.
+    pub url: Url,
+    /// The manager's token.
+    pub token: Option<Secret<String>>,
+    /// What machines can ask for.
+    pub labels: Vec<String>,
+}
+
+impl VmHostSettings {
+    /// The only host.
+    #[must_use]
+    pub fn only(url: Url, token: Option<Secret<String>>) -> Self {
+        Self {
+            name: DEFAULT_HOST.to_owned(),
+            url,
+            token,
+            labels: Vec::new(),
+        }
+    }
+}
+
+/// What jobs of a label run on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MachineType {
+    /// What the VM manager is asked for.
+    pub vm: NewVm,
+    /// Labels that its host must have.
+    pub host_labels: Vec<String>,
+}
+
+impl From<NewVm> for MachineType {
+    fn from(vm: NewVm) -> Self {
+        Self {
+            vm,
+            host_labels: Vec::new(),
+        }
+    }
+}
+
+/// The hosts; clones share what is known of them.
+#[derive(Clone)]
+pub struct VmHosts(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    hosts: Vec<(VmHostSettings, Mutex<KnownHost>)>,
+    /// Room was given back, or a host has said how it is.
+    changed: Notify,
+}
+
+impl VmHosts {
+    /// Reads which are cordoned. Blocks for the store.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn open(settings: &[VmHostSettings], store: &Store) -> std::io::Result<Self> {
+        let cordons = cordon::all(store).map_err(std::io::Error::other)?;
+        let hosts = settings.iter().cloned().map(|host| {
+            let known = KnownHost {
+                cordon: cordons.get(&host.name).cloned(),
+                ..KnownHost::default()
+            };
+            (host, Mutex::new(known))
+        });
+        Ok(Self(Arc::new(Inner {
+            store: store.clone(),
+            hosts: hosts.collect(),
+            changed: Notify::new(),
+        })))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.hosts.len()
+    }
+
+    /// What a host is called.
+    pub(crate) fn name(&self, index: usize) -> &str {
+        &self.0.hosts[index].0.name
+    }
+
+    /// A client of a host's VM manager, on this thread.
+    pub(crate) fn client(&self, index: usize) -> VmmClient {
+        let (host, _) = &self.0.hosts[index];
+        let http = HttpClient::new(HttpOptions::default());
+        VmmClient::new(http, host.url.clone(), host.token.clone())
+    }
+
+    /// The host of this name. Records of former versions name none: they are of the first one.
+    pub(crate) fn find(&self, name: Option<&str>) -> Option<usize> {
+        let Some(name) = name else {
+            return (self.count() > 0).then_some(0);
+        };
+        self.0.hosts.iter().position(|(host, _)| host.name == name)
+    }
+
+    /// A client of the VM manager that has a recorded VM.
+    ///
+    /// # Errors
+    /// When no host of this name is configured any more.
+    pub(crate) fn client_of(&self, name: Option<&str>) -> Result<VmmClient, VmmError> {
+        let found = self.find(name).map(|index| self.client(index));
+        found.ok_or_else(|| {
+            VmmError::NotFound(format!(
+                "the VM host {} is not configured",
+                name.unwrap_or(DEFAULT_HOST)
+            ))
+        })
+    }
+
+    /// Where a job's VM is asked of.
+    pub(crate) fn place(&self, machine: &MachineType, repository: &str) -> Placement {
+        let repository = repository.to_lowercase();
+        let known: Vec<KnownHost> = self
+            .0
+            .hosts
+            .iter()
+            .map(|(_, it)| it.lock().clone())
+            .collect();
+        let hosts: Vec<Host<'_>> = self
+            .0
+            .hosts
+            .iter()
+            .zip(&known)
+            .map(|((host, _), known)| known.seen(&host.name, &host.labels))
+            .collect();
+        let image = machine.vm.image.as_ref().map(ToString::to_string);
+        place(
+            &hosts,
+            &Wanted {
+                labels: &machine.host_labels,
+                image: image.as_deref().unwrap_or("default"),
+                isolation: machine.vm.isolation_min.unwrap_or_default(),
+                mem_mib: machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
+                repository: &repository,
+            },
+        )
+    }
+
+    /// Counts a job's VM to a host, until the slot is dropped.
+    pub(crate) fn take(&self, index: usize, machine: &MachineType, repository: &str) -> HostSlot {
+        let mem_mib = machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into();
+        HostSlot::take(self.clone(), index, mem_mib, repository.to_lowercase())
+    }
+
+    /// Ends when, after this call, room is given back or a host says how it is.
+    pub(crate) fn changed(&self) -> Notified<'_> {
+        self.0.changed.notified()
+    }
+
+    /// Notes what a host says of itself.
+    pub(crate) fn note_facts(&self, index: usize, health: &Health, images: Vec<String>) {
+        self.change(index, |known| known.note_facts(health, images));
+        self.0.changed.notify_waiters();
+    }
+
+    /// Whether a host gave no VMs when it was last asked.
+    pub(crate) fn is_troubled(&self, index: usize) -> bool {
+        self.0.hosts[index].1.lock().trouble.is_some()
+    }
+
+    /// Notes why a host gives no VMs, or that it does.
+    pub(crate) fn note_trouble(&self, index: usize, reason: Option<String>) {
+        self.change(index, |known| known.trouble = reason);
+    }
+
+    /// A VM could not be given back: its host is told to look.
+    pub(crate) fn report_leak(&self, index: usize) {
+        self.change(index, |known| known.has_leak = true);
+    }
+
+    /// Whether a VM could not be given back since the last call.
+    pub(crate) fn has_leak(&self, index: usize) -> bool {
+        self.0.hosts[index].1.lock().has_leak
+    }
+
+    /// The host has released what was stuck.
+    pub(crate) fn clear_leak(&self, index: usize) {
+        self.change(index, |known| known.has_leak = false);
+    }
+
+    /// Why no host gives VMs; `None` while one does.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let mut reasons = Vec::new();
+        for (host, known) in &self.0.hosts {
+            let trouble = known.lock().trouble.clone()?;
+            reasons.push(self.said(&host.name, &trouble));
+        }
+        Some(reasons.join("; "))
+    }
+
+    /// A reason, with the host's name where there are several.
+    pub(crate) fn said(&self, name: &str, reason: &str) -> String {
+        if self.count() > 1 {
+            format!("{name}: {reason}")
+        } else {
+            reason.to_owned()
+        }
+    }
+
+    fn change(&self, index: usize, change: impl FnOnce(&mut KnownHost)) {
+        change(&mut self.0.hosts[index].1.lock());
+    }
+}
+
+impl std::fmt::Debug for VmHosts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = self.0.hosts.iter().map(|(host, _)| &host.name);
+        f.debug_list().entries(names).finish()
+    }
+}

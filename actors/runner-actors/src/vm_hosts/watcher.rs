@@ -1,0 +1,87 @@
+//! Asks the hosts how they are.
+
+use std::time::Duration;
+
+use actix::{Actor, AsyncContext, Context, WrapFuture};
+use futures_util::future::join_all;
+use http_clients::vmm::{HealthStatus, VmmError};
+
+use super::VmHosts;
+
+/// Longest time between two questions.
+const INTERVAL: Duration = Duration::from_secs(5);
+
+/// Asks the hosts how they are.
+#[derive(Clone)]
+pub(crate) struct VmHostWatcher {
+    hosts: VmHosts,
+    every: Duration,
+}
+
+impl VmHostWatcher {
+    /// It asks as often as VMs that are left over are looked for, if that is more often than
+    /// usual.
+    pub(crate) fn new(hosts: VmHosts, gc_interval: Option<Duration>) -> Self {
+        let every = gc_interval.map_or(INTERVAL, |interval| interval.min(INTERVAL));
+        Self { hosts, every }
+    }
+}
+
+impl Actor for VmHostWatcher {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let (hosts, every) = (self.hosts.clone(), self.every);
+        let looks = async move {
+            loop {
+                join_all((0..hosts.count()).map(|index| look(&hosts, index))).await;
+                tokio::time::sleep(every).await;
+            }
+        };
+        ctx.spawn(looks.into_actor(self));
+    }
+}
+
+/// Asks one host.
+async fn look(hosts: &VmHosts, index: usize) {
+    let was_troubled = hosts.is_troubled(index);
+    match ask(hosts, index).await {
+        Ok(()) => {
+            hosts.note_trouble(index, None);
+            if was_troubled {
+                tracing::info!(
+                    event = "vm_host.answers",
+                    host = hosts.name(index),
+                    "a VM host answers again"
+                );
+            }
+        }
+        Err(error) => {
+            if !was_troubled {
+                tracing::warn!(event = "vm_host.silent", host = hosts.name(index), %error, "a VM host does not answer");
+            }
+            hosts.note_trouble(index, Some(error.to_string()));
+        }
+    }
+}
+
+async fn ask(hosts: &VmHosts, index: usize) -> Result<(), VmmError> {
+    let vmm = hosts.client(index);
+    let health = vmm.health().await?;
+    if health.status == HealthStatus::Failed {
+        return Err(VmmError::Failed("it can give no VMs now".to_owned()));
+    }
+    let images = match vmm.images().await {
+        Ok(images) => images,
+        // The question that needs the token.
+        Err(error @ VmmError::Unauthorised(_)) => return Err(error),
+        // A manager that does not list its images has any, as far as is known.
+        Err(_) => Vec::new(),
+    };
+    let names = images.into_iter().flat_map(|image| {
+        let digest = image.digest;
+        image.names.into_iter().chain([digest])
+    });
+    hosts.note_facts(index, &health, names.collect());
+    Ok(())
+}

@@ -1,0 +1,352 @@
+//! Which VM host a job's VM is asked of. No clock, no hosts.
+//!
+//! A host fits when it takes work, has the labels that the machine asks for, separates well enough
+//! and has the image. Of those that fit, in this order: those that answer, those with room, those
+//! with fewer jobs of the same repository, those with more room left, and by name.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use vmm_api_core::Isolation;
+
+/// What a job wants of a host.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Labels that the host must have, without regard to case.
+    pub labels: &'a [String],
+    /// The image, by name or digest.
+    pub image: &'a str,
+    /// The least isolation.
+    pub isolation: Isolation,
+    /// Memory in MiB.
+    pub mem_mib: u64,
+    /// Whose job it is, in lower case.
+    pub repository: &'a str,
+}
+
+/// A host, as it is known now.
+#[derive(Debug, Clone)]
+pub struct Host<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What the operator calls it beside.
+    pub labels: &'a [String],
+    /// It takes no new jobs.
+    pub is_cordoned: bool,
+    /// Why it does not answer.
+    pub trouble: Option<&'a str>,
+    /// What it last said of itself; `None`: nothing yet.
+    pub facts: Option<Facts<'a>>,
+    /// The repositories of our jobs there, each in lower case.
+    pub jobs: &'a [String],
+}
+
+/// What a host says of itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// What separates its VMs from it.
+    pub isolation: Isolation,
+    /// Names and digests of its images; empty: it does not say.
+    pub images: &'a [String],
+    /// What is free there; `None`: it does not say.
+    pub room: Option<Room>,
+}
+
+/// What is free on a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// VMs that may be started.
+    pub vms: u32,
+    /// Clones that wait to be given out.
+    pub ready: u32,
+    /// Free memory in MiB.
+    pub mem_mib: u64,
+    /// Memory of all VMs together in MiB.
+    pub most_mem_mib: u64,
+}
+
+impl Room {
+    /// Whether a VM of so many MiB can be had at once.
+    #[must_use]
+    pub fn fits(self, mem_mib: u64) -> bool {
+        self.ready > 0 || (self.vms > 0 && self.mem_mib >= mem_mib)
+    }
+
+    /// The free part of the memory, in thousandths.
+    fn share(self) -> u64 {
+        self.mem_mib.saturating_mul(1000) / self.most_mem_mib.max(1)
+    }
+}
+
+/// Why a host is not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfit {
+    /// It lacks a label.
+    Label(String),
+    /// It separates less.
+    Isolation(Isolation),
+    /// It does not have the image.
+    Image,
+    /// It takes no new jobs.
+    Cordoned,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Label(label) => write!(f, "it has no label {label}"),
+            Self::Isolation(offered) => write!(f, "it offers {offered} only"),
+            Self::Image => f.write_str("it does not have the image"),
+            Self::Cordoned => f.write_str("it is cordoned"),
+        }
+    }
+}
+
+impl Unfit {
+    /// Whether waiting can help.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Cordoned)
+    }
+}
+
+/// Where a job may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// Indices of the hosts to be asked, the best first.
+    pub order: Vec<usize>,
+    /// Those that fit and have no room, as far as is known.
+    pub full: Vec<usize>,
+    /// Those that do not fit, and why.
+    pub unfit: Vec<(usize, Unfit)>,
+}
+
+/// Where a job goes.
+#[must_use]
+pub fn place(hosts: &[Host<'_>], wanted: &Wanted<'_>) -> Placement {
+    let mut placement = Placement {
+        order: Vec::new(),
+        full: Vec::new(),
+        unfit: Vec::new(),
+    };
+    for (index, host) in hosts.iter().enumerate() {
+        let room = host.facts.and_then(|facts| facts.room);
+        match unfit(host, wanted) {
+            Some(why) => placement.unfit.push((index, why)),
+            None if room.is_some_and(|room| !room.fits(wanted.mem_mib)) => {
+                placement.full.push(index);
+            }
+            None => placement.order.push(index),
+        }
+    }
+    let rank = |index: &usize| {
+        let host = &hosts[*index];
+        let same = host.jobs.iter().filter(|of| *of == wanted.repository);
+        let share = host.facts.and_then(|facts| facts.room).map(Room::share);
+        (
+            host.trouble.is_some(),
+            same.count(),
+            Reverse(share.unwrap_or_default()),
+            host.jobs.len(),
+            host.name,
+        )
+    };
+    placement.order.sort_by_key(rank);
+    placement.full.sort_by_key(rank);
+    placement
+}
+
+/// Why a host is not asked at all. What is not known is no reason.
+fn unfit(host: &Host<'_>, wanted: &Wanted<'_>) -> Option<Unfit> {
+    let has = |label: &str| {
+        host.labels
+            .iter()
+            .any(|own| own.eq_ignore_ascii_case(label))
+    };
+    if let Some(lacking) = wanted.labels.iter().find(|label| !has(label)) {
+        return Some(Unfit::Label(lacking.clone()));
+    }
+    if let Some(facts) = host.facts {
+        if facts.isolation < wanted.isolation {
+            return Some(Unfit::Isolation(facts.isolation));
+        }
+        let is_named = |image: &String| image == wanted.image;
+        if !facts.images.is_empty() && !facts.images.iter().any(is_named) {
+            return Some(Unfit::Image);
+        }
+    }
+    host.is_cordoned.then_some(Unfit::Cordoned)
+}
+
+#[cfg(test)]
+mod tests {
+    use Isolation::{EmulatedVm, HardwareVm, NamespaceSandbox};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LEVELS: [Isolation; 3] = [NamespaceSandbox, EmulatedVm, HardwareVm];
+
+    fn room(vms: u32, mem_mib: u64) -> Option<Room> {
+        Some(Room {
+            vms,
+            ready: 0,
+            mem_mib,
+            most_mem_mib: 8192,
+        })
+    }
+
+    /// An emulating host.
+    fn host<'a>(name: &'a str, images: &'a [String], room: Option<Room>) -> Host<'a> {
+        Host {
+            name,
+            labels: &[],
+            is_cordoned: false,
+            trouble: None,
+            facts: Some(Facts {
+                isolation: EmulatedVm,
+                images,
+                room,
+            }),
+            jobs: &[],
+        }
+    }
+
+    const fn wanted<'a>() -> Wanted<'a> {
+        Wanted {
+            labels: &[],
+            image: "default",
+            isolation: NamespaceSandbox,
+            mem_mib: 512,
+            repository: "a/b",
+        }
+    }
+
+    fn names<'a>(hosts: &[Host<'a>], found: &[usize]) -> Vec<&'a str> {
+        found.iter().map(|index| hosts[*index].name).collect()
+    }
+
+    #[test]
+    fn i18_a_host_must_fit_in_labels_isolation_and_image() {
+        let images = ["default".to_owned(), "full".to_owned()];
+        let labels = ["GPU".to_owned(), "east".to_owned()];
+        let gpu = Host {
+            labels: &labels,
+            ..host("gpu", &images, room(4, 4096))
+        };
+        let hosts = [host("plain", &images, room(4, 8192)), gpu];
+        let asked = ["gpu".to_owned()];
+        let on_gpu = Wanted {
+            labels: &asked,
+            ..wanted()
+        };
+        let placement = place(&hosts, &on_gpu);
+        assert_eq!(names(&hosts, &placement.order), ["gpu"]);
+        assert_eq!(placement.unfit, [(0, Unfit::Label("gpu".to_owned()))]);
+        let strong = Wanted {
+            isolation: HardwareVm,
+            ..wanted()
+        };
+        let weak = (0, Unfit::Isolation(EmulatedVm));
+        assert_eq!(place(&hosts, &strong).unfit[0], weak);
+        let other = Wanted {
+            image: "arm",
+            ..wanted()
+        };
+        assert_eq!(place(&hosts, &other).unfit[1], (1, Unfit::Image));
+        assert!(!Unfit::Image.is_temporary() && Unfit::Cordoned.is_temporary());
+    }
+
+    #[test]
+    fn i18_what_is_not_known_is_no_reason_against_a_host() {
+        let mut new = host("new", &[], None);
+        new.facts = None;
+        let mut silent = host("silent", &[], None);
+        silent.facts = silent.facts.map(|facts| Facts {
+            isolation: HardwareVm,
+            ..facts
+        });
+        let hosts = [new, silent];
+        let strong = Wanted {
+            isolation: HardwareVm,
+            image: "anything",
+            ..wanted()
+        };
+        assert_eq!(place(&hosts, &strong).order.len(), 2);
+    }
+
+    #[test]
+    fn i18_the_best_host_answers_has_room_and_few_jobs_of_the_repository() {
+        let own = ["a/b".to_owned()];
+        let others = ["c/d".to_owned(), "c/e".to_owned()];
+        let busy = Host {
+            jobs: &own,
+            ..host("busy", &[], room(4, 8000))
+        };
+        let roomy = Host {
+            jobs: &others,
+            ..host("roomy", &[], room(4, 6000))
+        };
+        let gone = Host {
+            trouble: Some("connection refused"),
+            ..host("gone", &[], room(4, 8192))
+        };
+        let cordoned = Host {
+            is_cordoned: true,
+            ..host("cordoned", &[], room(4, 8192))
+        };
+        let hosts = [
+            gone,
+            busy,
+            host("tight", &[], room(4, 600)),
+            cordoned,
+            roomy,
+            host("full", &[], room(4, 511)),
+            host("crowded", &[], room(0, 8192)),
+        ];
+        let placement = place(&hosts, &wanted());
+        assert_eq!(
+            names(&hosts, &placement.order),
+            ["roomy", "tight", "busy", "gone"]
+        );
+        assert_eq!(names(&hosts, &placement.full), ["crowded", "full"]);
+        assert_eq!(placement.unfit, [(3, Unfit::Cordoned)]);
+    }
+
+    #[test]
+    fn i18_a_clone_that_waits_is_room() {
+        let ready = Room {
+            ready: 1,
+            ..room(0, 0).unwrap()
+        };
+        assert!(ready.fits(512));
+        assert!(!Room { ready: 0, ..ready }.fits(512));
+    }
+
+    proptest! {
+        /// Every host is told of once, and only those that take work are asked.
+        #[test]
+        fn i18_each_host_has_one_verdict(
+            kinds in proptest::collection::vec((any::<bool>(), any::<bool>(), 0_usize..3, 0_u32..3, 0_u64..2000), 0..12),
+            isolation in 0_usize..3,
+        ) {
+            let own = ["x".to_owned()];
+            let hosts: Vec<Host<'_>> = kinds.iter().map(|(cordoned, labelled, offers, vms, memory)| Host {
+                labels: if *labelled { &own } else { &[] },
+                is_cordoned: *cordoned,
+                facts: Some(Facts { isolation: LEVELS[*offers], images: &[], room: room(*vms, *memory) }),
+                ..host("h", &[], None)
+            }).collect();
+            let wanted = Wanted { labels: &own, isolation: LEVELS[isolation], ..wanted() };
+            let placement = place(&hosts, &wanted);
+            let unfit = placement.unfit.iter().map(|(index, _)| *index);
+            let mut all: Vec<usize> = placement.order.iter().chain(&placement.full).copied().chain(unfit).collect();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..hosts.len()).collect::<Vec<_>>());
+            for index in &placement.order {
+                let (cordoned, labelled, offers, vms, memory) = kinds[*index];
+                prop_assert!(!cordoned && labelled && offers >= isolation && vms > 0 && memory >= 512);
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The hosts of VMs: which there are and how they are, and taking one out of use.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use edge_web::Problem;
+use runner_actors::{VmHostView, VmHosts};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::shell;
+use crate::state::RunnerState;
+
+type State = web::Data<RunnerState>;
+
+/// Who takes a host out of use.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CordonQuery {
+    /// Who asks, for the record.
+    by: Option<String>,
+}
+
+/// A host that is drained.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Drained {
+    /// The host now.
+    #[serde(flatten)]
+    host: VmHostView,
+    /// Kept VMs there in which a shell is open.
+    shells: usize,
+}
+
+/// The hosts of VMs.
+#[utoipa::path(get, path = "/vm-hosts", tag = "operation",
+    responses((status = 200, body = Vec<VmHostView>, description = "All of them, as they are configured")))]
+pub(crate) async fn list(state: State) -> HttpResponse {
+    HttpResponse::Ok().json(state.view.vm_hosts().list())
+}
+
+/// From now on a host takes no new jobs; those that have a VM there go on. It stays so over
+/// restarts. Only where an API token is configured.
+#[utoipa::path(post, path = "/vm-hosts/{name}/cordon", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
+    responses((status = 200, body = VmHostView, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]
+pub(crate) async fn cordon(
+    state: State,
+    request: HttpRequest,
+    name: web::Path<String>,
+    query: web::Query<CordonQuery>,
+) -> Result<HttpResponse, Problem> {
+    let (hosts, index, by) = meant(&state, &request, &name, &query)?;
+    stored(hosts.cordon(index, &by).await)?;
+    Ok(HttpResponse::Ok().json(hosts.show(index)))
+}
+
+/// A host takes new jobs again. Only where an API token is configured.
+#[utoipa::path(delete, path = "/vm-hosts/{name}/cordon", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
+    responses((status = 200, body = VmHostView, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]
+pub(crate) async fn uncordon(
+    state: State,
+    request: HttpRequest,
+    name: web::Path<String>,
+    query: web::Query<CordonQuery>,
+) -> Result<HttpResponse, Problem> {
+    let (hosts, index, by) = meant(&state, &request, &name, &query)?;
+    stored(hosts.uncordon(index, &by).await)?;
+    Ok(HttpResponse::Ok().json(hosts.show(index)))
+}
+
+/// Cordons a host, and gives back the VMs of failed jobs that are kept there, but for those in which
+/// a shell is open. It is empty once `jobs` and `shells` are 0. Only where an API token is
+/// configured.
+#[utoipa::path(post, path = "/vm-hosts/{name}/drain", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
+    responses((status = 200, body = Drained, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]
+pub(crate) async fn drain(
+    state: State,
+    request: HttpRequest,
+    name: web::Path<String>,
+    query: web::Query<CordonQuery>,
+) -> Result<HttpResponse, Problem> {
+    let (hosts, index, by) = meant(&state, &request, &name, &query)?;
+    stored(hosts.cordon(index, &by).await)?;
+    let shells = state.view.kept().leave_host(&name, &by).await;
+    let host = hosts.show(index);
+    Ok(HttpResponse::Ok().json(Drained { host, shells }))
+}
+
+fn meant<'a>(
+    state: &'a RunnerState,
+    request: &HttpRequest,
+    name: &str,
+    query: &CordonQuery,
+) -> Result<(&'a VmHosts, usize, String), Problem> {
+    let by = shell::known(state, request, query.by.as_deref())?;
+    let hosts = state.view.vm_hosts();
+    let index = hosts.named(name);
+    let index = index.ok_or_else(|| {
+        let names: Vec<String> = hosts.list().into_iter().map(|host| host.name).collect();
+        Problem::not_found(format!(
+            "no VM host has this name; there are: {}",
+            names.join(", ")
+        ))
+    })?;
+    Ok((hosts, index, by))
+}
+
+fn stored(result: Result<(), store::StoreError>) -> Result<(), Problem> {
+    result.map_err(|error| Problem::unavailable(format!("it cannot be stored now: {error}"), 5))
+}
