@@ -24,6 +24,8 @@ pub(crate) struct Machine {
     /// The name of its host.
     pub(crate) host: String,
     pub(crate) isolation: Option<Isolation>,
+    /// Its memory.
+    pub(crate) mem_mib: u32,
     lease: tokio::task::JoinHandle<()>,
     returned: Rc<Cell<bool>>,
     hosts: VmHosts,
@@ -37,6 +39,8 @@ pub(crate) struct MachineRequest {
     /// The same key gives the same VM.
     pub(crate) key: String,
     pub(crate) machine: MachineType,
+    /// What is asked for before that.
+    pub(crate) hosted: Option<MachineType>,
     /// Whose job it is.
     pub(crate) repository: String,
     /// Longest wait for room.
@@ -70,12 +74,23 @@ impl Machine {
         let deadline = tokio::time::Instant::now() + request.timeout;
         let mut pause = Duration::from_millis(500);
         let mut last_reason = String::new();
+        let mut hosted = request.hosted.as_ref();
         loop {
             let changed = request.hosts.changed();
-            let none = match request.ask_hosts().await {
+            let wanted = hosted.unwrap_or(&request.machine);
+            let none = match request.ask_hosts(wanted).await {
                 Ok(machine) => return Ok(machine),
                 Err(none) => none,
             };
+            if hosted.is_some() && !none.is_temporary {
+                hosted = None;
+                let text = format!(
+                    "its label stands for the image `full` (`vm-manager image build full`), which is not to be had, so the machine is the one for all labels: {}",
+                    none.reason
+                );
+                log.info(0, &text).await;
+                continue;
+            }
             if !none.is_temporary || tokio::time::Instant::now() >= deadline {
                 return Err(none);
             }
@@ -112,19 +127,21 @@ impl Machine {
 
 impl MachineRequest {
     /// Asks each host that may have room, the best first.
-    async fn ask_hosts(&self) -> Result<Machine, NoMachine> {
-        let mut placement = self.hosts.place(&self.machine, &self.repository);
+    async fn ask_hosts(&self, machine: &MachineType) -> Result<Machine, NoMachine> {
+        let mut placement = self.hosts.place(machine, &self.repository);
         if self.hosts.count() == 1 {
             // It has a queue of its own.
             placement.order.append(&mut placement.full);
         }
         let mut none = self.without_asking(&placement);
         for index in &placement.order {
-            let slot = self.hosts.take(*index, &self.machine, &self.repository);
+            let slot = self.hosts.take(*index, machine, &self.repository);
             let vmm = self.hosts.client(*index);
-            match self.ask(&vmm).await {
+            match self.ask(&vmm, &machine.vm).await {
                 Ok(allocated) => {
                     self.hosts.note_trouble(*index, None);
+                    let mem_mib = machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB);
+                    let slot = (slot, mem_mib);
                     return Ok(self.keep(vmm, *index, slot, allocated));
                 }
                 Err(error) => {
@@ -143,10 +160,10 @@ impl MachineRequest {
         Err(none)
     }
 
-    async fn ask(&self, vmm: &VmmClient) -> Result<Allocated, VmmError> {
+    async fn ask(&self, vmm: &VmmClient, vm: &NewVm) -> Result<Allocated, VmmError> {
         let vm = NewVm {
             lease_s: Some(LEASE.as_secs()),
-            ..self.machine.vm.clone()
+            ..vm.clone()
         };
         vmm.create(&self.key, &vm, CREATE_TIMEOUT).await
     }
@@ -168,7 +185,13 @@ impl MachineRequest {
         }
     }
 
-    fn keep(&self, vmm: VmmClient, index: usize, slot: HostSlot, vm: Allocated) -> Machine {
+    fn keep(
+        &self,
+        vmm: VmmClient,
+        index: usize,
+        (slot, mem_mib): (HostSlot, u32),
+        vm: Allocated,
+    ) -> Machine {
         let (client, id) = (vmm.clone(), vm.id.clone());
         let lease = actix_rt::spawn(async move {
             loop {
@@ -182,6 +205,7 @@ impl MachineRequest {
             id: vm.id,
             host: self.hosts.name(index).to_owned(),
             isolation: vm.isolation,
+            mem_mib,
             lease,
             returned: Rc::new(Cell::new(false)),
             hosts: self.hosts.clone(),

@@ -34,7 +34,6 @@ mod test_reports;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_clients::vmm::NewVm;
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
 
@@ -63,6 +62,7 @@ pub(crate) async fn run_job(
     let wanted = MachineRequest {
         key: request.vm_key.clone(),
         machine: request.machine.clone(),
+        hosted: request.hosted.clone(),
         repository: request.repository.clone(),
         timeout: request.vm_timeout,
         hosts: request.hosts.clone(),
@@ -143,7 +143,7 @@ async fn keep(request: &JobRequest, machine: Machine, shell: ShellEnvironment, l
         name: request.instance.name.clone(),
         vm: machine.id.clone(),
         host: machine.host.clone(),
-        memory_mib: request.machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
+        memory_mib: machine.mem_mib.into(),
         trusted: request.trusted,
         env,
         hidden,

@@ -47,6 +47,8 @@ pub(crate) struct JobRequest {
     /// Where steps get other commits and repositories.
     pub(crate) checkouts: CheckoutSource,
     pub(crate) machine: MachineType,
+    /// What it is asked for first, when its label is one of a hosted machine.
+    pub(crate) hosted: Option<MachineType>,
     /// `owner/repo`.
     pub(crate) repository: String,
     /// Longest wait for a VM.

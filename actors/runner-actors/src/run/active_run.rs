@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::calls::CallGroups;
 use super::job_launcher::JobLaunch;
+use super::machine::{self, MachineChoice};
 use super::plan::PlannedRun;
 use super::services::RunServices;
 use crate::checkout_source::CheckoutSource;
@@ -278,7 +279,7 @@ impl ActiveRun {
         } = copy;
         let environment = copy.environment.as_ref().map(|it| it.name.clone());
         let labels = copy.runs_on.clone();
-        let machine = machine_for(&self.services.settings.machines, &labels);
+        let machine = machine::choose(&self.services.settings.machines, &labels);
         let launch = machine.map(|machine| JobLaunch {
             group: copy.concurrency.clone(),
             request: self.request(ledger, job, copy, index, machine),
@@ -367,15 +368,19 @@ impl ActiveRun {
         job: usize,
         instance: JobInstance,
         index: usize,
-        mut machine: MachineType,
+        machine: MachineChoice,
     ) -> JobRequest {
         let plan = Arc::clone(self.state.plan());
         let (settings, jobs) = (&self.services.settings, &self.services.jobs);
         // Taken up again, it asks for another VM.
         let incarnation = ledger.record.incarnation();
         let vm_key = format!("{}-{incarnation}-{index}", ledger.record.id);
-        machine.vm.services.clone_from(&settings.services);
-        machine.vm.owner = format!("run-{vm_key}").parse().ok();
+        let owned = |mut machine: MachineType| {
+            machine.vm.services.clone_from(&settings.services);
+            machine.vm.owner = format!("run-{vm_key}").parse().ok();
+            machine
+        };
+        let (machine, hosted) = (owned(machine.machine), machine.hosted.map(owned));
         let environment = instance.environment.as_ref().map(|it| it.name.clone());
         let secrets = self.secrets(environment.as_deref());
         let secrets = secrets.into_iter().map(|(_, secret)| secret);
@@ -402,6 +407,7 @@ impl ActiveRun {
                 room_timeout: settings.vm_timeout,
             },
             machine,
+            hosted,
             repository: ledger.record.repository.clone(),
             vm_timeout: settings.vm_timeout,
             actions: jobs.actions.clone(),
@@ -445,45 +451,4 @@ fn overlay<'a>(
         object.set(name, Value::text(value));
     }
     contexts.set(context, Value::Object(Arc::new(object)));
-}
-
-/// The machine for these labels: the first that is listed, else the entry `default`. `None`: nobody
-/// said what such a job runs on.
-fn machine_for(machines: &[(String, MachineType)], labels: &[String]) -> Option<MachineType> {
-    let listed = |label: &str| {
-        let named = machines
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(label));
-        named.map(|(_, machine)| machine.clone())
-    };
-    let found = labels.iter().find_map(|label| listed(label));
-    found.or_else(|| listed("default"))
-}
-
-#[cfg(test)]
-mod tests {
-    use http_clients::vmm::NewVm;
-
-    use super::*;
-
-    #[test]
-    fn a_label_without_a_machine_gets_the_default_or_none() {
-        let vm = |image: &str| {
-            MachineType::from(NewVm {
-                image: image.parse().ok(),
-                ..NewVm::default()
-            })
-        };
-        let mut machines = vec![
-            ("Ubuntu-latest".to_owned(), vm("a")),
-            ("gpu".to_owned(), vm("b")),
-        ];
-        let of = |machines: &[(String, MachineType)], label: &str| {
-            machine_for(machines, &[label.to_owned()]).and_then(|machine| machine.vm.image)
-        };
-        assert_eq!(of(&machines, "ubuntu-latest"), "a".parse().ok());
-        assert_eq!(of(&machines, "arm"), None);
-        machines.push(("default".to_owned(), vm("c")));
-        assert_eq!(of(&machines, "arm"), "c".parse().ok());
-    }
 }

@@ -154,25 +154,22 @@ impl VmHosts {
     /// Where a job's VM is asked of.
     pub(crate) fn place(&self, machine: &MachineType, repository: &str) -> Placement {
         let repository = repository.to_lowercase();
-        let known: Vec<KnownHost> = self
-            .0
-            .hosts
-            .iter()
-            .map(|(_, it)| it.lock().clone())
-            .collect();
-        let hosts: Vec<Host<'_>> = self
-            .0
-            .hosts
-            .iter()
-            .zip(&known)
-            .map(|((host, _), known)| known.seen(&host.name, &host.labels))
-            .collect();
-        let image = machine.vm.image.as_ref().map(ToString::to_string);
+        let all = &self.0.hosts;
+        let mut known: Vec<KnownHost> = all.iter().map(|(_, it)| it.lock().clone()).collect();
+        if let [only] = known.as_mut_slice() {
+            // It says itself what it cannot give, and knows it better.
+            only.said = None;
+        }
+        let hosts = all.iter().zip(&known);
+        let hosts = hosts.map(|((host, _), known)| known.seen(&host.name, &host.labels));
+        let hosts: Vec<Host<'_>> = hosts.collect();
+        let image = machine.vm.image.as_ref();
+        let image = image.map(|image| image.digest().unwrap_or(image.as_str()));
         place(
             &hosts,
             &Wanted {
                 labels: &machine.host_labels,
-                image: image.as_deref().unwrap_or("default"),
+                image: image.unwrap_or("default"),
                 isolation: machine.vm.isolation_min.unwrap_or_default(),
                 mem_mib: machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
                 repository: &repository,
