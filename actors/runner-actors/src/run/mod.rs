@@ -11,6 +11,7 @@ mod head;
 mod job_actor;
 mod job_launcher;
 mod lost;
+mod machine;
 mod own_activity;
 mod parked;
 mod plan;
