@@ -20,11 +20,11 @@ use crate::clock::now_ms;
 use crate::counters::RunCounters;
 use crate::kept::KeptVms;
 use crate::ledger::RunRecorder;
-use crate::records::RunRecord;
 use crate::rows;
 use crate::run_files::RunFiles;
 use crate::settings::RunnerSettings;
 use crate::vm_hosts::VmHosts;
+use crate::vm_owner::VmOwner;
 
 /// Time between two collections.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
@@ -198,60 +198,6 @@ impl RunGarbageCollector {
             // What the forge misses is due again; what cannot be asked now is asked at the next
             // collection.
             let _ = outbox.ask(VerifyStatuses { repo, sha }).await;
-        }
-    }
-}
-
-/// Which job a VM is of, as its request said.
-#[derive(Debug, PartialEq, Eq)]
-struct VmOwner<'a> {
-    run: &'a str,
-    incarnation: u64,
-    index: usize,
-}
-
-impl<'a> VmOwner<'a> {
-    /// `run-<run>-<incarnation>-<index>`.
-    fn parse(owner: &'a str) -> Option<Self> {
-        let (rest, index) = owner.strip_prefix("run-")?.rsplit_once('-')?;
-        let (run, incarnation) = rest.rsplit_once('-')?;
-        Some(Self {
-            run,
-            incarnation: incarnation.parse().ok()?,
-            index: index.parse().ok()?,
-        })
-    }
-
-    /// Whether the job has a VM, and it is not this one: the answer of this one's host came never,
-    /// and another was asked.
-    fn has_another(&self, record: &RunRecord, host: &str, vm: &str) -> bool {
-        let job = record.jobs.get(self.index);
-        let of_job = job.and_then(|job| Some((job.vm_host.as_deref()?, job.vm.as_deref()?)));
-        of_job.is_some_and(|of_job| of_job != (host, vm))
-    }
-
-    fn has_ended(&self, record: &RunRecord) -> bool {
-        if record.state.is_terminal() || self.incarnation < record.incarnation() {
-            return true;
-        }
-        let job = record.jobs.get(self.index);
-        self.incarnation == record.incarnation() && job.is_some_and(|job| job.ended_at.is_some())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn owners_name_run_attempt_and_job() {
-        let owner = VmOwner::parse("run-019a-b-c-2-11").unwrap();
-        assert_eq!(
-            (owner.run, owner.incarnation, owner.index),
-            ("019a-b-c", 2, 11)
-        );
-        for other in ["build", "run-", "run-a-b", "run-a-x-1", "walk-a-1-1"] {
-            assert_eq!(VmOwner::parse(other), None, "{other}");
         }
     }
 }

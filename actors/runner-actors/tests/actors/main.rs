@@ -12,6 +12,7 @@ mod garbage_collector;
 mod harness;
 mod job;
 mod kept;
+mod lost;
 mod recovery;
 mod schedules;
 mod vm_hosts;
