@@ -11,7 +11,7 @@ use vmm_api_core::Isolation;
 
 /// What a job wants of a host.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct HostRequest<'a> {
     /// Labels that the host must have, without regard to case.
     pub labels: &'a [String],
     /// The image, by name or digest.
@@ -123,7 +123,7 @@ pub struct Placement {
 
 /// Where a job goes.
 #[must_use]
-pub fn place(hosts: &[Host<'_>], wanted: &Wanted<'_>) -> Placement {
+pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
     let mut placement = Placement {
         order: Vec::new(),
         full: Vec::new(),
@@ -157,7 +157,7 @@ pub fn place(hosts: &[Host<'_>], wanted: &Wanted<'_>) -> Placement {
 }
 
 /// Why a host is not asked at all. What is not known is no reason.
-fn unfit(host: &Host<'_>, wanted: &Wanted<'_>) -> Option<Unfit> {
+fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<Unfit> {
     let has = |label: &str| {
         host.labels
             .iter()
@@ -212,8 +212,8 @@ mod tests {
         }
     }
 
-    const fn wanted<'a>() -> Wanted<'a> {
-        Wanted {
+    const fn wanted<'a>() -> HostRequest<'a> {
+        HostRequest {
             labels: &[],
             image: "default",
             isolation: NamespaceSandbox,
@@ -236,20 +236,20 @@ mod tests {
         };
         let hosts = [host("plain", &images, room(4, 8192)), gpu];
         let asked = ["gpu".to_owned()];
-        let on_gpu = Wanted {
+        let on_gpu = HostRequest {
             labels: &asked,
             ..wanted()
         };
         let placement = place(&hosts, &on_gpu);
         assert_eq!(names(&hosts, &placement.order), ["gpu"]);
         assert_eq!(placement.unfit, [(0, Unfit::Label("gpu".to_owned()))]);
-        let strong = Wanted {
+        let strong = HostRequest {
             isolation: HardwareVm,
             ..wanted()
         };
         let weak = (0, Unfit::Isolation(EmulatedVm));
         assert_eq!(place(&hosts, &strong).unfit[0], weak);
-        let other = Wanted {
+        let other = HostRequest {
             image: "arm",
             ..wanted()
         };
@@ -267,7 +267,7 @@ mod tests {
             ..facts
         });
         let hosts = [new, silent];
-        let strong = Wanted {
+        let strong = HostRequest {
             isolation: HardwareVm,
             image: "anything",
             ..wanted()
@@ -337,7 +337,7 @@ mod tests {
                 facts: Some(Facts { isolation: LEVELS[*offers], images: &[], room: room(*vms, *memory) }),
                 ..host("h", &[], None)
             }).collect();
-            let wanted = Wanted { labels: &own, isolation: LEVELS[isolation], ..wanted() };
+            let wanted = HostRequest { labels: &own, isolation: LEVELS[isolation], ..wanted() };
             let placement = place(&hosts, &wanted);
             let unfit = placement.unfit.iter().map(|(index, _)| *index);
             let mut all: Vec<usize> = placement.order.iter().chain(&placement.full).copied().chain(unfit).collect();

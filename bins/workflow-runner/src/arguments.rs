@@ -13,7 +13,7 @@ use crate::image_arguments::ImagesCommand;
 use crate::runner_options::RunnerOptions;
 use crate::shell_options::{KeptOptions, ReleaseOptions, ShellOptions};
 pub(crate) use crate::store_options::ActionsStoreOptions;
-use crate::vm_hosts::HostsCommand;
+use crate::vm_host_options::HostsCommand;
 
 const AFTER_HELP: &str = "\
 Examples:

@@ -18,6 +18,7 @@ mod shell_options;
 mod store_options;
 mod summary;
 mod tests;
+mod vm_host_options;
 mod vm_hosts;
 
 use std::process::ExitCode;

@@ -5,65 +5,16 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use clap::{Args, Subcommand};
 use config_core::{Environment, format_duration};
 use http_clients::http::{Method, Request};
 use serde_json::Value;
 
 use crate::arguments::say;
 use crate::runner_api::{RunnerApi, done, path_part};
-use crate::runner_options::RunnerOptions;
+use crate::vm_host_options::{DrainOptions, HostOptions, HostsCommand, ListOptions};
 
 /// Time between two looks at a host that is drained.
 const INTERVAL: Duration = Duration::from_secs(2);
-
-/// What to do with the hosts of VMs.
-#[derive(Debug, Subcommand)]
-pub(crate) enum HostsCommand {
-    /// Print the hosts, how they are, and what is free there
-    List(ListOptions),
-    /// Give a host no new jobs; those that run there go on
-    Cordon(HostOptions),
-    /// Give a host new jobs again
-    Uncordon(HostOptions),
-    /// Give a host no new jobs, and wait until none runs there
-    Drain(DrainOptions),
-}
-
-/// How to print the hosts.
-#[derive(Debug, Args)]
-pub(crate) struct ListOptions {
-    /// As the API gives them
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) runner: RunnerOptions,
-}
-
-/// Which host.
-#[derive(Debug, Args)]
-pub(crate) struct HostOptions {
-    /// The host's name
-    pub(crate) name: String,
-    #[command(flatten)]
-    pub(crate) runner: RunnerOptions,
-}
-
-/// Which host, and how long.
-#[derive(Debug, Args)]
-pub(crate) struct DrainOptions {
-    /// The host's name
-    pub(crate) name: String,
-    /// The longest that it waits, as `30m`; 0s: it does not wait
-    #[arg(long, value_name = "TIME", default_value = "6h", value_parser = time)]
-    pub(crate) timeout: Duration,
-    #[command(flatten)]
-    pub(crate) runner: RunnerOptions,
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    config_core::parse_duration(text).map_err(|error| error.to_string())
-}
 
 /// Does what was asked for.
 pub(crate) fn run(command: &HostsCommand, environment: &Environment) -> ExitCode {
@@ -91,14 +42,14 @@ fn list(options: &ListOptions, environment: &Environment) -> anyhow::Result<Stri
 /// `east  ready  2 jobs  6144 of 8192 MiB free  emulated-vm  gpu  http://…`
 fn line(host: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let state = match (&host["cordon"], &host["trouble"], &host["said"]) {
+    let state = match (&host["cordon"], &host["trouble"], &host["facts"]) {
         (Value::Object(cordon), ..) => format!("cordoned by {}", text(&cordon["by"])),
         (_, Value::String(trouble), _) => format!("gives no VMs: {trouble}"),
         (.., Value::Null) => "not asked yet".to_owned(),
         _ => "ready".to_owned(),
     };
-    let said = &host["said"];
-    let room = match (&said["free_mem_mib"], &said["mem_mib"]) {
+    let facts = &host["facts"];
+    let room = match (&facts["free_mem_mib"], &facts["mem_mib"]) {
         (Value::Number(free), Value::Number(all)) => format!("{free} of {all} MiB free"),
         _ => "room unknown".to_owned(),
     };
@@ -109,7 +60,7 @@ fn line(host: &Value) -> String {
         state,
         format!("{} jobs", host["jobs"]),
         room,
-        text(&said["isolation"]),
+        text(&facts["isolation"]),
         labels.join(","),
         text(&host["url"]),
     ];

@@ -66,8 +66,8 @@ pub(crate) async fn uncordon(
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 
-/// Cordons a host, and gives back the VMs of failed jobs that are kept there, but for those in which
-/// a shell is open. It is empty once `jobs` and `shells` are 0. Only where an API token is
+/// Cordons a host, and gives back the VMs of failed jobs that are kept there, but for those in
+/// which a shell is open. It is empty once `jobs` and `shells` are 0. Only where an API token is
 /// configured.
 #[utoipa::path(post, path = "/vm-hosts/{name}/drain", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
     responses((status = 200, body = Drained, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]

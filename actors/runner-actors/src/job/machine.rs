@@ -135,7 +135,7 @@ impl MachineRequest {
         }
         let mut none = self.without_asking(&placement);
         for index in &placement.order {
-            let slot = self.hosts.take(*index, machine, &self.repository);
+            let slot = HostSlot::take(&self.hosts, *index, machine, &self.repository);
             let vmm = self.hosts.client(*index);
             match self.ask(&vmm, &machine.vm).await {
                 Ok(allocated) => {
@@ -145,13 +145,15 @@ impl MachineRequest {
                     return Ok(self.keep(vmm, *index, slot, allocated));
                 }
                 Err(error) => {
-                    slot.in_vain();
+                    slot.fail();
                     let is_full = matches!(error, VmmError::Full { .. });
                     if error.is_temporary() && !is_full {
                         self.hosts.note_trouble(*index, Some(error.to_string()));
                     }
                     none.add(
-                        &self.hosts.said(self.hosts.name(*index), &error.to_string()),
+                        &self
+                            .hosts
+                            .labelled(self.hosts.name(*index), &error.to_string()),
                         &error,
                     );
                 }

@@ -9,7 +9,7 @@ use super::cordon::Cordon;
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownHost {
     /// What it last said of itself.
-    pub(super) said: Option<SaidOfItself>,
+    pub(super) facts: Option<ReportedFacts>,
     /// Why it gives no VMs.
     pub(super) trouble: Option<String>,
     /// A VM could not be given back.
@@ -22,7 +22,7 @@ pub(super) struct KnownHost {
 
 /// What a host last said of itself.
 #[derive(Debug, Clone)]
-pub(super) struct SaidOfItself {
+pub(super) struct ReportedFacts {
     pub(super) isolation: Isolation,
     pub(super) driver: String,
     pub(super) version: String,
@@ -34,7 +34,7 @@ pub(super) struct SaidOfItself {
 impl KnownHost {
     pub(super) fn note_facts(&mut self, health: &Health, images: Vec<String>) {
         let ready = u32::try_from(health.pool.ready).unwrap_or(u32::MAX);
-        self.said = Some(SaidOfItself {
+        self.facts = Some(ReportedFacts {
             isolation: health.isolation,
             driver: health.driver.clone(),
             version: health.version.clone(),
@@ -73,7 +73,7 @@ impl KnownHost {
     }
 
     fn room_mut(&mut self) -> Option<&mut Room> {
-        self.said.as_mut()?.room.as_mut()
+        self.facts.as_mut()?.room.as_mut()
     }
 
     /// As a placement sees it.
@@ -83,10 +83,10 @@ impl KnownHost {
             labels,
             is_cordoned: self.cordon.is_some(),
             trouble: self.trouble.as_deref(),
-            facts: self.said.as_ref().map(|said| Facts {
-                isolation: said.isolation,
-                images: &said.images,
-                room: said.room,
+            facts: self.facts.as_ref().map(|facts| Facts {
+                isolation: facts.isolation,
+                images: &facts.images,
+                room: facts.room,
             }),
             jobs: &self.jobs,
         }

@@ -1,6 +1,9 @@
 //! A job's VM, counted to its host.
 
-use super::VmHosts;
+use http_clients::vmm::NewVm;
+
+use super::registry::VmHosts;
+use super::settings::MachineType;
 
 /// Counts a VM to a host while it is held.
 #[derive(Debug)]
@@ -10,35 +13,42 @@ pub(crate) struct HostSlot {
     mem_mib: u64,
     repository: String,
     /// There was no VM: nobody need look whether there is room now.
-    in_vain: bool,
+    has_failed: bool,
 }
 
 impl HostSlot {
-    /// The host gave no VM.
-    pub(crate) fn in_vain(mut self) {
-        self.in_vain = true;
-    }
-
-    pub(super) fn take(hosts: VmHosts, index: usize, mem_mib: u64, repository: String) -> Self {
+    /// Counts a VM that is asked for.
+    pub(crate) fn take(
+        hosts: &VmHosts,
+        index: usize,
+        machine: &MachineType,
+        repository: &str,
+    ) -> Self {
+        let mem_mib = machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into();
+        let repository = repository.to_lowercase();
         hosts.change(index, |known| known.spend(mem_mib, repository.clone()));
         Self {
-            hosts,
+            hosts: hosts.clone(),
             index,
             mem_mib,
             repository,
-            in_vain: false,
+            has_failed: false,
         }
+    }
+
+    /// The host gave no VM.
+    pub(crate) fn fail(mut self) {
+        self.has_failed = true;
     }
 }
 
 impl Drop for HostSlot {
     fn drop(&mut self) {
-        let give_back = |known: &mut super::KnownHost| {
+        self.hosts.change(self.index, |known| {
             known.give_back(self.mem_mib, &self.repository);
-        };
-        self.hosts.change(self.index, give_back);
-        if !self.in_vain {
-            self.hosts.0.changed.notify_waiters();
+        });
+        if !self.has_failed {
+            self.hosts.notify();
         }
     }
 }

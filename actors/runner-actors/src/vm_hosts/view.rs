@@ -4,7 +4,8 @@ use http_clients::vmm::Isolation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Cordon, VmHosts};
+use super::cordon::Cordon;
+use super::registry::VmHosts;
 
 /// A host whose VM manager jobs get their VMs from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -25,7 +26,7 @@ pub struct VmHostView {
     pub jobs: usize,
     /// What it last said of itself; absent until it has said anything.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub said: Option<VmHostFacts>,
+    pub facts: Option<VmHostFacts>,
 }
 
 /// What a host last said of itself.
@@ -67,25 +68,24 @@ impl VmHosts {
     /// One of them.
     #[must_use]
     pub fn show(&self, index: usize) -> VmHostView {
-        let (host, known) = &self.0.hosts[index];
-        let known = known.lock();
-        let said = known.said.as_ref().map(|said| VmHostFacts {
-            isolation: said.isolation,
-            driver: said.driver.clone(),
-            version: said.version.clone(),
-            images: said.images.clone(),
-            free_vms: said.room.map(|room| room.vms),
-            free_mem_mib: said.room.map(|room| room.mem_mib),
-            mem_mib: said.room.map(|room| room.most_mem_mib),
+        let (host, known) = self.known(index);
+        let facts = known.facts.map(|facts| VmHostFacts {
+            isolation: facts.isolation,
+            driver: facts.driver,
+            version: facts.version,
+            images: facts.images,
+            free_vms: facts.room.map(|room| room.vms),
+            free_mem_mib: facts.room.map(|room| room.mem_mib),
+            mem_mib: facts.room.map(|room| room.most_mem_mib),
         });
         VmHostView {
             name: host.name.clone(),
             url: host.url.to_string(),
             labels: host.labels.clone(),
-            cordon: known.cordon.clone(),
-            trouble: known.trouble.clone(),
+            cordon: known.cordon,
+            trouble: known.trouble,
             jobs: known.jobs.len(),
-            said,
+            facts,
         }
     }
 }

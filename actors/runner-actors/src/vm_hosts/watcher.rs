@@ -6,7 +6,7 @@ use actix::{Actor, AsyncContext, Context, WrapFuture};
 use futures_util::future::join_all;
 use http_clients::vmm::{HealthStatus, VmmError};
 
-use super::VmHosts;
+use super::registry::VmHosts;
 
 /// Longest time between two questions.
 const INTERVAL: Duration = Duration::from_secs(5);

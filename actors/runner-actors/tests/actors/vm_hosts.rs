@@ -38,7 +38,7 @@ async fn start(site: &Site, east: &ScriptedVmm) -> Runner {
 async fn known(runner: &Runner, default: u64, east: u64) {
     until("the hosts are known", || {
         let hosts = runner.view.vm_hosts().list();
-        let free = hosts.iter().map(|host| host.said.as_ref()?.free_mem_mib);
+        let free = hosts.iter().map(|host| host.facts.as_ref()?.free_mem_mib);
         free.collect::<Vec<_>>() == [Some(default), Some(east)]
     })
     .await;

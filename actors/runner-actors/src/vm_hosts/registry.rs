@@ -1,0 +1,236 @@
+//! What is known of the hosts, and which one a VM is asked of.
+
+use std::sync::Arc;
+
+use http_clients::http::{HttpClient, HttpOptions};
+use http_clients::vmm::{Health, NewVm, VmmClient, VmmError};
+use parking_lot::Mutex;
+use runner_core::placement::{Host, HostRequest, Placement, place};
+use store::{Store, StoreError};
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+
+use super::cordon::{self, Cordon};
+use super::known_host::KnownHost;
+use super::settings::{DEFAULT_HOST, MachineType, VmHostSettings};
+use crate::clock::now_ms;
+
+/// The hosts; clones share what is known of them.
+#[derive(Clone)]
+pub struct VmHosts(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    hosts: Vec<(VmHostSettings, Mutex<KnownHost>)>,
+    /// Room was given back, or a host has said how it is.
+    changed: Notify,
+}
+
+impl VmHosts {
+    /// Reads which are cordoned. Blocks for the store.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(crate) fn open(settings: &[VmHostSettings], store: &Store) -> std::io::Result<Self> {
+        let cordons = cordon::all(store).map_err(std::io::Error::other)?;
+        let hosts = settings.iter().cloned().map(|host| {
+            let known = KnownHost {
+                cordon: cordons.get(&host.name).cloned(),
+                ..KnownHost::default()
+            };
+            (host, Mutex::new(known))
+        });
+        Ok(Self(Arc::new(Inner {
+            store: store.clone(),
+            hosts: hosts.collect(),
+            changed: Notify::new(),
+        })))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.hosts.len()
+    }
+
+    /// What a host is called.
+    pub(crate) fn name(&self, index: usize) -> &str {
+        &self.0.hosts[index].0.name
+    }
+
+    /// A client of a host's VM manager, on this thread.
+    pub(crate) fn client(&self, index: usize) -> VmmClient {
+        let (host, _) = &self.0.hosts[index];
+        let http = HttpClient::new(HttpOptions::default());
+        VmmClient::new(http, host.url.clone(), host.token.clone())
+    }
+
+    /// The host of this name. Records of former versions name none: they are of the first one.
+    pub(crate) fn find(&self, name: Option<&str>) -> Option<usize> {
+        let Some(name) = name else {
+            return (self.count() > 0).then_some(0);
+        };
+        self.0.hosts.iter().position(|(host, _)| host.name == name)
+    }
+
+    /// A client of the VM manager that has a recorded VM.
+    ///
+    /// # Errors
+    /// When no host of this name is configured any more.
+    pub(crate) fn client_of(&self, name: Option<&str>) -> Result<VmmClient, VmmError> {
+        let found = self.find(name).map(|index| self.client(index));
+        found.ok_or_else(|| {
+            VmmError::NotFound(format!(
+                "the VM host {} is not configured",
+                name.unwrap_or(DEFAULT_HOST)
+            ))
+        })
+    }
+
+    /// Where a job's VM is asked of.
+    pub(crate) fn place(&self, machine: &MachineType, repository: &str) -> Placement {
+        let repository = repository.to_lowercase();
+        let all = &self.0.hosts;
+        let mut known: Vec<KnownHost> = all.iter().map(|(_, it)| it.lock().clone()).collect();
+        if let [only] = known.as_mut_slice() {
+            // It says itself what it cannot give, and knows it better.
+            only.facts = None;
+        }
+        let hosts = all.iter().zip(&known);
+        let hosts = hosts.map(|((host, _), known)| known.seen(&host.name, &host.labels));
+        let hosts: Vec<Host<'_>> = hosts.collect();
+        let image = machine.vm.image.as_ref();
+        let image = image.map(|image| image.digest().unwrap_or(image.as_str()));
+        place(
+            &hosts,
+            &HostRequest {
+                labels: &machine.host_labels,
+                image: image.unwrap_or("default"),
+                isolation: machine.vm.isolation_min.unwrap_or_default(),
+                mem_mib: machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
+                repository: &repository,
+            },
+        )
+    }
+
+    /// Ends when, after this call, room is given back or a host says how it is.
+    pub(crate) fn changed(&self) -> Notified<'_> {
+        self.0.changed.notified()
+    }
+
+    /// Notes what a host says of itself.
+    pub(crate) fn note_facts(&self, index: usize, health: &Health, images: Vec<String>) {
+        self.change(index, |known| known.note_facts(health, images));
+        self.0.changed.notify_waiters();
+    }
+
+    /// Whether a host gave no VMs when it was last asked.
+    pub(crate) fn is_troubled(&self, index: usize) -> bool {
+        self.0.hosts[index].1.lock().trouble.is_some()
+    }
+
+    /// Notes why a host gives no VMs, or that it does.
+    pub(crate) fn note_trouble(&self, index: usize, reason: Option<String>) {
+        self.change(index, |known| known.trouble = reason);
+    }
+
+    /// A VM could not be given back: its host is told to look.
+    pub(crate) fn report_leak(&self, index: usize) {
+        self.change(index, |known| known.has_leak = true);
+    }
+
+    /// Whether a VM could not be given back since the last call.
+    pub(crate) fn has_leak(&self, index: usize) -> bool {
+        self.0.hosts[index].1.lock().has_leak
+    }
+
+    /// The host has released what was stuck.
+    pub(crate) fn clear_leak(&self, index: usize) {
+        self.change(index, |known| known.has_leak = false);
+    }
+
+    /// What is known of a host, and its settings.
+    pub(super) fn known(&self, index: usize) -> (&VmHostSettings, KnownHost) {
+        let (settings, known) = &self.0.hosts[index];
+        (settings, known.lock().clone())
+    }
+
+    /// Why no host gives VMs; `None` while one does.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let mut reasons = Vec::new();
+        for (host, known) in &self.0.hosts {
+            let trouble = known.lock().trouble.clone()?;
+            reasons.push(self.labelled(&host.name, &trouble));
+        }
+        Some(reasons.join("; "))
+    }
+
+    /// A reason, with the host's name where there are several.
+    pub(crate) fn labelled(&self, name: &str, reason: &str) -> String {
+        if self.count() > 1 {
+            format!("{name}: {reason}")
+        } else {
+            reason.to_owned()
+        }
+    }
+
+    /// Wakes jobs that wait for room.
+    pub(super) fn notify(&self) {
+        self.0.changed.notify_waiters();
+    }
+
+    pub(super) fn change(&self, index: usize, change: impl FnOnce(&mut KnownHost)) {
+        change(&mut self.0.hosts[index].1.lock());
+    }
+}
+
+impl VmHosts {
+    /// From now on a host takes no new jobs; one that is cordoned stays as it is. Jobs that have a
+    /// VM there go on.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn cordon(&self, index: usize, by: &str) -> Result<(), StoreError> {
+        let name = self.name(index).to_owned();
+        let cordon = {
+            let known = self.0.hosts[index].1.lock();
+            known.cordon.clone().unwrap_or_else(|| Cordon {
+                since: now_ms(),
+                by: by.to_owned(),
+            })
+        };
+        cordon::put(&self.0.store, name, &cordon).await?;
+        tracing::info!(
+            event = "vm_host.cordoned",
+            host = self.name(index),
+            by,
+            "a VM host takes no new jobs"
+        );
+        self.change(index, |known| known.cordon = Some(cordon));
+        Ok(())
+    }
+
+    /// A host takes new jobs again.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn uncordon(&self, index: usize, by: &str) -> Result<(), StoreError> {
+        let name = self.name(index).to_owned();
+        cordon::remove(&self.0.store, name).await?;
+        tracing::info!(
+            event = "vm_host.uncordoned",
+            host = self.name(index),
+            by,
+            "a VM host takes new jobs again"
+        );
+        self.change(index, |known| known.cordon = None);
+        self.notify();
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for VmHosts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = self.0.hosts.iter().map(|(host, _)| &host.name);
+        f.debug_list().entries(names).finish()
+    }
+}
