@@ -2,6 +2,7 @@
 //! `workflow-runner.toml`. Flags win over the environment, that over the file.
 
 mod file;
+mod objects;
 mod scopes;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,8 +17,8 @@ use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{NewVm, Target, TargetHost};
 use runner_actors::{
-    ActionSettings, ImageSettings, ModelServer, RepositorySettings, RunnerSettings, ScheduleTime,
-    ScopeSettings,
+    ActionSettings, ImageSettings, ModelServer, ObjectSettings, RepositorySettings, RunnerSettings,
+    ScheduleTime, ScopeSettings,
 };
 use store::PostgresUrl;
 use url::Url;
@@ -185,6 +186,7 @@ impl Resolver<'_> {
         let short_secret = self.has_short_secret();
         let model = self.model();
         let store = self.store();
+        let objects = self.objects();
         let (listen, secrets) = (listen?, secrets?);
         let secrets = self.own_secrets(secrets)?;
         let file = std::mem::take(&mut self.file);
@@ -192,11 +194,17 @@ impl Resolver<'_> {
         let data = file.data.unwrap_or_else(usual);
         let path = environment.text("PATH");
         let path = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned();
+        let scopes = ScopeSettings {
+            owners: file.owners,
+            repositories: of_repositories(file.repository_tables),
+            fork_approval: file.fork_approval,
+        };
         let variables = file.variables;
-        let repositories = variables.mirrors;
         let addresses = address_policy(file.allow_addresses);
         let runner = RunnerSettings {
-            repositories: repositories.unwrap_or_else(|| data.join("repositories")),
+            repositories: variables
+                .mirrors
+                .unwrap_or_else(|| data.join("repositories")),
             actions: ActionSettings {
                 folder: data.join("actions"),
                 server: file.actions_url.unwrap_or_else(|| url_of(ACTIONS_URL)),
@@ -236,12 +244,9 @@ impl Resolver<'_> {
             public_url: Some(file.public_url.unwrap_or_else(|| own_url(listen))),
             vars: file.vars,
             secrets: file.secrets,
-            scopes: ScopeSettings {
-                owners: file.owners,
-                repositories: of_repositories(file.repository_tables),
-                fork_approval: file.fork_approval,
-            },
+            scopes,
             keep: file.keep,
+            objects: objects?,
             keep_runs: file.keep_runs,
             data,
         };
@@ -298,6 +303,12 @@ impl Resolver<'_> {
         let parsed = url.expose().parse::<PostgresUrl>();
         let parsed = parsed.map_err(|error| ValueError::new(error.to_string()));
         self.kept(NAME, parsed).map(Some)
+    }
+
+    /// Where files are shared, and with whose keys.
+    fn objects(&mut self) -> Option<Option<ObjectSettings>> {
+        let found = objects::settings(&self.file.objects, &self.file.variables);
+        self.kept("[objects]", found)
     }
 
     /// `FORGE_WEBHOOK_SECRET`, and the one before it while forges are told the new one.

@@ -18,6 +18,7 @@ use runner_core::protection::ForkApproval;
 use url::Url;
 use vm_core::network::HostPattern;
 
+use super::objects::{OBJECTS, ObjectTable};
 use super::scopes::{self, FORK_APPROVALS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable};
 
 const FORGES: &Choices<Forge> = &[
@@ -45,13 +46,13 @@ const PLACE: TextKind<AllowedAddress> = TextKind::new("address", from_str, |_| S
 const REPOSITORY: TextKind<String> = TextKind::new("repository", repository, String::clone);
 const PATTERN: TextKind<RepositoryPattern> =
     TextKind::new("repository", pattern, RepositoryPattern::to_string);
-const SIZE: TextKind<u64> = TextKind::new("size", at_least::<0>, shown);
+pub(super) const SIZE: TextKind<u64> = TextKind::new("size", at_least::<0>, shown);
 /// At least 1 MiB.
 const BYTES: TextKind<u64> = TextKind::new("size", at_least::<{ 1 << 20 }>, shown);
 /// At least 64 MiB: the least that git runs in.
 const GIT_MEMORY: TextKind<u64> = TextKind::new("size", at_least::<{ 64 << 20 }>, shown);
 /// 1 s to a day.
-const SPAN: TextKind<Duration> = TextKind::new("duration", span::<1>, written);
+pub(super) const SPAN: TextKind<Duration> = TextKind::new("duration", span::<1>, written);
 /// 10 s to a day.
 const LONG_SPAN: TextKind<Duration> = TextKind::new("duration", span::<10>, written);
 /// The least that a guest starts with; a manager's own limits may be narrower.
@@ -83,6 +84,7 @@ pub struct File {
     pub(super) listen: Option<SocketAddr>,
     pub(super) services_listen: Option<SocketAddr>,
     pub(super) store: StoreSettings,
+    pub(super) objects: ObjectTable,
     pub(super) log_level: &'static str,
     pub(super) hosts: Vec<String>,
     pub(super) public_url: Option<Url>,
@@ -151,6 +153,9 @@ pub(super) struct Variables {
     pub(super) cloud_key: Option<Secret<String>>,
     pub(super) cloud_model: Option<String>,
     pub(super) cloud_url: Option<String>,
+    pub(super) access_key: Option<Secret<String>>,
+    pub(super) secret_key: Option<Secret<String>>,
+    pub(super) session_token: Option<Secret<String>>,
 }
 
 impl Default for File {
@@ -160,6 +165,7 @@ impl Default for File {
             listen: None,
             services_listen: None,
             store: StoreSettings::default(),
+            objects: ObjectTable::default(),
             log_level: "info",
             hosts: Vec::new(),
             public_url: None,
@@ -221,6 +227,8 @@ table! {
         "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", shown "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
         /// where deliveries, runs and statuses owed are kept
         "store" { STORE } => store;
+        /// where logs, artifacts and caches are that every process can read
+        "objects" { OBJECTS } => objects;
         /// listen address; `HOST` and `PORT` win over it
         "listen" (flag "--listen", shown "127.0.0.1:3000") = opt(ADDRESS) => listen;
         /// where artifacts and caches are for programs in the VMs of jobs, as `127.0.0.1:3002`: the
@@ -327,6 +335,12 @@ table! {
         "CLOUDLLM_MODEL" (variable "CLOUDLLM_MODEL", no_key) = opt(TextKind::STRING) => variables.cloud_model;
         /// its address
         "CLOUDLLM_BASE_URL" (variable "CLOUDLLM_BASE_URL", no_key) = opt(TextKind::STRING) => variables.cloud_url;
+        /// keys of the bucket of [objects]; they are written into no file
+        "AWS_ACCESS_KEY_ID" (variable "AWS_ACCESS_KEY_ID", no_key) = opt(SECRET) => variables.access_key;
+        /// their secret half
+        "AWS_SECRET_ACCESS_KEY" (variable "AWS_SECRET_ACCESS_KEY", no_key) = opt(SECRET) => variables.secret_key;
+        /// of keys that end
+        "AWS_SESSION_TOKEN" (variable "AWS_SESSION_TOKEN", no_key) = opt(SECRET) => variables.session_token;
     }
 
     static STORE: StoreSettings = "[store]" {
