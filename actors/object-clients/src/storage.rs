@@ -276,7 +276,8 @@ impl ObjectStorage {
     /// # Errors
     /// Why not.
     pub fn probe(&self) -> Result<(), ObjectError> {
-        // Not a HEAD: its answer has no body that would tell a missing object from a missing bucket.
+        // Not a HEAD: its answer has no body that would tell a missing object from a missing
+        // bucket.
         let looked = self.within_probe(OWNER, |objects| async move {
             objects.get(&Key::from(OWNER)).await?.bytes().await
         });

@@ -1,4 +1,8 @@
 //! One suite over a folder and a real S3-compatible server, and faults in front of the server.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

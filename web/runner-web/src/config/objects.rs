@@ -36,8 +36,8 @@ impl Default for ObjectTable {
 
 table! {
     pub(super) static OBJECTS: ObjectTable = "[objects]" {
-        /// `s3://bucket/prefix`, or `file:///folder` on a file system that all processes have; without
-        /// it they stay in the data folder, and what another process wrote cannot be read
+        /// `s3://bucket/prefix`, or `file:///folder` on a file system that all processes have;
+        /// without it they stay in the data folder, and what another process wrote cannot be read
         "url" = opt(TextKind::STRING) => url;
         /// the S3-compatible server, as `https://storage.example:9000`; without it Amazon's
         "endpoint" = opt(TextKind::STRING) => endpoint;
