@@ -28,6 +28,7 @@ pub mod expr;
 pub mod gateway;
 pub mod glob;
 pub mod hashed;
+pub mod hosted_label;
 pub mod id_token;
 pub mod inject;
 pub mod keep;

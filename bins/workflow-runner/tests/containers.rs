@@ -9,7 +9,8 @@
 
 mod stage;
 
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -108,9 +109,21 @@ impl Lab {
         for (path, text) in files {
             let path = tree.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            std::fs::write(&path, text).unwrap();
+            if text.starts_with("#!") {
+                std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+            }
         }
         self.run(&["exec", "tree"])
+    }
+
+    /// Adds an image of the container that [`prepare`] made, under these names.
+    fn add_images(&self, names: &[&str]) {
+        for name in names {
+            let from = cache().join("container-services");
+            let (code, said) = self.run(&["images", "add", name, "--from", from.to_str().unwrap()]);
+            assert_eq!(code, Some(0), "{said}");
+        }
     }
 }
 
@@ -197,7 +210,7 @@ const POST: &str = "#!/bin/sh\necho \"post with $STATE_k\"\n";
 #[test]
 #[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
 fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
-    let services = prepare();
+    prepare();
     let lab = Lab::new();
     let files = [
         (".github/workflows/ci.yml", WORKFLOW),
@@ -213,11 +226,7 @@ fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
         said.contains("workflow-runner images add tools:1"),
         "{said}"
     );
-    let from = services.to_str().unwrap();
-    for name in ["postgres:15", "redis:7", "tools:1"] {
-        let (code, said) = lab.run(&["images", "add", name, "--from", from]);
-        assert_eq!(code, Some(0), "{said}");
-    }
+    lab.add_images(&["postgres:15", "redis:7", "tools:1"]);
     let (code, said) = lab.exec(&files);
     assert_eq!(code, Some(0), "{said}");
     let of = |job: &str| {
@@ -235,6 +244,9 @@ fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
             "42",
             "said hi",
             "reached",
+            "Logs of services",
+            "service db:",
+            "database system is ready to accept connections",
         ],
     );
     in_order(
@@ -257,11 +269,9 @@ fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
 #[test]
 #[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
 fn i17_a_service_that_fails_its_check_shows_what_it_printed() {
-    let services = prepare();
+    prepare();
     let lab = Lab::new();
-    let from = services.to_str().unwrap();
-    let (code, said) = lab.run(&["images", "add", "redis:7", "--from", from]);
-    assert_eq!(code, Some(0), "{said}");
+    lab.add_images(&["redis:7"]);
     let workflow = "on: push\njobs:\n  a:\n    runs-on: x\n    services:\n      bad:\n        image: redis:7\n        options: --health-cmd false --health-interval 1s --health-retries 2\n    steps:\n      - run: echo never\n";
     let (code, said) = lab.exec(&[(".github/workflows/ci.yml", workflow)]);
     assert_eq!(code, Some(1), "{said}");
@@ -291,8 +301,10 @@ fn i17_an_image_comes_from_an_allowed_registry_and_from_no_other() {
         .stderr(Stdio::null())
         .spawn()
         .expect("docker-registry is installed (Debian package docker-registry)");
-    lab.registry = Some(registry);
+    let registry = lab.registry.insert(registry);
     while std::net::TcpStream::connect(address).is_err() {
+        let ended = registry.try_wait().unwrap();
+        assert!(ended.is_none(), "docker-registry ended with {ended:?}");
         std::thread::yield_now();
     }
     let name = format!("{address}/acme/redis:7");

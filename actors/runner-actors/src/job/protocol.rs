@@ -48,6 +48,8 @@ pub(crate) struct JobRequest {
     /// Where steps get other commits and repositories.
     pub(crate) checkouts: CheckoutSource,
     pub(crate) vm: NewVm,
+    /// What it is asked for first, when its label is one of a hosted machine.
+    pub(crate) hosted_vm: Option<NewVm>,
     /// Longest wait for a VM.
     pub(crate) vm_timeout: Duration,
     /// The store of actions of other repositories.

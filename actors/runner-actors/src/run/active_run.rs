@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::calls::CallGroups;
 use super::job_launcher::JobLaunch;
+use super::machine::{self, MachineChoice};
 use super::plan::PlannedRun;
 use super::services::RunServices;
 use crate::checkout_source::CheckoutSource;
@@ -277,11 +278,11 @@ impl ActiveRun {
         } = copy;
         let environment = copy.environment.as_ref().map(|it| it.name.clone());
         let labels = copy.runs_on.clone();
-        let machine = machine_for(&self.services.settings.machines, &labels);
-        let launch = machine.map(|vm| JobLaunch {
+        let machine = machine::choose(&self.services.settings.machines, &labels);
+        let launch = machine.map(|machine| JobLaunch {
             repository: ledger.record.repository.clone(),
             group: copy.concurrency.clone(),
-            request: self.request(ledger, job, copy, index, vm),
+            request: self.request(ledger, job, copy, index, machine),
             cancel,
             events: JobEvents {
                 index,
@@ -367,15 +368,19 @@ impl ActiveRun {
         job: usize,
         instance: JobInstance,
         index: usize,
-        mut vm: NewVm,
+        machine: MachineChoice,
     ) -> JobRequest {
         let plan = Arc::clone(self.state.plan());
         let (settings, jobs) = (&self.services.settings, &self.services.jobs);
         // Taken up again, it asks for another VM.
         let incarnation = ledger.record.incarnation();
         let vm_key = format!("{}-{incarnation}-{index}", ledger.record.id);
-        vm.services.clone_from(&settings.services);
-        vm.owner = format!("run-{vm_key}").parse().ok();
+        let owned = |vm: NewVm| NewVm {
+            services: settings.services.clone(),
+            owner: format!("run-{vm_key}").parse().ok(),
+            ..vm
+        };
+        let (vm, hosted_vm) = (owned(machine.vm), machine.hosted.map(owned));
         let environment = instance.environment.as_ref().map(|it| it.name.clone());
         let secrets = self.secrets(environment.as_deref());
         let secrets = secrets.into_iter().map(|(_, secret)| secret);
@@ -402,6 +407,7 @@ impl ActiveRun {
                 room_timeout: settings.vm_timeout,
             },
             vm,
+            hosted_vm,
             vm_timeout: settings.vm_timeout,
             actions: jobs.actions.clone(),
             images: jobs.images.clone(),
@@ -444,41 +450,4 @@ fn overlay<'a>(
         object.set(name, Value::text(value));
     }
     contexts.set(context, Value::Object(Arc::new(object)));
-}
-
-/// The machine for these labels: the first that is listed, else the entry `default`. `None`: nobody
-/// said what such a job runs on.
-fn machine_for(machines: &[(String, NewVm)], labels: &[String]) -> Option<NewVm> {
-    let listed = |label: &str| {
-        let named = machines
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(label));
-        named.map(|(_, vm)| vm.clone())
-    };
-    let found = labels.iter().find_map(|label| listed(label));
-    found.or_else(|| listed("default"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_label_without_a_machine_gets_the_default_or_none() {
-        let vm = |image: &str| NewVm {
-            image: image.parse().ok(),
-            ..NewVm::default()
-        };
-        let mut machines = vec![
-            ("Ubuntu-latest".to_owned(), vm("a")),
-            ("gpu".to_owned(), vm("b")),
-        ];
-        let of = |machines: &[(String, NewVm)], label: &str| {
-            machine_for(machines, &[label.to_owned()]).and_then(|vm| vm.image)
-        };
-        assert_eq!(of(&machines, "ubuntu-latest"), "a".parse().ok());
-        assert_eq!(of(&machines, "arm"), None);
-        machines.push(("default".to_owned(), vm("c")));
-        assert_eq!(of(&machines, "arm"), "c".parse().ok());
-    }
 }

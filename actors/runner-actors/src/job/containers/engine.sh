@@ -116,6 +116,7 @@ job)
     inside podman create "$@" > /dev/null
     ;;
 create) inside podman create "$@" > /dev/null ;;
+begin) inside podman start "$1" > /dev/null ;;
 inspect) inside podman inspect "$1" > "$here/inspect/$1.json" ;;
 alive) inside crun state "$1" 2> /dev/null | grep -q '"status": *"running"' ;;
 quiet) inside "$@" > /dev/null 2>&1 ;;

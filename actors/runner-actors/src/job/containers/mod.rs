@@ -17,12 +17,33 @@ use runner_core::plan::{DockerAction, PlannedStep, StepKind};
 
 use super::container_state::engine_command;
 use super::execute::ProcessExit;
+use super::frame::{Frame, StepResult};
 use super::step_runner::StepRunner;
 
 impl StepRunner<'_> {
     /// A command of the engine; its output is in the log.
     async fn engine<'w>(&mut self, words: impl IntoIterator<Item = &'w str>) -> ProcessExit {
         self.command(engine_command(words)).await
+    }
+
+    /// What the services printed, at the end of the job as GitHub shows it. Its machine ends them.
+    pub(super) async fn show_services(&mut self, frame: &Frame) {
+        if self.containers.services.is_empty() {
+            return;
+        }
+        self.number += 1;
+        let record = self.begin_step("Logs of services").await;
+        let services = self.containers.services.iter();
+        let services: Vec<_> = services
+            .map(|service| (service.name.clone(), service.member.clone()))
+            .collect();
+        for (name, member) in services {
+            let text = format!("service {name}:");
+            self.log.info(self.number, &text).await;
+            self.show_logs(&member).await;
+        }
+        let result = StepResult::success(Vec::new());
+        self.end_step(record, result, frame, frame.failed).await;
     }
 
     /// A command that looks at what steps see: in the job's container where there is one.

@@ -21,6 +21,8 @@ use crate::log::LineKind;
 
 /// Longest time to put the images of a job into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(1800);
+/// Lines that are shown of what a container has printed.
+const LOG_LINES: &str = "1000";
 /// The name of the container that a job's steps run in.
 const JOB: &str = "job";
 
@@ -277,7 +279,7 @@ impl StepRunner<'_> {
         let words = words.iter().skip(2).map(String::as_str);
         let exit = self.engine([command].into_iter().chain(words)).await;
         succeeded(&format!("{what} could not be made"), exit)?;
-        let exit = self.engine(["run", "podman", "start", &member.name]).await;
+        let exit = self.engine(["begin", &member.name]).await;
         succeeded(&format!("{what} could not be started"), exit)?;
         self.inspect(&member.name).await
     }
@@ -322,7 +324,7 @@ impl StepRunner<'_> {
     /// What a container has printed last.
     pub(super) async fn show_logs(&mut self, member: &Member) {
         let name = &member.name;
-        let argv = ["run", "podman", "logs", "--tail", "200", name];
+        let argv = ["run", "podman", "logs", "--tail", LOG_LINES, name];
         let _ = self.engine(argv).await;
     }
 }
