@@ -39,10 +39,10 @@ const OWNER: &str = "owner";
 /// A place for objects; clones share its connections.
 #[derive(Clone)]
 pub struct ObjectStorage {
-    shared: Arc<Shared>,
+    inner: Arc<Inner>,
 }
 
-struct Shared {
+struct Inner {
     objects: Arc<dyn ObjectStore>,
     place: String,
     worker: Worker,
@@ -63,7 +63,7 @@ pub struct StoredObject {
 
 impl std::fmt::Debug for ObjectStorage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ObjectStorage({})", self.shared.place)
+        write!(f, "ObjectStorage({})", self.inner.place)
     }
 }
 
@@ -92,7 +92,7 @@ impl ObjectStorage {
             }
         };
         Ok(Self {
-            shared: Arc::new(Shared {
+            inner: Arc::new(Inner {
                 objects,
                 place: shown,
                 worker,
@@ -104,7 +104,7 @@ impl ObjectStorage {
     /// The place, as people write it.
     #[must_use]
     pub fn place(&self) -> &str {
-        &self.shared.place
+        &self.inner.place
     }
 
     /// Stores a file under a name, in parts; it is there as a whole or not at all.
@@ -183,8 +183,8 @@ impl ObjectStorage {
         let local = |source| file_error(file, source);
         let path = Key::from(key);
         let (chunks, mut coming) = mpsc::channel::<object_store::Result<Bytes>>(CHUNKS);
-        let objects = Arc::clone(&self.shared.objects);
-        self.shared.worker.spawn(async move {
+        let objects = Arc::clone(&self.inner.objects);
+        self.inner.worker.spawn(async move {
             let mut stream = match objects.get(&path).await {
                 Ok(found) => found.into_stream(),
                 Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
@@ -204,7 +204,7 @@ impl ObjectStorage {
         }
         if hasher.finalize().to_hex().as_str() != digest {
             return Err(ObjectError::Damaged {
-                place: self.shared.place.clone(),
+                place: self.inner.place.clone(),
                 key: key.to_owned(),
             });
         }
@@ -266,7 +266,7 @@ impl ObjectStorage {
             return Ok(());
         }
         Err(ObjectError::OtherOwner {
-            place: self.shared.place.clone(),
+            place: self.inner.place.clone(),
             owner: String::from_utf8_lossy(&there).into_owned(),
         })
     }
@@ -310,8 +310,8 @@ impl ObjectStorage {
         T: Send + 'static,
         F: Future<Output = object_store::Result<T>> + Send + 'static,
     {
-        let work = work(Arc::clone(&self.shared.objects));
-        let done = self.shared.worker.wait(probed(work));
+        let work = work(Arc::clone(&self.inner.objects));
+        let done = self.inner.worker.wait(probed(work));
         match done {
             Some(Some(result)) => result.map_err(|error| self.error(key, &error)),
             _ => Err(self.unavailable(&format!("it does not answer within {PROBE:?}"))),
@@ -328,20 +328,20 @@ impl ObjectStorage {
         F: Future<Output = object_store::Result<T>> + Send + 'static,
     {
         let done = self
-            .shared
+            .inner
             .worker
-            .wait(work(Arc::clone(&self.shared.objects)));
+            .wait(work(Arc::clone(&self.inner.objects)));
         done.ok_or_else(|| self.unavailable("its thread has ended"))?
             .map_err(|error| self.error(key, &error))
     }
 
     fn error(&self, key: &str, error: &object_store::Error) -> ObjectError {
-        ObjectError::of(&self.shared.place, key, error)
+        ObjectError::of(&self.inner.place, key, error)
     }
 
     fn unavailable(&self, reason: &str) -> ObjectError {
         ObjectError::Unavailable {
-            place: self.shared.place.clone(),
+            place: self.inner.place.clone(),
             reason: reason.to_owned(),
         }
     }

@@ -2,6 +2,7 @@
 //! `workflow-runner.toml`. Flags win over the environment, that over the file.
 
 mod file;
+mod kinds;
 mod objects;
 mod scopes;
 
@@ -16,6 +17,7 @@ use git_engine::Transports;
 use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{NewVm, Target, TargetHost};
+use object_clients::ObjectKeys;
 use runner_actors::{
     ActionSettings, ImageSettings, ModelServer, ObjectSettings, RepositorySettings, RunnerSettings,
     ScheduleTime, ScopeSettings,
@@ -179,6 +181,25 @@ fn machines_or_default(listed: Vec<(String, NewVm)>) -> Vec<(String, NewVm)> {
     }
 }
 
+/// The store of actions, and what is set for some repositories only.
+fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSettings) {
+    let actions = ActionSettings {
+        folder: data.join("actions"),
+        server: file
+            .actions_url
+            .take()
+            .unwrap_or_else(|| url_of(ACTIONS_URL)),
+        owners: std::mem::take(&mut file.actions_owners),
+        originals: std::mem::take(&mut file.original_actions),
+    };
+    let scopes = ScopeSettings {
+        owners: std::mem::take(&mut file.owners),
+        repositories: of_repositories(std::mem::take(&mut file.repository_tables)),
+        fork_approval: file.fork_approval,
+    };
+    (actions, scopes)
+}
+
 impl Resolver<'_> {
     fn config(&mut self, environment: &Environment) -> Option<RunnerConfig> {
         let listen = self.listen();
@@ -189,28 +210,19 @@ impl Resolver<'_> {
         let objects = self.objects();
         let (listen, secrets) = (listen?, secrets?);
         let secrets = self.own_secrets(secrets)?;
-        let file = std::mem::take(&mut self.file);
+        let mut file = std::mem::take(&mut self.file);
         let usual = || environment.data_home().join("orrery/workflow-runner");
-        let data = file.data.unwrap_or_else(usual);
+        let data = file.data.take().unwrap_or_else(usual);
         let path = environment.text("PATH");
         let path = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned();
-        let scopes = ScopeSettings {
-            owners: file.owners,
-            repositories: of_repositories(file.repository_tables),
-            fork_approval: file.fork_approval,
-        };
+        let (actions, scopes) = actions_and_scopes(&mut file, &data);
         let variables = file.variables;
         let addresses = address_policy(file.allow_addresses);
         let runner = RunnerSettings {
             repositories: variables
                 .mirrors
                 .unwrap_or_else(|| data.join("repositories")),
-            actions: ActionSettings {
-                folder: data.join("actions"),
-                server: file.actions_url.unwrap_or_else(|| url_of(ACTIONS_URL)),
-                owners: file.actions_owners,
-                originals: file.original_actions,
-            },
+            actions,
             images: ImageSettings {
                 folder: data.join("images"),
                 registries: file.image_registries,
@@ -307,7 +319,14 @@ impl Resolver<'_> {
 
     /// Where files are shared, and with whose keys.
     fn objects(&mut self) -> Option<Option<ObjectSettings>> {
-        let found = objects::settings(&self.file.objects, &self.file.variables);
+        let variables = &self.file.variables;
+        let (access, secret) = (variables.access_key.clone(), variables.secret_key.clone());
+        let keys = access.zip(secret).map(|(access, secret)| ObjectKeys {
+            access,
+            secret,
+            session: variables.session_token.clone(),
+        });
+        let found = objects::settings(&self.file.objects, keys);
         self.kept("[objects]", found)
     }
 

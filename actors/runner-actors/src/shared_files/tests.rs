@@ -97,7 +97,7 @@ async fn say(logs: &Logs, text: &str) {
     logs.write("r", line).await;
 }
 
-fn said(logs: &Logs) -> Vec<String> {
+fn printed(logs: &Logs) -> Vec<String> {
     logs.fetch("r").unwrap();
     let text = std::fs::read_to_string(logs.path("r")).unwrap_or_default();
     let lines = text.lines().map(serde_json::from_str::<LogLine>);
@@ -124,14 +124,14 @@ async fn another_process_has_all(place: &ObjectPlace) {
     let names: Vec<&str> = listed.iter().map(|artifact| &*artifact.name).collect();
     assert_eq!(names, ["../etc", "site"]);
     assert_eq!(b.artifacts.list("other").unwrap(), []);
-    assert_eq!(said(&b.logs), ["one", "two"]);
+    assert_eq!(printed(&b.logs), ["one", "two"]);
     let found = b.caches.find(&[scope()], "deps-2", &["deps-".to_owned()]);
     assert_eq!(found.unwrap().unwrap().key, "deps-1");
     assert!(b.caches.has(&scope(), "deps-1").unwrap());
     // It goes on where the other ended.
     say(&b.logs, "three").await;
     b.logs.store("r", true).await;
-    assert_eq!(said(&b.logs), ["one", "two", "three"]);
+    assert_eq!(printed(&b.logs), ["one", "two", "three"]);
     put(&b.artifacts, "r", "site", 7000).unwrap();
     assert_ne!(read(&b.artifacts, "r", "site"), site, "replaced");
     b.artifacts.adopt("again", "r").unwrap();
@@ -230,7 +230,7 @@ async fn i18_nothing_counts_that_could_not_be_stored_and_logs_follow() {
     files.tend_shared(&mut SharedState::default());
     assert_eq!(shared.trouble(), None);
     let next = process(&other, &store, &place, DAY);
-    assert_eq!(said(&next.logs), ["one"]);
+    assert_eq!(printed(&next.logs), ["one"]);
     assert_eq!(names(&next), ["before"]);
 }
 
@@ -254,7 +254,7 @@ async fn i18_a_log_that_could_not_be_read_before_its_next_line_is_whole_when_it_
     b.logs.store("r", true).await;
     // The first one leads again: its own file is the older one.
     let again = process(&first, &store, &place, DAY);
-    assert_eq!(said(&again.logs), ["one", "two", "three"]);
+    assert_eq!(printed(&again.logs), ["one", "two", "three"]);
 }
 
 #[actix_rt::test]
@@ -280,14 +280,14 @@ async fn i18_files_from_before_are_read_where_they_are_and_moved() {
         "before it is moved"
     );
     assert!(files.caches.has(&scope(), "deps").unwrap());
-    assert_eq!(said(&files.logs), ["one"]);
+    assert_eq!(printed(&files.logs), ["one"]);
     files.tend_shared(&mut SharedState::default());
     let left = std::fs::read_dir(data.path().join("artifacts")).unwrap();
     assert_eq!(left.count(), 0);
     let next = process(&other, &store, &place, DAY);
     assert_eq!(read(&next.artifacts, "r", "old"), old);
     assert!(next.caches.has(&scope(), "deps").unwrap());
-    assert_eq!(said(&next.logs), ["one"]);
+    assert_eq!(printed(&next.logs), ["one"]);
     // Another installation may not have the place.
     let stranger = process(&TempDir::new().unwrap(), &self::store(), &place, DAY);
     let refused = put(&stranger.artifacts, "r", "x", 1).unwrap_err();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use config_core::{
     BOOLEAN, ByteSize, Choices, FILE_PATH, Item, LOG_LEVELS, Plain, SECRET, STORE_URL, Secret,
-    Shaped as _, TableInfo, TextKind, ValueError, ValueKind as _, choice, format_duration,
-    from_str, list, map, map_of, no_text, opt, parse_duration, quoted, table, whole,
+    Shaped as _, TableInfo, TextKind, ValueError, ValueKind as _, choice, from_str, list, map,
+    map_of, no_text, opt, quoted, table, whole,
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
@@ -18,6 +18,7 @@ use runner_core::protection::ForkApproval;
 use url::Url;
 use vm_core::network::HostPattern;
 
+use super::kinds::{BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, shown};
 use super::objects::{OBJECTS, ObjectTable};
 use super::scopes::{self, FORK_APPROVALS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable};
 
@@ -46,15 +47,6 @@ const PLACE: TextKind<AllowedAddress> = TextKind::new("address", from_str, |_| S
 const REPOSITORY: TextKind<String> = TextKind::new("repository", repository, String::clone);
 const PATTERN: TextKind<RepositoryPattern> =
     TextKind::new("repository", pattern, RepositoryPattern::to_string);
-pub(super) const SIZE: TextKind<u64> = TextKind::new("size", at_least::<0>, shown);
-/// At least 1 MiB.
-const BYTES: TextKind<u64> = TextKind::new("size", at_least::<{ 1 << 20 }>, shown);
-/// At least 64 MiB: the least that git runs in.
-const GIT_MEMORY: TextKind<u64> = TextKind::new("size", at_least::<{ 64 << 20 }>, shown);
-/// 1 s to a day.
-pub(super) const SPAN: TextKind<Duration> = TextKind::new("duration", span::<1>, written);
-/// 10 s to a day.
-const LONG_SPAN: TextKind<Duration> = TextKind::new("duration", span::<10>, written);
 /// The least that a guest starts with; a manager's own limits may be narrower.
 const MEMORY: TextKind<u32> = TextKind::new("size", mib::<128, { 1 << 20 }>, shown_mib);
 const DISK: TextKind<u32> = TextKind::new("size", mib::<256, { 1 << 24 }>, shown_mib);
@@ -428,26 +420,6 @@ fn pattern(text: &str) -> Result<RepositoryPattern, ValueError> {
     })
 }
 
-fn at_least<const LEAST: u64>(text: &str) -> Result<u64, ValueError> {
-    let bytes = ByteSize::parse(text)?.bytes();
-    if bytes < LEAST {
-        let error = ValueError::new(format!("{} is too small", ByteSize::new(bytes)));
-        return Err(error.help(format!("give {} or more", ByteSize::new(LEAST))));
-    }
-    Ok(bytes)
-}
-
-/// A time between so many seconds and a day.
-fn span<const LEAST: u64>(text: &str) -> Result<Duration, ValueError> {
-    const DAY: u64 = 86_400;
-    let time = parse_duration(text)?;
-    if (LEAST..=DAY).contains(&time.as_secs()) {
-        return Ok(time);
-    }
-    let error = ValueError::new(format!("{} s is out of bounds", time.as_secs_f64()));
-    Err(error.help(format!("give {LEAST} to {DAY} s, such as \"{LEAST}s\"")))
-}
-
 fn mib<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u32, ValueError> {
     let size = ByteSize::parse(text)?.bytes() >> 20;
     let in_bounds = (LEAST..=MOST)
@@ -477,14 +449,6 @@ fn image(text: &str) -> Result<ImageRef, ValueError> {
     checked.map_err(|error| error.help("`vm-manager image list` shows the images there are"))
 }
 
-fn shown(bytes: &u64) -> String {
-    ByteSize::new(*bytes).to_string()
-}
-
 fn shown_mib(mib: &u32) -> String {
     shown(&(u64::from(*mib) << 20))
-}
-
-fn written(time: &Duration) -> String {
-    format_duration(*time)
 }

@@ -6,7 +6,7 @@ use config_core::{BOOLEAN, TextKind, ValueError, opt, table};
 use object_clients::{ObjectKeys, ObjectPlace};
 use runner_actors::ObjectSettings;
 
-use super::file::{SIZE, SPAN, Variables};
+use super::kinds::{SIZE, SPAN};
 
 /// What the table says.
 #[derive(Debug)]
@@ -57,18 +57,10 @@ table! {
 /// The settings, checked with the keys that the environment has; none where no place is named.
 pub(super) fn settings(
     table: &ObjectTable,
-    variables: &Variables,
+    keys: Option<ObjectKeys>,
 ) -> Result<Option<ObjectSettings>, ValueError> {
     let Some(url) = &table.url else {
         return Ok(None);
-    };
-    let keys = match (&variables.access_key, &variables.secret_key) {
-        (Some(access), Some(secret)) => Some(ObjectKeys {
-            access: access.clone(),
-            secret: secret.clone(),
-            session: variables.session_token.clone(),
-        }),
-        _ => None,
     };
     let place = ObjectPlace::new(
         url,
