@@ -31,6 +31,18 @@ pub struct Artifact {
     /// The type of the one file in it, where that was uploaded as it is and not as a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
+    /// Which job stored it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<ArtifactMaker>,
+}
+
+/// The attempt of a job's copy that stores an artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ArtifactMaker {
+    /// The job in the plan, and which copy.
+    pub job: String,
+    /// Which attempt: a later one replaces what an earlier one stored.
+    pub attempt: String,
 }
 
 impl Artifact {
@@ -58,8 +70,13 @@ impl ArtifactStore {
     }
 
     /// Makes a written artifact count, in place of what had its name; gives its size.
-    pub(crate) fn keep(&self, run: &str, pending: PendingTar) -> std::io::Result<u64> {
-        self.keep_typed(run, pending, None)
+    pub(crate) fn keep(
+        &self,
+        run: &str,
+        pending: PendingTar,
+        by: &ArtifactMaker,
+    ) -> std::io::Result<u64> {
+        self.keep_typed(run, pending, by, None)
     }
 
     /// The same, of one file of this type.
@@ -67,6 +84,7 @@ impl ArtifactStore {
         &self,
         run: &str,
         pending: PendingTar,
+        by: &ArtifactMaker,
         raw: Option<String>,
     ) -> std::io::Result<u64> {
         let tar = pending.finish(MAX_STORED)?;
@@ -75,6 +93,7 @@ impl ArtifactStore {
             bytes: tar.bytes,
             at: now_ms(),
             raw,
+            by: Some(by.clone()),
         };
         self.tars.keep(&of_run(run), &tar, &about)?;
         Ok(tar.bytes)
@@ -97,6 +116,21 @@ impl ArtifactStore {
     /// What is known of the artifact of this name.
     pub(crate) fn listed(&self, run: &str, name: &str) -> std::io::Result<Option<Artifact>> {
         Ok(self.entry(run, name)?.map(|entry| entry.about))
+    }
+
+    /// Whether this job may store one of this name: there is none, or it is of an earlier attempt
+    /// of its own.
+    pub(crate) fn is_free(
+        &self,
+        run: &str,
+        name: &str,
+        by: &ArtifactMaker,
+    ) -> std::io::Result<bool> {
+        let is_own = |stored: Artifact| {
+            let maker = stored.by.as_ref();
+            maker.is_some_and(|known| known.job == by.job && known.attempt != by.attempt)
+        };
+        Ok(self.listed(run, name)?.is_none_or(is_own))
     }
 
     /// Removes an artifact.
@@ -150,14 +184,40 @@ mod tests {
     use super::*;
     use crate::tar_guard::tar_of;
 
+    fn maker(job: &str, attempt: &str) -> ArtifactMaker {
+        ArtifactMaker {
+            job: job.to_owned(),
+            attempt: attempt.to_owned(),
+        }
+    }
+
+    #[test]
+    fn i17_an_artifact_is_replaced_by_a_later_attempt_of_its_job_only() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let artifacts = ArtifactStore::new(directory.path(), None);
+        let is_free =
+            |run: &str, name: &str, by: &ArtifactMaker| artifacts.is_free(run, name, by).unwrap();
+        let by = maker("build#0", "run-1-0");
+        assert!(is_free("one", "a", &by));
+        let mut pending = artifacts.create("one", "a").unwrap();
+        pending.write(&tar_of("x", 3)).unwrap();
+        artifacts.keep("one", pending, &by).unwrap();
+        assert!(!is_free("one", "a", &by), "within one attempt");
+        assert!(!is_free("one", "a", &maker("build#1", "run-1-1")));
+        assert!(is_free("one", "a", &maker("build#0", "run-1-0.1")));
+        artifacts.adopt("two", "one").unwrap();
+        assert!(is_free("two", "a", &maker("build#0", "two-2-0")));
+    }
+
     #[test]
     fn a_run_adopts_artifacts_and_replaces_its_own_only() {
         let directory = tempfile::TempDir::new().unwrap();
         let artifacts = ArtifactStore::new(directory.path(), None);
+        let by = maker("a#0", "1");
         let put = |run: &str, name: &str, size: usize| {
             let mut pending = artifacts.create(run, name).unwrap();
             pending.write(&tar_of("x", size)).unwrap();
-            artifacts.keep(run, pending).unwrap();
+            artifacts.keep(run, pending, &by).unwrap();
             std::fs::read(artifacts.find(run, name).unwrap().unwrap()).unwrap()
         };
         let old = put("one", "a", 3);
@@ -188,7 +248,9 @@ mod tests {
         let artifacts = ArtifactStore::new(directory.path(), None);
         let mut pending = artifacts.create("run-1", "../../x").unwrap();
         pending.write(&tar_of("x", 3)).unwrap();
-        artifacts.keep("run-1", pending).unwrap();
+        artifacts
+            .keep("run-1", pending, &maker("a#0", "1"))
+            .unwrap();
         assert!(
             artifacts
                 .find("run-1", "../../x")

@@ -198,6 +198,8 @@ pub struct RunnerSettings {
     /// Where logs, artifacts and caches are shared with other processes; `None`: they stay in
     /// `data`.
     pub objects: Option<ObjectSettings>,
+    /// How often a job that was lost runs again by itself, where its workflow does not say.
+    pub rerun_lost: u32,
     /// Runs kept; older ones are forgotten with their logs and artifacts.
     pub keep_runs: usize,
 }

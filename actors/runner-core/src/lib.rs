@@ -33,6 +33,7 @@ pub mod id_token;
 pub mod inject;
 pub mod keep;
 pub mod limits;
+pub mod lost;
 pub mod mask;
 pub mod model;
 pub mod node;

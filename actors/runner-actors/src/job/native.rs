@@ -80,8 +80,9 @@ impl StepRunner<'_> {
         };
         let run = self.request.run.clone();
         let (artifacts, of, named) = (self.request.artifacts.clone(), run.clone(), name.to_owned());
-        match blocking(move || artifacts.listed(&of, &named)).await {
-            Ok(Some(_)) if input(inputs, "overwrite") != "true" => {
+        let (by, maker) = (self.request.maker(), self.request.maker());
+        match blocking(move || artifacts.is_free(&of, &named, &maker)).await {
+            Ok(false) if input(inputs, "overwrite") != "true" => {
                 return StepResult::error(format!(
                     "the run has an artifact {name} already; `overwrite: true` replaces it"
                 ));
@@ -94,7 +95,7 @@ impl StepRunner<'_> {
         let kept = match fetched {
             Ok(pending) => {
                 let artifacts = self.request.artifacts.clone();
-                let kept = blocking(move || artifacts.keep(&run, pending)).await;
+                let kept = blocking(move || artifacts.keep(&run, pending, &by)).await;
                 kept.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))
             }
             Err(result) => Err(result),

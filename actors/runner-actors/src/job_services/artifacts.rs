@@ -80,12 +80,13 @@ impl JobSession {
     }
 
     fn absent(&self, name: &str) -> Result<(), ServiceFault> {
-        match self.artifacts().listed(&self.grant.run, name)? {
-            None => Ok(()),
-            Some(_) => Err(ServiceFault::Exists(format!(
-                "an artifact with this name already exists on the workflow run: {name}"
-            ))),
+        let grant = &self.grant;
+        if self.artifacts().is_free(&grant.run, name, &grant.maker)? {
+            return Ok(());
         }
+        Err(ServiceFault::Exists(format!(
+            "an artifact with this name already exists on the workflow run: {name}"
+        )))
     }
 
     /// Makes an uploaded artifact count; gives its number. Blocks.
@@ -128,7 +129,7 @@ impl JobSession {
         };
         unpacked.map_err(|error| ServiceFault::Wrong(error.to_string()))?;
         self.artifacts()
-            .keep_typed(&self.grant.run, pending, raw.clone())?;
+            .keep_typed(&self.grant.run, pending, &self.grant.maker, raw.clone())?;
         let stored = self.artifacts().listed(&self.grant.run, name)?;
         let stored = stored.ok_or_else(|| ServiceFault::NotFound("it is gone".to_owned()))?;
         Ok(stored.id())

@@ -23,6 +23,7 @@ use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord};
 use crate::scopes::{EnvironmentSettings, narrowest};
+use crate::vm_owner::vm_key;
 
 /// Where jobs tell what happens, by the index of their records.
 pub(super) type EventSender = mpsc::Sender<(usize, JobEvent)>;
@@ -35,7 +36,7 @@ pub(super) struct StartedCopy {
     pub(super) index: usize,
     pub(super) job: usize,
     pub(super) instance: JobInstance,
-    cancel: Arc<watch::Sender<bool>>,
+    pub(super) cancel: Arc<watch::Sender<bool>>,
 }
 
 /// A copy of a job that was started.
@@ -51,11 +52,11 @@ pub(super) struct JobCopy {
 pub(super) struct ActiveRun {
     pub(super) services: RunServices,
     pub(super) state: PlanState,
-    contexts: StatusContexts,
-    planned: PlannedRun,
+    pub(super) contexts: StatusContexts,
+    pub(super) planned: PlannedRun,
     checkout: PathBuf,
     /// Jobs of the run's previous incarnation; those that ended are not run again.
-    previous: Vec<JobRecord>,
+    pub(super) previous: Vec<JobRecord>,
     /// By the index of their records.
     pub(super) copies: Vec<Option<JobCopy>>,
     pub(super) refused: bool,
@@ -218,6 +219,8 @@ impl ActiveRun {
             started_at: None,
             ended_at: None,
             end: JobEnd::Usual,
+            reruns: 0,
+            lost: self.lost_before(job, instance),
             kept_from: None,
             outputs: Vec::new(),
             steps: Vec::new(),
@@ -270,6 +273,7 @@ impl ActiveRun {
             ledger.become_state(RunState::Allocating);
         }
         ledger.record.started_at.get_or_insert_with(now_ms);
+        self.note_reruns(ledger, &copy);
         let StartedCopy {
             index,
             job,
@@ -348,7 +352,7 @@ impl ActiveRun {
 
     /// What a job's expressions see: the variables of its environment too, and the secrets, unless
     /// the event is a stranger's.
-    fn contexts_of(&self, job: usize, environment: Option<&str>) -> Contexts {
+    pub(super) fn contexts_of(&self, job: usize, environment: Option<&str>) -> Contexts {
         let mut contexts = self.state.contexts_of(&self.state.plan().jobs[job]);
         if let Some(own) = self.environment(environment) {
             overlay(&mut contexts, Context::Vars, own.vars());
@@ -372,9 +376,8 @@ impl ActiveRun {
     ) -> JobRequest {
         let plan = Arc::clone(self.state.plan());
         let (settings, jobs) = (&self.services.settings, &self.services.jobs);
-        // Taken up again, it asks for another VM.
-        let incarnation = ledger.record.incarnation();
-        let vm_key = format!("{}-{incarnation}-{index}", ledger.record.id);
+        // Taken up again, or run again after it was lost, it asks for another VM.
+        let vm_key = vm_key(&ledger.record, index);
         let owned = |vm: NewVm| NewVm {
             services: settings.services.clone(),
             owner: format!("run-{vm_key}").parse().ok(),

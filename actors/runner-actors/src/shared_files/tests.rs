@@ -11,7 +11,7 @@ use store::{Options, Store};
 use tempfile::TempDir;
 
 use super::{ObjectSettings, SharedFiles};
-use crate::artifacts::ArtifactStore;
+use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::log::{LineKind, LogLine, Logs};
 use crate::run_files::{RunFiles, SharedState};
@@ -72,7 +72,11 @@ fn scope() -> CacheScope {
 fn put(artifacts: &ArtifactStore, run: &str, name: &str, bytes: usize) -> std::io::Result<u64> {
     let mut pending = artifacts.create(run, name).unwrap();
     pending.write(&tar_of("x", bytes)).unwrap();
-    artifacts.keep(run, pending)
+    let by = ArtifactMaker {
+        job: "build#0".to_owned(),
+        attempt: "1".to_owned(),
+    };
+    artifacts.keep(run, pending, &by)
 }
 
 fn put_cache(caches: &CacheStore, key: &str) {

@@ -107,6 +107,7 @@ impl Site {
             schedules: ScheduleTime::default(),
             keep: runner_actors::KeepSettings::default(),
             objects: None,
+            rerun_lost: 0,
             keep_runs: 100,
         }
     }
