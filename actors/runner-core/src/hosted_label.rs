@@ -22,10 +22,22 @@ pub fn is_hosted_ubuntu(label: &str) -> bool {
 #[must_use]
 pub fn beyond_small_image(job: &Job, steps: &[PlannedStep]) -> Vec<&'static str> {
     let (mut containers, mut node) = (job.container.is_some() || job.services.is_some(), false);
+    containers |= calls_docker(steps);
     look(steps, &mut containers, &mut node);
     let engine = containers.then_some("podman and crun for containers");
     let node = node.then_some("Node.js for JavaScript actions");
     engine.into_iter().chain(node).collect()
+}
+
+/// Whether a script, or an action of that name, may call `docker`.
+#[must_use]
+pub fn calls_docker(steps: &[PlannedStep]) -> bool {
+    steps.iter().any(|step| match &step.work {
+        StepKind::Run { script, .. } => script.source.contains("docker"),
+        StepKind::Node(action) => action.uses.contains("docker"),
+        StepKind::Composite(action) => calls_docker(&action.steps),
+        _ => false,
+    })
 }
 
 fn look(steps: &[PlannedStep], containers: &mut bool, node: &mut bool) {

@@ -98,7 +98,7 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
         ),
         (
             "{uses: acme/tools/image@v1}",
-            Some("which is not in its folder"),
+            Some("which is not in its repository"),
             Some(Need::OwnFiles),
         ),
         ("{uses: acme/tools/bare@v1}", None, None),
