@@ -327,6 +327,8 @@ impl StepRunner<'_> {
                     shell.as_ref(),
                     working_directory.as_ref(),
                     defaults,
+                    // Containers need not have bash: theirs is `sh`, as on GitHub.
+                    self.containers.job.as_ref().map(|_| "sh"),
                     &scope,
                 );
                 match ready {
