@@ -9,6 +9,8 @@ use runner_actors::{DEFAULT_HOST, MachineType, VmHostSettings};
 use url::Url;
 use vm_core::network::HostPattern;
 
+use super::kinds::shown;
+
 const ISOLATIONS: &Choices<Isolation> = &[
     ("namespace-sandbox", Isolation::NamespaceSandbox),
     ("emulated-vm", Isolation::EmulatedVm),
@@ -131,10 +133,6 @@ pub(super) fn mib<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u32, 
         let error = ValueError::new(format!("{} is out of bounds", shown(size)));
         error.help(format!("give {} to {}", shown(LEAST), shown(MOST)))
     })
-}
-
-pub(super) fn shown(bytes: &u64) -> String {
-    ByteSize::new(*bytes).to_string()
 }
 
 pub(super) fn shown_mib(mib: &u32) -> String {
