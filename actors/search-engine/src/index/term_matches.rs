@@ -250,7 +250,7 @@ mod tests {
             ),
         ] {
             let found = path(key);
-            let near = (of_file * held).powf(0.7);
+            let near = f32::powf(of_file * held, 0.7);
             let expected = [by_rarity, near, of_file, of_folder, held];
             let found = [
                 found.by_rarity,
