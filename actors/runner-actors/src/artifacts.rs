@@ -26,6 +26,18 @@ pub struct Artifact {
     /// The type of the one file in it, where that was uploaded as it is and not as a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
+    /// Which job stored it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<ArtifactMaker>,
+}
+
+/// The attempt of a job's copy that stores an artifact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ArtifactMaker {
+    /// The job in the plan, and which copy.
+    pub job: String,
+    /// Which attempt: a later one replaces what an earlier one stored.
+    pub attempt: String,
 }
 
 impl Artifact {
@@ -58,14 +70,15 @@ impl ArtifactStore {
     }
 
     /// Makes a written artifact count, in place of what had its name; gives its size.
-    pub(crate) fn keep(&self, pending: PendingTar) -> std::io::Result<u64> {
-        self.keep_typed(pending, None)
+    pub(crate) fn keep(&self, pending: PendingTar, by: &ArtifactMaker) -> std::io::Result<u64> {
+        self.keep_typed(pending, by, None)
     }
 
     /// The same, of one file of this type.
     pub(crate) fn keep_typed(
         &self,
         pending: PendingTar,
+        by: &ArtifactMaker,
         raw: Option<String>,
     ) -> std::io::Result<u64> {
         let at = now_ms();
@@ -75,6 +88,7 @@ impl ArtifactStore {
                 bytes,
                 at,
                 raw,
+                by: Some(by.clone()),
             })
         })?;
         Ok(kept.bytes)
@@ -91,6 +105,16 @@ impl ArtifactStore {
     pub(crate) fn listed(&self, run: &str, name: &str) -> Option<Artifact> {
         let mut all = self.list(run).into_iter();
         all.find(|artifact| artifact.name == name)
+    }
+
+    /// Whether this job may store one of this name: there is none, or it is of an earlier attempt
+    /// of its own.
+    pub(crate) fn is_free(&self, run: &str, name: &str, by: &ArtifactMaker) -> bool {
+        let is_own = |stored: Artifact| {
+            let maker = stored.by.as_ref();
+            maker.is_some_and(|known| known.job == by.job && known.attempt != by.attempt)
+        };
+        self.find(run, name).is_none() || self.listed(run, name).is_some_and(is_own)
     }
 
     /// Removes an artifact.
@@ -142,14 +166,38 @@ mod tests {
     use super::*;
     use crate::tar_guard::tar_of;
 
+    fn maker(job: &str, attempt: &str) -> ArtifactMaker {
+        ArtifactMaker {
+            job: job.to_owned(),
+            attempt: attempt.to_owned(),
+        }
+    }
+
+    #[test]
+    fn i17_an_artifact_is_replaced_by_a_later_attempt_of_its_job_only() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let artifacts = ArtifactStore::new(directory.path());
+        let by = maker("build#0", "run-1-0");
+        assert!(artifacts.is_free("one", "a", &by));
+        let mut pending = artifacts.create("one", "a").unwrap();
+        pending.write(&tar_of("x", 3)).unwrap();
+        artifacts.keep(pending, &by).unwrap();
+        assert!(!artifacts.is_free("one", "a", &by), "within one attempt");
+        assert!(!artifacts.is_free("one", "a", &maker("build#1", "run-1-1")));
+        assert!(artifacts.is_free("one", "a", &maker("build#0", "run-1-0.1")));
+        artifacts.adopt("two", "one").unwrap();
+        assert!(artifacts.is_free("two", "a", &maker("build#0", "two-2-0")));
+    }
+
     #[test]
     fn a_run_adopts_artifacts_and_replaces_its_own_only() {
         let directory = tempfile::TempDir::new().unwrap();
         let artifacts = ArtifactStore::new(directory.path());
+        let by = maker("a#0", "1");
         let put = |run: &str, name: &str, size: usize| {
             let mut pending = artifacts.create(run, name).unwrap();
             pending.write(&tar_of("x", size)).unwrap();
-            artifacts.keep(pending).unwrap();
+            artifacts.keep(pending, &by).unwrap();
             std::fs::read(artifacts.find(run, name).unwrap()).unwrap()
         };
         let old = put("one", "a", 3);
@@ -179,7 +227,7 @@ mod tests {
         let artifacts = ArtifactStore::new(directory.path());
         let mut pending = artifacts.create("run-1", "../../x").unwrap();
         pending.write(&tar_of("x", 3)).unwrap();
-        artifacts.keep(pending).unwrap();
+        artifacts.keep(pending, &maker("a#0", "1")).unwrap();
         assert!(
             artifacts
                 .find("run-1", "../../x")

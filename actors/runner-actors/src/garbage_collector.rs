@@ -20,10 +20,10 @@ use crate::clock::now_ms;
 use crate::counters::RunCounters;
 use crate::kept::KeptVms;
 use crate::ledger::RunRecorder;
-use crate::records::RunRecord;
 use crate::rows;
 use crate::run_files::RunFiles;
 use crate::settings::RunnerSettings;
+use crate::vm_owner::VmOwner;
 use crate::vmm_status::VmmStatus;
 
 /// Time between two collections.
@@ -195,52 +195,6 @@ impl RunGarbageCollector {
             // What the forge misses is due again; what cannot be asked now is asked at the next
             // collection.
             let _ = outbox.ask(VerifyStatuses { repo, sha }).await;
-        }
-    }
-}
-
-/// Which job a VM is of, as its request said.
-#[derive(Debug, PartialEq, Eq)]
-struct VmOwner<'a> {
-    run: &'a str,
-    incarnation: u64,
-    index: usize,
-}
-
-impl<'a> VmOwner<'a> {
-    /// `run-<run>-<incarnation>-<index>`.
-    fn parse(owner: &'a str) -> Option<Self> {
-        let (rest, index) = owner.strip_prefix("run-")?.rsplit_once('-')?;
-        let (run, incarnation) = rest.rsplit_once('-')?;
-        Some(Self {
-            run,
-            incarnation: incarnation.parse().ok()?,
-            index: index.parse().ok()?,
-        })
-    }
-
-    fn has_ended(&self, record: &RunRecord) -> bool {
-        if record.state.is_terminal() || self.incarnation < record.incarnation() {
-            return true;
-        }
-        let job = record.jobs.get(self.index);
-        self.incarnation == record.incarnation() && job.is_some_and(|job| job.ended_at.is_some())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn owners_name_run_attempt_and_job() {
-        let owner = VmOwner::parse("run-019a-b-c-2-11").unwrap();
-        assert_eq!(
-            (owner.run, owner.incarnation, owner.index),
-            ("019a-b-c", 2, 11)
-        );
-        for other in ["build", "run-", "run-a-b", "run-a-x-1", "walk-a-1-1"] {
-            assert_eq!(VmOwner::parse(other), None, "{other}");
         }
     }
 }

@@ -200,6 +200,19 @@ impl Ledger {
         write.await
     }
 
+    /// Says in a job's log that it runs again, and why.
+    pub(crate) async fn say_of_rerun(&self, job: String, text: &str) {
+        tracing::warn!(event = "run.job_again", run = %self.record.id, job, "{text}");
+        let line = LogLine {
+            at: now_ms(),
+            job,
+            step: 0,
+            kind: LineKind::Warning,
+            text: text.to_owned(),
+        };
+        self.recorder.logs.write(&self.record.id, line).await;
+    }
+
     /// Says something in the run's log.
     pub(crate) async fn say(&self, kind: LineKind, text: &str) {
         for text in text.lines() {

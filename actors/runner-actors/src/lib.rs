@@ -75,10 +75,11 @@ mod tarball;
 mod test_rows;
 mod test_view;
 mod view;
+mod vm_owner;
 mod vmm_status;
 
 pub use action_store::{ActionFault, ActionStore, ActionStoreError, StoredLock, VerifiedAction};
-pub use artifacts::{Artifact, ArtifactStore};
+pub use artifacts::{Artifact, ArtifactMaker, ArtifactStore};
 pub use coordinator::RunCoordinator;
 pub use counters::{BUCKETS, Durations, RunCounters};
 pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWorkflows};
@@ -99,8 +100,8 @@ pub use log_reader::{
     MAX_RANGE, NumberedLine, SectionName, WrongQuery,
 };
 pub use records::{
-    EnvironmentGate, JobEnd, JobEnvironmentRecord, JobRecord, PlannedJobRecord, RunApproval,
-    RunRecord, StepRecord,
+    EnvironmentGate, JobEnd, JobEnvironmentRecord, JobRecord, LostAttempt, PlannedJobRecord,
+    RunApproval, RunRecord, StepRecord,
 };
 pub use review::Review;
 pub use run_list::{RunFilter, RunPage, short_reference};

@@ -1,5 +1,6 @@
 //! What is known of a run: its record, as it is stored and as it is shown.
 
+use runner_core::lost::LostJob;
 use runner_core::protection::Verdict;
 use runner_core::state::{Conclusion, RunState, StepEnd};
 use runner_core::test_report::TestCounts;
@@ -54,6 +55,9 @@ pub struct RunRecord {
     /// The same when it last waited: restarts before do not count against it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub taken_up_at_wait: u64,
+    /// Somebody has cancelled it: after a restart nothing of it goes on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
     /// VMs of its jobs that fail are kept for a while.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep: bool,
@@ -119,6 +123,7 @@ impl RunRecord {
             attempt: 1,
             taken_up: 0,
             taken_up_at_wait: 0,
+            cancelled: false,
             keep: false,
             holds_group: false,
             approval: None,
@@ -202,9 +207,8 @@ impl EnvironmentGate {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+fn is_zero<N: Default + PartialEq>(number: &N) -> bool {
+    *number == N::default()
 }
 
 /// A planned job, as a run's record keeps it.
@@ -265,6 +269,12 @@ pub struct JobRecord {
     /// What the conclusion does not say of its end.
     #[serde(default, skip_serializing_if = "JobEnd::is_usual")]
     pub end: JobEnd,
+    /// How often it runs again by itself when it is lost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reruns: u32,
+    /// Attempts that were lost, after each of which it ran again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<LostAttempt>,
     /// The run in which it ran, where this one runs only again what had failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_from: Option<String>,
@@ -279,6 +289,52 @@ pub struct JobRecord {
     /// What the runner says of the job as a whole, Markdown: its tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+}
+
+impl JobRecord {
+    /// Forgets an attempt that was lost, where the job may run again; says so, for people. `None`:
+    /// it may not.
+    pub(crate) fn run_again(&mut self, reason: &str) -> Option<String> {
+        let lost = LostJob {
+            had_machine: self.started_at.is_some(),
+            has_steps: !self.steps.is_empty(),
+            lost_before: u32::try_from(self.lost.len()).unwrap_or(u32::MAX),
+            reruns: self.reruns,
+        };
+        let attempts = lost.attempts()?;
+        let step = self.steps.iter().rev().find(|step| step.end.is_none());
+        self.lost.push(LostAttempt {
+            reason: reason.to_owned(),
+            step: step.or(self.steps.last()).map(|step| step.name.clone()),
+            vm: self.vm.take(),
+            started_at: self.started_at.take(),
+            ended_at: now_ms(),
+        });
+        self.isolation = None;
+        self.steps.clear();
+        let next = self.lost.len() + 1;
+        let text = format!("attempt {next} of {attempts}, the one before was lost: {reason}");
+        self.reason = Some(text.clone());
+        Some(text)
+    }
+}
+
+/// An attempt of a job that was lost: its machine, the manager or the runner went away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LostAttempt {
+    /// What went away.
+    pub reason: String,
+    /// The step that it was at, where one had begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Its VM.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vm: Option<String>,
+    /// When it had its machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<u64>,
+    /// When that was known.
+    pub ended_at: u64,
 }
 
 /// The environment of a job.

@@ -1,7 +1,7 @@
 //! What the runner's previous incarnation, or a run's actor that crashed, left unfinished.
 //!
-//! A job that never had a machine is run; one that had is lost, since nobody knows what it did.
-//! Jobs that ended keep their ends.
+//! A job that never had a machine is run; one that had is lost, since nobody knows what it did, and
+//! runs again where it may. Jobs that ended keep their ends.
 
 use std::sync::Arc;
 
@@ -89,7 +89,14 @@ impl RunRecovery {
             return None;
         }
         // Those that ran in the run it repeats are no beginning of this one.
-        let has_begun = |job: &JobRecord| job.started_at.is_some() && job.kept_from.is_none();
+        let has_begun = |job: &JobRecord| {
+            (job.started_at.is_some() || !job.lost.is_empty()) && job.kept_from.is_none()
+        };
+        if ledger.record.cancelled {
+            let reason = ledger.record.reason.clone();
+            ledger.end(RunState::Cancelled, reason).await;
+            return None;
+        }
         if ledger.record.jobs.iter().any(has_begun) {
             lose_started_jobs(&mut ledger).await;
         } else {
@@ -131,13 +138,18 @@ impl RunRecovery {
     }
 }
 
-/// Jobs that had begun are lost, and their statuses say so; the others follow by the run's own
-/// rules.
+/// Jobs that had begun are lost, and their statuses say so, unless they may run again; the others
+/// follow by the run's own rules.
 async fn lose_started_jobs(ledger: &mut Ledger) {
     tracing::warn!(event = "run.lost", run = %ledger.record.id, "jobs of a run were under way when the runner ended");
-    let mut statuses = Vec::new();
+    let (mut statuses, mut again) = (Vec::new(), Vec::new());
     for job in &mut ledger.record.jobs {
         if job.started_at.is_none() || job.conclusion.is_some() {
+            continue;
+        }
+        if let Some(text) = job.run_again(LOST_REASON) {
+            statuses.push(job_status(job));
+            again.push((job.name.clone(), text));
             continue;
         }
         job.conclusion = Some(Conclusion::Failure);
@@ -151,4 +163,7 @@ async fn lose_started_jobs(ledger: &mut Ledger) {
         statuses.push(job_status(job));
     }
     ledger.save(statuses).await;
+    for (job, text) in again {
+        ledger.say_of_rerun(job, &text).await;
+    }
 }

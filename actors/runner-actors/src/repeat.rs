@@ -94,6 +94,7 @@ fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
         reason: None,
         attempt: last.attempt + 1,
         taken_up: 0,
+        cancelled: false,
         taken_up_at_wait: 0,
         holds_group: false,
         approval: last.approval.clone().filter(is_approved),

@@ -193,6 +193,8 @@ pub struct RunnerSettings {
     pub schedules: ScheduleTime,
     /// What is kept of failed jobs.
     pub keep: KeepSettings,
+    /// How often a job that was lost runs again by itself, where its workflow does not say.
+    pub rerun_lost: u32,
     /// Runs kept; older ones are forgotten with their logs and artifacts.
     pub keep_runs: usize,
 }

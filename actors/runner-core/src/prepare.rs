@@ -100,7 +100,8 @@ pub fn runs(
 }
 
 /// Makes a script ready. `contexts` holds the step's own `env` already (see [`with_env`]);
-/// `defaults` are the shell and directory of the job and workflow.
+/// `defaults` are the shell and directory of the job and workflow, `usual_shell` is for those that
+/// name none, where it is not the usual one of machines.
 ///
 /// # Errors
 /// When an expression has no value, or the shell is not known.
@@ -109,6 +110,7 @@ pub fn run(
     shell: Option<&Template>,
     working_directory: Option<&Template>,
     defaults: (Option<&Template>, Option<&Template>),
+    usual_shell: Option<&str>,
     scope: &Scope<'_>,
 ) -> Result<PreparedRun, PrepareError> {
     let text = |what, template: Option<&Template>| {
@@ -121,7 +123,7 @@ pub fn run(
     let directory = text("working-directory", working_directory.or(defaults.1))?;
     Ok(PreparedRun {
         script: script.text(scope).map_err(eval("run"))?,
-        shell: shell::resolve(shell.as_deref())?,
+        shell: shell::resolve(shell.as_deref().or(usual_shell))?,
         working_directory: directory.unwrap_or_default(),
     })
 }

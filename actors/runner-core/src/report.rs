@@ -10,6 +10,7 @@ use crate::actions::{ActionSource, NoActions};
 use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
+use crate::hosted_label::beyond_small_image;
 use crate::plan::{
     Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, never_expands, plan,
 };
@@ -321,9 +322,22 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .iter()
             .chain(&job.token_defaults)
             .cloned()
+            .chain(image_note(job))
             .collect(),
         refused: !job.refusals.is_empty(),
     }
+}
+
+/// What the machine's image has to have.
+fn image_note(job: &PlannedJob) -> Option<String> {
+    let PlannedWork::Steps(steps) = &job.work else {
+        return None;
+    };
+    let beyond = beyond_small_image(&job.job, steps);
+    let what = beyond.join(", and ");
+    (!beyond.is_empty()).then(|| {
+        format!("it needs {what}: the image `full` has that (`vm-manager image build full`), the small one has not")
+    })
 }
 
 fn started_by(workflow: &Workflow) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! How fast VMs come and go, and what they cost.
 //!
 //! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm] [--network]`;
-//! the last measures the network alone.
+//! the last measures the network alone. `--memory` measures what clones take alone, and with
+//! `--image full` those of that image, with `--mem 1024` of that many MiB.
 //!
 //! Needs what the tests need (QEMU, and a kernel and an image in the cache folder, made when they
 //! are missing). Each figure is of the whole path, from the call to the answer out of the guest.
@@ -24,12 +25,14 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use vm_core::network::{AllowList, Reach};
-use vm_core::{ExecEnd, VmState};
+use vm_core::{ExecEnd, VmSpec, VmState};
+use vm_engine::image::ImageStore;
 use vm_engine::network::{Limits, Uplink};
 use vm_engine::{Driver as _, Flow, Machine, Template};
 
 use support::{
-    Collect, CollectedOutput, Lab, TEST_TIMEOUT, clone_of, identity, run, script, warm_clone_of,
+    Collect, CollectedOutput, Lab, TEST_TIMEOUT, cache, clone_of, identity, run, script,
+    warm_clone_of,
 };
 
 fn main() {
@@ -41,6 +44,11 @@ fn main() {
     let rounds: usize =
         option("--rounds").map_or(200, |text| text.parse().expect("--rounds takes a number"));
     let lab = Lab::with(option("--kernel").as_deref(), option("--accel").as_deref());
+    if arguments.iter().any(|argument| argument == "--memory") {
+        let image = option("--image").unwrap_or_else(|| "default".to_owned());
+        let mem_mib = option("--mem").map_or(256, |text| text.parse().expect("--mem takes MiB"));
+        return of_image(&lab, &image, mem_mib);
+    }
     println!(
         "kernel {}, isolation {}, VMs of 256 MiB",
         lab.config.kernel.release,
@@ -64,6 +72,27 @@ fn main() {
     drop(template);
     lab.assert_nothing_left();
     println!("nothing is left: state {:?}", VmState::Gone);
+}
+
+/// What clones of an image take that wait.
+fn of_image(lab: &Lab, image: &str, mem_mib: u32) {
+    let spec = VmSpec {
+        image: image.parse().expect("a name of an image"),
+        mem_mib,
+        disk_mib: 8192,
+        ..Lab::spec()
+    };
+    let images = ImageStore::open(&cache().join("images")).unwrap();
+    let image = images.resolve(&spec.image).unwrap();
+    let begun = Instant::now();
+    let template = lab.driver.template(&spec.template_key(), &image);
+    let template = template.unwrap().expect("QEMU has templates");
+    println!(
+        "image {}, {mem_mib} MiB: template made in {}",
+        spec.image,
+        ms(begun.elapsed())
+    );
+    waiting(&template);
 }
 
 /// Bytes that a peer of this machine sends to a VM, through a tunnel of its network.

@@ -9,7 +9,8 @@
 
 mod stage;
 
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -108,9 +109,21 @@ impl Lab {
         for (path, text) in files {
             let path = tree.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            std::fs::write(&path, text).unwrap();
+            if text.starts_with("#!") {
+                std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+            }
         }
         self.run(&["exec", "tree"])
+    }
+
+    /// Adds an image of the container that [`prepare`] made, under these names.
+    fn add_images(&self, names: &[&str]) {
+        for name in names {
+            let from = cache().join("container-services");
+            let (code, said) = self.run(&["images", "add", name, "--from", from.to_str().unwrap()]);
+            assert_eq!(code, Some(0), "{said}");
+        }
     }
 }
 
@@ -133,6 +146,13 @@ fn prepare() -> PathBuf {
         build_container(&recipe, &services, &say).unwrap();
     }
     services
+}
+
+/// What a job has in the log.
+fn of_job(said: &str, job: &str) -> String {
+    let mark = format!("[{job}] ");
+    let lines = said.lines().filter(|line| line.starts_with(&mark));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 const WORKFLOW: &str = r#"
@@ -184,27 +204,27 @@ inputs: {who: {required: true}}
 outputs: {reply: {description: what it said}}
 runs:
   using: docker
-  image: Dockerfile
+  image: ../docker/Dockerfile
   args: ["${{ inputs.who }}"]
   env: {OWN: of-the-action}
   post-entrypoint: /post.sh
 "#;
 
 const DOCKERFILE: &str = "ARG BASE=tools\nFROM ${BASE}:1\nRUN echo built > /built\nCOPY entry.sh post.sh /\nENTRYPOINT [\"/bin/sh\", \"/entry.sh\"]\n";
-const ENTRY: &str = "cat /built; echo \"args [$1] $INPUT_WHO $OWN in $GITHUB_WORKSPACE\"; echo reply=from-docker >> $GITHUB_OUTPUT; echo k=v >> $GITHUB_STATE; redis-cli -h cache ping; touch made-by-action; mount -t tmpfs x /mnt 2>&1 | wc -l; kill -9 1\n";
+const ENTRY: &str = "cat /built; echo \"repository [$GITHUB_ACTION_REPOSITORY] ${GITHUB_ACTION_REF-unset}\"; echo \"args [$1] $INPUT_WHO $OWN in $GITHUB_WORKSPACE\"; echo reply=from-docker >> $GITHUB_OUTPUT; echo k=v >> $GITHUB_STATE; redis-cli -h cache ping; touch made-by-action; mount -t tmpfs x /mnt 2>&1 | wc -l; kill -9 1\n";
 const POST: &str = "#!/bin/sh\necho \"post with $STATE_k\"\n";
 
 #[test]
 #[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
 fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
-    let services = prepare();
+    prepare();
     let lab = Lab::new();
     let files = [
         (".github/workflows/ci.yml", WORKFLOW),
         ("act/action.yml", ACTION),
-        ("act/Dockerfile", DOCKERFILE),
-        ("act/entry.sh", ENTRY),
-        ("act/post.sh", POST),
+        ("docker/Dockerfile", DOCKERFILE),
+        ("docker/entry.sh", ENTRY),
+        ("docker/post.sh", POST),
     ];
     // Nothing is there yet: nothing runs, and the command that helps is named.
     let (code, said) = lab.exec(&files);
@@ -213,20 +233,11 @@ fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
         said.contains("workflow-runner images add tools:1"),
         "{said}"
     );
-    let from = services.to_str().unwrap();
-    for name in ["postgres:15", "redis:7", "tools:1"] {
-        let (code, said) = lab.run(&["images", "add", name, "--from", from]);
-        assert_eq!(code, Some(0), "{said}");
-    }
+    lab.add_images(&["postgres:15", "redis:7", "tools:1"]);
     let (code, said) = lab.exec(&files);
     assert_eq!(code, Some(0), "{said}");
-    let of = |job: &str| {
-        let mark = format!("[{job}] ");
-        let lines = said.lines().filter(|line| line.starts_with(&mark));
-        lines.collect::<Vec<_>>().join("\n")
-    };
     in_order(
-        &of("beside"),
+        &of_job(&said, "beside"),
         &[
             "service db is healthy",
             "/github/workspace",
@@ -235,10 +246,13 @@ fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
             "42",
             "said hi",
             "reached",
+            "Logs of services",
+            "service db:",
+            "database system is ready to accept connections",
         ],
     );
     in_order(
-        &of("inside"),
+        &of_job(&said, "inside"),
         &[
             "steps run in a container of tools:1",
             "hello from /github/home in /workspace as 0",
@@ -246,6 +260,7 @@ fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
             "y",
             "tail",
             "built",
+            "repository [] ",
             "args [1 $V] 1 $V of-the-action in /github/workspace",
             "PONG",
             "network orrery, from-docker",
@@ -257,11 +272,9 @@ fn i17_services_a_job_container_and_docker_actions_run_in_a_vm() {
 #[test]
 #[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
 fn i17_a_service_that_fails_its_check_shows_what_it_printed() {
-    let services = prepare();
+    prepare();
     let lab = Lab::new();
-    let from = services.to_str().unwrap();
-    let (code, said) = lab.run(&["images", "add", "redis:7", "--from", from]);
-    assert_eq!(code, Some(0), "{said}");
+    lab.add_images(&["redis:7"]);
     let workflow = "on: push\njobs:\n  a:\n    runs-on: x\n    services:\n      bad:\n        image: redis:7\n        options: --health-cmd false --health-interval 1s --health-retries 2\n    steps:\n      - run: echo never\n";
     let (code, said) = lab.exec(&[(".github/workflows/ci.yml", workflow)]);
     assert_eq!(code, Some(1), "{said}");
@@ -291,8 +304,10 @@ fn i17_an_image_comes_from_an_allowed_registry_and_from_no_other() {
         .stderr(Stdio::null())
         .spawn()
         .expect("docker-registry is installed (Debian package docker-registry)");
-    lab.registry = Some(registry);
+    let registry = lab.registry.insert(registry);
     while std::net::TcpStream::connect(address).is_err() {
+        let ended = registry.try_wait().unwrap();
+        assert!(ended.is_none(), "docker-registry ended with {ended:?}");
         std::thread::yield_now();
     }
     let name = format!("{address}/acme/redis:7");
@@ -327,4 +342,69 @@ fn i17_an_image_comes_from_an_allowed_registry_and_from_no_other() {
     std::fs::write(largest.unwrap().path(), bytes).unwrap();
     let (code, said) = lab.run(&["images", "verify"]);
     assert_eq!(code, Some(1), "{said}");
+}
+
+const SCRIPTS: &str = r#"
+on: push
+env: {ORRERY_IMAGES: "tools:1"}
+jobs:
+  scripts:
+    runs-on: ubuntu-latest
+    steps:
+      - run: |
+          printf 'FROM tools:1\nCOPY hello /hello\n' > Dockerfile; echo built-by-a-script > hello
+          docker build --quiet -t mine . > /dev/null
+          docker run --rm -v "$PWD:/here" -w /here mine sh -c 'cat /hello; ls hello; id -u'
+          docker run -d --name cache -p 6380:6379 tools:1 > /dev/null
+          docker ps --format 'runs {{.Names}}'
+      - run: |
+          exec 3<>/dev/tcp/localhost/6380; printf 'PING\r\n' >&3; head -1 <&3
+          docker logs cache | grep -c Ready
+          docker rm -f cache > /dev/null; docker ps -q | wc -l
+          docker compose up || echo "compose ends with $?"
+        shell: bash
+  walls:
+    runs-on: x
+    container: {image: "tools:1", options: --privileged}
+    steps:
+      - run: |
+          no() { if sh -c "$1" > /dev/null 2>&1; then echo "a way out: $1"; else echo "closed"; fi; }
+          no 'mount -t ext4 /dev/vda /mnt'
+          no 'mknod /tmp/disk b 254 0'
+          no 'head -c 1 /dev/vda'
+          no 'ls /dev/vport*'
+          no 'ls /dev/hvc*'
+          no 'grep -l vm-guest /proc/[0-9]*/comm'
+          no 'nsenter --target 1 --mount --no-fork ls /workspace/.github/../../var/lib/orrery-images'
+          no 'echo 1 > /sys/kernel/uevent_helper'
+          no 'unshare --mount sh -c "mount -o remount,rw /sys && echo 0 > /sys/kernel/mm/ksm/run"'
+          no 'date -s 2001-01-01'
+          echo the end
+        shell: sh
+"#;
+
+#[test]
+#[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
+fn i17_scripts_have_docker_and_a_privileged_container_stays_in_the_vm() {
+    prepare();
+    let lab = Lab::new();
+    lab.add_images(&["tools:1"]);
+    let (code, said) = lab.exec(&[(".github/workflows/ci.yml", SCRIPTS)]);
+    assert_eq!(code, Some(0), "{said}");
+    let scripts = [
+        "built-by-a-script",
+        "hello",
+        "0",
+        "runs cache",
+        "+PONG",
+        "1",
+        "0",
+        "docker compose is not given here",
+        "compose ends with 64",
+    ];
+    in_order(&of_job(&said, "scripts"), &scripts);
+    let walls = of_job(&said, "walls");
+    let closed = walls.lines().filter(|line| line.ends_with("] closed"));
+    assert_eq!(closed.count(), 10, "{walls}");
+    assert!(!walls.contains("a way out:"), "{walls}");
 }

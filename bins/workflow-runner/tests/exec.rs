@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use scripted_peers::{Play, ScriptedVmm};
+use scripted_peers::{Misbehaviour, Play, ScriptedVmm};
 
 const WORKFLOW: &str = "name: CI\non: [push, pull_request]\njobs:\n  build:\n    runs-on: x\n    steps:\n      - uses: actions/checkout@v4\n      - run: cat hello.txt; echo ${{ github.event_name }} on ${{ github.ref_name }}; echo $KEY\n        env: {KEY: \"${{ secrets.KEY }}\"}\n  ship:\n    needs: build\n    runs-on: x\n    steps:\n      - run: echo shipped\n";
 
@@ -354,4 +354,29 @@ fn a_laptop_needs_no_manager_the_program_has_one() {
     }
     let left = std::fs::read_dir(data.path().join("vms")).map_or(0, Iterator::count);
     assert_eq!(left, 0, "no VM is left");
+}
+
+#[test]
+fn i17_a_hosted_label_asks_for_the_full_image_and_does_without() {
+    let vmm = manager(|_| Play::exit(0));
+    let tree = tree(&WORKFLOW.replace("runs-on: x", "runs-on: ubuntu-24.04"));
+    vmm.plan("POST /vms", Misbehaviour::Status(422));
+    let file = ".github/workflows/ci.yml";
+    let output = exec(tree.path(), &[file, "--vmm", &vmm.url()], &[]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}{err}");
+    // The first job did not get it, the second one did; a restart would ask by the same key.
+    assert!(
+        out.contains(
+            "[build] its label stands for the image `full` (`vm-manager image build full`)"
+        ),
+        "{out}"
+    );
+    assert!(!out.contains("[ship] its label"), "{out}");
+    let requests = vmm.requests();
+    let asked = requests
+        .iter()
+        .filter(|it| it.method == "POST" && it.path == "/vms");
+    let full: Vec<bool> = asked.map(|it| contains(&it.body, "\"full\"")).collect();
+    assert_eq!(full, [true, false, true]);
 }

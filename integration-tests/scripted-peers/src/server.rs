@@ -1,6 +1,7 @@
 //! What the peers share: a server on a port of its own, and the record of requests.
 
 use std::net::SocketAddr;
+use std::time::Instant;
 
 use actix_web::HttpRequest;
 use bytes::Bytes;
@@ -20,6 +21,8 @@ pub struct Recorded {
     pub user_agent: Option<String>,
     /// The body.
     pub body: Bytes,
+    /// When it came.
+    pub at: Instant,
 }
 
 impl Recorded {
@@ -35,6 +38,7 @@ impl Recorded {
             authorization: header("authorization"),
             user_agent: header("user-agent"),
             body: body.clone(),
+            at: Instant::now(),
         }
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::daemon::pause;
 use crate::findings::Findings;
+use crate::lost_jobs;
 use crate::wire::{ask, get};
 use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET, World};
 
@@ -189,6 +190,7 @@ fn workflows(world: &World, findings: &mut Findings) {
     let mut of_commit = BTreeMap::<String, Vec<String>>::new();
     let mut ended = BTreeMap::<String, u64>::new();
     for run in runs().unwrap_or_default().as_array().into_iter().flatten() {
+        findings.lost.extend(lost_jobs::broken(run));
         let state = run["state"].as_str().unwrap_or_default().to_owned();
         *ended.entry(state.clone()).or_default() += 1;
         let sha = run["sha"].as_str().unwrap_or_default().to_owned();

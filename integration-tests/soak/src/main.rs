@@ -20,6 +20,7 @@ mod forge;
 mod killer;
 mod ledger;
 mod load;
+mod lost_jobs;
 mod options;
 mod random;
 mod wire;

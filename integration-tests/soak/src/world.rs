@@ -27,7 +27,7 @@ pub(crate) const MAIN: &str = "acme/main";
 /// The status contexts of pull requests.
 pub(crate) const CONTEXTS: [&str; 2] = ["orch/build", "orch/review"];
 
-const WORKFLOW: &str = "name: CI\non: push\njobs:\n  build:\n    runs-on: default\n    steps:\n      - run: cat marker.txt\n";
+const WORKFLOW: &str = "name: CI\non: push\nenv: {ORRERY_RERUN_LOST: 5}\njobs:\n  build:\n    runs-on: default\n    steps:\n      - run: cat marker.txt\n";
 
 /// Everything a run consists of.
 pub(crate) struct World {

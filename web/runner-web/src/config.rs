@@ -138,6 +138,12 @@ impl RunnerConfig {
     }
 }
 
+/// Where git finds its helpers.
+fn search_path(environment: &Environment) -> String {
+    let path = environment.text("PATH");
+    path.unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned()
+}
+
 /// Where the VM manager finds services that listen there: on all interfaces, they are on this
 /// machine's own.
 #[must_use]
@@ -190,8 +196,6 @@ impl Resolver<'_> {
         let file = std::mem::take(&mut self.file);
         let usual = || environment.data_home().join("orrery/workflow-runner");
         let data = file.data.unwrap_or_else(usual);
-        let path = environment.text("PATH");
-        let path = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned();
         let variables = file.variables;
         let repositories = variables.mirrors;
         let addresses = address_policy(file.allow_addresses);
@@ -208,7 +212,7 @@ impl Resolver<'_> {
                 registries: file.image_registries,
                 addresses: addresses.clone(),
             },
-            git: (file.git, path),
+            git: (file.git, search_path(environment)),
             forge: file.forge,
             forge_url: file.forge_url,
             forge_token: variables.forge_token,
@@ -242,6 +246,7 @@ impl Resolver<'_> {
                 fork_approval: file.fork_approval,
             },
             keep: file.keep,
+            rerun_lost: file.rerun_lost,
             keep_runs: file.keep_runs,
             data,
         };

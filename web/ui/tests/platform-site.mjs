@@ -16,8 +16,9 @@ import { after, before, test as plain } from "node:test";
 const { chromium } = createRequire(import.meta.url)("playwright-core");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 export const { PICTURES } = process.env;
-const { PLATFORM, REAL_MACHINES, SCREENSHOTS, UI_DIST, VM_CACHE, VM_GUEST } = process.env;
+const { PLATFORM, REAL_MACHINES, RUNNER_SETTINGS, SCREENSHOTS, UI_DIST, VM_CACHE, VM_GUEST } = process.env;
 export const TOKEN = "the-platform-s-token-of-the-tests", SECRET = "a-secret-of-the-tests-0123456789";
+const RUNNER_TOKEN = "the-runner-s-token-of-the-tests";
 export const HOSTILE = "<img src=x onerror=window.stolen=1><script>window.stolen=1</script>\u202egnp";
 
 if (REAL_MACHINES) mkdirSync(VM_CACHE, { recursive: true });
@@ -26,7 +27,8 @@ const folder = mkdtempSync(join(REAL_MACHINES ? VM_CACHE : tmpdir(), "orrery-pla
 const wrong = [], logged = [];
 export let browser, page, base;
 let platform, front, context;
-const address = {};
+/** Where the products listen. */
+export const address = {};
 
 export function write(name, text) {
   const path = join(folder, name);
@@ -90,6 +92,7 @@ listen = "127.0.0.1:0"
 ${machines}
 [runner]
 listen = "127.0.0.1:0"
+${RUNNER_SETTINGS ?? ""}
 [orchestrator]
 settings = "orchestrator/orchestrator.toml"
 `);
@@ -98,7 +101,7 @@ settings = "orchestrator/orchestrator.toml"
 async function start() {
   const { PATH } = process.env;
   platform = spawn(PLATFORM, ["--config", join(folder, "platform.toml")], {
-    env: { PATH, HOME: folder, PLATFORM_TOKEN: TOKEN, FORGE_WEBHOOK_SECRET: SECRET, ORCH_WEBHOOK_SECRET: SECRET, ORCH_PROJECT_DIR: join(folder, "repository") },
+    env: { PATH, HOME: folder, PLATFORM_TOKEN: TOKEN, FORGE_WEBHOOK_SECRET: SECRET, WORKFLOW_RUNNER_API_TOKEN: RUNNER_TOKEN, ORCH_WEBHOOK_SECRET: SECRET, ORCH_PROJECT_DIR: join(folder, "repository") },
     stdio: ["ignore", "ignore", "pipe"],
   });
   const lines = createInterface({ input: platform.stderr });

@@ -90,30 +90,51 @@ impl ImageStore {
         let scratch = Scratch::new(&self.settings.folder)?;
         let folder = source::folder_of(from, &scratch.0)?;
         let found = source::read(&folder, reference)?;
-        let wrong = ImageStoreError::image(&folder);
-        let ids = oci::diff_ids(&found.config, found.layers.len()).map_err(wrong)?;
-        let mut lower = BTreeSet::new();
-        let mut image = StoredImage {
-            config: self.keep(&scratch, &found.config)?,
-            layers: Vec::new(),
-        };
-        for (layer, diff_id) in found.layers.iter().zip(&ids) {
-            let stored = self.keep_layer(&scratch, layer, diff_id, &mut lower)?;
-            image.layers.push(stored);
-        }
-        let manifest = serde_json::to_vec(&image).expect("texts and numbers are JSON");
-        let locked = LockedImage {
-            source: shown.to_owned(),
-            digest: found.digest,
-            manifest: self.keep(&scratch, &manifest)?,
-            bytes: image.layers.iter().map(|layer| layer.bytes).sum(),
-        };
         let mut lock = self.lock()?;
+        // The same image under another name, if it is still whole.
+        let is_it =
+            |image: &LockedImage| image.digest == found.digest && self.verify_one(image).is_ok();
+        let kept = lock.entries().find(|(_, image)| is_it(image));
+        let locked = match kept.map(|(_, image)| image.clone()) {
+            Some(image) => LockedImage {
+                source: shown.to_owned(),
+                ..image
+            },
+            None => self.keep_image(&scratch, &folder, &found, shown)?,
+        };
         let former = lock.set(reference, locked.clone());
         self.write_lock(&lock)?;
         Ok(AddedImage {
             image: locked,
             former,
+        })
+    }
+
+    /// Keeps what an image consists of, when it is what its digests say.
+    fn keep_image(
+        &self,
+        scratch: &Scratch,
+        folder: &Path,
+        found: &source::SourceImage,
+        shown: &str,
+    ) -> Result<LockedImage, ImageStoreError> {
+        let wrong = ImageStoreError::image(folder);
+        let ids = oci::diff_ids(&found.config, found.layers.len()).map_err(wrong)?;
+        let mut lower = BTreeSet::new();
+        let mut image = StoredImage {
+            config: self.keep(scratch, &found.config)?,
+            layers: Vec::new(),
+        };
+        for (layer, diff_id) in found.layers.iter().zip(&ids) {
+            let stored = self.keep_layer(scratch, layer, diff_id, &mut lower)?;
+            image.layers.push(stored);
+        }
+        let manifest = serde_json::to_vec(&image).expect("texts and numbers are JSON");
+        Ok(LockedImage {
+            source: shown.to_owned(),
+            digest: found.digest.clone(),
+            manifest: self.keep(scratch, &manifest)?,
+            bytes: image.layers.iter().map(|layer| layer.bytes).sum(),
         })
     }
 
@@ -238,7 +259,8 @@ impl ImageStore {
     ) -> Result<StoredLayer, ImageStoreError> {
         let new = scratch.0.join("layer");
         let wrong = ImageStoreError::io;
-        if let Some(digest) = &layer.digest {
+        // A plain layer has one digest, which is computed below.
+        if let Some(digest) = layer.digest.as_ref().filter(|it| *it != diff_id) {
             check_file(&layer.path, digest)?;
         }
         let file = File::create(&new).map_err(wrong(&new))?;
@@ -387,3 +409,6 @@ impl Drop for Scratch {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,6 +36,10 @@ impl SourceLayer {
         Ok(match self.packing {
             Packing::Plain => Box::new(file),
             Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
+            Packing::Zstd => {
+                let decoder = zstd::Decoder::with_buffer(file);
+                Box::new(decoder.map_err(ImageStoreError::io(&self.path))?)
+            }
         })
     }
 }

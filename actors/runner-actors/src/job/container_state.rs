@@ -112,7 +112,13 @@ impl JobContainers {
         let own = process.env.iter().filter(|(name, _)| *name != "PATH");
         env.extend(own.map(|(name, value)| (&**name, &**value)));
         env.insert("PATH", &full_path);
-        let words = engine::exec(&job.id, &process.cwd, env.into_iter(), &process.argv);
+        let words = engine::exec(
+            &job.id,
+            Some(&job.user),
+            &process.cwd,
+            env.into_iter(),
+            &process.argv,
+        );
         let mut argv = engine_command(["run"]);
         argv.extend(words);
         let unsecure = "ACTIONS_ALLOW_UNSECURE_COMMANDS";

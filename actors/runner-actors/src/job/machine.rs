@@ -21,6 +21,8 @@ pub(crate) struct Machine {
     pub(crate) vmm: VmmClient,
     pub(crate) id: String,
     pub(crate) isolation: Option<Isolation>,
+    /// Its memory.
+    pub(crate) mem_mib: u32,
     lease: tokio::task::JoinHandle<()>,
     returned: Rc<Cell<bool>>,
     status: VmmStatus,
@@ -32,6 +34,8 @@ pub(crate) struct MachineRequest {
     /// The same key gives the same VM.
     pub(crate) key: String,
     pub(crate) vm: NewVm,
+    /// What is asked for before that.
+    pub(crate) hosted_vm: Option<NewVm>,
     /// Longest wait for room.
     pub(crate) timeout: Duration,
     /// Told why there is none, and when one could not be given back.
@@ -50,10 +54,12 @@ impl Machine {
         log: &LogWriter,
     ) -> Result<Self, VmmError> {
         let deadline = tokio::time::Instant::now() + request.timeout;
-        let vm = NewVm {
+        let leased = |vm: &NewVm| NewVm {
             lease_s: Some(LEASE.as_secs()),
-            ..request.vm.clone()
+            ..vm.clone()
         };
+        let mut hosted = request.hosted_vm.is_some();
+        let mut vm = leased(request.hosted_vm.as_ref().unwrap_or(&request.vm));
         let mut pause = Duration::from_millis(500);
         let mut last_reason = String::new();
         let allocated = loop {
@@ -75,6 +81,14 @@ impl Machine {
                     sleep(asked.unwrap_or(pause).min(Duration::from_secs(30))).await;
                     pause = (pause * 2).min(Duration::from_secs(10));
                 }
+                Err(error) if hosted && !error.is_temporary() => {
+                    hosted = false;
+                    vm = leased(&request.vm);
+                    let text = format!(
+                        "its label stands for the image `full` (`vm-manager image build full`), which is not to be had, so the machine is the one for all labels: {error}"
+                    );
+                    log.info(0, &text).await;
+                }
                 Err(error) => return Err(error),
             }
         };
@@ -91,6 +105,7 @@ impl Machine {
             vmm,
             id: allocated.id,
             isolation: allocated.isolation,
+            mem_mib: vm.mem_mib.unwrap_or(NewVm::MEM_MIB),
             lease,
             returned: Rc::new(Cell::new(false)),
             status: request.status,

@@ -34,7 +34,7 @@ mod test_reports;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_clients::vmm::{NewVm, VmmClient};
+use http_clients::vmm::VmmClient;
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
 
@@ -64,6 +64,7 @@ pub(crate) async fn run_job(
     let wanted = MachineRequest {
         key: request.vm_key.clone(),
         vm: request.vm.clone(),
+        hosted_vm: request.hosted_vm.clone(),
         timeout: request.vm_timeout,
         status: request.vmm_status.clone(),
     };
@@ -133,7 +134,7 @@ async fn keep(request: &JobRequest, machine: Machine, shell: ShellEnvironment, l
         instance: request.instance.index,
         name: request.instance.name.clone(),
         vm: machine.id.clone(),
-        memory_mib: request.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
+        memory_mib: machine.mem_mib.into(),
         trusted: request.trusted,
         env,
         hidden,

@@ -79,7 +79,8 @@ impl StepRunner<'_> {
             Err(result) => return result,
         };
         let run = self.request.run.clone();
-        if self.request.artifacts.find(&run, name).is_some() && input(inputs, "overwrite") != "true"
+        let by = self.request.maker();
+        if !self.request.artifacts.is_free(&run, name, &by) && input(inputs, "overwrite") != "true"
         {
             return StepResult::error(format!(
                 "the run has an artifact {name} already; `overwrite: true` replaces it"
@@ -88,7 +89,7 @@ impl StepRunner<'_> {
         let pending = self.request.artifacts.create(&run, name);
         let fetched = self.fetch_into(&file, pending).await;
         let kept = fetched.and_then(|pending| {
-            let kept = self.request.artifacts.keep(pending);
+            let kept = self.request.artifacts.keep(pending, &by);
             kept.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))
         });
         match kept {

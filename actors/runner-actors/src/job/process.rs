@@ -180,11 +180,13 @@ impl StepRunner<'_> {
         if let Some(path) = &owner.action_path {
             env.insert("GITHUB_ACTION_PATH".to_owned(), path.clone());
         }
-        if let Some(action) = &owner.action {
-            let (repository, reference) = (action.repository.clone(), action.reference.clone());
-            env.insert("GITHUB_ACTION_REPOSITORY".to_owned(), repository);
-            env.insert("GITHUB_ACTION_REF".to_owned(), reference);
-        }
+        // Empty for scripts and actions of the repository itself, as on GitHub.
+        let (repository, reference) = match &owner.action {
+            Some(action) => (action.repository.clone(), action.reference.clone()),
+            None => Default::default(),
+        };
+        env.insert("GITHUB_ACTION_REPOSITORY".to_owned(), repository);
+        env.insert("GITHUB_ACTION_REF".to_owned(), reference);
         for (variable, name) in FILES {
             env.insert((*variable).to_owned(), format!("{directory}/files/{name}"));
         }

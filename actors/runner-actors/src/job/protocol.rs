@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;
-use crate::artifacts::ArtifactStore;
+use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::checkout_source::CheckoutSource;
 use crate::image_store::ImageStore;
@@ -48,6 +48,8 @@ pub(crate) struct JobRequest {
     /// Where steps get other commits and repositories.
     pub(crate) checkouts: CheckoutSource,
     pub(crate) vm: NewVm,
+    /// What it is asked for first, when its label is one of a hosted machine.
+    pub(crate) hosted_vm: Option<NewVm>,
     /// Longest wait for a VM.
     pub(crate) vm_timeout: Duration,
     /// The store of actions of other repositories.
@@ -67,6 +69,17 @@ pub(crate) struct JobRequest {
     pub(crate) kept: KeptVms,
     /// What the project says of its tests.
     pub(crate) tests: Arc<ProjectTests>,
+}
+
+impl JobRequest {
+    /// Whose the job's artifacts are.
+    pub(crate) fn maker(&self) -> ArtifactMaker {
+        let key = &self.plan.jobs[self.job].key;
+        ArtifactMaker {
+            job: format!("{key}#{}", self.instance.index),
+            attempt: self.vm_key.clone(),
+        }
+    }
 }
 
 /// What a job tells while it runs.

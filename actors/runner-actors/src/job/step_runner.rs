@@ -67,6 +67,7 @@ fn admit(request: &JobRequest) -> Option<JobAdmission> {
     let grant = JobGrant {
         run: request.run.clone(),
         job: request.vm_key.clone(),
+        maker: request.maker(),
         scopes: cache_scopes(&request.event, &request.facts.default_branch),
         identity: identity(request),
         forge: forge_permissions(request),

@@ -72,6 +72,7 @@ impl StepRunner<'_> {
         if let Some(lost) = self.post_steps(&mut frame).await {
             return lost_job(lost);
         }
+        self.show_services(&frame).await;
         if !frame.failed && !self.is_cancelled() {
             self.save_caches().await;
         }
@@ -326,6 +327,8 @@ impl StepRunner<'_> {
                     shell.as_ref(),
                     working_directory.as_ref(),
                     defaults,
+                    // Containers need not have bash: theirs is `sh`, as on GitHub.
+                    self.containers.job.as_ref().map(|_| "sh"),
                     &scope,
                 );
                 match ready {

@@ -80,12 +80,13 @@ impl JobSession {
     }
 
     fn absent(&self, name: &str) -> Result<(), ServiceFault> {
-        match self.artifacts().find(&self.grant.run, name) {
-            None => Ok(()),
-            Some(_) => Err(ServiceFault::Exists(format!(
-                "an artifact with this name already exists on the workflow run: {name}"
-            ))),
+        let grant = &self.grant;
+        if self.artifacts().is_free(&grant.run, name, &grant.maker) {
+            return Ok(());
         }
+        Err(ServiceFault::Exists(format!(
+            "an artifact with this name already exists on the workflow run: {name}"
+        )))
     }
 
     /// Makes an uploaded artifact count; gives its number. Blocks.
@@ -127,7 +128,8 @@ impl JobSession {
             Some(_) => tar_of_file(&path, name, TarWriter(&mut pending)),
         };
         unpacked.map_err(|error| ServiceFault::Wrong(error.to_string()))?;
-        self.artifacts().keep_typed(pending, raw.clone())?;
+        self.artifacts()
+            .keep_typed(pending, &self.grant.maker, raw.clone())?;
         let stored = self.artifacts().listed(&self.grant.run, name);
         let stored = stored.ok_or_else(|| ServiceFault::NotFound("it is gone".to_owned()))?;
         Ok(stored.id())

@@ -29,7 +29,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use runner_core::cache_scope::CacheScope;
 
-use crate::artifacts::ArtifactStore;
+use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::clock::now_ms;
 
@@ -81,6 +81,8 @@ pub struct JobGrant {
     pub run: String,
     /// The copy of the job, within the run.
     pub job: String,
+    /// Whose its artifacts are.
+    pub(crate) maker: ArtifactMaker,
     /// Where it reads caches; the first one is where it writes.
     pub(crate) scopes: Vec<CacheScope>,
     /// What its identity tokens say, where it may have some.

@@ -4,10 +4,18 @@ use super::*;
 use crate::tar_guard::tar_of;
 use std::io::{Read as _, Write as _};
 
+fn maker(run: &str) -> ArtifactMaker {
+    ArtifactMaker {
+        job: "build#0".to_owned(),
+        attempt: format!("{run}-0-0"),
+    }
+}
+
 fn grant(run: &str, reference: &str) -> JobGrant {
     JobGrant {
         run: run.to_owned(),
         job: format!("{run}-0-0"),
+        maker: maker(run),
         scopes: vec![CacheScope {
             repository: "a/b".to_owned(),
             reference: reference.to_owned(),
@@ -147,7 +155,7 @@ fn artifacts_go_both_ways_between_clients_and_native_actions_of_their_run() {
     // As the native action wrote it.
     let mut pending = lab.artifacts.create("one", "native").unwrap();
     pending.write(&tar_of("y", 700)).unwrap();
-    lab.artifacts.keep(pending).unwrap();
+    lab.artifacts.keep(pending, &maker("one")).unwrap();
     let address = session.artifact_address("native").unwrap();
     let blob = lab.blob(&address).unwrap();
     let download = blob.download().unwrap();

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::calls::CallGroups;
 use super::job_launcher::JobLaunch;
+use super::machine::{self, MachineChoice};
 use super::plan::PlannedRun;
 use super::services::RunServices;
 use crate::checkout_source::CheckoutSource;
@@ -22,6 +23,7 @@ use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord};
 use crate::scopes::{EnvironmentSettings, narrowest};
+use crate::vm_owner::vm_key;
 
 /// Where jobs tell what happens, by the index of their records.
 pub(super) type EventSender = mpsc::Sender<(usize, JobEvent)>;
@@ -34,7 +36,7 @@ pub(super) struct StartedCopy {
     pub(super) index: usize,
     pub(super) job: usize,
     pub(super) instance: JobInstance,
-    cancel: Arc<watch::Sender<bool>>,
+    pub(super) cancel: Arc<watch::Sender<bool>>,
 }
 
 /// A copy of a job that was started.
@@ -50,11 +52,11 @@ pub(super) struct JobCopy {
 pub(super) struct ActiveRun {
     pub(super) services: RunServices,
     pub(super) state: PlanState,
-    contexts: StatusContexts,
-    planned: PlannedRun,
+    pub(super) contexts: StatusContexts,
+    pub(super) planned: PlannedRun,
     checkout: PathBuf,
     /// Jobs of the run's previous incarnation; those that ended are not run again.
-    previous: Vec<JobRecord>,
+    pub(super) previous: Vec<JobRecord>,
     /// By the index of their records.
     pub(super) copies: Vec<Option<JobCopy>>,
     pub(super) refused: bool,
@@ -217,6 +219,8 @@ impl ActiveRun {
             started_at: None,
             ended_at: None,
             end: JobEnd::Usual,
+            reruns: 0,
+            lost: self.lost_before(job, instance),
             kept_from: None,
             outputs: Vec::new(),
             steps: Vec::new(),
@@ -269,6 +273,7 @@ impl ActiveRun {
             ledger.become_state(RunState::Allocating);
         }
         ledger.record.started_at.get_or_insert_with(now_ms);
+        self.note_reruns(ledger, &copy);
         let StartedCopy {
             index,
             job,
@@ -277,11 +282,11 @@ impl ActiveRun {
         } = copy;
         let environment = copy.environment.as_ref().map(|it| it.name.clone());
         let labels = copy.runs_on.clone();
-        let machine = machine_for(&self.services.settings.machines, &labels);
-        let launch = machine.map(|vm| JobLaunch {
+        let machine = machine::choose(&self.services.settings.machines, &labels);
+        let launch = machine.map(|machine| JobLaunch {
             repository: ledger.record.repository.clone(),
             group: copy.concurrency.clone(),
-            request: self.request(ledger, job, copy, index, vm),
+            request: self.request(ledger, job, copy, index, machine),
             cancel,
             events: JobEvents {
                 index,
@@ -347,7 +352,7 @@ impl ActiveRun {
 
     /// What a job's expressions see: the variables of its environment too, and the secrets, unless
     /// the event is a stranger's.
-    fn contexts_of(&self, job: usize, environment: Option<&str>) -> Contexts {
+    pub(super) fn contexts_of(&self, job: usize, environment: Option<&str>) -> Contexts {
         let mut contexts = self.state.contexts_of(&self.state.plan().jobs[job]);
         if let Some(own) = self.environment(environment) {
             overlay(&mut contexts, Context::Vars, own.vars());
@@ -367,15 +372,18 @@ impl ActiveRun {
         job: usize,
         instance: JobInstance,
         index: usize,
-        mut vm: NewVm,
+        machine: MachineChoice,
     ) -> JobRequest {
         let plan = Arc::clone(self.state.plan());
         let (settings, jobs) = (&self.services.settings, &self.services.jobs);
-        // Taken up again, it asks for another VM.
-        let incarnation = ledger.record.incarnation();
-        let vm_key = format!("{}-{incarnation}-{index}", ledger.record.id);
-        vm.services.clone_from(&settings.services);
-        vm.owner = format!("run-{vm_key}").parse().ok();
+        // Taken up again, or run again after it was lost, it asks for another VM.
+        let vm_key = vm_key(&ledger.record, index);
+        let owned = |vm: NewVm| NewVm {
+            services: settings.services.clone(),
+            owner: format!("run-{vm_key}").parse().ok(),
+            ..vm
+        };
+        let (vm, hosted_vm) = (owned(machine.vm), machine.hosted.map(owned));
         let environment = instance.environment.as_ref().map(|it| it.name.clone());
         let secrets = self.secrets(environment.as_deref());
         let secrets = secrets.into_iter().map(|(_, secret)| secret);
@@ -402,6 +410,7 @@ impl ActiveRun {
                 room_timeout: settings.vm_timeout,
             },
             vm,
+            hosted_vm,
             vm_timeout: settings.vm_timeout,
             actions: jobs.actions.clone(),
             images: jobs.images.clone(),
@@ -444,41 +453,4 @@ fn overlay<'a>(
         object.set(name, Value::text(value));
     }
     contexts.set(context, Value::Object(Arc::new(object)));
-}
-
-/// The machine for these labels: the first that is listed, else the entry `default`. `None`: nobody
-/// said what such a job runs on.
-fn machine_for(machines: &[(String, NewVm)], labels: &[String]) -> Option<NewVm> {
-    let listed = |label: &str| {
-        let named = machines
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(label));
-        named.map(|(_, vm)| vm.clone())
-    };
-    let found = labels.iter().find_map(|label| listed(label));
-    found.or_else(|| listed("default"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_label_without_a_machine_gets_the_default_or_none() {
-        let vm = |image: &str| NewVm {
-            image: image.parse().ok(),
-            ..NewVm::default()
-        };
-        let mut machines = vec![
-            ("Ubuntu-latest".to_owned(), vm("a")),
-            ("gpu".to_owned(), vm("b")),
-        ];
-        let of = |machines: &[(String, NewVm)], label: &str| {
-            machine_for(machines, &[label.to_owned()]).and_then(|vm| vm.image)
-        };
-        assert_eq!(of(&machines, "ubuntu-latest"), "a".parse().ok());
-        assert_eq!(of(&machines, "arm"), None);
-        machines.push(("default".to_owned(), vm("c")));
-        assert_eq!(of(&machines, "arm"), "c".parse().ok());
-    }
 }

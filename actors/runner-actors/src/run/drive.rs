@@ -293,12 +293,17 @@ async fn run_jobs(
                 while let Ok((index, event)) = received.try_recv() {
                     record_event(ledger, index, event).await;
                 }
+                if run.launch_again(ledger, index, &report, (&events, &reports)).await {
+                    continue;
+                }
                 record_report(&mut run, ledger, index, report).await;
             }
             reason = cancellation(&mut cancelled), if !is_cancelled => {
                 is_cancelled = true;
                 ledger.say(LineKind::Warning, &format!("cancelled: {reason}")).await;
                 ledger.record.reason = Some(reason);
+                ledger.record.cancelled = true;
+                ledger.save(Vec::new()).await;
                 run.state.cancel();
                 for copy in run.copies.iter().flatten() {
                     let _ = copy.cancel.send(true);

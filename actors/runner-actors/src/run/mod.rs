@@ -10,6 +10,8 @@ mod handles;
 mod head;
 mod job_actor;
 mod job_launcher;
+mod lost;
+mod machine;
 mod own_activity;
 mod parked;
 mod plan;

@@ -12,5 +12,6 @@ mod garbage_collector;
 mod harness;
 mod job;
 mod kept;
+mod lost;
 mod recovery;
 mod schedules;

@@ -151,7 +151,7 @@ pub struct Inspected {
     pub id: String,
     /// Its variables, those of the image included.
     pub env: Vec<(String, String)>,
-    /// Its user: `uid`, `uid:gid`, or a name; empty is root.
+    /// Its user, as `uid:gid`.
     pub user: String,
     /// Its health check, as JSON.
     pub health: Option<String>,
@@ -161,16 +161,25 @@ pub struct Inspected {
     pub exit_code: i64,
 }
 
-/// Reads `podman inspect` of one container.
+/// Reads `podman inspect` of one container, and the configuration that the runtime got of it: there
+/// names of users are numbers.
 ///
 /// # Errors
 /// When it is not what podman prints.
-pub fn inspected(json: &str) -> Result<Inspected, String> {
+pub fn inspected(json: &str, runtime: &str) -> Result<Inspected, String> {
     let wrong = |what: &str| format!("what podman says of a container cannot be read: {what}");
     let value: serde_json::Value =
         serde_json::from_str(json).map_err(|error| wrong(&error.to_string()))?;
     let one = value.get(0).ok_or_else(|| wrong("it is empty"))?;
     let text = |pointer: &str| one.pointer(pointer).and_then(serde_json::Value::as_str);
+    let runtime: serde_json::Value =
+        serde_json::from_str(runtime).map_err(|error| wrong(&error.to_string()))?;
+    let number = |name: &str| {
+        let user = runtime.pointer("/process/user");
+        let number = user.and_then(|user| user.get(name)?.as_u64());
+        number.ok_or_else(|| wrong("it has no user"))
+    };
+    let user = format!("{}:{}", number("uid")?, number("gid")?);
     let env = one.pointer("/Config/Env");
     let env = env
         .and_then(serde_json::Value::as_array)
@@ -185,7 +194,7 @@ pub fn inspected(json: &str) -> Result<Inspected, String> {
     Ok(Inspected {
         id: text("/Id").ok_or_else(|| wrong("it has no id"))?.to_owned(),
         env: env.filter_map(pair).collect(),
-        user: text("/Config/User").unwrap_or_default().to_owned(),
+        user,
         health: health.map(ToString::to_string),
         running: one.pointer("/State/Running") == Some(&serde_json::Value::Bool(true)),
         exit_code: one
@@ -196,15 +205,17 @@ pub fn inspected(json: &str) -> Result<Inspected, String> {
 }
 
 /// Runs a command of a step in a container that runs: crun does, which starts faster than podman.
-/// The variables are all that the command gets.
+/// The variables are all that the command gets; without a user it is root.
 #[must_use]
 pub fn exec<'a>(
     id: &str,
+    user: Option<&str>,
     cwd: &str,
     env: impl Iterator<Item = (&'a str, &'a str)>,
     argv: &[String],
 ) -> Vec<String> {
     let mut words: Vec<String> = ["crun", "exec"].map(str::to_owned).to_vec();
+    words.extend(user.map(|user| format!("--user={user}")));
     words.push(format!("--cwd={cwd}"));
     words.extend(env.map(|(name, value)| format!("--env={name}={value}")));
     words.push(id.to_owned());

@@ -76,6 +76,8 @@ pub enum Packing {
     Plain,
     /// gzip.
     Gzip,
+    /// Zstandard.
+    Zstd,
 }
 
 /// Why an image cannot be used.
@@ -159,10 +161,11 @@ pub fn packing(media_type: &str) -> Result<Packing, OciError> {
     {
         "tar" => Ok(Packing::Plain),
         "gzip" => Ok(Packing::Gzip),
+        "zstd" => Ok(Packing::Zstd),
         _ => {
             let media_type = config_core::quoted(media_type);
             Err(wrong(format!(
-                "layers of type {media_type} cannot be read: gzip and plain tar can"
+                "layers of type {media_type} cannot be read: gzip, zstd and plain tar can"
             )))
         }
     }

@@ -12,13 +12,15 @@ enum Treatment {
     Alias,
     /// A port.
     Publish,
+    /// These are given to the engine in its place, and what is missing is noted.
+    Replace(&'static [&'static str], &'static str),
     /// Nothing: the reason is noted.
     Note(&'static str),
     /// The job is refused.
     Refuse(&'static str),
 }
 
-use Treatment::{Alias, Note, Pass, Publish, Refuse};
+use Treatment::{Alias, Note, Pass, Publish, Refuse, Replace};
 
 const LIMIT: &str = "limits of containers are not applied: the machine's own hold for all of them";
 const NETWORK: &str =
@@ -145,7 +147,14 @@ const SWITCHES: &[(&str, &str, Treatment)] = &[
     ("interactive", "i", Pass),
     ("no-healthcheck", "", Pass),
     ("oom-kill-disable", "", Note(LIMIT)),
-    ("privileged", "", Pass),
+    (
+        "privileged",
+        "",
+        Replace(
+            &["--cap-add=ALL", "--security-opt=seccomp=unconfined"],
+            "gives all rights of the job's user namespace: no devices, and `/sys` cannot be written",
+        ),
+    ),
     ("publish-all", "P", Note("name the ports in `ports`")),
     ("read-only", "", Pass),
     ("rm", "", Note("everything is removed with the machine")),
@@ -250,6 +259,11 @@ fn apply(
     match (treatment, value) {
         (Pass, Some(value)) => options.engine.push(format!("--{name}={value}")),
         (Pass, None) => options.engine.push(format!("--{name}")),
+        (Replace(..), Some(value)) if value == "false" => {}
+        (Replace(words, lacking), _) => {
+            options.engine.extend(words.iter().map(ToString::to_string));
+            options.notes.push(format!("`--{name}` {lacking}"));
+        }
         (Alias, value) => options.aliases.extend(value),
         (Publish, value) => {
             let ports = ports::parse(&value.unwrap_or_default())?;

@@ -68,17 +68,17 @@ impl StepPlanner<'_> {
         let images = match &runs.image {
             DockerImage::Named(name) => vec![name.clone()],
             DockerImage::Dockerfile(file) => {
-                let path = join(&directory, file.trim_start_matches("./"));
+                let path = resolved(&join(&directory, file));
                 let files = self.input.files;
-                let bytes = match &location {
+                let bytes = path.and_then(|path| match &location {
                     ActionLocation::Workspace => files(&path),
                     ActionLocation::Stored(origin) => {
                         self.input.actions.read(&origin.locked, &path)
                     }
-                };
+                });
                 let Some(bytes) = bytes else {
                     let file = config_core::quoted(file);
-                    let why = format!("it is made of {file}, which is not in its folder");
+                    let why = format!("it is made of {file}, which is not in its repository");
                     return self.unusable(used, Unusable::own(&why));
                 };
                 base_images(&String::from_utf8_lossy(&bytes))
@@ -112,6 +112,19 @@ impl StepPlanner<'_> {
             images,
         }))
     }
+}
+
+/// A path without `.` and `..`; nothing where it leads out of its repository.
+fn resolved(path: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// Whether an input of a Docker action is no input of the program in it.
@@ -201,5 +214,23 @@ fn image_of(data: &Data, scope: &Scope<'_>) -> Option<String> {
             Some(request.image.familiar())
         }
         text => Some(text.as_text().to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_a_dockerfile_may_lie_elsewhere_in_its_repository() {
+        let cases = [
+            ("act/../docker/Dockerfile", Some("docker/Dockerfile")),
+            ("act/./Dockerfile", Some("act/Dockerfile")),
+            ("../Dockerfile", None),
+            ("a/../../Dockerfile", None),
+        ];
+        for (path, found) in cases {
+            assert_eq!(resolved(path).as_deref(), found, "{path}");
+        }
     }
 }

@@ -135,13 +135,15 @@ fn i17_options_are_those_of_docker_create() {
         }]
     );
     let limits = read("--cpus 2 --memory=1g --privileged");
-    assert_eq!(limits.engine, ["--privileged"]);
+    let all = ["--cap-add=ALL", "--security-opt=seccomp=unconfined"];
+    assert_eq!(limits.engine, all);
     assert!(
         limits.notes[0].contains("`--cpus` has no effect"),
         "{:?}",
         limits.notes
     );
-    assert_eq!(limits.notes.len(), 2);
+    assert_eq!(limits.notes.len(), 3);
+    assert_eq!(read("--privileged=false").engine, [""; 0]);
     for (line, part) in [
         ("--network host", "share one network"),
         ("--gpus all", "graphics"),
@@ -357,16 +359,27 @@ fn i17_the_engine_gets_names_addresses_and_folders() {
             .ends_with(&waits.map(str::to_owned))
     );
     let argv = ["sh".to_owned(), "x".to_owned()];
-    let exec = engine::exec("id", "/w", [("A", "b c")].into_iter(), &argv);
+    let exec = engine::exec("id", Some("7:8"), "/w", [("A", "b c")].into_iter(), &argv);
     assert_eq!(
         exec,
-        ["crun", "exec", "--cwd=/w", "--env=A=b c", "id", "sh", "x"]
+        [
+            "crun",
+            "exec",
+            "--user=7:8",
+            "--cwd=/w",
+            "--env=A=b c",
+            "id",
+            "sh",
+            "x"
+        ]
     );
     let said = r#"[{"Id": "abc", "State": {"Running": true, "ExitCode": 0}, "Config": {"User": "1", "Env": ["PATH=/bin", "X=a=b"], "Healthcheck": {"Test": ["CMD", "x"]}}}]"#;
-    let said = inspected(said).unwrap();
+    let runtime = r#"{"process": {"user": {"uid": 100, "gid": 101}}}"#;
+    let said = inspected(said, runtime).unwrap();
+    assert_eq!(said.user, "100:101");
     assert_eq!((said.id.as_str(), said.running), ("abc", true));
     assert_eq!(said.env[1], ("X".to_owned(), "a=b".to_owned()));
-    assert!(inspected("[]").is_err());
+    assert!(inspected("[]", runtime).is_err());
 }
 
 #[test]

@@ -86,16 +86,17 @@ fn composite_actions_are_written_out() {
         Context::Inputs,
         Value::object([("who", "you"), ("greeting", "hi")]),
     );
-    let ready = prepare::run(
-        script,
-        shell.as_ref(),
-        None,
-        (None, None),
-        &Scope::new(&contexts),
-    )
-    .unwrap();
+    let scope = Scope::new(&contexts);
+    let prepared = |shell, usual| {
+        let ready = prepare::run(script, shell, None, (None, None), usual, &scope);
+        ready.unwrap()
+    };
+    let ready = prepared(shell.as_ref(), Some("sh"));
     assert_eq!(ready.script, "echo hi you");
     assert_eq!(ready.shell.argv[0], "bash");
+    // In a container it is another one, unless one is named.
+    assert_eq!(prepared(None, Some("sh")).shell.argv, ["sh", "-e", "{0}"]);
+    assert_eq!(prepared(None, None).shell.argv[0], "bash");
     assert!(matches!(action.steps[1].work, StepKind::Composite(_)));
 }
 

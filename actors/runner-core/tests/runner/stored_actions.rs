@@ -98,7 +98,7 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
         ),
         (
             "{uses: acme/tools/image@v1}",
-            Some("which is not in its folder"),
+            Some("which is not in its repository"),
             Some(Need::OwnFiles),
         ),
         ("{uses: acme/tools/bare@v1}", None, None),
@@ -159,7 +159,10 @@ fn required_inputs_and_empty_tokens_are_noted() {
         "{notes:?}"
     );
     let given = checked("{uses: acme/tools@v1, with: {WHO: me, token: none}}");
-    assert!(given.jobs[0].notes.is_empty(), "{:?}", given.jobs[0].notes);
+    let [image] = given.jobs[0].notes.as_slice() else {
+        panic!("{:?}", given.jobs[0].notes);
+    };
+    assert!(image.contains("Node.js for JavaScript actions"), "{image}");
 }
 
 #[test]

@@ -158,8 +158,12 @@ impl Layout<'_> {
         {
             "tar" => Ok(Box::new(file)),
             "gzip" => Ok(Box::new(flate2::bufread::MultiGzDecoder::new(file))),
+            "zstd" => {
+                let decoder = zstd::Decoder::with_buffer(file);
+                Ok(Box::new(decoder.map_err(files("reading", &path))?))
+            }
             _ => Err(self.wrong(format!(
-                "layers of type {} cannot be read: gzip and plain tar can",
+                "layers of type {} cannot be read: gzip, zstd and plain tar can",
                 layer.media_type
             ))),
         }

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the benchmarks, with the machine they ran on; `--record` keeps the figures.
 
+mod collections;
 mod growth;
 mod machine;
 pub(crate) mod record;
@@ -12,6 +13,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 
+use self::collections::collections;
 use self::machine::Machine;
 use self::record::Record;
 use crate::project::Project;
@@ -44,6 +46,8 @@ enum Which {
     /// The workflow runner's receiver beside minimal ones, at several numbers of connections, and
     /// under too many requests
     Intake,
+    /// How soon the next job of a large matrix begins once a slot is free
+    Matrix,
     /// The orchestrator: ticks over long queues, start-up, memory, from a webhook to its process
     Orchestrator,
     /// Indexing the files of a folder
@@ -183,6 +187,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             let title = "The runner's receiver";
             vec![job("intake", title, "runner-web", "intake")]
         }
+        Which::Matrix => vec![job("matrix", "A large matrix", "runner-actors", "matrix")],
         Which::Orchestrator => {
             let name = "orchestrator";
             vec![job(name, "The orchestrator", name, name)]
@@ -231,6 +236,7 @@ fn all_jobs(files: Option<&PathBuf>, collections: Option<&PathBuf>) -> Result<Ve
         Which::Edge,
         Which::Vm,
         Which::Intake,
+        Which::Matrix,
         Which::Concepts,
         Which::Orchestrator,
     ] {
@@ -375,30 +381,6 @@ impl Job {
     fn folders(&self) -> impl Iterator<Item = &Path> {
         self.folder.iter().chain(&self.others).map(PathBuf::as_path)
     }
-}
-
-/// The folder itself when it is a collection, else the collections in it.
-fn collections(folder: &Path) -> Result<Vec<PathBuf>> {
-    let is_collection = |folder: &Path| {
-        ["corpus.jsonl", "corpus.jsonl.gz"]
-            .iter()
-            .any(|name| folder.join(name).is_file())
-    };
-    if is_collection(folder) {
-        return Ok(vec![folder.to_owned()]);
-    }
-    let entries = std::fs::read_dir(folder)
-        .with_context(|| format!("{} cannot be read", folder.display()))?;
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut found: Vec<PathBuf> = paths.filter(|path| is_collection(path)).collect();
-    found.sort();
-    if found.is_empty() {
-        bail!(
-            "{} holds no collection: corpus.jsonl, queries.jsonl, qrels/ (BEIR layout)",
-            folder.display()
-        );
-    }
-    Ok(found)
 }
 
 fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -39,6 +40,7 @@ pub struct Play {
     pub(super) end: Option<Value>,
     pub(super) cut: bool,
     pub(super) files: Vec<(String, String)>,
+    pub(super) after: Duration,
 }
 
 impl Play {
@@ -56,6 +58,7 @@ impl Play {
             end: Some(line),
             cut: false,
             files: Vec::new(),
+            after: Duration::ZERO,
         }
     }
 
@@ -87,6 +90,13 @@ impl Play {
     #[must_use]
     pub fn often(mut self, text: impl Into<Bytes>, times: u64) -> Self {
         self.chunks.push(("stdout", text.into(), times));
+        self
+    }
+
+    /// Takes so long before its end.
+    #[must_use]
+    pub fn after(mut self, time: Duration) -> Self {
+        self.after = time;
         self
     }
 

@@ -249,6 +249,7 @@ fn follow(script: &Arc<Mutex<Script>>, number: usize) -> HttpResponse {
         if play.cut {
             return Err(broken().await);
         }
+        tokio::time::sleep(play.after).await;
         loop {
             // Asked for before the look, so that no word is missed.
             let woken = wake.notified();

@@ -11,6 +11,7 @@ use super::load::send;
 use super::world::{Cluster, Product};
 use crate::daemon::pause;
 use crate::findings::Findings;
+use crate::lost_jobs;
 use crate::wire::{ask, get};
 use crate::world::{ADMIN_TOKEN, CONTEXTS, MAIN, ROCKET};
 
@@ -104,6 +105,7 @@ fn runs(cluster: &Cluster, findings: &mut Findings) {
     let (mut of_commit, mut ended) = (BTreeMap::<String, u32>::new(), BTreeMap::new());
     for run in all().unwrap_or_default().as_array().into_iter().flatten() {
         let text = |name: &str| run[name].as_str().unwrap_or_default().to_owned();
+        findings.lost.extend(lost_jobs::broken(run));
         *of_commit.entry(text("sha")).or_default() += 1;
         *ended.entry(text("state")).or_insert(0_u32) += 1;
     }

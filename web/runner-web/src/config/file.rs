@@ -14,6 +14,7 @@ use http_clients::http::AllowedAddress;
 use http_clients::vmm::{AllowList, ImageRef, Isolation, Network, NewVm};
 use runner_actors::{CheckoutLimits, KeepSettings, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
+use runner_core::lost::MAX_RERUNS;
 use runner_core::protection::ForkApproval;
 use url::Url;
 use vm_core::network::HostPattern;
@@ -98,6 +99,7 @@ pub struct File {
     pub(super) max_jobs: usize,
     pub(super) max_jobs_per_repository: usize,
     pub(super) vm_wait: Duration,
+    pub(super) rerun_lost: u32,
     pub(super) keep_runs: usize,
     pub(super) keep: KeepSettings,
     pub(super) cache_quota: u64,
@@ -175,6 +177,7 @@ impl Default for File {
             max_jobs: 8,
             max_jobs_per_repository: 4,
             vm_wait: Duration::from_secs(900),
+            rerun_lost: 0,
             keep_runs: 10_000,
             keep: KeepSettings::default(),
             // As much as GitHub gives.
@@ -260,6 +263,10 @@ table! {
         "max_jobs_per_repository" = whole(1..=1_000_000) => max_jobs_per_repository;
         /// longest wait of a job for its VM
         "vm_wait" = TextKind::DURATION => vm_wait;
+        /// how often a job that was lost (its VM, the VM manager or the runner went away) runs
+        /// again by itself; a workflow or job says otherwise by `env: ORRERY_RERUN_LOST`; one of
+        /// which no step had begun runs again twice in any case
+        "rerun_lost" (variable "WORKFLOW_RUNNER_RERUN_LOST") = whole(0..=MAX_RERUNS as i64) => rerun_lost;
         /// ended runs that are kept, with their logs and artifacts
         "keep_runs" = whole(1..=1_000_000) => keep_runs;
         /// VMs of failed jobs that are kept for a while, so that a shell can be opened in them

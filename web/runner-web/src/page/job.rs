@@ -1,7 +1,7 @@
 //! A job of a run's page: its state, its steps, and what they said.
 
 use maud::{Markup, html};
-use runner_actors::{JobRecord, StepRecord};
+use runner_actors::{JobRecord, LostAttempt, StepRecord};
 
 use super::log::{LogSection, RunLog};
 use super::text::{Visible, badge, took, word};
@@ -88,6 +88,25 @@ fn head(job: &JobRecord, run_ended: bool) -> Markup {
         @if !about.is_empty() { p class="about" { (Visible(&about.join(" · "))) } }
         @if let Some(reason) = reason(job) {
             p class={ "reason of-" (state) } { (Visible(reason)) }
+        }
+        @if !job.lost.is_empty() { (lost_attempts(&job.lost)) }
+    }
+}
+
+/// Attempts that were lost, after each of which the job ran again.
+fn lost_attempts(lost: &[LostAttempt]) -> Markup {
+    html! {
+        ol class="attempts" {
+            @for attempt in lost {
+                li class="about" {
+                    (badge("lost")) " " (Visible(&attempt.reason))
+                    @if let Some(step) = &attempt.step { " · at " (Visible(step)) }
+                    @if let Some(vm) = &attempt.vm { " · " (Visible(vm)) }
+                    @if let Some(from) = attempt.started_at {
+                        " · " (took(from, Some(attempt.ended_at)))
+                    }
+                }
+            }
         }
     }
 }

@@ -529,6 +529,7 @@ export interface components {
              * @description When it was stored, in milliseconds since the Unix epoch.
              */
             at: number;
+            by?: components["schemas"]["ArtifactMaker"] | null;
             /**
              * Format: int64
              * @description Bytes of the tar.
@@ -538,6 +539,13 @@ export interface components {
             name: string;
             /** @description The type of the one file in it, where that was uploaded as it is and not as a folder. */
             raw?: string | null;
+        };
+        /** @description The attempt of a job's copy that stores an artifact. */
+        ArtifactMaker: {
+            /** @description Which attempt: a later one replaces what an earlier one stored. */
+            attempt: string;
+            /** @description The job in the plan, and which copy. */
+            job: string;
         };
         /** @description The author of a comment. */
         AuthorPart: {
@@ -835,6 +843,8 @@ export interface components {
             kept_from?: string | null;
             /** @description The job in the plan: `build`, `call/build`. */
             key: string;
+            /** @description Attempts that were lost, after each of which it ran again. */
+            lost?: components["schemas"]["LostAttempt"][];
             /** @description Its name for people. */
             name: string;
             /** @description What it gives to jobs that need it. */
@@ -849,6 +859,11 @@ export interface components {
             queued_at: number;
             /** @description Why, or what it waits for. */
             reason?: string | null;
+            /**
+             * Format: int32
+             * @description How often it runs again by itself when it is lost.
+             */
+            reruns?: number;
             /**
              * Format: int64
              * @description When it had its machine.
@@ -1005,6 +1020,25 @@ export interface components {
              * @description Warnings among them.
              */
             warnings: number;
+        };
+        /** @description An attempt of a job that was lost: its machine, the manager or the runner went away. */
+        LostAttempt: {
+            /**
+             * Format: int64
+             * @description When that was known.
+             */
+            ended_at: number;
+            /** @description What went away. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description When it had its machine.
+             */
+            started_at?: number | null;
+            /** @description The step that it was at, where one had begun. */
+            step?: string | null;
+            /** @description Its VM. */
+            vm?: string | null;
         };
         /** @description A line of a log. */
         NumberedLine: components["schemas"]["LogLine"] & {
@@ -1216,6 +1250,8 @@ export interface components {
              * @description Which attempt of this number it is, from 1: each re-run is one more.
              */
             attempt: number;
+            /** @description Somebody has cancelled it: after a restart nothing of it goes on. */
+            cancelled?: boolean;
             /**
              * Format: int64
              * @description Milliseconds since the Unix epoch, as the other times.

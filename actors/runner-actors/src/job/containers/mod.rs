@@ -17,6 +17,7 @@ use runner_core::plan::{DockerAction, PlannedStep, StepKind};
 
 use super::container_state::engine_command;
 use super::execute::ProcessExit;
+use super::frame::{Frame, StepResult};
 use super::step_runner::StepRunner;
 
 impl StepRunner<'_> {
@@ -25,13 +26,33 @@ impl StepRunner<'_> {
         self.command(engine_command(words)).await
     }
 
+    /// What the services printed, at the end of the job as GitHub shows it. Its machine ends them.
+    pub(super) async fn show_services(&mut self, frame: &Frame) {
+        if self.containers.services.is_empty() {
+            return;
+        }
+        self.number += 1;
+        let record = self.begin_step("Logs of services").await;
+        let services = self.containers.services.iter();
+        let services: Vec<_> = services
+            .map(|service| (service.name.clone(), service.member.clone()))
+            .collect();
+        for (name, member) in services {
+            let text = format!("service {name}:");
+            self.log.info(self.number, &text).await;
+            self.show_logs(&member).await;
+        }
+        let result = StepResult::success(Vec::new());
+        self.end_step(record, result, frame, frame.failed).await;
+    }
+
     /// A command that looks at what steps see: in the job's container where there is one.
     pub(super) async fn command_in_job(&mut self, argv: Vec<String>) -> ProcessExit {
         let Some(job) = &self.containers.job else {
             return self.command(argv).await;
         };
         let env = job.env.iter().map(|(name, value)| (&**name, &**value));
-        let words = engine::exec(&job.id, WORKSPACE, env, &argv);
+        let words = engine::exec(&job.id, None, WORKSPACE, env, &argv);
         let mut argv = engine_command(["run"]);
         argv.extend(words);
         self.command(argv).await

@@ -7,7 +7,8 @@ use runner_core::container::ports::{self, PortMapping, PortRequest};
 use runner_core::container::{ContainerRequest, Credentials, ImageReference, container, services};
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
 use runner_core::expr::Scope;
-use runner_core::plan::PlannedStep;
+use runner_core::hosted_label::calls_docker;
+use runner_core::plan::{DockerAction, PlannedStep};
 use runner_core::state::StepEnd;
 
 use super::super::container_state::{
@@ -21,6 +22,10 @@ use crate::log::LineKind;
 
 /// Longest time to put the images of a job into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(1800);
+/// The variable of a job that names images for its scripts.
+const SCRIPT_IMAGES: &str = "ORRERY_IMAGES";
+/// Lines that are shown of what a container has printed.
+const LOG_LINES: &str = "1000";
 /// The name of the container that a job's steps run in.
 const JOB: &str = "job";
 
@@ -55,8 +60,17 @@ impl StepRunner<'_> {
         frame: &Frame,
     ) -> Result<(), String> {
         let wanted = self.wanted(steps, frame)?;
+        let calls = calls_docker(steps);
         // A Dockerfile that builds on nothing needs the engine all the same.
-        if wanted.images.is_empty() && !wanted.builds {
+        if wanted.images.is_empty() && !wanted.builds && !calls {
+            return Ok(());
+        }
+        self.put_engine().await?;
+        if calls {
+            self.engine(["install"]).await;
+        }
+        if wanted.images.is_empty() && !wanted.builds && !self.can_have_containers().await {
+            // Its script finds no `docker`, and says so.
             return Ok(());
         }
         self.start_engine().await?;
@@ -84,6 +98,24 @@ impl StepRunner<'_> {
         Ok(())
     }
 
+    /// The engine and images of an action that an earlier step has put into the workspace.
+    pub(super) async fn start_late(&mut self, action: &DockerAction) -> Result<(), String> {
+        if self.containers.ready {
+            return Ok(());
+        }
+        let images = action.images.iter();
+        let images: Result<Vec<_>, _> = images.map(|name| name.parse()).collect();
+        let wanted = RequestedContainers {
+            container: None,
+            services: Vec::new(),
+            images: images.map_err(|error| format!("{error}"))?,
+            builds: true,
+        };
+        self.put_engine().await?;
+        self.start_engine().await?;
+        self.put_images(&wanted).await
+    }
+
     fn wanted(&self, steps: &[PlannedStep], frame: &Frame) -> Result<RequestedContainers, String> {
         let planned = &self.request.plan.jobs[self.request.job];
         let contexts = self.contexts(frame, &[]);
@@ -105,6 +137,14 @@ impl StepRunner<'_> {
         for name in actions.iter().flat_map(|action| &action.images) {
             images.push(name.parse().map_err(|error| format!("{error}"))?);
         }
+        // What scripts are to have beside: `docker` of a script fetches nothing from the store.
+        let named = self.env.iter().find(|(name, _)| name == SCRIPT_IMAGES);
+        for name in named.iter().flat_map(|(_, names)| names.split_whitespace()) {
+            images.push(
+                name.parse()
+                    .map_err(|error| format!("{SCRIPT_IMAGES}: {error}"))?,
+            );
+        }
         images.sort();
         images.dedup();
         Ok(RequestedContainers {
@@ -115,10 +155,18 @@ impl StepRunner<'_> {
         })
     }
 
-    async fn start_engine(&mut self) -> Result<(), String> {
+    async fn put_engine(&mut self) -> Result<(), String> {
         let directory = format!("{OWN_DIRECTORY}/containers");
         let files = [("engine.sh", ENGINE.as_bytes(), 0o755)];
-        self.put(&directory, &files).await?;
+        self.put(&directory, &files).await
+    }
+
+    /// Whether the machine's image has an engine.
+    async fn can_have_containers(&mut self) -> bool {
+        self.engine(["usable"]).await.end == StepEnd::Exited(0)
+    }
+
+    async fn start_engine(&mut self) -> Result<(), String> {
         let exit = self.engine(["start"]).await;
         match exit.end {
             StepEnd::Exited(0) => {
@@ -277,7 +325,7 @@ impl StepRunner<'_> {
         let words = words.iter().skip(2).map(String::as_str);
         let exit = self.engine([command].into_iter().chain(words)).await;
         succeeded(&format!("{what} could not be made"), exit)?;
-        let exit = self.engine(["run", "podman", "start", &member.name]).await;
+        let exit = self.engine(["begin", &member.name]).await;
         succeeded(&format!("{what} could not be started"), exit)?;
         self.inspect(&member.name).await
     }
@@ -294,10 +342,13 @@ impl StepRunner<'_> {
         succeeded("the container engine does not answer", exit)?;
         let directory = format!("{OWN_DIRECTORY}/containers/inspect");
         let files = self.fetch_small(&directory).await?;
-        let file = format!("{name}.json");
-        let found = files.into_iter().find(|(name, _)| *name == file);
-        let (_, bytes) = found.ok_or("the container engine said nothing")?;
-        inspected(&String::from_utf8_lossy(&bytes))
+        let text = |kind: &str| {
+            let file = format!("{name}.{kind}");
+            let found = files.iter().find(|(name, _)| *name == file);
+            let (_, bytes) = found.ok_or("the container engine said nothing")?;
+            Ok::<_, String>(String::from_utf8_lossy(bytes).into_owned())
+        };
+        inspected(&text("json")?, &text("runtime.json")?)
     }
 
     async fn forward(&mut self, member: &Member, ports: &[PortMapping]) -> Result<(), String> {
@@ -322,7 +373,7 @@ impl StepRunner<'_> {
     /// What a container has printed last.
     pub(super) async fn show_logs(&mut self, member: &Member) {
         let name = &member.name;
-        let argv = ["run", "podman", "logs", "--tail", "200", name];
+        let argv = ["run", "podman", "logs", "--tail", LOG_LINES, name];
         let _ = self.engine(argv).await;
     }
 }

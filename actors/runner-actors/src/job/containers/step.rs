@@ -154,10 +154,8 @@ impl StepRunner<'_> {
         kind: DockerStageKind,
         input: StageInput,
     ) -> StepResult {
-        if !self.containers.ready {
-            return StepResult::error(
-                "its container is known only now, and images are put into the machine before the first step: have the action in the commit",
-            );
+        if let Err(reason) = self.start_late(action).await {
+            return StepResult::error(reason);
         }
         let image = match self.action_image(action).await {
             Ok(image) => image,
@@ -250,7 +248,10 @@ impl StepRunner<'_> {
         let folder = folder.ok_or("an image by name has no Dockerfile")?;
         let text = format!("building the image of {}", action.uses);
         self.log.info(self.number, &text).await;
-        let dockerfile = format!("--file={folder}/{file}");
+        let path = format!("{folder}/{file}");
+        // What it copies lies beside it, wherever the action is, as on GitHub.
+        let context = path.rsplit_once('/').map_or(".", |(context, _)| context);
+        let dockerfile = format!("--file={path}");
         let tag = format!("--tag={name}");
         let words = [
             "run",
@@ -263,7 +264,7 @@ impl StepRunner<'_> {
             "--network=host",
             &dockerfile,
             &tag,
-            &folder,
+            context,
         ];
         let exit = self.engine(words).await;
         let what = format!("the image of {} could not be built", action.uses);

@@ -131,6 +131,23 @@ fn a_layout_leads_to_the_layers_of_this_machine() {
     let layout = Layout(folder.path());
     let layers = layout.layers().unwrap();
     assert_eq!(layers[0].digest, digest("c"));
+    // However it is packed, it is read; what is not known is named.
+    let tar = layer(&[("file", "text")]);
+    let packed = zstd::encode_all(tar.as_slice(), 0).unwrap();
+    fs::write(blobs.join("c".repeat(64)), packed).unwrap();
+    let opened = |packing: &str| {
+        let media_type = format!("application/vnd.oci.image.layer.v1.{packing}");
+        layout.open_layer(&Descriptor {
+            media_type,
+            ..layers[0].clone()
+        })
+    };
+    let mut read = Vec::new();
+    let mut reader = opened("tar+zstd").unwrap();
+    reader.read_to_end(&mut read).unwrap();
+    assert_eq!(read, tar);
+    let error = opened("tar+brotli").err().unwrap();
+    assert!(error.to_string().contains("gzip, zstd"), "{error}");
     index(&platform("arm64", "a"));
     assert!(
         layout

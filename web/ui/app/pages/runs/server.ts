@@ -85,6 +85,16 @@ export function shellAddress(run: string, job: string): URL {
   address.searchParams.set("by", "somebody at the page");
   return address;
 }
+/** Why no shell opens, where the runner says so: browsers do not tell how a WebSocket was refused, so it is asked once more. */
+export async function refusedShell(run: string, job: string): Promise<string | undefined> {
+  try {
+    await ask(`${of(run)}/shell?${new URLSearchParams({ job })}`);
+    return undefined;
+  } catch (error) {
+    const text = say(error);
+    return text.includes("speaks WebSocket only") ? undefined : text;
+  }
+}
 export const cancelRun = (run: string): Promise<unknown> => ask(`${of(run)}/cancel`, { method: "POST" });
 /** Approves or rejects all that the run waits for. */
 export const review = (run: string, verdict: "approve" | "reject"): Promise<unknown> => ask(`${of(run)}/${verdict}`, { json: {} });

@@ -3,8 +3,8 @@ import { FitAddon } from "@xterm/addon-fit";
 import { Terminal } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 
-/** The end of a shell, for people. */
-export type Ended = (text: string) => void;
+/** The end of a shell, for people; whether it had been opened. */
+export type Ended = (text: string, opened: boolean) => void;
 
 /**
  * The document as xterm.js sees it: style elements whose text goes to a sheet of the page's own.
@@ -47,12 +47,15 @@ export function openShell(place: HTMLElement, address: URL, ended: Ended): () =>
   const protocols = token ? ["orrery", `bearer.${base64url(token)}`] : ["orrery"];
   const socket = new WebSocket(address, protocols);
   socket.binaryType = "arraybuffer";
-  let over = false;
+  let over = false, opened = false;
   const end = (text: string): void => {
-    if (!over) ended(text);
+    if (!over) ended(text, opened);
     over = true;
   };
-  socket.onopen = () => terminal.focus();
+  socket.onopen = () => {
+    opened = true;
+    terminal.focus();
+  };
   socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
     if (typeof data !== "string") terminal.write(new Uint8Array(data));
     else if (data.startsWith('{"dropped"')) terminal.write(`\r\n[${told(data)}]\r\n`);

@@ -1,0 +1,90 @@
+//! Whether a job that was lost runs again by itself. No clock, no VMs.
+
+/// The variable of a workflow or a job, in its `env`, that says how often.
+pub const RERUN_VARIABLE: &str = "ORRERY_RERUN_LOST";
+/// The most that anybody may say.
+pub const MAX_RERUNS: u32 = 5;
+/// So often at least a job runs again of which no step had begun: nothing of it has happened yet.
+pub const UNBEGUN_RERUNS: u32 = 2;
+
+/// What is known of a job that was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostJob {
+    /// It had a machine. Without one it has waited as long as jobs wait.
+    pub had_machine: bool,
+    /// A step of it has begun.
+    pub has_steps: bool,
+    /// Attempts of it that were lost before this one.
+    pub lost_before: u32,
+    /// How often it may run again.
+    pub reruns: u32,
+}
+
+impl LostJob {
+    /// How many attempts it has in all, if another one follows.
+    #[must_use]
+    pub fn attempts(self) -> Option<u32> {
+        let reruns = if self.has_steps {
+            self.reruns
+        } else {
+            self.reruns.max(UNBEGUN_RERUNS)
+        };
+        (self.had_machine && self.lost_before < reruns).then_some(reruns + 1)
+    }
+}
+
+/// How often a lost job runs again, as a variable says it.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn parse_reruns(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse().ok();
+    number
+        .filter(|number| *number <= MAX_RERUNS)
+        .ok_or_else(|| {
+            format!("{RERUN_VARIABLE} is `{text}`; it says how often a lost job runs again, 0 to {MAX_RERUNS}")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_a_lost_job_runs_again_as_often_as_it_may_and_always_before_its_first_step() {
+        // had a machine, began, lost before, reruns: attempts in all.
+        let table = [
+            ((true, true, 0, 0), None),
+            ((true, true, 0, 1), Some(2)),
+            ((true, true, 1, 1), None),
+            ((true, true, 4, 5), Some(6)),
+            ((true, true, 5, 5), None),
+            ((true, false, 0, 0), Some(3)),
+            ((true, false, 1, 0), Some(3)),
+            ((true, false, 2, 0), None),
+            ((true, false, 2, 3), Some(4)),
+            ((false, false, 0, 5), None),
+        ];
+        for ((had_machine, has_steps, lost_before, reruns), expected) in table {
+            let job = LostJob {
+                had_machine,
+                has_steps,
+                lost_before,
+                reruns,
+            };
+            assert_eq!(job.attempts(), expected, "{job:?}");
+        }
+    }
+
+    #[test]
+    fn i17_how_often_is_a_small_number() {
+        assert_eq!(parse_reruns("0"), Ok(0));
+        assert_eq!(parse_reruns(" 5 "), Ok(5));
+        for wrong in ["6", "-1", "often", "", "1.5", "99999999999"] {
+            assert!(
+                parse_reruns(wrong).unwrap_err().contains("0 to 5"),
+                "{wrong}"
+            );
+        }
+    }
+}
