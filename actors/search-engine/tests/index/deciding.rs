@@ -285,7 +285,7 @@ fn roles(folder: &Path) -> IndexSnapshot {
         ("dist/app.js", 3),
         ("vendor/lib/retry.rs", 3),
         ("Cargo.lock", 3),
-        ("docs/guide.md", 1),
+        ("docs/webhooks.md", 1),
         ("src/api.rs", 3),
     ] {
         let head = if key == "src/api.rs" {
@@ -338,13 +338,13 @@ fn files_count_for_what_they_are_unless_the_query_asks_for_them() {
     };
     let mut main = best("webhook delivery", 2);
     main.sort();
-    assert_eq!(main, ["docs/guide.md", "src/retry.rs"]);
+    assert_eq!(main, ["docs/webhooks.md", "src/retry.rs"]);
     assert_eq!(
         best("how do I retry a webhook delivery", 1),
-        ["docs/guide.md"]
+        ["docs/webhooks.md"]
     );
     assert!(best("webhook delivery tests", 1)[0].contains("test"));
-    assert!(best("webhook delivery lock", 1)[0].contains("lock"));
+    assert!(best("delivery lock", 1)[0].contains("lock"));
     assert_eq!(best("delivery path:vendor", 1), ["vendor/lib/retry.rs"]);
     // The only file with an identifier is meant, whatever it is for; and one of two of a name is.
     assert_eq!(best("seldom_seen_helper", 1), ["tests/only.rs"]);
