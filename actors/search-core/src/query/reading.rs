@@ -66,10 +66,10 @@ const BEHIND_TASKS: [&str; 14] = [
     "with",
 ];
 
-/// Whether a query is what somebody asks who wants to do something, which manuals answer: it begins
-/// so (`how do I`, `how to`, `where can we`, `rotate the`), speaks of who asks (`my`, `our`), or asks
-/// what may or should be (`which … may`). How something works (`how is`, `how does`) is another
-/// question.
+/// Whether a query is what somebody asks who wants to do something, which manuals answer: it
+/// begins so (`how do I`, `how to`, `where can we`, `rotate the`), speaks of who asks (`my`,
+/// `our`), or asks what may or should be (`which … may`). How something works (`how is`, `how
+/// does`) is another question.
 pub(super) fn asks_how(line: &[String]) -> bool {
     is_task(line) || is_question_of_asker(line)
 }
