@@ -1,4 +1,4 @@
-//! Artifacts of runs, as files of the host.
+//! Artifacts of runs.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::clock::now_ms;
-use crate::stored_tar::{MAX_STORED, PendingTar, entries, hashed};
+use crate::shared_files::SharedFiles;
+use crate::stored_tar::{MAX_STORED, PendingTar, hashed};
+use crate::tar_store::{TarEntry, TarOwner, TarStore};
 
-/// Where artifacts are kept.
+/// What they are, for [`TarStore`].
+pub(crate) const KIND: &str = "artifacts";
+
+/// Where artifacts are kept. Its methods block.
 #[derive(Debug, Clone)]
 pub struct ArtifactStore {
-    directory: PathBuf,
+    tars: TarStore,
 }
 
 /// What is known of an artifact.
@@ -52,112 +57,125 @@ impl Artifact {
 }
 
 impl ArtifactStore {
-    /// Artifacts below the runner's data.
-    pub(crate) fn new(data: &Path) -> Self {
+    /// Artifacts below the runner's data, or where every process can read them.
+    pub(crate) fn new(data: &Path, shared: Option<&SharedFiles>) -> Self {
         Self {
-            directory: data.join("artifacts"),
+            tars: TarStore::new(data, shared),
         }
-    }
-
-    /// The directory of a run's artifacts: a run sees its own only.
-    fn of_run(&self, run: &str) -> PathBuf {
-        self.directory.join(hashed(run))
     }
 
     /// A file to write a new artifact to.
     pub(crate) fn create(&self, run: &str, name: &str) -> std::io::Result<PendingTar> {
-        PendingTar::new(&self.of_run(run), name)
+        self.tars.create(&of_run(run), name)
     }
 
     /// Makes a written artifact count, in place of what had its name; gives its size.
-    pub(crate) fn keep(&self, pending: PendingTar, by: &ArtifactMaker) -> std::io::Result<u64> {
-        self.keep_typed(pending, by, None)
+    pub(crate) fn keep(
+        &self,
+        run: &str,
+        pending: PendingTar,
+        by: &ArtifactMaker,
+    ) -> std::io::Result<u64> {
+        self.keep_typed(run, pending, by, None)
     }
 
     /// The same, of one file of this type.
     pub(crate) fn keep_typed(
         &self,
+        run: &str,
         pending: PendingTar,
         by: &ArtifactMaker,
         raw: Option<String>,
     ) -> std::io::Result<u64> {
-        let at = now_ms();
-        let kept = pending.keep_as(MAX_STORED, |name, bytes| {
-            serde_json::to_vec(&Artifact {
-                name: name.to_owned(),
-                bytes,
-                at,
-                raw,
-                by: Some(by.clone()),
-            })
-        })?;
-        Ok(kept.bytes)
+        let tar = pending.finish(MAX_STORED)?;
+        let about = Artifact {
+            name: tar.name.clone(),
+            bytes: tar.bytes,
+            at: now_ms(),
+            raw,
+            by: Some(by.clone()),
+        };
+        self.tars.keep(&of_run(run), &tar, &about)?;
+        Ok(tar.bytes)
     }
 
-    /// The artifact of this name.
-    #[must_use]
-    pub fn find(&self, run: &str, name: &str) -> Option<PathBuf> {
-        let path = self.of_run(run).join(format!("{}.tar", hashed(name)));
-        path.is_file().then_some(path)
+    fn entry(&self, run: &str, name: &str) -> std::io::Result<Option<TarEntry<Artifact>>> {
+        let mut all = self.tars.list::<Artifact>(&of_run(run))?.into_iter();
+        Ok(all.find(|entry| entry.about.name == name))
+    }
+
+    /// The artifact of this name, as a file of this machine.
+    ///
+    /// # Errors
+    /// When it cannot be read where it is.
+    pub fn find(&self, run: &str, name: &str) -> std::io::Result<Option<PathBuf>> {
+        let entry = self.entry(run, name)?;
+        entry.map(|entry| self.tars.open(&entry)).transpose()
     }
 
     /// What is known of the artifact of this name.
-    pub(crate) fn listed(&self, run: &str, name: &str) -> Option<Artifact> {
-        let mut all = self.list(run).into_iter();
-        all.find(|artifact| artifact.name == name)
+    pub(crate) fn listed(&self, run: &str, name: &str) -> std::io::Result<Option<Artifact>> {
+        Ok(self.entry(run, name)?.map(|entry| entry.about))
     }
 
     /// Whether this job may store one of this name: there is none, or it is of an earlier attempt
     /// of its own.
-    pub(crate) fn is_free(&self, run: &str, name: &str, by: &ArtifactMaker) -> bool {
+    pub(crate) fn is_free(
+        &self,
+        run: &str,
+        name: &str,
+        by: &ArtifactMaker,
+    ) -> std::io::Result<bool> {
         let is_own = |stored: Artifact| {
             let maker = stored.by.as_ref();
             maker.is_some_and(|known| known.job == by.job && known.attempt != by.attempt)
         };
-        self.find(run, name).is_none() || self.listed(run, name).is_some_and(is_own)
+        Ok(self.listed(run, name)?.is_none_or(is_own))
     }
 
     /// Removes an artifact.
     pub(crate) fn remove(&self, run: &str, name: &str) -> std::io::Result<()> {
-        let base = self.of_run(run).join(hashed(name));
-        // The description first: without it the tar is no artifact.
-        std::fs::remove_file(base.with_extension("json"))?;
-        std::fs::remove_file(base.with_extension("tar"))
+        match self.entry(run, name)? {
+            Some(entry) => self.tars.remove(&entry),
+            None => Ok(()),
+        }
     }
 
     /// All artifacts of a run, by name.
-    #[must_use]
-    pub fn list(&self, run: &str) -> Vec<Artifact> {
-        let entries = entries(&self.of_run(run)).into_iter();
-        let mut artifacts: Vec<Artifact> = entries.map(|(artifact, _)| artifact).collect();
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn list(&self, run: &str) -> std::io::Result<Vec<Artifact>> {
+        let entries = self.tars.list(&of_run(run))?.into_iter();
+        let mut artifacts: Vec<Artifact> = entries.map(|entry| entry.about).collect();
         artifacts.sort_by(|a, b| a.name.cmp(&b.name));
-        artifacts
+        Ok(artifacts)
     }
 
     /// Gives a run the artifacts of another, which keeps them; what it has already stays.
     pub(crate) fn adopt(&self, run: &str, from: &str) -> std::io::Result<()> {
-        let directory = self.of_run(run);
-        for (artifact, tar) in entries::<Artifact>(&self.of_run(from)) {
-            let base = directory.join(hashed(&artifact.name));
-            let (to, description) = (base.with_extension("tar"), base.with_extension("json"));
-            if description.exists() {
-                continue;
-            }
-            std::fs::create_dir_all(&directory)?;
-            // Left by an attempt that ended here; a tar is never written to once it counts.
-            let _ = std::fs::remove_file(&to);
-            if std::fs::hard_link(&tar, &to).is_err() {
-                std::fs::copy(&tar, &to)?;
-            }
-            std::fs::write(description, serde_json::to_vec(&artifact)?)?;
+        for entry in self.tars.list::<Artifact>(&of_run(from))? {
+            self.tars.share(&entry, &entry.about.name, &of_run(run))?;
         }
         Ok(())
     }
 
     /// Forgets a run's artifacts.
-    pub(crate) fn remove_run(&self, run: &str) {
-        // Gone already, or never there.
-        let _ = std::fs::remove_dir_all(self.of_run(run));
+    pub(crate) fn remove_run(&self, run: &str) -> std::io::Result<()> {
+        self.tars.remove_owner(&of_run(run))
+    }
+
+    /// Moves those that lie on this machine only to where every process can read them.
+    pub(crate) fn move_local(&self) -> std::io::Result<usize> {
+        self.tars.move_local(KIND)
+    }
+}
+
+/// A run sees its own only.
+fn of_run(run: &str) -> TarOwner {
+    TarOwner {
+        kind: KIND.to_owned(),
+        owner: hashed(run),
     }
 }
 
@@ -176,29 +194,31 @@ mod tests {
     #[test]
     fn i17_an_artifact_is_replaced_by_a_later_attempt_of_its_job_only() {
         let directory = tempfile::TempDir::new().unwrap();
-        let artifacts = ArtifactStore::new(directory.path());
+        let artifacts = ArtifactStore::new(directory.path(), None);
+        let is_free =
+            |run: &str, name: &str, by: &ArtifactMaker| artifacts.is_free(run, name, by).unwrap();
         let by = maker("build#0", "run-1-0");
-        assert!(artifacts.is_free("one", "a", &by));
+        assert!(is_free("one", "a", &by));
         let mut pending = artifacts.create("one", "a").unwrap();
         pending.write(&tar_of("x", 3)).unwrap();
-        artifacts.keep(pending, &by).unwrap();
-        assert!(!artifacts.is_free("one", "a", &by), "within one attempt");
-        assert!(!artifacts.is_free("one", "a", &maker("build#1", "run-1-1")));
-        assert!(artifacts.is_free("one", "a", &maker("build#0", "run-1-0.1")));
+        artifacts.keep("one", pending, &by).unwrap();
+        assert!(!is_free("one", "a", &by), "within one attempt");
+        assert!(!is_free("one", "a", &maker("build#1", "run-1-1")));
+        assert!(is_free("one", "a", &maker("build#0", "run-1-0.1")));
         artifacts.adopt("two", "one").unwrap();
-        assert!(artifacts.is_free("two", "a", &maker("build#0", "two-2-0")));
+        assert!(is_free("two", "a", &maker("build#0", "two-2-0")));
     }
 
     #[test]
     fn a_run_adopts_artifacts_and_replaces_its_own_only() {
         let directory = tempfile::TempDir::new().unwrap();
-        let artifacts = ArtifactStore::new(directory.path());
+        let artifacts = ArtifactStore::new(directory.path(), None);
         let by = maker("a#0", "1");
         let put = |run: &str, name: &str, size: usize| {
             let mut pending = artifacts.create(run, name).unwrap();
             pending.write(&tar_of("x", size)).unwrap();
-            artifacts.keep(pending, &by).unwrap();
-            std::fs::read(artifacts.find(run, name).unwrap()).unwrap()
+            artifacts.keep(run, pending, &by).unwrap();
+            std::fs::read(artifacts.find(run, name).unwrap().unwrap()).unwrap()
         };
         let old = put("one", "a", 3);
         put("one", "b", 3);
@@ -206,7 +226,8 @@ mod tests {
         artifacts.adopt("two", "one").unwrap();
         artifacts.adopt("two", "one").unwrap();
         artifacts.adopt("two", "unknown").unwrap();
-        let read = |run: &str, name: &str| std::fs::read(artifacts.find(run, name).unwrap());
+        let read =
+            |run: &str, name: &str| std::fs::read(artifacts.find(run, name).unwrap().unwrap());
         assert_eq!(read("two", "a").unwrap(), old);
         assert_eq!(read("two", "b").unwrap(), own, "what it has stays");
         let new = put("two", "a", 5000);
@@ -216,29 +237,32 @@ mod tests {
             old,
             "the other's stay as they were"
         );
-        assert_eq!(artifacts.list("one")[0].bytes, old.len() as u64);
-        artifacts.remove_run("one");
-        assert_eq!(artifacts.list("two").len(), 2);
+        assert_eq!(artifacts.list("one").unwrap()[0].bytes, old.len() as u64);
+        artifacts.remove_run("one").unwrap();
+        assert_eq!(artifacts.list("two").unwrap().len(), 2);
     }
 
     #[test]
     fn r15_names_never_become_paths_and_runs_see_their_own_only() {
         let directory = tempfile::TempDir::new().unwrap();
-        let artifacts = ArtifactStore::new(directory.path());
+        let artifacts = ArtifactStore::new(directory.path(), None);
         let mut pending = artifacts.create("run-1", "../../x").unwrap();
         pending.write(&tar_of("x", 3)).unwrap();
-        artifacts.keep(pending, &maker("a#0", "1")).unwrap();
+        artifacts
+            .keep("run-1", pending, &maker("a#0", "1"))
+            .unwrap();
         assert!(
             artifacts
                 .find("run-1", "../../x")
                 .unwrap()
+                .unwrap()
                 .starts_with(directory.path())
         );
-        assert_eq!(artifacts.find("run-2", "../../x"), None);
-        assert_eq!(artifacts.list("run-1")[0].name, "../../x");
+        assert_eq!(artifacts.find("run-2", "../../x").unwrap(), None);
+        assert_eq!(artifacts.list("run-1").unwrap()[0].name, "../../x");
         drop(artifacts.create("run-1", "half").unwrap());
         assert_eq!(
-            artifacts.list("run-1").len(),
+            artifacts.list("run-1").unwrap().len(),
             1,
             "what was not kept does not count"
         );

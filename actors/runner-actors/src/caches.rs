@@ -1,5 +1,5 @@
-//! Caches, as files of the host: by repository and by the reference that wrote them, bounded, the
-//! least lately used gone first.
+//! Caches: by repository and by the reference that wrote them, bounded, the least lately used gone
+//! first.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,9 @@ use runner_core::cache_scope::CacheScope;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::now_ms;
-use crate::stored_tar::{PendingTar, entries, hashed};
+use crate::shared_files::SharedFiles;
+use crate::stored_tar::{PendingTar, hashed};
+use crate::tar_store::{TarEntry, TarOwner, TarStore, directories};
 
 /// Where they are; another directory than the one of previous versions, which did not know whose a
 /// cache was.
@@ -22,6 +24,7 @@ const UNTRUSTED_FRACTION: u64 = 4;
 /// The caches of all repositories.
 #[derive(Debug, Clone)]
 pub(crate) struct CacheStore {
+    tars: TarStore,
     directory: PathBuf,
     quota: u64,
     /// Held while entries come and go.
@@ -53,7 +56,7 @@ pub(crate) struct FoundCache {
 impl CacheStore {
     /// Caches below `data`, `quota` bytes for each repository. Those of previous versions are
     /// removed: nobody knows which branch wrote them.
-    pub(crate) fn open(data: &Path, quota: u64) -> Self {
+    pub(crate) fn open(data: &Path, quota: u64, shared: Option<&SharedFiles>) -> Self {
         let former = data.join(FORMER_DIRECTORY);
         if former.is_dir() {
             let removed = std::fs::remove_dir_all(&former);
@@ -67,42 +70,49 @@ impl CacheStore {
         let directory = data.join(DIRECTORY);
         remove_unfinished(&directory);
         Self {
+            tars: TarStore::new(data, shared),
             directory,
             quota,
             changing: Arc::default(),
         }
     }
 
-    fn of_repository(&self, scope: &CacheScope) -> PathBuf {
-        let owner = if scope.untrusted { "strangers" } else { "own" };
-        self.directory.join(hashed(&scope.repository)).join(owner)
-    }
-
-    fn of_scope(&self, scope: &CacheScope) -> PathBuf {
-        self.of_repository(scope).join(hashed(&scope.reference))
-    }
-
     /// A file to write a new entry to.
     pub(crate) fn create(&self, scope: &CacheScope, key: &str) -> std::io::Result<PendingTar> {
-        PendingTar::new(&self.of_scope(scope), key)
+        self.tars.create(&of_scope(scope), key)
+    }
+
+    fn entries(&self, scope: &CacheScope) -> std::io::Result<Vec<TarEntry<CacheEntry>>> {
+        self.tars.list(&of_scope(scope))
     }
 
     /// Whether the scope has an entry of exactly this key.
-    pub(crate) fn has(&self, scope: &CacheScope, key: &str) -> bool {
-        let entries: Vec<(CacheEntry, PathBuf)> = entries(&self.of_scope(scope));
-        let mut tars = entries.iter().filter(|(entry, _)| entry.version.is_none());
-        tars.any(|(entry, _)| entry.key == key)
+    pub(crate) fn has(&self, scope: &CacheScope, key: &str) -> std::io::Result<bool> {
+        self.has_of(scope, key, None)
     }
 
     /// Whether the scope has an archive of exactly this key and version.
-    pub(crate) fn has_packed(&self, scope: &CacheScope, key: &str, version: &str) -> bool {
-        let base = self
-            .of_scope(scope)
-            .join(hashed(&packed_name(key, version)));
-        base.with_extension("json").is_file()
+    pub(crate) fn has_packed(
+        &self,
+        scope: &CacheScope,
+        key: &str,
+        version: &str,
+    ) -> std::io::Result<bool> {
+        self.has_of(scope, key, Some(version))
     }
 
-    /// Makes an archive that a client packed count: the file is moved, or copied.
+    fn has_of(
+        &self,
+        scope: &CacheScope,
+        key: &str,
+        version: Option<&str>,
+    ) -> std::io::Result<bool> {
+        let entries = self.entries(scope)?;
+        let mut own = entries.iter().map(|entry| &entry.about);
+        Ok(own.any(|entry| entry.version.as_deref() == version && entry.key == key))
+    }
+
+    /// Makes an archive that a client packed count: the file is moved.
     pub(crate) fn keep_packed(
         &self,
         scope: &CacheScope,
@@ -117,26 +127,10 @@ impl CacheStore {
                 "it has {bytes} bytes, {quota} are allowed"
             )));
         }
-        let directory = self.of_scope(scope);
-        std::fs::create_dir_all(&directory)?;
-        let base = directory.join(hashed(&packed_name(key, version)));
-        let (tar, part) = (base.with_extension("tar"), base.with_extension("part"));
-        let _changing = self.changing.lock();
-        if std::fs::rename(file, &part).is_err() {
-            std::fs::copy(file, &part)?;
-        }
-        std::fs::rename(&part, &tar)?;
-        let now = now_ms();
-        let entry = CacheEntry {
-            key: key.to_owned(),
-            bytes,
-            at: now,
-            used: now,
-            version: Some(version.to_owned()),
-        };
-        std::fs::write(base.with_extension("json"), serde_json::to_vec(&entry)?)?;
-        self.evict(&self.of_repository(scope), quota, &tar);
-        Ok(())
+        let entry = CacheEntry::new(key, bytes, Some(version));
+        let name = packed_name(key, version);
+        self.tars.keep_file(&of_scope(scope), &name, file, &entry)?;
+        self.evict(scope, quota, &name)
     }
 
     /// The archive of this version for `key`, else the newest whose key begins with the first of
@@ -147,11 +141,33 @@ impl CacheStore {
         key: &str,
         prefixes: &[String],
         version: &str,
-    ) -> Option<(String, PathBuf)> {
-        let _changing = self.changing.lock();
-        scopes
-            .iter()
-            .find_map(|scope| find_in(&self.of_scope(scope), key, prefixes, Some(version)))
+    ) -> std::io::Result<Option<(String, PathBuf)>> {
+        self.find_of(scopes, key, prefixes, Some(version))
+    }
+
+    fn find_of(
+        &self,
+        scopes: &[CacheScope],
+        key: &str,
+        prefixes: &[String],
+        version: Option<&str>,
+    ) -> std::io::Result<Option<(String, PathBuf)>> {
+        for scope in scopes {
+            let Some(entry) = chosen(self.entries(scope)?, key, prefixes, version) else {
+                continue;
+            };
+            let used = CacheEntry {
+                used: now_ms(),
+                ..entry.about.clone()
+            };
+            // One that cannot be described is older than it should be.
+            let _ = self.tars.describe(&entry, &used);
+            return match self.tars.open(&entry) {
+                Ok(path) => Ok(Some((used.key, path))),
+                Err(error) => Err(error),
+            };
+        }
+        Ok(None)
     }
 
     fn quota_of(&self, scope: &CacheScope) -> u64 {
@@ -165,19 +181,11 @@ impl CacheStore {
     /// Makes a written entry count; others go for it where the repository has no room.
     pub(crate) fn keep(&self, scope: &CacheScope, pending: PendingTar) -> std::io::Result<u64> {
         let quota = self.quota_of(scope);
-        let _changing = self.changing.lock();
-        let now = now_ms();
-        let kept = pending.keep_as(quota, |key, bytes| {
-            serde_json::to_vec(&CacheEntry {
-                key: key.to_owned(),
-                bytes,
-                at: now,
-                used: now,
-                version: None,
-            })
-        })?;
-        self.evict(&self.of_repository(scope), quota, &kept.path);
-        Ok(kept.bytes)
+        let tar = pending.finish(quota)?;
+        let entry = CacheEntry::new(&tar.name, tar.bytes, None);
+        self.tars.keep(&of_scope(scope), &tar, &entry)?;
+        self.evict(scope, quota, &tar.name)?;
+        Ok(tar.bytes)
     }
 
     /// The entry for `key`, else the newest whose key begins with the first of `prefixes` that has
@@ -187,38 +195,73 @@ impl CacheStore {
         scopes: &[CacheScope],
         key: &str,
         prefixes: &[String],
-    ) -> Option<FoundCache> {
-        let _changing = self.changing.lock();
-        let (key, path) = scopes
-            .iter()
-            .find_map(|scope| find_in(&self.of_scope(scope), key, prefixes, None))?;
-        let file = File::open(path).ok()?;
-        Some(FoundCache { key, file })
+    ) -> std::io::Result<Option<FoundCache>> {
+        let Some((key, path)) = self.find_of(scopes, key, prefixes, None)? else {
+            return Ok(None);
+        };
+        let file = File::open(path)?;
+        Ok(Some(FoundCache { key, file }))
     }
 
-    /// Removes the least lately used until the rest is within `quota`; never `new`.
-    fn evict(&self, repository: &Path, quota: u64, new: &Path) {
-        let scopes = std::fs::read_dir(repository)
-            .into_iter()
-            .flatten()
-            .flatten();
-        let mut all: Vec<(CacheEntry, PathBuf)> =
-            scopes.flat_map(|scope| entries(&scope.path())).collect();
-        let mut total: u64 = all.iter().map(|(entry, _)| entry.bytes).sum();
-        all.sort_by_key(|(entry, _)| entry.used);
-        for (entry, path) in all {
+    /// Removes the least lately used until the rest is within `quota`; never the one of `new`.
+    fn evict(&self, scope: &CacheScope, quota: u64, new: &str) -> std::io::Result<()> {
+        let _changing = self.changing.lock();
+        let of = of_scope(scope);
+        let mut all = self.tars.list_all::<CacheEntry>(&of.kind)?;
+        let mut total: u64 = all.iter().map(|entry| entry.about.bytes).sum();
+        all.sort_by_key(|entry| entry.about.used);
+        for entry in all {
             if total <= quota {
                 break;
             }
-            if path == new {
+            if entry.is_of(&of, new) {
                 continue;
             }
-            total = total.saturating_sub(entry.bytes);
-            tracing::info!(event = "run.cache_evicted", key = %entry.key, bytes = entry.bytes, "a cache made room for another");
-            // The description first: without it the tar is no entry.
-            let _ = std::fs::remove_file(path.with_extension("json"));
-            let _ = std::fs::remove_file(path);
+            let CacheEntry { key, bytes, .. } = &entry.about;
+            total = total.saturating_sub(*bytes);
+            tracing::info!(
+                event = "run.cache_evicted",
+                key,
+                bytes,
+                "a cache made room for another"
+            );
+            self.tars.remove(&entry)?;
         }
+        Ok(())
+    }
+
+    /// Moves those that lie on this machine only to where every process can read them.
+    pub(crate) fn move_local(&self) -> std::io::Result<usize> {
+        let mut moved = 0;
+        for repository in directories(&self.directory) {
+            for owner in directories(&self.directory.join(&repository)) {
+                let kind = format!("{DIRECTORY}/{repository}/{owner}");
+                moved += self.tars.move_local(&kind)?;
+            }
+        }
+        Ok(moved)
+    }
+}
+
+impl CacheEntry {
+    fn new(key: &str, bytes: u64, version: Option<&str>) -> Self {
+        let now = now_ms();
+        Self {
+            key: key.to_owned(),
+            bytes,
+            at: now,
+            used: now,
+            version: version.map(str::to_owned),
+        }
+    }
+}
+
+/// What a scope has: of its repository, and of its reference.
+fn of_scope(scope: &CacheScope) -> TarOwner {
+    let owner = if scope.untrusted { "strangers" } else { "own" };
+    TarOwner {
+        kind: format!("{DIRECTORY}/{}/{owner}", hashed(&scope.repository)),
+        owner: hashed(&scope.reference),
     }
 }
 
@@ -227,39 +270,26 @@ fn packed_name(key: &str, version: &str) -> String {
     format!("{version}\n{key}")
 }
 
-fn find_in(
-    directory: &Path,
+/// The entry for `key`, else the newest whose key begins with the first of `prefixes` that has one.
+fn chosen(
+    mut all: Vec<TarEntry<CacheEntry>>,
     key: &str,
     prefixes: &[String],
     version: Option<&str>,
-) -> Option<(String, PathBuf)> {
-    let mut all: Vec<(CacheEntry, PathBuf)> = entries(directory);
-    all.retain(|(entry, _)| entry.version.as_deref() == version);
-    let exact = all.iter().find(|(entry, _)| entry.key == key);
+) -> Option<TarEntry<CacheEntry>> {
+    all.retain(|entry| entry.about.version.as_deref() == version);
+    let exact = all.iter().position(|entry| entry.about.key == key);
     let by_prefix = || {
-        let prefixes = prefixes.iter().filter(|prefix| !prefix.is_empty());
-        prefixes
-            .filter_map(|prefix| {
-                let begins = all
-                    .iter()
-                    .filter(|(entry, _)| entry.key.starts_with(prefix));
-                begins.max_by_key(|(entry, _)| entry.at)
-            })
-            .next()
+        let mut prefixes = prefixes.iter().filter(|prefix| !prefix.is_empty());
+        prefixes.find_map(|prefix| {
+            let begins = all.iter().enumerate();
+            let begins = begins.filter(|(_, entry)| entry.about.key.starts_with(prefix));
+            let newest = begins.max_by_key(|(_, entry)| entry.about.at);
+            newest.map(|(at, _)| at)
+        })
     };
-    let (entry, path) = exact.or_else(by_prefix)?;
-    let used = CacheEntry {
-        used: now_ms(),
-        ..entry.clone()
-    };
-    // Written beside and moved: a description that is cut is none. One that cannot be written is
-    // older than it should be.
-    let part = path.with_extension("used");
-    let written = serde_json::to_vec(&used)
-        .map_err(std::io::Error::other)
-        .and_then(|json| std::fs::write(&part, json));
-    let _ = written.and_then(|()| std::fs::rename(&part, path.with_extension("json")));
-    Some((entry.key.clone(), path.clone()))
+    let at = exact.or_else(by_prefix)?;
+    Some(all.swap_remove(at))
 }
 
 /// Removes what was being written when the runner's previous incarnation ended.
@@ -304,13 +334,16 @@ mod tests {
         prefixes: &[&str],
     ) -> Option<String> {
         let prefixes: Vec<String> = prefixes.iter().map(|text| (*text).to_owned()).collect();
-        caches.find(scopes, key, &prefixes).map(|found| found.key)
+        caches
+            .find(scopes, key, &prefixes)
+            .unwrap()
+            .map(|found| found.key)
     }
 
     #[test]
     fn r14_caches_are_found_by_key_then_by_prefix_in_their_scope() {
         let directory = tempfile::TempDir::new().unwrap();
-        let caches = CacheStore::open(directory.path(), 1 << 20);
+        let caches = CacheStore::open(directory.path(), 1 << 20, None);
         let (main, other) = (
             scope("refs/heads/main", false),
             scope("refs/heads/evil", false),
@@ -333,7 +366,7 @@ mod tests {
     fn t7_a_repository_s_quota_is_kept_by_the_least_lately_used() {
         let directory = tempfile::TempDir::new().unwrap();
         // A tar of 10,000 bytes has 512 before them and ends on a full block.
-        let caches = CacheStore::open(directory.path(), 40_000);
+        let caches = CacheStore::open(directory.path(), 40_000, None);
         let main = [scope("refs/heads/main", false)];
         let theirs = [scope("refs/pull/7/head", true)];
         for key in ["one", "two", "three"] {
@@ -368,7 +401,7 @@ mod tests {
         let former = directory.path().join("caches/0123");
         std::fs::create_dir_all(&former).unwrap();
         std::fs::write(former.join("ab.tar"), b"poison").unwrap();
-        let caches = CacheStore::open(directory.path(), 1 << 20);
+        let caches = CacheStore::open(directory.path(), 1 << 20, None);
         assert!(!directory.path().join("caches").exists());
         assert_eq!(
             found(&caches, &[scope("refs/heads/main", false)], "x", &["x"]),

@@ -21,7 +21,7 @@ use crate::counters::RunCounters;
 use crate::kept::KeptVms;
 use crate::ledger::RunRecorder;
 use crate::rows;
-use crate::run_files::RunFiles;
+use crate::run_files::{RunFiles, SharedState};
 use crate::settings::RunnerSettings;
 use crate::vm_owner::VmOwner;
 use crate::vmm_status::VmmStatus;
@@ -74,9 +74,11 @@ impl Actor for RunGarbageCollector {
         let collector = self.clone();
         let collections = async move {
             let interval = collector.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
+            let mut shared = SharedState::default();
             loop {
                 tokio::time::sleep(interval).await;
                 collector.collect().await;
+                shared = collector.tend_shared(shared).await;
             }
         };
         ctx.spawn(collections.into_actor(self));
@@ -93,6 +95,16 @@ impl RunGarbageCollector {
         }
         self.verify_statuses().await;
         self.forget_oldest().await;
+    }
+
+    /// Looks after what is shared with other processes.
+    async fn tend_shared(&self, mut state: SharedState) -> SharedState {
+        let files = self.files.clone();
+        let tended = tokio::task::spawn_blocking(move || {
+            files.tend_shared(&mut state);
+            state
+        });
+        tended.await.unwrap_or_default()
     }
 
     /// Gives back every VM of ours whose job has ended.

@@ -68,9 +68,12 @@ mod schedule_clock;
 mod scopes;
 mod service;
 mod settings;
+mod shared_files;
+mod shared_logs;
 mod source;
 mod stored_tar;
 mod tar_guard;
+mod tar_store;
 mod tarball;
 mod test_rows;
 mod test_view;
@@ -110,6 +113,7 @@ pub use service::RunnerService;
 pub use settings::{
     ActionSettings, CheckoutLimits, ImageSettings, ModelServer, RunnerSettings, ScheduleTime,
 };
+pub use shared_files::ObjectSettings;
 pub use test_view::{
     MAX_RUNS, RunTest, RunTestFilter, RunTests, TestFilter, TestKind, TestedJob, USUAL_RUNS,
 };

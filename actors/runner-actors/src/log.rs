@@ -12,12 +12,17 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 use utoipa::ToSchema;
 
+use crate::shared_logs::SharedLogs;
+
+/// Longest that a job's end waits for its log to be stored.
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Lines on their way to the disk.
 const CAPACITY: usize = 1024;
 
@@ -76,6 +81,7 @@ pub struct Logs {
     directory: PathBuf,
     commands: mpsc::Sender<LogCommand>,
     lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>>,
+    shared: Option<SharedLogs>,
 }
 
 impl Logs {
@@ -84,6 +90,14 @@ impl Logs {
     /// # Errors
     /// When the directory or the thread cannot be made.
     pub fn open(directory: &Path) -> std::io::Result<Self> {
+        Self::open_shared(directory, None)
+    }
+
+    /// The same, that every process can read.
+    pub(crate) fn open_shared(
+        directory: &Path,
+        shared: Option<SharedLogs>,
+    ) -> std::io::Result<Self> {
         std::fs::create_dir_all(directory)?;
         let (commands, receiver) = mpsc::channel(CAPACITY);
         let lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>> = Arc::default();
@@ -91,6 +105,7 @@ impl Logs {
             directory: directory.to_owned(),
             files: HashMap::new(),
             lengths: Arc::clone(&lengths),
+            shared: shared.clone(),
         };
         let thread = std::thread::Builder::new().name("run-logs".to_owned());
         thread.spawn(move || writer.run(receiver))?;
@@ -98,6 +113,7 @@ impl Logs {
             directory: directory.to_owned(),
             commands,
             lengths,
+            shared,
         })
     }
 
@@ -116,6 +132,39 @@ impl Logs {
         if self.commands.send(LogCommand::Flush(done)).await.is_ok() {
             let _ = waiting.await;
         }
+    }
+
+    /// Makes this machine's file of a run's log the newest there is. Blocks.
+    ///
+    /// # Errors
+    /// When another process wrote it, and it cannot be read where it is stored.
+    pub fn fetch(&self, run: &str) -> std::io::Result<()> {
+        self.shared
+            .as_ref()
+            .map_or(Ok(()), |shared| shared.fetch(run))
+    }
+
+    /// Stores what a run has printed so far where every process can read it. What cannot be stored
+    /// in time is stored later: nobody's end waits for that.
+    pub(crate) async fn store(&self, run: &str, whole: bool) {
+        self.flush().await;
+        let Some(shared) = self.shared.clone() else {
+            return;
+        };
+        let name = run.to_owned();
+        let storing = tokio::task::spawn_blocking(move || shared.store(&name, whole));
+        let failed = match tokio::time::timeout(STORE_TIMEOUT, storing).await {
+            Ok(stored) => stored.map_err(std::io::Error::other).flatten().err(),
+            Err(_) => Some(std::io::ErrorKind::TimedOut.into()),
+        };
+        if let Some(error) = failed {
+            tracing::warn!(event = "objects.log_waits", run, %error, "the log of a run is not stored yet");
+        }
+    }
+
+    /// What is shared with other processes.
+    pub(crate) fn shared(&self) -> Option<&SharedLogs> {
+        self.shared.as_ref()
     }
 
     /// The file of a run's log; it may not exist yet.
@@ -142,6 +191,7 @@ impl Logs {
 }
 
 struct LogFiles {
+    shared: Option<SharedLogs>,
     directory: PathBuf,
     files: HashMap<String, (BufWriter<File>, u64)>,
     lengths: Arc<Mutex<HashMap<String, watch::Sender<u64>>>>,
@@ -177,6 +227,9 @@ impl LogFiles {
             if self.files.len() >= MAX_OPEN_FILES {
                 self.flush();
                 self.files.clear();
+            }
+            if let Some(shared) = &self.shared {
+                shared.fetch_to_append(run);
             }
             let path = self.directory.join(format!("{run}.jsonl"));
             match OpenOptions::new().create(true).append(true).open(&path) {

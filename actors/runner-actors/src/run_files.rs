@@ -1,13 +1,19 @@
-//! What a run has on the disk: its log and its artifacts.
+//! What a run has on the disk: its log and its artifacts; and what is shared with other processes.
+
+use std::time::Instant;
 
 use crate::artifacts::ArtifactStore;
+use crate::caches::CacheStore;
 use crate::log::Logs;
+use crate::shared_files::SharedFiles;
 
 /// The files of all runs.
 #[derive(Clone)]
 pub(crate) struct RunFiles {
     pub(crate) logs: Logs,
     pub(crate) artifacts: ArtifactStore,
+    pub(crate) caches: CacheStore,
+    pub(crate) shared: Option<SharedFiles>,
 }
 
 impl RunFiles {
@@ -21,10 +27,63 @@ impl RunFiles {
             for run in &runs {
                 // Gone already, or never there.
                 let _ = std::fs::remove_file(files.logs.path(run));
-                files.artifacts.remove_run(run);
+                let shared = files.logs.shared().map_or(Ok(()), |logs| logs.remove(run));
+                if let Err(error) = shared.and_then(|()| files.artifacts.remove_run(run)) {
+                    tracing::warn!(event = "run.files_left", run, %error, "files of a forgotten run are left");
+                }
             }
         });
         // It goes on by itself.
         drop(removal);
     }
+
+    /// Stores what is not stored yet, and removes objects that nothing names any more. Blocks.
+    pub(crate) fn tend_shared(&self, state: &mut SharedState) {
+        let Some(shared) = &self.shared else { return };
+        shared.probe();
+        if let Err(error) = self.tend(shared, state) {
+            tracing::warn!(event = "objects.tend_failed", %error, "what is shared by object storage is looked after later");
+        }
+    }
+
+    fn tend(&self, shared: &SharedFiles, state: &mut SharedState) -> std::io::Result<()> {
+        if let Some(logs) = self.logs.shared() {
+            if !state.looked {
+                logs.find_unstored()?;
+            }
+            logs.store_pending()?;
+        }
+        if !state.looked {
+            let moved = self.artifacts.move_local()? + self.caches.move_local()?;
+            if moved > 0 {
+                tracing::info!(
+                    event = "objects.moved",
+                    moved,
+                    "artifacts and caches of this machine are in the object storage now"
+                );
+            }
+            state.looked = true;
+        }
+        let is_due = |at: Instant| at.elapsed() >= shared.sweep_every();
+        if state.swept.is_none_or(is_due) {
+            let removed = shared.sweep()?;
+            state.swept = Some(Instant::now());
+            if removed > 0 {
+                tracing::info!(
+                    event = "objects.swept",
+                    removed,
+                    "objects that nothing names were removed"
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was done in this incarnation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedState {
+    /// Files of previous incarnations were looked for.
+    looked: bool,
+    swept: Option<Instant>,
 }

@@ -48,6 +48,8 @@ use crate::run_files::RunFiles;
 use crate::run_queue::RunQueue;
 use crate::schedule_clock::ScheduleClock;
 use crate::settings::RunnerSettings;
+use crate::shared_files::SharedFiles;
+use crate::shared_logs::SharedLogs;
 use crate::view::RunnerView;
 use crate::vmm_status::VmmStatus;
 
@@ -96,10 +98,7 @@ impl RunnerService {
         let vmm_status = VmmStatus::default();
         let repositories = Repositories::new(&settings);
         let (changed, changes) = watch::channel(0);
-        let files = RunFiles {
-            logs: Logs::open(&settings.data.join("logs"))?,
-            artifacts: ArtifactStore::new(&settings.data),
-        };
+        let files = run_files(&settings, &store)?;
         let shared = SharedState {
             files: files.clone(),
             vmm_status: vmm_status.clone(),
@@ -260,12 +259,31 @@ fn coordinator_spec(
         .ask_timeout(COORDINATOR_TIMEOUT)
 }
 
-/// What jobs keep, and how clients in their machines reach it.
+/// What runs and jobs keep, and where.
+fn run_files(settings: &RunnerSettings, store: &Store) -> std::io::Result<RunFiles> {
+    let data = &settings.data;
+    let objects = settings.objects.as_ref();
+    let shared = objects.map(|objects| SharedFiles::open(data, objects, store));
+    let shared = shared.transpose()?;
+    let logs = data.join("logs");
+    std::fs::create_dir_all(&logs)?;
+    let shared_logs = shared
+        .as_ref()
+        .map(|files| SharedLogs::open(data, &logs, files));
+    Ok(RunFiles {
+        logs: Logs::open_shared(&logs, shared_logs.transpose()?)?,
+        artifacts: ArtifactStore::new(data, shared.as_ref()),
+        caches: CacheStore::open(data, settings.cache_bytes, shared.as_ref()),
+        shared,
+    })
+}
+
+/// How clients in the machines of jobs reach what jobs keep.
 fn offered(
     settings: &RunnerSettings,
     files: &RunFiles,
 ) -> std::io::Result<(CacheStore, JobServices)> {
-    let caches = CacheStore::open(&settings.data, settings.cache_bytes);
+    let caches = files.caches.clone();
     let issuer = settings.public_url.as_ref().map(url::Url::as_str);
     let artifacts = files.artifacts.clone();
     let services = JobServices::open(

@@ -9,11 +9,13 @@ use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
 use http_clients::vmm::{NewVm, Target, VmmClient};
+use object_clients::{ObjectError, ObjectStorage};
 use runner_core::checkout::RepositoryPattern;
 use url::Url;
 
 use crate::kept::KeepSettings;
 use crate::scopes::ScopeSettings;
+use crate::shared_files::ObjectSettings;
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
 #[derive(Debug, Clone)]
@@ -193,6 +195,9 @@ pub struct RunnerSettings {
     pub schedules: ScheduleTime,
     /// What is kept of failed jobs.
     pub keep: KeepSettings,
+    /// Where logs, artifacts and caches are shared with other processes; `None`: they stay in
+    /// `data`.
+    pub objects: Option<ObjectSettings>,
     /// How often a job that was lost runs again by itself, where its workflow does not say.
     pub rerun_lost: u32,
     /// Runs kept; older ones are forgotten with their logs and artifacts.
@@ -204,6 +209,17 @@ impl RunnerSettings {
     pub(crate) fn vmm_client(&self) -> VmmClient {
         let http = HttpClient::new(HttpOptions::default());
         VmmClient::new(http, self.vmm_url.clone(), self.vmm_token.clone())
+    }
+
+    /// Writes, reads and removes an object where logs, artifacts and caches are shared. Blocks.
+    ///
+    /// # Errors
+    /// What does not work, and what to do.
+    pub fn try_objects(&self) -> Result<(), ObjectError> {
+        match &self.objects {
+            Some(objects) => ObjectStorage::open(&objects.place)?.try_out(),
+            None => Ok(()),
+        }
     }
 
     /// The forge's API on this thread, where it is known.

@@ -1,9 +1,7 @@
-//! Tars of jobs as files of the host, each with a description beside it: names from workflows never
-//! become paths.
+//! Tars of jobs on their way into a [`TarStore`](crate::tar_store::TarStore): names from workflows
+//! never become paths.
 
 use std::path::{Path, PathBuf};
-
-use serde::de::DeserializeOwned;
 
 use crate::tar_guard::TarGuard;
 
@@ -15,33 +13,21 @@ pub(crate) fn hashed(name: &str) -> String {
     blake3::hash(name.as_bytes()).to_hex().to_string()
 }
 
-/// The descriptions in a directory, each with its tar.
-pub(crate) fn entries<T: DeserializeOwned>(directory: &Path) -> Vec<(T, PathBuf)> {
-    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let described = files.filter_map(|file| {
-        let path = file.path();
-        (path.extension()? == "json").then_some(())?;
-        let description = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-        let tar = path.with_extension("tar");
-        tar.is_file().then_some((description, tar))
-    });
-    described.collect()
-}
-
 /// A tar that is being written; it counts only when it is [kept](Self::keep_as).
 pub(crate) struct PendingTar {
     name: String,
     file: std::fs::File,
     part: PathBuf,
-    directory: PathBuf,
     bytes: u64,
     guard: TarGuard,
 }
 
-/// A tar that counts.
-pub(crate) struct KeptTar {
-    pub(crate) path: PathBuf,
+/// A tar that is whole.
+pub(crate) struct WholeTar {
+    pub(crate) name: String,
     pub(crate) bytes: u64,
+    /// Where it is until it is kept.
+    pub(crate) part: PathBuf,
 }
 
 impl PendingTar {
@@ -52,7 +38,6 @@ impl PendingTar {
             name: name.to_owned(),
             file: std::fs::File::create_new(&part)?,
             part,
-            directory: directory.to_owned(),
             bytes: 0,
             guard: TarGuard::default(),
         })
@@ -71,28 +56,29 @@ impl PendingTar {
         self.file.write_all(bytes)
     }
 
-    /// Makes it count with this description, if it has at most so many bytes.
-    pub(crate) fn keep_as(
-        self,
-        most: u64,
-        describe: impl FnOnce(&str, u64) -> serde_json::Result<Vec<u8>>,
-    ) -> std::io::Result<KeptTar> {
-        self.guard.finish().map_err(std::io::Error::other)?;
+    /// It is whole, if it has at most so many bytes.
+    pub(crate) fn finish(mut self, most: u64) -> std::io::Result<WholeTar> {
+        std::mem::take(&mut self.guard)
+            .finish()
+            .map_err(std::io::Error::other)?;
         if self.bytes > most {
             return Err(std::io::Error::other(format!(
                 "it has {} bytes, {most} are allowed",
                 self.bytes
             )));
         }
-        let base = self.directory.join(hashed(&self.name));
-        let described = describe(&self.name, self.bytes)?;
-        let path = base.with_extension("tar");
-        std::fs::rename(&self.part, &path)?;
-        std::fs::write(base.with_extension("json"), described)?;
-        Ok(KeptTar {
-            path,
+        Ok(WholeTar {
+            name: std::mem::take(&mut self.name),
             bytes: self.bytes,
+            part: std::mem::take(&mut self.part),
         })
+    }
+}
+
+impl Drop for WholeTar {
+    fn drop(&mut self) {
+        // Kept ones have another name by now.
+        let _ = std::fs::remove_file(&self.part);
     }
 }
 

@@ -177,16 +177,32 @@ impl RunnerView {
         &self.files.logs
     }
 
-    /// A run's artifacts.
-    #[must_use]
-    pub fn artifacts(&self, run: &str) -> Vec<Artifact> {
+    /// A run's artifacts. Blocks.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn artifacts(&self, run: &str) -> std::io::Result<Vec<Artifact>> {
         self.files.artifacts.list(run)
     }
 
-    /// The tar of an artifact.
-    #[must_use]
-    pub fn artifact(&self, run: &str, name: &str) -> Option<std::path::PathBuf> {
+    /// The tar of an artifact, as a file of this machine. Blocks.
+    ///
+    /// # Errors
+    /// When it cannot be read where it is stored.
+    pub fn artifact(&self, run: &str, name: &str) -> std::io::Result<Option<std::path::PathBuf>> {
         self.files.artifacts.find(run, name)
+    }
+
+    /// Why logs, artifacts and caches cannot be shared now, as it was last seen.
+    #[must_use]
+    pub fn objects_trouble(&self) -> Option<String> {
+        self.files.shared.as_ref()?.trouble()
+    }
+
+    /// Whether they are shared at all.
+    #[must_use]
+    pub fn shares_files(&self) -> bool {
+        self.files.shared.is_some()
     }
 
     /// VMs of failed jobs that are kept.

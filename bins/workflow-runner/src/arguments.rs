@@ -351,7 +351,7 @@ workflow-runner exec deploy.yml --event workflow_dispatch --input target=staging
 /// The contract's variables, for `--help`.
 const SERVE_HELP: &str = "Environment: PORT, HOST, FORGE_WEBHOOK_SECRET (needed), FORGE_TOKEN, FORGE_URL, VMM_API_URL, VMM_AUTH_TOKEN, USE_LLM_PARSER, \
 LOCALLLM_BASE_URL, LOCALLLM_MODEL, CLOUDLLM_API_KEY, CLOUDLLM_MODEL, REPOSITORY_PATH, LOG_LEVEL, LOG_FORMAT, WORKFLOW_RUNNER_CONFIG, WORKFLOW_RUNNER_DATA, WORKFLOW_RUNNER_STORE_URL, \
-WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage.\n\n\
+WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage.\n\n\
 Examples:\n  workflow-runner serve --config runner.toml\n  workflow-runner serve --check --config runner.toml";
 
 /// How to serve.

@@ -32,6 +32,10 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         return ExitCode::FAILURE;
     }
     if arguments.check {
+        if let Err(error) = config.runner.try_objects() {
+            say(&format!("error: {error}"));
+            return ExitCode::FAILURE;
+        }
         let text = format!(
             "the configuration is valid: {} on {}, VM manager {}\n",
             config.runner.data.display(),

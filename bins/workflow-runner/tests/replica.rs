@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use postgres_server::{PostgresServer, Stop};
 use rustix::process::{Pid, Signal, kill_process};
+use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -52,10 +53,20 @@ impl Runner {
     }
 
     fn on(url: &str) -> Self {
+        Self::with(url, &[], "keep_runs = 1000\n")
+    }
+
+    /// With further variables and settings.
+    fn with(url: &str, variables: &[(&str, &str)], settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("runner.toml");
+        std::fs::write(&config, settings).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
             .args(["--listen", "127.0.0.1:0", "--data"])
-            .arg(folder.path())
+            .arg(folder.path().join("data"))
+            .arg("--config")
+            .arg(&config)
+            .envs(variables.iter().copied())
             .env("FORGE_WEBHOOK_SECRET", SECRET)
             .env("VMM_API_URL", "http://127.0.0.1:9")
             .env("LOG_LEVEL", "info")
@@ -393,4 +404,73 @@ fn i18_a_failover_to_a_synchronous_replica_loses_nothing() {
             "all that was acknowledged, once",
         );
     }
+}
+
+#[test]
+fn i18_the_next_leader_has_the_logs_of_the_one_that_was_killed() {
+    let (server, storage) = (PostgresServer::start(), S3Server::start());
+    let keys = [
+        ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
+        ("AWS_SECRET_ACCESS_KEY", SECRET_KEY),
+    ];
+    let settings = format!(
+        "[objects]\nurl = \"s3://{BUCKET}/ci\"\nendpoint = \"{}\"\n",
+        storage.endpoint()
+    );
+    let first = Runner::with(&server.url(), &keys, &settings);
+    first.until_role("leader");
+    let second = Runner::with(&server.url(), &keys, &settings);
+    second.until_role("standby");
+    // Its repository cannot be fetched: the log says so, and the run has ended.
+    first.push("kept");
+    let ended = || first.runs().iter().any(|run| run["ended_at"].is_u64());
+    until(ended, "the end of the run");
+    until(|| !storage.objects().is_empty(), "an object");
+    let path = format!("/runs/{}/log", first.runs()[0]["id"].as_str().unwrap());
+    let log = first.get(&path).unwrap().body;
+    assert!(log.contains("the repository cannot be fetched"), "{log}");
+    drop(first);
+    until(
+        || second.get(&path).is_some_and(|it| it.status == 200),
+        "the log, of the next leader",
+    );
+    assert_eq!(second.get(&path).unwrap().body, log);
+    let found = second.get(&format!("{path}/search?q=cannot")).unwrap();
+    assert!(found.body.contains("\"line\":1"), "{}", found.body);
+}
+
+#[test]
+fn i18_check_tries_the_object_storage() {
+    let storage = S3Server::start();
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("runner.toml");
+    let settings = format!(
+        "[objects]\nurl = \"s3://{BUCKET}\"\nendpoint = \"{}\"\n",
+        storage.endpoint()
+    );
+    std::fs::write(&config, settings).unwrap();
+    let check = |keys: Option<(&str, &str)>| {
+        let mut check = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        check
+            .args(["--check", "--config"])
+            .arg(&config)
+            .env("FORGE_WEBHOOK_SECRET", SECRET);
+        if let Some((access, secret)) = keys {
+            check
+                .env("AWS_ACCESS_KEY_ID", access)
+                .env("AWS_SECRET_ACCESS_KEY", secret);
+        }
+        let output = check.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), said)
+    };
+    assert_eq!(check(Some((ACCESS_KEY, SECRET_KEY))), (true, String::new()));
+    let (_, none) = check(None);
+    assert!(none.contains("needs AWS_ACCESS_KEY_ID"), "{none}");
+    let (_, wrong) = check(Some((ACCESS_KEY, "of somebody else")));
+    assert!(wrong.contains("refuses the keys"), "{wrong}");
+    assert!(!wrong.contains("of somebody else"), "{wrong}");
+    drop(storage);
+    let (well, gone) = check(Some((ACCESS_KEY, SECRET_KEY)));
+    assert!(!well && gone.contains("cannot be used now"), "{gone}");
 }

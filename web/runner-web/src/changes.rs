@@ -9,6 +9,7 @@ use futures_util::Stream;
 use runner_actors::RunnerView;
 use tokio::sync::watch;
 
+use crate::kept_files::newest_log;
 use crate::problems::find;
 use crate::state::RunnerState;
 
@@ -49,6 +50,7 @@ pub(crate) async fn all(state: State) -> HttpResponse {
         (status = 404, description = "No such run")))]
 pub(crate) async fn one(state: State, id: web::Path<String>) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
+    newest_log(&state.view, &record.id).await?;
     let view = state.view.clone();
     let follower = RunFollower {
         length: view.logs().watch(&record.id),

@@ -2,6 +2,8 @@
 //! `workflow-runner.toml`. Flags win over the environment, that over the file.
 
 mod file;
+mod kinds;
+mod objects;
 mod scopes;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,9 +17,10 @@ use git_engine::Transports;
 use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{NewVm, Target, TargetHost};
+use object_clients::ObjectKeys;
 use runner_actors::{
-    ActionSettings, ImageSettings, ModelServer, RepositorySettings, RunnerSettings, ScheduleTime,
-    ScopeSettings,
+    ActionSettings, ImageSettings, ModelServer, ObjectSettings, RepositorySettings, RunnerSettings,
+    ScheduleTime, ScopeSettings,
 };
 use store::PostgresUrl;
 use url::Url;
@@ -184,6 +187,25 @@ fn machines_or_default(listed: Vec<(String, NewVm)>) -> Vec<(String, NewVm)> {
     }
 }
 
+/// The store of actions, and what is set for some repositories only.
+fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSettings) {
+    let actions = ActionSettings {
+        folder: data.join("actions"),
+        server: file
+            .actions_url
+            .take()
+            .unwrap_or_else(|| url_of(ACTIONS_URL)),
+        owners: std::mem::take(&mut file.actions_owners),
+        originals: std::mem::take(&mut file.original_actions),
+    };
+    let scopes = ScopeSettings {
+        owners: std::mem::take(&mut file.owners),
+        repositories: of_repositories(std::mem::take(&mut file.repository_tables)),
+        fork_approval: file.fork_approval,
+    };
+    (actions, scopes)
+}
+
 impl Resolver<'_> {
     fn config(&mut self, environment: &Environment) -> Option<RunnerConfig> {
         let listen = self.listen();
@@ -191,22 +213,20 @@ impl Resolver<'_> {
         let short_secret = self.has_short_secret();
         let model = self.model();
         let store = self.store();
+        let objects = self.objects();
         let (listen, secrets) = (listen?, secrets?);
         let secrets = self.own_secrets(secrets)?;
-        let file = std::mem::take(&mut self.file);
+        let mut file = std::mem::take(&mut self.file);
         let usual = || environment.data_home().join("orrery/workflow-runner");
-        let data = file.data.unwrap_or_else(usual);
+        let data = file.data.take().unwrap_or_else(usual);
+        let (actions, scopes) = actions_and_scopes(&mut file, &data);
         let variables = file.variables;
-        let repositories = variables.mirrors;
         let addresses = address_policy(file.allow_addresses);
         let runner = RunnerSettings {
-            repositories: repositories.unwrap_or_else(|| data.join("repositories")),
-            actions: ActionSettings {
-                folder: data.join("actions"),
-                server: file.actions_url.unwrap_or_else(|| url_of(ACTIONS_URL)),
-                owners: file.actions_owners,
-                originals: file.original_actions,
-            },
+            repositories: variables
+                .mirrors
+                .unwrap_or_else(|| data.join("repositories")),
+            actions,
             images: ImageSettings {
                 folder: data.join("images"),
                 registries: file.image_registries,
@@ -240,12 +260,9 @@ impl Resolver<'_> {
             public_url: Some(file.public_url.unwrap_or_else(|| own_url(listen))),
             vars: file.vars,
             secrets: file.secrets,
-            scopes: ScopeSettings {
-                owners: file.owners,
-                repositories: of_repositories(file.repository_tables),
-                fork_approval: file.fork_approval,
-            },
+            scopes,
             keep: file.keep,
+            objects: objects?,
             rerun_lost: file.rerun_lost,
             keep_runs: file.keep_runs,
             data,
@@ -303,6 +320,19 @@ impl Resolver<'_> {
         let parsed = url.expose().parse::<PostgresUrl>();
         let parsed = parsed.map_err(|error| ValueError::new(error.to_string()));
         self.kept(NAME, parsed).map(Some)
+    }
+
+    /// Where files are shared, and with whose keys.
+    fn objects(&mut self) -> Option<Option<ObjectSettings>> {
+        let variables = &self.file.variables;
+        let (access, secret) = (variables.access_key.clone(), variables.secret_key.clone());
+        let keys = access.zip(secret).map(|(access, secret)| ObjectKeys {
+            access,
+            secret,
+            session: variables.session_token.clone(),
+        });
+        let found = objects::settings(&self.file.objects, keys);
+        self.kept("[objects]", found)
     }
 
     /// `FORGE_WEBHOOK_SECRET`, and the one before it while forges are told the new one.

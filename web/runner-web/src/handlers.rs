@@ -16,6 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::dispatch::Dispatched;
 use crate::file_chunks::{FileChunks, whole};
+use crate::kept_files::kept;
 use crate::page::{self, RunLog, RunPage};
 use crate::problems::{find, of_ask, of_intake, of_store};
 use crate::state::RunnerState;
@@ -138,9 +139,11 @@ async fn run_page(
     let (view, can_sign_out) = (&state.view, state.has_token);
     let tests = view.tests(&record, RunTestFilter::default()).await;
     let tests = tests.map_err(|error| of_store(&error))?;
-    let (path, artifacts) = (view.logs().path(&record.id), view.artifacts(&record.id));
+    let view = view.clone();
     let made = tokio::task::spawn_blocking(move || {
-        let log = RunLog::read(&path)?;
+        view.logs().fetch(&record.id)?;
+        let log = RunLog::read(&view.logs().path(&record.id))?;
+        let artifacts = view.artifacts(&record.id)?;
         let page = RunPage {
             run: &record,
             artifacts: &artifacts,
@@ -254,7 +257,8 @@ pub(crate) async fn artifact(
 ) -> Result<HttpResponse, Problem> {
     let (id, name) = path.into_inner();
     let record = find(&state.view, &id).await?;
-    let file = state.view.artifact(&record.id, &name);
+    let (view, wanted) = (state.view.clone(), name.clone());
+    let file = kept(move || view.artifact(&record.id, &wanted)).await?;
     let file = file.ok_or_else(|| Problem::not_found("the run has no artifact of this name"))?;
     let shown: String = name
         .chars()
@@ -299,7 +303,11 @@ pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpRespons
     let store = state.view.store_health().state;
     let reason = (store != store::State::Ready).then(|| format!("the store is {store}"));
     let no_vms = || state.view.vmm_trouble().map(|why| format!("no VMs: {why}"));
-    let reason = reason.or_else(no_vms);
+    let no_objects = || {
+        let trouble = state.view.objects_trouble();
+        trouble.map(|why| format!("no object storage: {why}"))
+    };
+    let reason = reason.or_else(no_objects).or_else(no_vms);
     HttpResponse::Ok().json(RunnerHealth {
         status: if reason.is_some() { "degraded" } else { "ok" },
         version: env!("CARGO_PKG_VERSION"),

@@ -16,6 +16,7 @@ mod dispatch;
 mod file_chunks;
 mod handlers;
 pub mod job_services;
+mod kept_files;
 mod list;
 mod log;
 mod log_parts;

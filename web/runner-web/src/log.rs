@@ -12,6 +12,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::file_chunks::FileChunks;
+use crate::kept_files::newest_log;
 use crate::problems::find;
 use crate::state::RunnerState;
 
@@ -38,6 +39,7 @@ pub(crate) async fn log(
     query: web::Query<LogQuery>,
 ) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
+    newest_log(&state.view, &record.id).await?;
     if query.follow == Some(1) {
         let last = request.headers().get("last-event-id");
         let last = last.and_then(|id| id.to_str().ok()?.parse().ok());

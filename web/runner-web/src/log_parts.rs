@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
 use crate::file_chunks::FileChunks;
+use crate::kept_files::newest_log;
 use crate::log::raw_lines;
 use crate::problems::find;
 use crate::state::RunnerState;
@@ -168,6 +169,7 @@ pub(crate) async fn text(
     query: web::Query<TextQuery>,
 ) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
+    newest_log(&state.view, &record.id).await?;
     let chunks = FileChunks {
         path: state.view.logs().path(&record.id),
         at: 0,

@@ -8,6 +8,7 @@ use runner_actors::{JobGraph, RunRecord, StartableWorkflows};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::kept_files::kept;
 use crate::problems::{find, of_store};
 use crate::state::RunnerState;
 
@@ -45,8 +46,7 @@ pub(crate) async fn artifacts(
 ) -> Result<HttpResponse, Problem> {
     let id = find(&state.view, &id).await?.id;
     let view = state.view.clone();
-    let listed = tokio::task::spawn_blocking(move || view.artifacts(&id)).await;
-    let listed = listed.map_err(|_| Problem::internal())?;
+    let listed = kept(move || view.artifacts(&id)).await?;
     Ok(HttpResponse::Ok().json(listed))
 }
 

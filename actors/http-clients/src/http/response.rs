@@ -24,6 +24,12 @@ impl Headers {
         self.0.get(name)?.to_str().ok()
     }
 
+    /// All that are readable text, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.0.iter();
+        all.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+    }
+
     /// A header's value as a number.
     #[must_use]
     pub fn number(&self, name: &str) -> Option<u64> {

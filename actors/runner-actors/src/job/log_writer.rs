@@ -42,8 +42,8 @@ impl LogWriter {
         }
     }
 
-    /// Waits until all lines so far are in their file.
-    pub(crate) async fn flush(&self) {
-        self.logs.flush().await;
+    /// Waits until all lines so far are in their file, and stored where other processes read them.
+    pub(crate) async fn store(&self) {
+        self.logs.store(&self.run, false).await;
     }
 }

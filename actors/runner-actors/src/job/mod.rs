@@ -115,7 +115,7 @@ pub(crate) async fn run_job(
     } else {
         machine.give_back().await;
     }
-    log.flush().await;
+    log.store().await;
     report
 }
 

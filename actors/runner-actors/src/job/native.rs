@@ -79,19 +79,27 @@ impl StepRunner<'_> {
             Err(result) => return result,
         };
         let run = self.request.run.clone();
-        let by = self.request.maker();
-        if !self.request.artifacts.is_free(&run, name, &by) && input(inputs, "overwrite") != "true"
-        {
-            return StepResult::error(format!(
-                "the run has an artifact {name} already; `overwrite: true` replaces it"
-            ));
+        let (artifacts, of, named) = (self.request.artifacts.clone(), run.clone(), name.to_owned());
+        let (by, maker) = (self.request.maker(), self.request.maker());
+        match blocking(move || artifacts.is_free(&of, &named, &maker)).await {
+            Ok(false) if input(inputs, "overwrite") != "true" => {
+                return StepResult::error(format!(
+                    "the run has an artifact {name} already; `overwrite: true` replaces it"
+                ));
+            }
+            Ok(_) => {}
+            Err(error) => return StepResult::error(format!("artifacts cannot be read: {error}")),
         }
         let pending = self.request.artifacts.create(&run, name);
         let fetched = self.fetch_into(&file, pending).await;
-        let kept = fetched.and_then(|pending| {
-            let kept = self.request.artifacts.keep(pending, &by);
-            kept.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))
-        });
+        let kept = match fetched {
+            Ok(pending) => {
+                let artifacts = self.request.artifacts.clone();
+                let kept = blocking(move || artifacts.keep(&run, pending, &by)).await;
+                kept.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))
+            }
+            Err(result) => Err(result),
+        };
         match kept {
             Ok(bytes) => {
                 self.log
@@ -106,7 +114,11 @@ impl StepRunner<'_> {
     async fn download(&mut self, inputs: &[(String, String)]) -> StepResult {
         let (name, pattern) = (input(inputs, "name"), input(inputs, "pattern"));
         let directory = in_workspace(input(inputs, "path"));
-        let all = self.request.artifacts.list(&self.request.run);
+        let (artifacts, run) = (self.request.artifacts.clone(), self.request.run.clone());
+        let all = match blocking(move || artifacts.list(&run)).await {
+            Ok(all) => all,
+            Err(error) => return StepResult::error(format!("artifacts cannot be read: {error}")),
+        };
         let wanted: Vec<String> = match (name, pattern) {
             ("", "") => all.iter().map(|stored| stored.name.clone()).collect(),
             ("", pattern) => match Pattern::parse(pattern) {
@@ -121,8 +133,15 @@ impl StepRunner<'_> {
         };
         let merge = !name.is_empty() || input(inputs, "merge-multiple") == "true";
         for one in &wanted {
-            let Some(file) = self.request.artifacts.find(&self.request.run, one) else {
-                return StepResult::error(format!("the run has no artifact {one}"));
+            let (artifacts, run) = (self.request.artifacts.clone(), self.request.run.clone());
+            let name = one.clone();
+            let file = match blocking(move || artifacts.find(&run, &name)).await {
+                Ok(Some(file)) => file,
+                Ok(None) => return StepResult::error(format!("the run has no artifact {one}")),
+                Err(error) => {
+                    let text = format!("the artifact {one} cannot be read: {error}");
+                    return StepResult::error(text);
+                }
             };
             // A name is a directory's name only when it is one.
             if !merge && (one.contains('/') || one == "..") {
@@ -164,7 +183,16 @@ impl StepRunner<'_> {
             return StepResult::error("the inputs `key` and `path` are needed");
         }
         let prefixes = lines(input(inputs, "restore-keys"));
-        let found = self.request.caches.find(&self.scopes(), &key, &prefixes);
+        let (caches, scopes, wanted) = (self.request.caches.clone(), self.scopes(), key.clone());
+        let found = match blocking(move || caches.find(&scopes, &wanted, &prefixes)).await {
+            Ok(found) => found,
+            // As if there was none: that costs speed only.
+            Err(error) => {
+                let text = format!("caches cannot be read: {error}");
+                self.log.info(self.number, &text).await;
+                None
+            }
+        };
         let (found, file) = found.map(|found| (found.key, found.file)).unzip();
         let hit = found.as_ref().is_some_and(|found| *found == key);
         match (&found, file) {
@@ -252,17 +280,17 @@ impl StepRunner<'_> {
         let caches = self.request.caches.clone();
         // The first one is where it writes.
         let own = self.scopes().swap_remove(0);
-        if caches.has(&own, key) {
+        let (of, scope, named) = (caches.clone(), own.clone(), key.to_owned());
+        let has = blocking(move || of.has(&scope, &named)).await;
+        if has.map_err(|error| StepResult::error(format!("caches cannot be read: {error}")))? {
             return Ok(format!("the cache {key} exists already"));
         }
         let Some(file) = self.pack("cache", paths, true).await? else {
             return Ok(format!("nothing to save for the cache {key}"));
         };
         let pending = self.fetch_into(&file, caches.create(&own, key)).await?;
-        let kept = tokio::task::spawn_blocking(move || caches.keep(&own, pending)).await;
-        let bytes = kept
-            .map_err(std::io::Error::other)
-            .flatten()
+        let bytes = blocking(move || caches.keep(&own, pending))
+            .await
             .map_err(|error| StepResult::error(format!("it could not be stored: {error}")))?;
         Ok(format!("cache {key}: {bytes} bytes"))
     }
@@ -449,4 +477,12 @@ impl StepRunner<'_> {
         }
         StepResult::success(Vec::new())
     }
+}
+
+/// Reads or writes what is kept, on a thread that may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> std::io::Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(std::io::Error::other).flatten()
 }

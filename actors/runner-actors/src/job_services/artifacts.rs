@@ -81,7 +81,7 @@ impl JobSession {
 
     fn absent(&self, name: &str) -> Result<(), ServiceFault> {
         let grant = &self.grant;
-        if self.artifacts().is_free(&grant.run, name, &grant.maker) {
+        if self.artifacts().is_free(&grant.run, name, &grant.maker)? {
             return Ok(());
         }
         Err(ServiceFault::Exists(format!(
@@ -129,20 +129,27 @@ impl JobSession {
         };
         unpacked.map_err(|error| ServiceFault::Wrong(error.to_string()))?;
         self.artifacts()
-            .keep_typed(pending, &self.grant.maker, raw.clone())?;
-        let stored = self.artifacts().listed(&self.grant.run, name);
+            .keep_typed(&self.grant.run, pending, &self.grant.maker, raw.clone())?;
+        let stored = self.artifacts().listed(&self.grant.run, name)?;
         let stored = stored.ok_or_else(|| ServiceFault::NotFound("it is gone".to_owned()))?;
         Ok(stored.id())
     }
 
-    /// The run's artifacts, or those of this name or number.
-    #[must_use]
-    pub fn list_artifacts(&self, name: Option<&str>, id: Option<u64>) -> Vec<ListedArtifact> {
-        let all = self.artifacts().list(&self.grant.run).into_iter();
-        all.filter(|artifact| name.is_none_or(|name| name == artifact.name))
+    /// The run's artifacts, or those of this name or number. Blocks.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn list_artifacts(
+        &self,
+        name: Option<&str>,
+        id: Option<u64>,
+    ) -> Result<Vec<ListedArtifact>, ServiceFault> {
+        let all = self.artifacts().list(&self.grant.run)?.into_iter();
+        let listed = all
+            .filter(|artifact| name.is_none_or(|name| name == artifact.name))
             .map(ListedArtifact::from)
-            .filter(|artifact| id.is_none_or(|id| id == artifact.id))
-            .collect()
+            .filter(|artifact| id.is_none_or(|id| id == artifact.id));
+        Ok(listed.collect())
     }
 
     /// Where an artifact is read: as a zip, or as the one file that was uploaded. Blocks.
@@ -150,8 +157,8 @@ impl JobSession {
     /// # Errors
     /// When there is none.
     pub fn artifact_address(&self, name: &str) -> Result<String, ServiceFault> {
-        let stored = self.artifacts().listed(&self.grant.run, name);
-        let file = self.artifacts().find(&self.grant.run, name);
+        let stored = self.artifacts().listed(&self.grant.run, name)?;
+        let file = self.artifacts().find(&self.grant.run, name)?;
         let (Some(stored), Some(tar)) = (stored, file) else {
             return Err(ServiceFault::NotFound(format!(
                 "the run has no artifact {name}"
@@ -187,7 +194,7 @@ impl JobSession {
     /// # Errors
     /// When there is none.
     pub fn delete_artifact(&self, name: &str) -> Result<u64, ServiceFault> {
-        let stored = self.artifacts().listed(&self.grant.run, name);
+        let stored = self.artifacts().listed(&self.grant.run, name)?;
         let stored = stored
             .ok_or_else(|| ServiceFault::NotFound(format!("the run has no artifact {name}")))?;
         self.artifacts().remove(&self.grant.run, name)?;

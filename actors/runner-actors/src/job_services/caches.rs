@@ -26,7 +26,7 @@ impl JobSession {
         }
         if self
             .caches()
-            .has_packed(&self.grant.scopes[0], key, version)
+            .has_packed(&self.grant.scopes[0], key, version)?
         {
             return Err(ServiceFault::Exists(format!(
                 "the cache {key} exists already"
@@ -134,7 +134,7 @@ impl JobSession {
     ) -> Result<Option<(String, String)>, ServiceFault> {
         let found = self
             .caches()
-            .find_packed(&self.grant.scopes, key, prefixes, version);
+            .find_packed(&self.grant.scopes, key, prefixes, version)?;
         let Some((key, path)) = found else {
             return Ok(None);
         };

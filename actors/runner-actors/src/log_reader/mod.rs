@@ -276,6 +276,7 @@ impl LogReader {
 
     /// A log's index, up to date.
     fn index(&self, run: &str) -> io::Result<Arc<Mutex<LogIndex>>> {
+        self.logs.fetch(run)?;
         let index = self.remember(run);
         let mut known = index.lock();
         match File::open(self.logs.path(run)) {

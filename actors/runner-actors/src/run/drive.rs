@@ -64,6 +64,7 @@ pub(super) async fn drive(
     follow(held.as_ref(), &signals);
     if let Some(reason) = ended_while_it_waited(&ledger, held.as_ref()).await {
         ledger.end(RunState::Cancelled, Some(reason)).await;
+        services.recorder.logs.store(&id, true).await;
         services.recorder.logs.close(&id);
         return Some(ledger.record.state);
     }
@@ -100,7 +101,7 @@ pub(super) async fn drive(
     // Nothing was laid out, or a later run of the same id replaces it.
     let _ = removed.await;
     drop(disk);
-    services.recorder.logs.flush().await;
+    services.recorder.logs.store(&id, true).await;
     services.recorder.logs.close(&id);
     Some(ledger.record.state)
 }

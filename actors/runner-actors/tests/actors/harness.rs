@@ -106,6 +106,7 @@ impl Site {
             gc_interval: Some(Duration::from_millis(200)),
             schedules: ScheduleTime::default(),
             keep: runner_actors::KeepSettings::default(),
+            objects: None,
             rerun_lost: 0,
             keep_runs: 100,
         }

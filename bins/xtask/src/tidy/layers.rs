@@ -12,7 +12,7 @@ pub(super) enum Layer {
     Core,
     /// `*-engine`: blocking work without actors.
     Engine,
-    /// `*-actors`, and what all actors stand on: supervision, store, http-clients.
+    /// `*-actors`, and what all actors stand on: supervision, store, the clients.
     Actors,
     /// `*-web` and the interface.
     Web,

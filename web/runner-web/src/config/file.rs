@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use config_core::{
     BOOLEAN, ByteSize, Choices, FILE_PATH, Item, LOG_LEVELS, Plain, SECRET, STORE_URL, Secret,
-    Shaped as _, TableInfo, TextKind, ValueError, ValueKind as _, choice, format_duration,
-    from_str, list, map, map_of, no_text, opt, parse_duration, quoted, table, whole,
+    Shaped as _, TableInfo, TextKind, ValueError, ValueKind as _, choice, from_str, list, map,
+    map_of, no_text, opt, quoted, table, whole,
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
@@ -19,6 +19,8 @@ use runner_core::protection::ForkApproval;
 use url::Url;
 use vm_core::network::HostPattern;
 
+use super::kinds::{BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, shown};
+use super::objects::{OBJECTS, ObjectTable};
 use super::scopes::{self, FORK_APPROVALS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable};
 
 const FORGES: &Choices<Forge> = &[
@@ -46,15 +48,6 @@ const PLACE: TextKind<AllowedAddress> = TextKind::new("address", from_str, |_| S
 const REPOSITORY: TextKind<String> = TextKind::new("repository", repository, String::clone);
 const PATTERN: TextKind<RepositoryPattern> =
     TextKind::new("repository", pattern, RepositoryPattern::to_string);
-const SIZE: TextKind<u64> = TextKind::new("size", at_least::<0>, shown);
-/// At least 1 MiB.
-const BYTES: TextKind<u64> = TextKind::new("size", at_least::<{ 1 << 20 }>, shown);
-/// At least 64 MiB: the least that git runs in.
-const GIT_MEMORY: TextKind<u64> = TextKind::new("size", at_least::<{ 64 << 20 }>, shown);
-/// 1 s to a day.
-const SPAN: TextKind<Duration> = TextKind::new("duration", span::<1>, written);
-/// 10 s to a day.
-const LONG_SPAN: TextKind<Duration> = TextKind::new("duration", span::<10>, written);
 /// The least that a guest starts with; a manager's own limits may be narrower.
 const MEMORY: TextKind<u32> = TextKind::new("size", mib::<128, { 1 << 20 }>, shown_mib);
 const DISK: TextKind<u32> = TextKind::new("size", mib::<256, { 1 << 24 }>, shown_mib);
@@ -84,6 +77,7 @@ pub struct File {
     pub(super) listen: Option<SocketAddr>,
     pub(super) services_listen: Option<SocketAddr>,
     pub(super) store: StoreSettings,
+    pub(super) objects: ObjectTable,
     pub(super) log_level: &'static str,
     pub(super) hosts: Vec<String>,
     pub(super) public_url: Option<Url>,
@@ -153,6 +147,9 @@ pub(super) struct Variables {
     pub(super) cloud_key: Option<Secret<String>>,
     pub(super) cloud_model: Option<String>,
     pub(super) cloud_url: Option<String>,
+    pub(super) access_key: Option<Secret<String>>,
+    pub(super) secret_key: Option<Secret<String>>,
+    pub(super) session_token: Option<Secret<String>>,
 }
 
 impl Default for File {
@@ -162,6 +159,7 @@ impl Default for File {
             listen: None,
             services_listen: None,
             store: StoreSettings::default(),
+            objects: ObjectTable::default(),
             log_level: "info",
             hosts: Vec::new(),
             public_url: None,
@@ -224,6 +222,8 @@ table! {
         "data_dir" (variable "WORKFLOW_RUNNER_DATA", flag "--data", shown "~/.local/share/orrery/workflow-runner") = opt(FILE_PATH) => data;
         /// where deliveries, runs and statuses owed are kept
         "store" { STORE } => store;
+        /// where logs, artifacts and caches are that every process can read
+        "objects" { OBJECTS } => objects;
         /// listen address; `HOST` and `PORT` win over it
         "listen" (flag "--listen", shown "127.0.0.1:3000") = opt(ADDRESS) => listen;
         /// where artifacts and caches are for programs in the VMs of jobs, as `127.0.0.1:3002`: the
@@ -334,6 +334,12 @@ table! {
         "CLOUDLLM_MODEL" (variable "CLOUDLLM_MODEL", no_key) = opt(TextKind::STRING) => variables.cloud_model;
         /// its address
         "CLOUDLLM_BASE_URL" (variable "CLOUDLLM_BASE_URL", no_key) = opt(TextKind::STRING) => variables.cloud_url;
+        /// keys of the bucket of [objects]; they are written into no file
+        "AWS_ACCESS_KEY_ID" (variable "AWS_ACCESS_KEY_ID", no_key) = opt(SECRET) => variables.access_key;
+        /// their secret half
+        "AWS_SECRET_ACCESS_KEY" (variable "AWS_SECRET_ACCESS_KEY", no_key) = opt(SECRET) => variables.secret_key;
+        /// of keys that end
+        "AWS_SESSION_TOKEN" (variable "AWS_SESSION_TOKEN", no_key) = opt(SECRET) => variables.session_token;
     }
 
     static STORE: StoreSettings = "[store]" {
@@ -421,26 +427,6 @@ fn pattern(text: &str) -> Result<RepositoryPattern, ValueError> {
     })
 }
 
-fn at_least<const LEAST: u64>(text: &str) -> Result<u64, ValueError> {
-    let bytes = ByteSize::parse(text)?.bytes();
-    if bytes < LEAST {
-        let error = ValueError::new(format!("{} is too small", ByteSize::new(bytes)));
-        return Err(error.help(format!("give {} or more", ByteSize::new(LEAST))));
-    }
-    Ok(bytes)
-}
-
-/// A time between so many seconds and a day.
-fn span<const LEAST: u64>(text: &str) -> Result<Duration, ValueError> {
-    const DAY: u64 = 86_400;
-    let time = parse_duration(text)?;
-    if (LEAST..=DAY).contains(&time.as_secs()) {
-        return Ok(time);
-    }
-    let error = ValueError::new(format!("{} s is out of bounds", time.as_secs_f64()));
-    Err(error.help(format!("give {LEAST} to {DAY} s, such as \"{LEAST}s\"")))
-}
-
 fn mib<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u32, ValueError> {
     let size = ByteSize::parse(text)?.bytes() >> 20;
     let in_bounds = (LEAST..=MOST)
@@ -470,14 +456,6 @@ fn image(text: &str) -> Result<ImageRef, ValueError> {
     checked.map_err(|error| error.help("`vm-manager image list` shows the images there are"))
 }
 
-fn shown(bytes: &u64) -> String {
-    ByteSize::new(*bytes).to_string()
-}
-
 fn shown_mib(mib: &u32) -> String {
     shown(&(u64::from(*mib) << 20))
-}
-
-fn written(time: &Duration) -> String {
-    format_duration(*time)
 }

@@ -54,7 +54,7 @@ fn answer(session: &JobSession, method: &str, asked: Asked) -> Result<Value, Ser
         }
         "ListArtifacts" => {
             let id = asked.id_filter.map(|number| number.0);
-            let found = session.list_artifacts(asked.name_filter.as_deref(), id);
+            let found = session.list_artifacts(asked.name_filter.as_deref(), id)?;
             let grant = session.grant();
             let shown = found.into_iter().map(|artifact| {
                 json!({

@@ -1,0 +1,144 @@
+//! What can go wrong with object storage, and what to do.
+
+/// Why something was not stored, read or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// The object is not there.
+    #[error("{place} has no object {key}")]
+    Missing {
+        /// Where.
+        place: String,
+        /// Which.
+        key: String,
+    },
+    /// The bucket is not there.
+    #[error("{place}: there is no such bucket; make it, or correct `url` in [objects]")]
+    NoBucket {
+        /// Where.
+        place: String,
+    },
+    /// The server does not take the keys.
+    #[error(
+        "{place} refuses the keys: {reason}; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, \
+         `region` and the rights of their owner"
+    )]
+    Refused {
+        /// Where.
+        place: String,
+        /// The server's words.
+        reason: String,
+    },
+    /// It does not answer, or not in time, or says that it cannot now.
+    #[error("{place} cannot be used now: {reason}")]
+    Unavailable {
+        /// Where.
+        place: String,
+        /// Why.
+        reason: String,
+    },
+    /// What came is not what was stored.
+    #[error("{place}: the object {key} is damaged: its BLAKE3 digest is another")]
+    Damaged {
+        /// Where.
+        place: String,
+        /// Which.
+        key: String,
+    },
+    /// Another installation has the place.
+    #[error(
+        "{place} is used by another installation ({owner}); give each a prefix of its own, or \
+         they would remove each other's objects"
+    )]
+    OtherOwner {
+        /// Where.
+        place: String,
+        /// Whose it is.
+        owner: String,
+    },
+    /// A file of this machine.
+    #[error("{file}: {source}")]
+    File {
+        /// Which.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl ObjectError {
+    /// From the library's error about a key.
+    pub(crate) fn of(place: &str, key: &str, error: &object_store::Error) -> Self {
+        use object_store::Error;
+        let text = causes(error);
+        let (place, key) = (place.to_owned(), key.to_owned());
+        let denied = [
+            "SignatureDoesNotMatch",
+            "InvalidAccessKeyId",
+            "AccessDenied",
+            "403 Forbidden",
+        ];
+        match error {
+            _ if ["NoSuchBucket", "InvalidBucketName"]
+                .iter()
+                .any(|word| text.contains(word)) =>
+            {
+                Self::NoBucket { place }
+            }
+            Error::NotFound { .. } => Self::Missing { place, key },
+            Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => Self::Refused {
+                place,
+                reason: text,
+            },
+            _ if denied.iter().any(|word| text.contains(word)) => Self::Refused {
+                place,
+                reason: text,
+            },
+            _ => Self::Unavailable {
+                place,
+                reason: text,
+            },
+        }
+    }
+}
+
+/// An error and what it came from, once each, in one line.
+fn causes(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        next = cause.source();
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_what_servers_say_becomes_what_to_do() {
+        let generic = |text: &str| object_store::Error::Generic {
+            store: "S3",
+            source: text.into(),
+        };
+        let of = |error: &object_store::Error| ObjectError::of("s3://ci", "a", error);
+        let missing = generic("404 Not Found: <Error><Code>NoSuchBucket</Code></Error>");
+        assert!(matches!(of(&missing), ObjectError::NoBucket { .. }));
+        let denied = generic("403 Forbidden: <Code>InvalidAccessKeyId</Code>");
+        assert!(matches!(of(&denied), ObjectError::Refused { .. }));
+        let busy = of(&generic("503\n Slow  Down"));
+        assert_eq!(
+            busy.to_string(),
+            "s3://ci cannot be used now: Generic S3 error: 503 Slow Down"
+        );
+        let absent = object_store::Error::NotFound {
+            path: "a".to_owned(),
+            source: "<Code>NoSuchKey</Code>".into(),
+        };
+        assert!(matches!(of(&absent), ObjectError::Missing { .. }));
+    }
+}

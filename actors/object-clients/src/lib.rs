@@ -1,0 +1,28 @@
+//! Large immutable things in a folder or in S3-compatible storage: the only user of `object_store`.
+//!
+//! ```text
+//! a thread that blocks ──ObjectStorage──▶ thread "object-storage" ──http-clients──▶ S3
+//!        ▲    (reads, writes, hashes its file)      └── or the folder of `file:///…`
+//!        └────────── whole, or an error that says what to do
+//! ```
+//!
+//! What is guaranteed:
+//! - **Nothing is held whole.** Files go in parts of 8 MiB and come in chunks.
+//! - **Whole or not there.** An object appears with its last byte; an upload that failed is
+//!   aborted, one that was killed left parts that no name leads to.
+//! - **What comes is what went.** [`ObjectStorage::get`] compares the BLAKE3 digest before the file
+//!   has its name.
+//! - **Every wait ends.** A request has a deadline, its repetitions have one together.
+//!
+//! Methods block, on any thread but the one that carries them out.
+
+mod crypto;
+mod error;
+mod http;
+mod place;
+mod storage;
+mod worker;
+
+pub use error::ObjectError;
+pub use place::{Bucket, ObjectKeys, ObjectPlace, PlaceError};
+pub use storage::{ObjectStorage, StoredObject, digest_of_file};

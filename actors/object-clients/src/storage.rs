@@ -1,0 +1,414 @@
+//! The handle: files go, files come, names are listed and removed.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as Key;
+use object_store::prefix::PrefixStore;
+use object_store::{
+    BackoffConfig, MultipartUpload, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
+    PutPayload, RetryConfig,
+};
+use tokio::sync::mpsc;
+
+use crate::crypto::RingCrypto;
+use crate::error::ObjectError;
+use crate::http::HttpBridge;
+use crate::place::{Bucket, ObjectPlace};
+use crate::worker::{Worker, next};
+
+/// Bytes of one part of an upload, and the most that is held of it.
+const PART: usize = 8 << 20;
+/// Chunks of a download that wait for the disk.
+const CHUNKS: usize = 8;
+/// The longest time that the repetitions of one request take.
+const RETRIES: Duration = Duration::from_secs(60);
+const MAX_RETRIES: usize = 6;
+/// The longest time that a look at the place takes.
+const PROBE: Duration = Duration::from_secs(5);
+/// The object that says whose the place is.
+const OWNER: &str = "owner";
+
+/// A place for objects; clones share its connections.
+#[derive(Clone)]
+pub struct ObjectStorage {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    objects: Arc<dyn ObjectStore>,
+    place: String,
+    worker: Worker,
+    /// The thread ends with the last of them.
+    _bridge: HttpBridge,
+}
+
+/// An object that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredObject {
+    /// Its name.
+    pub key: String,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was stored, by the storage's clock.
+    pub stored: SystemTime,
+}
+
+impl std::fmt::Debug for ObjectStorage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ObjectStorage({})", self.inner.place)
+    }
+}
+
+impl ObjectStorage {
+    /// The storage at a place; nothing is asked of it yet. A folder is made.
+    ///
+    /// # Errors
+    /// When there can be no further thread, or the folder cannot be made.
+    pub fn open(place: &ObjectPlace) -> Result<Self, ObjectError> {
+        let shown = place.shown();
+        let local = |source| ObjectError::File {
+            file: shown.clone(),
+            source,
+        };
+        let (worker, bridge) = Worker::start().map_err(local)?;
+        let refused = |error: object_store::Error| ObjectError::of(&shown, "", &error);
+        let objects: Arc<dyn ObjectStore> = match place {
+            ObjectPlace::Folder(folder) => {
+                std::fs::create_dir_all(folder).map_err(local)?;
+                let objects = LocalFileSystem::new_with_prefix(folder).map_err(refused)?;
+                Arc::new(objects.with_fsync(true))
+            }
+            ObjectPlace::Bucket(bucket) => {
+                let objects = s3(bucket, bridge.clone()).map_err(refused)?;
+                Arc::new(PrefixStore::new(objects, bucket.prefix.as_str()))
+            }
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                objects,
+                place: shown,
+                worker,
+                _bridge: bridge,
+            }),
+        })
+    }
+
+    /// The place, as people write it.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.inner.place
+    }
+
+    /// Stores a file under a name, in parts; it is there as a whole or not at all.
+    ///
+    /// # Errors
+    /// See [`ObjectError`]; nothing is there then.
+    pub fn put(&self, key: &str, file: &Path) -> Result<(), ObjectError> {
+        let local = |source| file_error(file, source);
+        let mut from = File::open(file).map_err(local)?;
+        let first = part(&mut from).map_err(local)?;
+        if first.len() < PART {
+            let path = Key::from(key);
+            return self.run(key, move |objects| async move {
+                objects.put(&path, first.into()).await.map(drop)
+            });
+        }
+        let path = Key::from(key);
+        let upload = self.run(key, move |objects| async move {
+            objects.put_multipart(&path).await
+        })?;
+        self.put_parts(key, upload, first, &mut from)
+            .map_err(|error| match error {
+                PartError::Storage(error) => error,
+                PartError::File(source) => local(source),
+            })
+    }
+
+    fn put_parts(
+        &self,
+        key: &str,
+        mut upload: Box<dyn MultipartUpload>,
+        first: Bytes,
+        from: &mut File,
+    ) -> Result<(), PartError> {
+        let mut next = Ok(first);
+        loop {
+            let failed = match next {
+                Ok(bytes) if bytes.is_empty() => break,
+                Ok(bytes) => {
+                    // One behind the other: a runner has many uploads at once, and one at a time
+                    // bounds what each holds.
+                    let sent = upload.put_part(PutPayload::from_bytes(bytes));
+                    self.run(key, move |_| sent).err().map(PartError::Storage)
+                }
+                Err(error) => Some(PartError::File(error)),
+            };
+            if let Some(error) = failed {
+                // What an abort does not reach goes by the bucket's rule for unfinished uploads.
+                let _ = self.run(key, move |_| async move { upload.abort().await });
+                return Err(error);
+            }
+            next = part(from);
+        }
+        self.run(key, move |_| async move { upload.complete().await })
+            .map(drop)
+            .map_err(PartError::Storage)
+    }
+
+    /// Reads an object into a new file, which has its name only when it is whole and has this
+    /// BLAKE3 digest.
+    ///
+    /// # Errors
+    /// See [`ObjectError`]; there is no file then.
+    pub fn get(&self, key: &str, digest: &str, file: &Path) -> Result<(), ObjectError> {
+        let part = file.with_extension(format!("{}.part", uuid::Uuid::new_v4().simple()));
+        let read = self
+            .get_into(key, digest, &part)
+            .and_then(|()| std::fs::rename(&part, file).map_err(|source| file_error(file, source)));
+        if read.is_err() {
+            let _ = std::fs::remove_file(&part);
+        }
+        read
+    }
+
+    fn get_into(&self, key: &str, digest: &str, file: &Path) -> Result<(), ObjectError> {
+        let local = |source| file_error(file, source);
+        let path = Key::from(key);
+        let (chunks, mut coming) = mpsc::channel::<object_store::Result<Bytes>>(CHUNKS);
+        let objects = Arc::clone(&self.inner.objects);
+        self.inner.worker.spawn(async move {
+            let mut stream = match objects.get(&path).await {
+                Ok(found) => found.into_stream(),
+                Err(error) => futures_util::stream::once(async { Err(error) }).boxed(),
+            };
+            while let Some(chunk) = stream.next().await {
+                if chunks.send(chunk).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let mut to = File::create_new(file).map_err(local)?;
+        let mut hasher = blake3::Hasher::new();
+        while let Some(chunk) = next(&mut coming) {
+            let chunk = chunk.map_err(|error| self.error(key, &error))?;
+            hasher.update(&chunk);
+            to.write_all(&chunk).map_err(local)?;
+        }
+        if hasher.finalize().to_hex().as_str() != digest {
+            return Err(ObjectError::Damaged {
+                place: self.inner.place.clone(),
+                key: key.to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Removes an object; one that is not there is well.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn delete(&self, key: &str) -> Result<(), ObjectError> {
+        let path = Key::from(key);
+        let removed = self.run(
+            key,
+            move |objects| async move { objects.delete(&path).await },
+        );
+        match removed {
+            Err(ObjectError::Missing { .. }) => Ok(()),
+            removed => removed,
+        }
+    }
+
+    /// All objects whose names begin with `prefix` and a slash.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn list(&self, prefix: &str) -> Result<Vec<StoredObject>, ObjectError> {
+        let path = Key::from(prefix);
+        let found = self.run(prefix, move |objects| async move {
+            objects.list(Some(&path)).try_collect::<Vec<_>>().await
+        })?;
+        let stored = found.into_iter().map(|object| StoredObject {
+            key: object.location.to_string(),
+            bytes: object.size,
+            stored: object.last_modified.into(),
+        });
+        Ok(stored.collect())
+    }
+
+    /// Makes the place this installation's, or finds that it is.
+    ///
+    /// # Errors
+    /// [`ObjectError::OtherOwner`]; otherwise see [`ObjectError`].
+    pub fn claim(&self, installation: &str) -> Result<(), ObjectError> {
+        let owner = installation.to_owned();
+        let there = self.within_probe(OWNER, move |objects| async move {
+            let path = Key::from(OWNER);
+            let create = PutOptions::from(PutMode::Create);
+            let made = objects.put_opts(&path, owner.clone().into(), create).await;
+            match made {
+                Ok(_) => Ok(owner.into()),
+                Err(object_store::Error::AlreadyExists { .. }) => {
+                    objects.get(&path).await?.bytes().await
+                }
+                Err(error) => Err(error),
+            }
+        })?;
+        if there == installation.as_bytes() {
+            return Ok(());
+        }
+        Err(ObjectError::OtherOwner {
+            place: self.inner.place.clone(),
+            owner: String::from_utf8_lossy(&there).into_owned(),
+        })
+    }
+
+    /// Whether the storage answers, within 5 s; that it holds nothing yet is well.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn probe(&self) -> Result<(), ObjectError> {
+        // Not a HEAD: its answer has no body that would tell a missing object from a missing
+        // bucket.
+        let looked = self.within_probe(OWNER, |objects| async move {
+            objects.get(&Key::from(OWNER)).await?.bytes().await
+        });
+        match looked {
+            Ok(_) | Err(ObjectError::Missing { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes, reads and removes a small object: what a start needs.
+    ///
+    /// # Errors
+    /// What does not work.
+    pub fn try_out(&self) -> Result<(), ObjectError> {
+        let key = format!("probes/{}", uuid::Uuid::new_v4().simple());
+        let path = Key::from(key.as_str());
+        self.within_probe(&key, move |objects| async move {
+            objects.put(&path, "probe".into()).await?;
+            objects.get(&path).await?.bytes().await?;
+            objects.delete(&path).await
+        })
+    }
+
+    fn within_probe<T, F>(
+        &self,
+        key: &str,
+        work: impl FnOnce(Arc<dyn ObjectStore>) -> F,
+    ) -> Result<T, ObjectError>
+    where
+        T: Send + 'static,
+        F: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        let work = work(Arc::clone(&self.inner.objects));
+        let done = self.inner.worker.wait(probed(work));
+        match done {
+            Some(Some(result)) => result.map_err(|error| self.error(key, &error)),
+            _ => Err(self.unavailable(&format!("it does not answer within {PROBE:?}"))),
+        }
+    }
+
+    fn run<T, F>(
+        &self,
+        key: &str,
+        work: impl FnOnce(Arc<dyn ObjectStore>) -> F,
+    ) -> Result<T, ObjectError>
+    where
+        T: Send + 'static,
+        F: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        let done = self
+            .inner
+            .worker
+            .wait(work(Arc::clone(&self.inner.objects)));
+        done.ok_or_else(|| self.unavailable("its thread has ended"))?
+            .map_err(|error| self.error(key, &error))
+    }
+
+    fn error(&self, key: &str, error: &object_store::Error) -> ObjectError {
+        ObjectError::of(&self.inner.place, key, error)
+    }
+
+    fn unavailable(&self, reason: &str) -> ObjectError {
+        ObjectError::Unavailable {
+            place: self.inner.place.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+fn s3(bucket: &Bucket, bridge: HttpBridge) -> object_store::Result<AmazonS3> {
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(&bucket.name)
+        .with_region(&bucket.region)
+        .with_access_key_id(bucket.keys.access.expose())
+        .with_secret_access_key(bucket.keys.secret.expose())
+        .with_crypto_provider(Arc::new(RingCrypto))
+        .with_http_connector(bridge)
+        .with_retry(retries());
+    if let Some(session) = &bucket.keys.session {
+        builder = builder.with_token(session.expose());
+    }
+    if let Some(endpoint) = &bucket.endpoint {
+        // Whether it may be without TLS was decided when the settings were read.
+        builder = builder
+            .with_endpoint(endpoint.as_str().trim_end_matches('/'))
+            .with_allow_http(true);
+    }
+    builder.build()
+}
+
+async fn probed<T>(work: impl Future<Output = T>) -> Option<T> {
+    tokio::time::timeout(PROBE, work).await.ok()
+}
+
+enum PartError {
+    Storage(ObjectError),
+    File(std::io::Error),
+}
+
+fn file_error(file: &Path, source: std::io::Error) -> ObjectError {
+    ObjectError::File {
+        file: file.display().to_string(),
+        source,
+    }
+}
+
+/// The next bytes of a file, at most a part; empty at its end.
+fn part(file: &mut File) -> std::io::Result<Bytes> {
+    let mut bytes = Vec::new();
+    file.take(PART as u64).read_to_end(&mut bytes)?;
+    Ok(bytes.into())
+}
+
+fn retries() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(200),
+            max_backoff: Duration::from_secs(5),
+            base: 2.0,
+        },
+        max_retries: MAX_RETRIES,
+        retry_timeout: RETRIES,
+    }
+}
+
+/// The BLAKE3 digest of a file, in hexadecimal digits.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn digest_of_file(file: &Path) -> std::io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(file)?)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}

@@ -1,0 +1,83 @@
+//! The thread that carries everything out: its callers block, some of them on threads of a runtime
+//! of their own, which cannot enter another one.
+
+use std::future::Future;
+use std::io;
+use std::sync::{Arc, mpsc as blocking};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+
+use crate::http::{HttpBridge, carry};
+
+/// The thread. It ends when the last bridge is gone.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    handle: Handle,
+}
+
+impl Worker {
+    /// Starts the thread; requests go by the bridge.
+    ///
+    /// # Errors
+    /// When there can be no further thread.
+    pub(crate) fn start() -> io::Result<(Self, HttpBridge)> {
+        let (bridge, exchanges) = mpsc::unbounded_channel();
+        let (started, handle) = blocking::channel();
+        std::thread::Builder::new()
+            .name("object-storage".to_owned())
+            .spawn(move || {
+                actix_rt::System::new().block_on(async {
+                    let _ = started.send(Handle::current());
+                    carry(exchanges).await;
+                });
+            })?;
+        let handle = handle.recv().map_err(io::Error::other)?;
+        Ok((Self { handle }, HttpBridge(bridge)))
+    }
+
+    /// Has `work` done by the thread, and waits for it; `None` when the thread has ended.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<T> {
+        let (done, result) = blocking::channel();
+        self.handle.spawn(async move {
+            let _ = done.send(work.await);
+        });
+        result.recv().ok()
+    }
+
+    /// Has `work` done by the thread, some time.
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.handle.spawn(work);
+    }
+}
+
+/// Waits for what comes next, on any thread.
+pub(crate) fn next<T>(coming: &mut mpsc::Receiver<T>) -> Option<T> {
+    park_until(coming.recv())
+}
+
+/// Wakes a parked thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn park_until<T>(work: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut work = std::pin::pin!(tokio::task::unconstrained(work));
+    loop {
+        match work.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! One suite over a folder and a real S3-compatible server, and faults in front of the server.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use config_core::Secret;
+use object_clients::{ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, digest_of_file};
+use s3_server::{ACCESS_KEY, BUCKET, FaultProxy, S3Server, SECRET_KEY, Weather};
+
+fn bucket(name: &str, endpoint: &str, secret: &str) -> ObjectStorage {
+    let keys = ObjectKeys {
+        access: Secret::new(ACCESS_KEY.to_owned()),
+        secret: Secret::new(secret.to_owned()),
+        session: None,
+    };
+    let url = format!("s3://{name}/team/ci");
+    let place = ObjectPlace::new(&url, Some(endpoint), None, false, Some(keys)).unwrap();
+    ObjectStorage::open(&place).unwrap()
+}
+
+fn folder(path: &Path) -> ObjectStorage {
+    let url = format!("file://{}", path.display());
+    let place = ObjectPlace::new(&url, None, None, false, None).unwrap();
+    ObjectStorage::open(&place).unwrap()
+}
+
+/// A file of so many bytes that no two parts of are alike.
+fn file(directory: &Path, bytes: usize) -> (PathBuf, String) {
+    let path = directory.join(format!("of-{bytes}"));
+    let mut content = vec![0; bytes];
+    blake3::Hasher::new()
+        .update(&bytes.to_le_bytes())
+        .finalize_xof()
+        .fill(&mut content);
+    std::fs::write(&path, content).unwrap();
+    let digest = digest_of_file(&path).unwrap();
+    (path, digest)
+}
+
+fn contract(storage: &ObjectStorage) {
+    let directory = tempfile::tempdir().unwrap();
+    let back = directory.path().join("back");
+    storage.probe().unwrap();
+    storage.try_out().unwrap();
+    assert_eq!(storage.list("").unwrap(), []);
+    // Nothing, a little, a part exactly, several parts.
+    for bytes in [0, 5, 8 << 20, (20 << 20) + 3] {
+        let (path, digest) = file(directory.path(), bytes);
+        let key = format!("objects/ab/{digest}");
+        storage.put(&key, &path).unwrap();
+        storage.get(&key, &digest, &back).unwrap();
+        assert_eq!(std::fs::read(&back).unwrap(), std::fs::read(&path).unwrap());
+        std::fs::remove_file(&back).unwrap();
+        let wrong = storage.get(&key, &"0".repeat(64), &back).unwrap_err();
+        assert!(matches!(wrong, ObjectError::Damaged { .. }), "{wrong}");
+        assert!(!back.exists(), "what is damaged has no name");
+    }
+    let listed = storage.list("objects").unwrap();
+    assert_eq!(listed.len(), 4);
+    assert!(
+        listed
+            .iter()
+            .all(|object| object.key.starts_with("objects/ab/"))
+    );
+    assert_eq!(
+        listed.iter().map(|object| object.bytes).max(),
+        Some((20 << 20) + 3)
+    );
+    let age = |object: &object_clients::StoredObject| {
+        SystemTime::now()
+            .duration_since(object.stored)
+            .unwrap_or_default()
+    };
+    assert!(listed.iter().all(|object| age(object).as_secs() < 600));
+    for object in &listed {
+        storage.delete(&object.key).unwrap();
+        storage.delete(&object.key).unwrap();
+    }
+    assert_eq!(storage.list("objects").unwrap(), []);
+    let gone = storage.get(&listed[0].key, "", &back).unwrap_err();
+    assert!(matches!(gone, ObjectError::Missing { .. }), "{gone}");
+    storage.claim("one").unwrap();
+    storage.claim("one").unwrap();
+    let other = storage.claim("two").unwrap_err();
+    assert!(
+        other.to_string().contains("another installation (one)"),
+        "{other}"
+    );
+    let unread = storage.put("x", Path::new("/no/such/file")).unwrap_err();
+    assert!(unread.to_string().contains("/no/such/file"), "{unread}");
+}
+
+#[test]
+fn i18_objects_in_a_folder_keep_the_contract() {
+    let directory = tempfile::tempdir().unwrap();
+    contract(&folder(&directory.path().join("made")));
+}
+
+#[test]
+fn i18_objects_in_a_bucket_keep_the_contract() {
+    let server = S3Server::start();
+    contract(&bucket(BUCKET, &server.endpoint(), SECRET_KEY));
+    let names = server.objects().into_iter();
+    let own = server.bucket().join("team/ci");
+    let strays: Vec<PathBuf> = names.filter(|path| !path.starts_with(&own)).collect();
+    let strays = strays.iter().filter(|path| {
+        // The server's own notes about objects.
+        !path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with('.'))
+    });
+    assert_eq!(strays.count(), 0, "all is below the prefix");
+}
+
+#[test]
+fn i18_wrong_keys_a_wrong_bucket_and_no_server_say_what_to_do() {
+    let mut server = S3Server::start();
+    let wrong = bucket(BUCKET, &server.endpoint(), "another secret");
+    // This server makes a bucket that is missing with its first object; a name that none can have
+    // is refused by all.
+    let missing = bucket("no", &server.endpoint(), SECRET_KEY);
+    let directory = tempfile::tempdir().unwrap();
+    let (path, _) = file(directory.path(), 5);
+    for refused in [wrong.probe(), wrong.try_out(), wrong.put("x", &path)] {
+        let refused = refused.unwrap_err();
+        assert!(matches!(refused, ObjectError::Refused { .. }), "{refused}");
+        assert!(
+            refused.to_string().contains("AWS_SECRET_ACCESS_KEY"),
+            "{refused}"
+        );
+        assert!(!refused.to_string().contains("another secret"), "{refused}");
+    }
+    for refused in [
+        missing.probe(),
+        missing.claim("one"),
+        missing.put("x", &path),
+    ] {
+        let refused = refused.unwrap_err();
+        assert!(matches!(refused, ObjectError::NoBucket { .. }), "{refused}");
+    }
+    server.stop();
+    let gone = bucket(BUCKET, &server.endpoint(), SECRET_KEY);
+    let refused = gone.probe().unwrap_err();
+    assert!(
+        matches!(refused, ObjectError::Unavailable { .. }),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains(BUCKET), "{refused}");
+}
+
+#[test]
+fn i18_a_server_that_is_busy_or_cuts_is_asked_again() {
+    let server = S3Server::start();
+    let proxy = FaultProxy::start(server.port());
+    let storage = bucket(BUCKET, &proxy.endpoint(), SECRET_KEY);
+    let directory = tempfile::tempdir().unwrap();
+    let (path, digest) = file(directory.path(), (20 << 20) + 3);
+    // Busy for the first request; fair as soon as it was tried twice.
+    proxy.set(Weather::Busy);
+    std::thread::scope(|scope| {
+        let put = scope.spawn(|| storage.put("objects/one", &path));
+        while proxy.connections() < 2 {
+            std::thread::yield_now();
+        }
+        proxy.set(Weather::Fair);
+        put.join().unwrap().unwrap();
+    });
+    // Each answer ends within the object; what is read goes on from there, or the file is none.
+    let back = directory.path().join("back");
+    proxy.set(Weather::Cut(9 << 20));
+    let read = storage.get("objects/one", &digest, &back);
+    match read {
+        Ok(()) => assert_eq!(digest_of_file(&back).unwrap(), digest),
+        Err(error) => {
+            assert!(matches!(error, ObjectError::Unavailable { .. }), "{error}");
+            assert!(!back.exists(), "half a file has no name");
+        }
+    }
+    proxy.set(Weather::Silent);
+    let silent = storage.probe().unwrap_err();
+    assert!(
+        silent.to_string().contains("does not answer within 5s"),
+        "{silent}"
+    );
+    proxy.set(Weather::Fair);
+    storage.probe().unwrap();
+}

@@ -1,0 +1,340 @@
+//! Two data folders over one store and one storage, as two processes have them; the storage is a
+//! folder and a real S3-compatible server.
+
+use std::time::{Duration, SystemTime};
+
+use config_core::Secret;
+use object_clients::{ObjectKeys, ObjectPlace};
+use runner_core::cache_scope::CacheScope;
+use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use store::{Options, Store};
+use tempfile::TempDir;
+
+use super::{ObjectSettings, SharedFiles};
+use crate::artifacts::{ArtifactMaker, ArtifactStore};
+use crate::caches::CacheStore;
+use crate::log::{LineKind, LogLine, Logs};
+use crate::run_files::{RunFiles, SharedState};
+use crate::shared_logs::SharedLogs;
+use crate::tar_guard::tar_of;
+
+fn in_folder(folder: &TempDir) -> ObjectPlace {
+    let url = format!("file://{}", folder.path().display());
+    ObjectPlace::new(&url, None, None, false, None).unwrap()
+}
+
+fn in_bucket(server: &S3Server) -> ObjectPlace {
+    let keys = ObjectKeys {
+        access: Secret::new(ACCESS_KEY.to_owned()),
+        secret: Secret::new(SECRET_KEY.to_owned()),
+        session: None,
+    };
+    let (url, endpoint) = (format!("s3://{BUCKET}/ci"), server.endpoint());
+    ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys)).unwrap()
+}
+
+fn settings(place: &ObjectPlace, grace: Duration) -> ObjectSettings {
+    ObjectSettings {
+        place: place.clone(),
+        local_bytes: 1 << 30,
+        grace,
+        sweep_every: Duration::ZERO,
+    }
+}
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn store() -> Store {
+    Store::in_memory(&Options::new("test")).unwrap()
+}
+
+/// What a process has: of its data folder, and of what is shared.
+fn process(data: &TempDir, store: &Store, place: &ObjectPlace, grace: Duration) -> RunFiles {
+    let shared = SharedFiles::open(data.path(), &settings(place, grace), store).unwrap();
+    let logs = data.path().join("logs");
+    let shared_logs = SharedLogs::open(data.path(), &logs, &shared);
+    RunFiles {
+        logs: Logs::open_shared(&logs, Some(shared_logs.unwrap())).unwrap(),
+        artifacts: ArtifactStore::new(data.path(), Some(&shared)),
+        caches: CacheStore::open(data.path(), 1 << 20, Some(&shared)),
+        shared: Some(shared),
+    }
+}
+
+fn scope() -> CacheScope {
+    CacheScope {
+        repository: "acme/rocket".to_owned(),
+        reference: "refs/heads/main".to_owned(),
+        untrusted: false,
+    }
+}
+
+fn put(artifacts: &ArtifactStore, run: &str, name: &str, bytes: usize) -> std::io::Result<u64> {
+    let mut pending = artifacts.create(run, name).unwrap();
+    pending.write(&tar_of("x", bytes)).unwrap();
+    let by = ArtifactMaker {
+        job: "build#0".to_owned(),
+        attempt: "1".to_owned(),
+    };
+    artifacts.keep(run, pending, &by)
+}
+
+fn put_cache(caches: &CacheStore, key: &str) {
+    let mut pending = caches.create(&scope(), key).unwrap();
+    pending.write(&tar_of("y", 300)).unwrap();
+    caches.keep(&scope(), pending).unwrap();
+}
+
+fn read(artifacts: &ArtifactStore, run: &str, name: &str) -> Vec<u8> {
+    let path = artifacts.find(run, name).unwrap().expect("it is there");
+    std::fs::read(path).unwrap()
+}
+
+async fn say(logs: &Logs, text: &str) {
+    let line = LogLine {
+        at: 1,
+        job: String::new(),
+        step: 0,
+        kind: LineKind::Info,
+        text: text.to_owned(),
+    };
+    logs.write("r", line).await;
+}
+
+fn printed(logs: &Logs) -> Vec<String> {
+    logs.fetch("r").unwrap();
+    let text = std::fs::read_to_string(logs.path("r")).unwrap_or_default();
+    let lines = text.lines().map(serde_json::from_str::<LogLine>);
+    lines.map(|line| line.unwrap().text).collect()
+}
+
+/// What a leader stored is read by the one that follows, whose data folder knows nothing of it.
+async fn another_process_has_all(place: &ObjectPlace) {
+    let (first, second, store) = (TempDir::new().unwrap(), TempDir::new().unwrap(), store());
+    let a = process(&first, &store, place, DAY);
+    put(&a.artifacts, "r", "site", 5000).unwrap();
+    put(&a.artifacts, "r", "../etc", 9).unwrap();
+    put_cache(&a.caches, "deps-1");
+    say(&a.logs, "one").await;
+    a.logs.store("r", false).await;
+    say(&a.logs, "two").await;
+    a.logs.store("r", true).await;
+    let site = read(&a.artifacts, "r", "site");
+    drop((a, first));
+
+    let b = process(&second, &store, place, DAY);
+    assert_eq!(read(&b.artifacts, "r", "site"), site);
+    let listed = b.artifacts.list("r").unwrap();
+    let names: Vec<&str> = listed.iter().map(|artifact| &*artifact.name).collect();
+    assert_eq!(names, ["../etc", "site"]);
+    assert_eq!(b.artifacts.list("other").unwrap(), []);
+    assert_eq!(printed(&b.logs), ["one", "two"]);
+    let found = b.caches.find(&[scope()], "deps-2", &["deps-".to_owned()]);
+    assert_eq!(found.unwrap().unwrap().key, "deps-1");
+    assert!(b.caches.has(&scope(), "deps-1").unwrap());
+    // It goes on where the other ended.
+    say(&b.logs, "three").await;
+    b.logs.store("r", true).await;
+    assert_eq!(printed(&b.logs), ["one", "two", "three"]);
+    put(&b.artifacts, "r", "site", 7000).unwrap();
+    assert_ne!(read(&b.artifacts, "r", "site"), site, "replaced");
+    b.artifacts.adopt("again", "r").unwrap();
+    b.artifacts.remove_run("r").unwrap();
+    assert_eq!(b.artifacts.list("r").unwrap(), []);
+    assert_eq!(b.artifacts.list("again").unwrap().len(), 2);
+}
+
+#[actix_rt::test]
+async fn i18_what_a_leader_kept_is_read_by_the_next_one_from_a_folder() {
+    let folder = TempDir::new().unwrap();
+    another_process_has_all(&in_folder(&folder)).await;
+}
+
+#[actix_rt::test]
+async fn i18_what_a_leader_kept_is_read_by_the_next_one_from_a_bucket() {
+    let server = S3Server::start();
+    another_process_has_all(&in_bucket(&server)).await;
+}
+
+fn objects(folder: &TempDir) -> usize {
+    let directories = std::fs::read_dir(folder.path().join("objects"));
+    let directories = directories.into_iter().flatten().flatten();
+    let files = directories.flat_map(|directory| std::fs::read_dir(directory.path()).unwrap());
+    files.count()
+}
+
+#[test]
+fn i18_an_object_goes_when_nothing_names_it_and_its_grace_is_over() {
+    let (data, folder, store) = (TempDir::new().unwrap(), TempDir::new().unwrap(), store());
+    let place = in_folder(&folder);
+    let patient = process(&data, &store, &place, DAY);
+    let shared = patient.shared.clone().unwrap();
+    put(&patient.artifacts, "one", "a", 5000).unwrap();
+    put(&patient.artifacts, "two", "b", 5000).unwrap();
+    assert_eq!(objects(&folder), 1, "the same bytes are one object");
+    put(&patient.artifacts, "one", "c", 6000).unwrap();
+    patient.artifacts.adopt("three", "one").unwrap();
+    patient.artifacts.remove_run("one").unwrap();
+    // What an upload that was killed before its row has left.
+    let stray = folder.path().join("objects/zz");
+    std::fs::create_dir_all(&stray).unwrap();
+    std::fs::write(stray.join("stray-1"), "half").unwrap();
+    assert_eq!(shared.sweep().unwrap(), 0, "within the grace nothing goes");
+    let swept = |files: &RunFiles| files.shared.as_ref().unwrap().sweep().unwrap();
+    let hasty = process(&data, &store, &place, Duration::ZERO);
+    assert_eq!(swept(&hasty), 1, "the stray");
+    assert_eq!(hasty.artifacts.list("three").unwrap().len(), 2);
+    hasty.artifacts.remove_run("three").unwrap();
+    assert_eq!(swept(&hasty), 1, "what only that run had");
+    assert_eq!(read(&hasty.artifacts, "two", "b").len(), 6656);
+    // The bytes are stored anew where their object has gone.
+    put(&hasty.artifacts, "four", "c", 6000).unwrap();
+    assert_eq!(objects(&folder), 2);
+    hasty.artifacts.remove_run("two").unwrap();
+    hasty.artifacts.remove_run("four").unwrap();
+    assert_eq!(swept(&hasty), 2);
+    assert_eq!(objects(&folder), 0);
+}
+
+#[actix_rt::test]
+async fn i18_nothing_counts_that_could_not_be_stored_and_logs_follow() {
+    let (data, other, store) = (TempDir::new().unwrap(), TempDir::new().unwrap(), store());
+    let mut server = S3Server::start();
+    let place = in_bucket(&server);
+    let files = process(&data, &store, &place, DAY);
+    let shared = files.shared.clone().unwrap();
+    put(&files.artifacts, "r", "before", 10).unwrap();
+    shared.probe();
+    assert_eq!(shared.trouble(), None);
+    server.stop();
+    shared.probe();
+    assert!(shared.trouble().unwrap().contains(BUCKET));
+    say(&files.logs, "one").await;
+    let stored = files.logs.shared().unwrap().clone();
+    files.logs.flush().await;
+    let (refused, waits) = std::thread::scope(|scope| {
+        let put = scope.spawn(|| put(&files.artifacts, "r", "during", 20));
+        let log = scope.spawn(|| stored.store("r", true));
+        (
+            put.join().unwrap().unwrap_err(),
+            log.join().unwrap().unwrap_err(),
+        )
+    });
+    assert!(
+        refused.to_string().contains("cannot be used now"),
+        "{refused}"
+    );
+    assert!(waits.to_string().contains("cannot be used now"), "{waits}");
+    let names = |files: &RunFiles| {
+        let listed = files.artifacts.list("r").unwrap().into_iter();
+        listed.map(|artifact| artifact.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&files), ["before"]);
+    server.start_again();
+    files.tend_shared(&mut SharedState::default());
+    assert_eq!(shared.trouble(), None);
+    let next = process(&other, &store, &place, DAY);
+    assert_eq!(printed(&next.logs), ["one"]);
+    assert_eq!(names(&next), ["before"]);
+}
+
+#[actix_rt::test]
+async fn i18_a_log_that_could_not_be_read_before_its_next_line_is_whole_when_it_is_stored() {
+    let (first, second, store) = (TempDir::new().unwrap(), TempDir::new().unwrap(), store());
+    let folder = TempDir::new().unwrap();
+    let place = in_folder(&folder);
+    let a = process(&first, &store, &place, DAY);
+    say(&a.logs, "one").await;
+    a.logs.store("r", false).await;
+    // The place is away while the next process writes its first line.
+    let (there, away) = (folder.path().join("objects"), folder.path().join("away"));
+    std::fs::rename(&there, &away).unwrap();
+    let b = process(&second, &store, &place, DAY);
+    say(&b.logs, "two").await;
+    b.logs.flush().await;
+    std::fs::rename(&away, &there).unwrap();
+    b.logs.store("r", false).await;
+    say(&b.logs, "three").await;
+    b.logs.store("r", true).await;
+    // The first one leads again: its own file is the older one.
+    let again = process(&first, &store, &place, DAY);
+    assert_eq!(printed(&again.logs), ["one", "two", "three"]);
+}
+
+#[actix_rt::test]
+async fn i18_files_from_before_are_read_where_they_are_and_moved() {
+    let (data, folder, other) = (
+        TempDir::new().unwrap(),
+        TempDir::new().unwrap(),
+        TempDir::new().unwrap(),
+    );
+    let artifacts = ArtifactStore::new(data.path(), None);
+    put(&artifacts, "r", "old", 5000).unwrap();
+    put_cache(&CacheStore::open(data.path(), 1 << 20, None), "deps");
+    let logs = Logs::open(&data.path().join("logs")).unwrap();
+    say(&logs, "one").await;
+    logs.flush().await;
+    let old = read(&artifacts, "r", "old");
+
+    let (store, place) = (store(), in_folder(&folder));
+    let files = process(&data, &store, &place, DAY);
+    assert_eq!(
+        read(&files.artifacts, "r", "old"),
+        old,
+        "before it is moved"
+    );
+    assert!(files.caches.has(&scope(), "deps").unwrap());
+    assert_eq!(printed(&files.logs), ["one"]);
+    files.tend_shared(&mut SharedState::default());
+    let left = std::fs::read_dir(data.path().join("artifacts")).unwrap();
+    assert_eq!(left.count(), 0);
+    let next = process(&other, &store, &place, DAY);
+    assert_eq!(read(&next.artifacts, "r", "old"), old);
+    assert!(next.caches.has(&scope(), "deps").unwrap());
+    assert_eq!(printed(&next.logs), ["one"]);
+    // Another installation may not have the place.
+    let stranger = process(&TempDir::new().unwrap(), &self::store(), &place, DAY);
+    let refused = put(&stranger.artifacts, "r", "x", 1).unwrap_err();
+    assert!(
+        refused.to_string().contains("another installation"),
+        "{refused}"
+    );
+    assert!(stranger.shared.unwrap().trouble().is_some());
+}
+
+#[test]
+fn i18_copies_take_what_they_may_and_come_again() {
+    let (data, folder, store) = (TempDir::new().unwrap(), TempDir::new().unwrap(), store());
+    let place = in_folder(&folder);
+    let few = ObjectSettings {
+        local_bytes: 12_000,
+        ..settings(&place, DAY)
+    };
+    let shared = SharedFiles::open(data.path(), &few, &store).unwrap();
+    let artifacts = ArtifactStore::new(data.path(), Some(&shared));
+    let copies = || {
+        std::fs::read_dir(data.path().join("objects"))
+            .unwrap()
+            .flatten()
+    };
+    for (number, bytes) in [5000, 5100, 5200].into_iter().enumerate() {
+        put(&artifacts, "r", &number.to_string(), bytes).unwrap();
+        // All are older than what is in use.
+        for copy in copies() {
+            let copy = std::fs::File::options()
+                .append(true)
+                .open(copy.path())
+                .unwrap();
+            copy.set_modified(SystemTime::now() - DAY).unwrap();
+        }
+    }
+    put(&artifacts, "r", "last", 5300).unwrap();
+    assert_eq!(
+        copies().count(),
+        1,
+        "each has between 6,656 and 7,168 bytes"
+    );
+    for number in 0..3 {
+        assert!(read(&artifacts, "r", &number.to_string()).len() >= 6656);
+    }
+}

@@ -1,0 +1,316 @@
+//! Tars of jobs, each with a description: files of the host, or files that every process can read.
+//!
+//! On one machine an entry is `<kind>/<owner>/<name>.tar` below the data with its description
+//! beside it. With object storage it is a [`SharedFiles`] of the same kind, owner and name; entries
+//! that were stored before are read where they are until they are moved.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::shared_files::{FileKey, SharedFile, SharedFiles};
+use crate::stored_tar::{PendingTar, WholeTar, hashed};
+
+/// Where tars are kept; clones share it. Methods block.
+#[derive(Debug, Clone)]
+pub(crate) struct TarStore {
+    data: PathBuf,
+    shared: Option<SharedFiles>,
+}
+
+/// Whose tars.
+#[derive(Debug, Clone)]
+pub(crate) struct TarOwner {
+    /// What they are: a path below the data.
+    pub(crate) kind: String,
+    pub(crate) owner: String,
+}
+
+/// A tar that counts, and what is said of it.
+#[derive(Debug)]
+pub(crate) struct TarEntry<T> {
+    pub(crate) about: T,
+    held: Held,
+}
+
+#[derive(Debug)]
+enum Held {
+    /// The file.
+    Local(PathBuf),
+    Shared(FileKey, SharedFile),
+}
+
+impl TarStore {
+    pub(crate) fn new(data: &Path, shared: Option<&SharedFiles>) -> Self {
+        Self {
+            data: data.to_owned(),
+            shared: shared.cloned(),
+        }
+    }
+
+    fn directory(&self, of: &TarOwner) -> PathBuf {
+        self.data.join(&of.kind).join(&of.owner)
+    }
+
+    /// A file to write a new tar to.
+    pub(crate) fn create(&self, of: &TarOwner, name: &str) -> std::io::Result<PendingTar> {
+        PendingTar::new(&self.directory(of), name)
+    }
+
+    /// Makes a tar count, in place of what had its name.
+    pub(crate) fn keep<T: Serialize>(
+        &self,
+        of: &TarOwner,
+        tar: &WholeTar,
+        about: &T,
+    ) -> std::io::Result<()> {
+        self.keep_file(of, &tar.name, &tar.part, about)
+    }
+
+    /// The same of any file below the data; it is gone afterwards.
+    pub(crate) fn keep_file<T: Serialize>(
+        &self,
+        of: &TarOwner,
+        name: &str,
+        file: &Path,
+        about: &T,
+    ) -> std::io::Result<()> {
+        let about = serde_json::to_string(about)?;
+        let base = self.directory(of).join(hashed(name));
+        if let Some(shared) = &self.shared {
+            shared.put(key(of, &base), file, about)?;
+            // What had its name before there was object storage.
+            return remove_local(&base);
+        }
+        std::fs::create_dir_all(self.directory(of))?;
+        let (tar, part) = (base.with_extension("tar"), base.with_extension("part"));
+        // Another file system, where an operator has mounted one.
+        if std::fs::rename(file, &part).is_err() {
+            std::fs::copy(file, &part)?;
+        }
+        std::fs::rename(part, tar)?;
+        std::fs::write(base.with_extension("json"), about)
+    }
+
+    /// The entries of an owner.
+    pub(crate) fn list<T: DeserializeOwned>(
+        &self,
+        of: &TarOwner,
+    ) -> std::io::Result<Vec<TarEntry<T>>> {
+        let mut found = Vec::new();
+        if let Some(shared) = &self.shared {
+            for (key, file) in shared.list(&of.kind, Some(&of.owner))? {
+                found.extend(TarEntry::shared(key, file));
+            }
+        }
+        let is_there = |entry: &TarEntry<T>, path: &Path| match &entry.held {
+            Held::Shared(key, _) => path.file_stem().is_some_and(|stem| *key.2 == *stem),
+            Held::Local(_) => false,
+        };
+        for entry in local(&self.directory(of)) {
+            if let Held::Local(path) = &entry.held
+                && found.iter().any(|known| is_there(known, path))
+            {
+                continue;
+            }
+            found.push(entry);
+        }
+        Ok(found)
+    }
+
+    /// All entries of a kind, of whomever.
+    pub(crate) fn list_all<T: DeserializeOwned>(
+        &self,
+        kind: &str,
+    ) -> std::io::Result<Vec<TarEntry<T>>> {
+        let mut owners: Vec<String> = directories(&self.data.join(kind));
+        if let Some(shared) = &self.shared {
+            let files = shared.list(kind, None)?.into_iter();
+            owners.extend(files.map(|((_, owner, _), _)| owner));
+        }
+        owners.sort_unstable();
+        owners.dedup();
+        let mut all = Vec::new();
+        for owner in owners {
+            let kind = kind.to_owned();
+            all.extend(self.list(&TarOwner { kind, owner })?);
+        }
+        Ok(all)
+    }
+
+    /// The file of an entry, on this machine. It may be removed later: open it, or link it.
+    pub(crate) fn open<T>(&self, entry: &TarEntry<T>) -> std::io::Result<PathBuf> {
+        match (&entry.held, &self.shared) {
+            (Held::Local(path), _) => Ok(path.clone()),
+            (Held::Shared(_, file), Some(shared)) => shared.open_file(file),
+            (Held::Shared(..), None) => Err(std::io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Says something else of an entry.
+    pub(crate) fn describe<T, U: Serialize>(
+        &self,
+        entry: &TarEntry<T>,
+        about: &U,
+    ) -> std::io::Result<()> {
+        let about = serde_json::to_string(about)?;
+        match (&entry.held, &self.shared) {
+            (Held::Shared(key, _), Some(shared)) => shared.describe(key, about),
+            (Held::Local(path), _) => {
+                // Written beside and moved: a description that is cut is none.
+                let part = path.with_extension("used");
+                std::fs::write(&part, about)?;
+                std::fs::rename(&part, path.with_extension("json"))
+            }
+            (Held::Shared(..), None) => Ok(()),
+        }
+    }
+
+    /// Removes an entry.
+    pub(crate) fn remove<T>(&self, entry: &TarEntry<T>) -> std::io::Result<()> {
+        match (&entry.held, &self.shared) {
+            (Held::Shared(key, _), Some(shared)) => shared.remove(key),
+            (Held::Local(path), _) => remove_local(path),
+            (Held::Shared(..), None) => Ok(()),
+        }
+    }
+
+    /// Gives an entry a second owner, who keeps what has its name.
+    pub(crate) fn share<T: Serialize>(
+        &self,
+        entry: &TarEntry<T>,
+        name: &str,
+        with: &TarOwner,
+    ) -> std::io::Result<()> {
+        let directory = self.directory(with);
+        let base = directory.join(hashed(name));
+        let path = match (&entry.held, &self.shared) {
+            (Held::Shared(from, _), Some(shared)) => return shared.copy(from, key(with, &base)),
+            (Held::Local(path), _) => path,
+            (Held::Shared(..), None) => return Ok(()),
+        };
+        let (to, description) = (base.with_extension("tar"), base.with_extension("json"));
+        if description.exists() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&directory)?;
+        // Left by an attempt that ended here; a tar is never written to once it counts.
+        let _ = std::fs::remove_file(&to);
+        if std::fs::hard_link(path, &to).is_err() {
+            std::fs::copy(path, &to)?;
+        }
+        std::fs::write(description, serde_json::to_vec(&entry.about)?)
+    }
+
+    /// Forgets all of an owner.
+    pub(crate) fn remove_owner(&self, of: &TarOwner) -> std::io::Result<()> {
+        // Gone already, or never there.
+        let _ = std::fs::remove_dir_all(self.directory(of));
+        match &self.shared {
+            Some(shared) => shared.remove_owner(&of.kind, &of.owner),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves entries of a kind that lie on this machine only into the object storage, each read
+    /// back and compared; gives how many.
+    pub(crate) fn move_local(&self, kind: &str) -> std::io::Result<usize> {
+        let Some(shared) = &self.shared else {
+            return Ok(0);
+        };
+        let mut moved = 0;
+        for owner in directories(&self.data.join(kind)) {
+            let of = TarOwner {
+                kind: kind.to_owned(),
+                owner,
+            };
+            for entry in local::<serde_json::Value>(&self.directory(&of)) {
+                let Held::Local(path) = &entry.held else {
+                    continue;
+                };
+                let key = key(&of, path);
+                if shared.get(&key)?.is_none() {
+                    // Another name of it, which `put` takes.
+                    let sent = path.with_extension("part");
+                    let _ = std::fs::remove_file(&sent);
+                    std::fs::hard_link(path, &sent)?;
+                    shared.put(key.clone(), &sent, entry.about.to_string())?;
+                    if let Some(stored) = shared.get(&key)? {
+                        shared.verify(&stored)?;
+                    }
+                    moved += 1;
+                }
+                remove_local(path)?;
+            }
+            // Where it is empty by now.
+            let _ = std::fs::remove_dir(self.directory(&of));
+        }
+        Ok(moved)
+    }
+}
+
+impl<T: DeserializeOwned> TarEntry<T> {
+    fn shared(key: FileKey, file: SharedFile) -> Option<Self> {
+        Some(Self {
+            about: serde_json::from_str(&file.about).ok()?,
+            held: Held::Shared(key, file),
+        })
+    }
+}
+
+impl<T> TarEntry<T> {
+    /// Whether it is the entry of this owner and name.
+    pub(crate) fn is_of(&self, of: &TarOwner, name: &str) -> bool {
+        let name = hashed(name);
+        match &self.held {
+            Held::Local(path) => {
+                path.file_stem().is_some_and(|stem| *stem == *name)
+                    && path
+                        .parent()
+                        .is_some_and(|parent| parent.ends_with(&of.owner))
+            }
+            Held::Shared((_, owner, own), _) => *owner == of.owner && *own == name,
+        }
+    }
+}
+
+fn key(of: &TarOwner, base: &Path) -> FileKey {
+    let stem = base.file_stem().unwrap_or_default().to_string_lossy();
+    (of.kind.clone(), of.owner.clone(), stem.into_owned())
+}
+
+fn remove_local(path: &Path) -> std::io::Result<()> {
+    // The description first: without it the tar is no entry.
+    for ending in ["json", "tar"] {
+        match std::fs::remove_file(path.with_extension(ending)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn directories(directory: &Path) -> Vec<String> {
+    let below = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let directories = below.filter(|entry| entry.path().is_dir());
+    directories
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
+}
+
+/// The descriptions in a directory, each with its tar.
+fn local<T: DeserializeOwned>(directory: &Path) -> Vec<TarEntry<T>> {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let described = files.filter_map(|file| {
+        let path = file.path();
+        (path.extension()? == "json").then_some(())?;
+        let about = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        let tar = path.with_extension("tar");
+        tar.is_file().then_some(TarEntry {
+            about,
+            held: Held::Local(tar),
+        })
+    });
+    described.collect()
+}
