@@ -184,8 +184,8 @@ impl Ledger {
                         sha: sha.clone(),
                     };
                     let begun = outbox::begin_status(rows, &target, &owner, &status, now_ms())?;
-                    // It said before that it waits.
-                    if begun != StatusAdmission::Enqueued && change.state != CommitState::Pending {
+                    // It said before that it waits, perhaps for something else.
+                    if begun != StatusAdmission::Enqueued {
                         outbox::update_status(rows, &repo, &sha, &owner, &status, now_ms())?;
                     }
                 } else {
