@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use postgres_server::PostgresServer;
+use s3_server::{ACCESS_KEY, S3Server, SECRET_KEY};
 
 fn runner() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
@@ -135,4 +136,42 @@ fn i18_the_store_is_moved_checked_saved_and_restored_by_command() {
         said.contains("error: table rows: 1 rows are counted, 0 are there"),
         "{said}"
     );
+}
+
+#[test]
+fn i18_the_sample_of_a_cluster_is_taken_on_every_host() {
+    let storage = S3Server::start();
+    let sample =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples/cluster/runner.toml");
+    let check = |advertise: Option<&str>| {
+        let mut check = runner();
+        check
+            .args(["--check", "--config"])
+            .arg(&sample)
+            .env(
+                "WORKFLOW_RUNNER_API_TOKEN",
+                "0123456789abcdef0123456789abcdef",
+            )
+            .env(
+                "WORKFLOW_RUNNER_STORE_URL",
+                "postgresql://o:p@db.example/orrery",
+            )
+            .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+            .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+            .env("ORRERY_OBJECTS_ENDPOINT", storage.endpoint());
+        if let Some(advertise) = advertise {
+            check.env("ORRERY_ADVERTISE", advertise);
+        }
+        let output = check.output().unwrap();
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), printed)
+    };
+    for host in ["ci-1.example:3000", "ci-2.example:3000"] {
+        let (taken, printed) = check(Some(host));
+        assert!(taken, "{printed}");
+    }
+    let (taken, printed) = check(None);
+    assert!(!taken && printed.contains("ORRERY_ADVERTISE"), "{printed}");
+    let (taken, printed) = check(Some("no port"));
+    assert!(!taken && printed.contains("advertise"), "{printed}");
 }

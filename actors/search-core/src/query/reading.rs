@@ -14,10 +14,73 @@ pub(super) fn plain_text(clauses: &Clause<'_>) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a query is what somebody asks who wants to do something, which manuals answer: it begins
-/// so (`how do I`, `how to`, `where can we`), speaks of who asks (`my`, `our`), or asks what may or
-/// should be (`which … may`). How something works (`how is`, `how does`) is another question.
+/// What people tell a machine to do that they want to do themselves.
+const TASKS: [&str; 42] = [
+    "add",
+    "allow",
+    "avoid",
+    "back",
+    "build",
+    "change",
+    "check",
+    "choose",
+    "compile",
+    "configure",
+    "connect",
+    "convert",
+    "create",
+    "delete",
+    "deploy",
+    "disable",
+    "enable",
+    "find",
+    "fix",
+    "install",
+    "keep",
+    "limit",
+    "make",
+    "migrate",
+    "move",
+    "publish",
+    "remove",
+    "rename",
+    "reset",
+    "restore",
+    "rotate",
+    "run",
+    "search",
+    "send",
+    "set",
+    "share",
+    "sort",
+    "start",
+    "stop",
+    "update",
+    "upgrade",
+    "use",
+];
+
+/// What stands behind such a verb, and not behind a noun that is written alike (`search service`).
+const BEHIND_TASKS: [&str; 14] = [
+    "a", "all", "an", "any", "from", "it", "one", "that", "the", "these", "this", "to", "up",
+    "with",
+];
+
+/// Whether a query is what somebody asks who wants to do something, which manuals answer: it
+/// begins so (`how do I`, `how to`, `where can we`, `rotate the`), speaks of who asks (`my`,
+/// `our`), or asks what may or should be (`which … may`). How something works (`how is`, `how
+/// does`) is another question.
 pub(super) fn asks_how(line: &[String]) -> bool {
+    is_task(line) || is_question_of_asker(line)
+}
+
+/// Whether a query begins like an order: `rotate the keys`.
+fn is_task(line: &[String]) -> bool {
+    let is_one_of = |list: &[&str], word: &String| list.contains(&word.as_str());
+    matches!(line, [verb, behind, _, ..] if is_one_of(&TASKS, verb) && is_one_of(&BEHIND_TASKS, behind))
+}
+
+fn is_question_of_asker(line: &[String]) -> bool {
     let begin: Vec<&str> = line.iter().take(3).map(String::as_str).collect();
     match begin.as_slice() {
         ["how", "to", ..] | ["can" | "may", "i" | "we", ..] => true,
@@ -74,6 +137,11 @@ mod tests {
             ("read the mails of my server", true),
             ("which users may write", true),
             ("what happens when our disk is full", true),
+            ("rotate the keys of it", true),
+            ("run it as a service", true),
+            ("search service of it", false),
+            ("sort keys", false),
+            ("set the", false),
             ("how does the parser recover", false),
             ("where is the parser", false),
             ("what is a parser", false),

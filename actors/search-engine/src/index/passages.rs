@@ -16,6 +16,7 @@ use super::error::IndexError;
 use super::lexical::{LexicalMatches, Terms};
 use super::pool::Candidate;
 use super::snapshot::IndexSnapshot;
+use super::term_matches::best_of;
 
 /// Terms of a document that is ranked as a whole: about four passages.
 pub(super) const WHOLE_TERMS: f32 = 800.0;
@@ -155,15 +156,7 @@ fn add_term(weight: f32, places: &[u32], scores: &mut Vec<f32>) {
 
 /// The best passages together.
 fn best_together(scores: &[f32]) -> f32 {
-    let mut best = [0.0_f32; SHARES.len()];
-    for &score in scores {
-        let mut score = score;
-        for place in &mut best {
-            if score > *place {
-                std::mem::swap(place, &mut score);
-            }
-        }
-    }
+    let best: [f32; SHARES.len()] = best_of(scores.iter().copied());
     best.iter()
         .zip(SHARES)
         .map(|(score, share)| score * share)

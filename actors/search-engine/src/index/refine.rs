@@ -6,6 +6,7 @@
 //! copies and what programs write are seldom meant: their words count less, unless the query asks
 //! for them.
 
+use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
 use search_core::names::NameKind;
 use search_core::query::{Field, ParsedQuery};
@@ -59,17 +60,31 @@ const OWNER: f32 = 0.6;
 /// differ by their names first.
 const WORDS_OF_NAMED: f32 = 0.3;
 
-/// What the words of a path add where they are all words of the query.
-const PATH: f32 = 1.3;
+/// What a file's name adds that holds the words of the query and no others.
+const PATH_NEAR: f32 = 0.8;
 
-/// The same for one word, which may be a name: names decide there.
-const PATH_OF_WORD: f32 = 1.0;
+/// What it adds beside that if it holds all words of the query.
+const PATH_OF_FILE: f32 = 0.3;
+
+/// The same if it holds no others.
+const PATH_HELD: f32 = 0.3;
+
+/// What the words of the folder's name add, beside the file's, where they are all of the query's.
+const PATH_OF_FOLDER: f32 = 1.3;
+
+/// What code loses by each folder it lies in: of several files that do, the one nearer to the root
+/// of its source is meant.
+const NESTED: f32 = 0.05;
+
+/// What the words of a path add, by rarity, for one word, which may be a name, and where somebody
+/// asks how to do something.
+const PATH_BY_RARITY: f32 = 1.0;
 
 /// The same where the document is called like the query, which counts by itself.
 const PATH_OF_NAMED: f32 = 0.3;
 
 /// What defining something called like the query adds, where all words are the same.
-const DEFINED_WORDS: f32 = 1.1;
+const DEFINED_WORDS: f32 = 1.0;
 
 /// What a file's role leaves of the score of its words, where the query does not ask for such
 /// files.
@@ -88,6 +103,9 @@ const MANUAL: f32 = 1.5;
 
 /// What is left of manuals beside code, in the same source.
 const MANUAL_BESIDE_CODE: f32 = 0.85;
+
+/// The same for one word, which is a name that the code has first.
+const MANUAL_OF_WORD: f32 = 0.5;
 
 /// The same where somebody asks how something works, which the code says.
 const MANUAL_OF_WORKINGS: f32 = 0.4;
@@ -125,6 +143,14 @@ impl Scale {
             lexical,
             unit: if is_fused { 1.0 } else { lexical },
         }
+    }
+}
+
+/// What code loses by the folders it lies in.
+fn nested(record: &DocumentRecord) -> f32 {
+    match record.kind {
+        ContentKind::Code => NESTED * record.key.matches('/').count() as f32,
+        _ => 0.0,
     }
 }
 
@@ -219,12 +245,7 @@ impl<'r> Refiner<'r> {
             one.candidate.score = fusion.lexical_part;
         }
         let of_words = one.candidate.score;
-        let path = match (name > 0.0, self.is_one_word) {
-            (true, _) => PATH_OF_NAMED,
-            (false, true) => PATH_OF_WORD,
-            (false, false) => PATH,
-        };
-        let path = path * self.matches.path_share(&record.key) * scale.unit;
+        let path = (self.path(&record.key, name > 0.0) - nested(record)) * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
         let role = self.role_factor(record.role, one.candidate.source);
@@ -249,6 +270,20 @@ impl<'r> Refiner<'r> {
         one.candidate.score += one.refinement.sum();
     }
 
+    /// What the words of a document's path add. Of several words each says as much of what is
+    /// meant, and a name that holds nothing else says most.
+    fn path(&mut self, key: &str, is_named: bool) -> f32 {
+        let path = self.matches.path(key);
+        if is_named {
+            PATH_OF_NAMED * path.by_rarity
+        } else if self.is_one_word || self.query.asks_how() {
+            PATH_BY_RARITY * path.by_rarity
+        } else {
+            let file = PATH_NEAR * path.near + PATH_OF_FILE * path.of_file + PATH_HELD * path.held;
+            file + PATH_OF_FOLDER * path.of_folder
+        }
+    }
+
     /// How much of what a document defines is called like the query. Who asks how to do something
     /// means no code, and one word is a name, whose definition counts.
     fn called_alike(&mut self, record: &DocumentRecord) -> f32 {
@@ -264,6 +299,8 @@ impl<'r> Refiner<'r> {
             FileRole::Documentation if self.has_code[source as usize] => {
                 if self.query.asks_how_it_works() {
                     MANUAL_OF_WORKINGS
+                } else if self.is_one_word {
+                    MANUAL_OF_WORD
                 } else {
                     MANUAL_BESIDE_CODE
                 }

@@ -42,7 +42,7 @@ impl Refinement {
             ),
             (
                 "path",
-                "words of the query in the name of the file or its folder",
+                "words of the query in the name of the file or its folder, and how deep it lies",
                 self.path,
             ),
             ("role", role_note(self.role_of), self.role),

@@ -9,8 +9,12 @@ use search_core::query::ParsedQuery;
 /// Letters from which on the beginning of a word stands for it, in bytes.
 const MIN_BEGINNING: usize = 3;
 
-/// How much less the folder's words count than the file's.
+/// How much less the folder's words count than the file's, by rarity.
 const FOLDER: f32 = 0.5;
+
+/// What the best names of definitions count, best first: one says what a file is about, more that
+/// it is about nothing else.
+const DEFINED_SHARES: [f32; 3] = [1.0, 0.25, 0.125];
 
 /// Names of definitions that are looked at in one file.
 const MAX_DEFINED: usize = 400;
@@ -29,6 +33,34 @@ pub(super) struct TermMatches<'q> {
     matched: Vec<Vec<usize>>,
     analyzer: WordAnalyzer,
     buffer: WordTerms,
+}
+
+/// How the names of a file and of its folder go with a query, each 0 to 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct PathMatch {
+    /// How much of the query, by rarity, stands in the file's name, and half of it in the folder's.
+    pub(super) by_rarity: f32,
+    /// How near the file's name comes to the query, as [`TermMatches::definition_share`] says it.
+    pub(super) near: f32,
+    /// How much of the query stands in the file's name, each word counting alike.
+    pub(super) of_file: f32,
+    /// The same of the folder's name, without what stands in the file's.
+    pub(super) of_folder: f32,
+    /// How much of the file's name stands in the query.
+    pub(super) held: f32,
+}
+
+/// The best of some numbers, best first.
+pub(super) fn best_of<const N: usize>(numbers: impl Iterator<Item = f32>) -> [f32; N] {
+    let mut best = [0.0_f32; N];
+    for mut number in numbers {
+        for place in &mut best {
+            if number > *place {
+                std::mem::swap(place, &mut number);
+            }
+        }
+    }
+    best
 }
 
 /// The parts of a word of a name; a word without parts is one.
@@ -64,53 +96,77 @@ impl<'q> TermMatches<'q> {
         }
     }
 
-    /// How much of the query stands in the name of the file, or in that of its folder.
-    pub(super) fn path_share(&mut self, key: &str) -> f32 {
+    /// How the path of a document goes with the query.
+    pub(super) fn path(&mut self, key: &str) -> PathMatch {
         let (folders, _) = key.rsplit_once('/').unwrap_or(("", key));
         let folder = folders.rsplit('/').next().unwrap_or_default();
-        let mut seen: Vec<usize> = Vec::new();
-        let mut share = 0.0;
-        for (text, part) in [(stem(key), 1.0), (folder, FOLDER)] {
-            for word in words(text) {
-                let matched = self.terms_of(word.text);
-                for &term in &self.matched[matched] {
-                    if !seen.contains(&term) {
-                        seen.push(term);
-                        share += part * self.shares[term];
-                    }
-                }
-            }
+        let mut of_file = Vec::new();
+        let held = self.read_path_name(stem(key), &mut of_file);
+        let mut all = of_file.clone();
+        self.read_path_name(folder, &mut all);
+        let of_folder = &all[of_file.len()..];
+        let terms = self.shares.iter().filter(|share| **share > 0.0).count();
+        let alike = |terms_of: &[usize]| terms_of.len() as f32 / terms.max(1) as f32;
+        let by_rarity =
+            |terms_of: &[usize]| -> f32 { terms_of.iter().map(|&term| self.shares[term]).sum() };
+        PathMatch {
+            by_rarity: by_rarity(&of_file) + FOLDER * by_rarity(of_folder),
+            near: (held * by_rarity(&of_file)).powf(EASE),
+            of_file: alike(&of_file),
+            of_folder: alike(of_folder),
+            held,
         }
-        share
     }
 
-    /// How near the best of these names comes to the query, 0 to 1: how much of the query it
-    /// holds, times how much of it the query holds.
+    /// How near the names of what a file defines come to the query, the best first: how much of the
+    /// query each holds, times how much of it the query holds.
     pub(super) fn definition_share(&mut self, names: &str) -> f32 {
-        let (mut best, mut seen) = (0.0_f32, Vec::new());
         if names.is_empty() {
-            return best;
+            return 0.0;
         }
-        for name in names.split(NAME_SEAM).take(MAX_DEFINED) {
+        let mut seen = Vec::new();
+        let shares = names.split(NAME_SEAM).take(MAX_DEFINED).map(|name| {
             seen.clear();
-            let (mut all, mut held, mut share) = (0, 0, 0.0);
-            for part in parts_of(name) {
-                all += 1;
-                let matched = self.terms_of(part);
-                let matched = &self.matched[matched];
-                held += u32::from(!matched.is_empty());
-                for &term in matched {
-                    if !seen.contains(&term) {
-                        seen.push(term);
-                        share += self.shares[term];
-                    }
-                }
-            }
-            if held > 0 {
-                best = best.max(share * held as f32 / all as f32);
+            let held = self.read_name(name, &mut seen);
+            held * seen.iter().map(|&term| self.shares[term]).sum::<f32>()
+        });
+        let best: [f32; DEFINED_SHARES.len()] = best_of(shares);
+        let eased = best.iter().map(|share| share.powf(EASE));
+        eased
+            .zip(DEFINED_SHARES)
+            .map(|(one, share)| one * share)
+            .sum()
+    }
+
+    /// As [`Self::read_name`]; an identifier of the query that the name holds whole counts, too.
+    fn read_path_name(&mut self, name: &str, seen: &mut Vec<usize>) -> f32 {
+        for word in words(name) {
+            self.add_terms(word.text, seen);
+        }
+        self.read_name(name, seen)
+    }
+
+    /// Adds the terms that the parts of a name stand for, each once; gives how many of these parts
+    /// stand for any, as a share.
+    fn read_name(&mut self, name: &str, seen: &mut Vec<usize>) -> f32 {
+        let (mut all, mut held) = (0_u16, 0_u16);
+        for part in words(name).flat_map(|word| parts_of(word.text)) {
+            all += 1;
+            held += u16::from(self.add_terms(part, seen));
+        }
+        f32::from(held) / f32::from(all.max(1))
+    }
+
+    /// Adds the terms that a word stands for, each once; whether there are any.
+    fn add_terms(&mut self, word: &str, seen: &mut Vec<usize>) -> bool {
+        let matched = self.terms_of(word);
+        let matched = &self.matched[matched];
+        for &term in matched {
+            if !seen.contains(&term) {
+                seen.push(term);
             }
         }
-        best.powf(EASE)
+        !matched.is_empty()
     }
 
     /// The place of the terms of the query that a word stands for.
@@ -149,14 +205,14 @@ impl<'q> TermMatches<'q> {
 mod tests {
     use search_core::query::{ParsedQuery, SearchRequest, parse};
 
-    use super::TermMatches;
+    use super::{PathMatch, TermMatches};
 
     fn query(text: &str) -> ParsedQuery {
         parse(&SearchRequest::for_text(text)).expect("a query")
     }
 
     /// Shares where all terms are worth the same.
-    fn share(text: &str, of: impl FnOnce(&mut TermMatches<'_>) -> f32) -> f32 {
+    fn share<T>(text: &str, of: impl FnOnce(&mut TermMatches<'_>) -> T) -> T {
         let query = query(text);
         let weights: Vec<f32> = query.terms().iter().map(|term| term.count as f32).collect();
         of(&mut TermMatches::new(&query, &weights))
@@ -173,15 +229,41 @@ mod tests {
         let (half, quarter) = (defined("download"), defined("downloadPage"));
         assert!((half - 0.5_f32.powf(0.7)).abs() < 1e-6, "{half}");
         assert!((quarter - 0.25_f32.powf(0.7)).abs() < 1e-6, "{quarter}");
-        assert_eq!(defined("downloadPage\ndownload"), half);
+        let both = defined("downloadPage\ndownload");
+        assert!((both - half - 0.25 * quarter).abs() < 1e-6, "{both}");
     }
 
     #[test]
     fn i16_words_of_files_count_more_than_those_of_folders() {
-        let path = |key: &str| share("serialization errors", |all| all.path_share(key));
-        assert_eq!(path("a/b.rs"), 0.0);
-        assert!((path("a/serializer.rs") - 0.5).abs() < 1e-6);
-        assert!((path("serializer/mod.rs") - 0.25).abs() < 1e-6);
-        assert!((path("errors/serializer.rs") - 0.75).abs() < 1e-6);
+        let path = |key: &str| share("serialization errors", |all| all.path(key));
+        assert_eq!(path("a/b.rs"), PathMatch::default());
+        for (key, by_rarity, of_file, of_folder, held) in [
+            ("a/serializer.rs", 0.5, 0.5, 0.0, 1.0),
+            ("serializer/mod.rs", 0.25, 0.0, 0.5, 0.0),
+            ("errors/serializer.rs", 0.75, 0.5, 0.5, 1.0),
+            (
+                "serializer/serializer_of_pages.rs",
+                0.5,
+                0.5,
+                0.0,
+                1.0 / 3.0,
+            ),
+        ] {
+            let found = path(key);
+            let near = f32::powf(of_file * held, 0.7);
+            let expected = [by_rarity, near, of_file, of_folder, held];
+            let found = [
+                found.by_rarity,
+                found.near,
+                found.of_file,
+                found.of_folder,
+                found.held,
+            ];
+            let is_near = found
+                .iter()
+                .zip(expected)
+                .all(|(a, b)| (a - b).abs() < 1e-6);
+            assert!(is_near, "{key}: {found:?}");
+        }
     }
 }

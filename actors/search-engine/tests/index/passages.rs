@@ -170,3 +170,41 @@ fn i16_paths_names_and_manuals_weigh_in_questions_about_code() {
         assert_eq!(keys(&bm25f(&snapshot, query))[0], first, "{query}");
     }
 }
+
+#[test]
+fn i16_names_of_files_say_how_near_they_come_to_a_question() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for key in [
+        // The words of the question and no others, beside others, and in the folder's name.
+        "src/a/lease_renewal_for_pages_and_trees.rs",
+        "src/a/lease_renewal.rs",
+        "src/b/other.rs",
+        "src/lease/thing.rs",
+    ] {
+        put_code(&mut index, key, "// the renewal of a lease");
+    }
+    // The same definition, further from the root and nearer to it.
+    put_code(&mut index, "src/deep/down/store.rs", "struct PageStore;");
+    put_code(&mut index, "src/store.rs", "struct PageStore;");
+    put(&mut index, "docs/a.md", "", "PageStore ".repeat(9).as_str());
+    for number in 0..30 {
+        let key = format!("src/c/{number}.rs");
+        put_code(&mut index, &key, "// other words of code");
+    }
+    let snapshot = commit(&mut index);
+    let called = [
+        "src/a/lease_renewal.rs",
+        "src/a/lease_renewal_for_pages_and_trees.rs",
+        "src/lease/thing.rs",
+        "src/b/other.rs",
+    ];
+    let defining = ["src/store.rs", "src/deep/down/store.rs", "docs/a.md"];
+    for (query, expected) in [
+        ("renewal of leases", &called[..]),
+        ("PageStore", &defining[..]),
+    ] {
+        let hits = bm25f(&snapshot, query);
+        assert_eq!(keys(&hits)[..expected.len()], *expected, "{query}");
+    }
+}
