@@ -182,6 +182,8 @@ impl Forwarder {
     ) -> Result<(Option<String>, WsSender, WsReceiver), HttpError> {
         let options = WsOptions {
             connect: self.options.connect,
+            // A shell opens when its VM has gone on.
+            upgrade: self.options.head,
             max_frame: self.options.max_frame,
             tls: Tls::System,
             ..WsOptions::default()

@@ -22,8 +22,10 @@ use crate::http::{AddressPolicy, ConnectOptions, Connector, HttpError, Tls, fail
 /// How a connection is made, and how large its frames may be.
 #[derive(Debug, Clone)]
 pub struct WsOptions {
-    /// Longest time for look-up, connection, TLS handshake and upgrade.
+    /// Longest time for look-up, connection and TLS handshake.
     pub connect: Duration,
+    /// Longest time from then to the server's answer.
+    pub upgrade: Duration,
     /// Largest frame in bytes.
     pub max_frame: usize,
     /// Which addresses may be connected to.
@@ -33,10 +35,11 @@ pub struct WsOptions {
 }
 
 impl Default for WsOptions {
-    /// 5 s, 64 KiB, any address, the system's certificates.
+    /// 5 s each, 64 KiB, any address, the system's certificates.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
+            upgrade: Duration::from_secs(5),
             max_frame: 64 << 10,
             addresses: AddressPolicy::Any,
             tls: Tls::System,
@@ -120,10 +123,11 @@ pub(crate) async fn open(
         request = request.protocols(protocols);
     }
     let connecting = Box::pin(request.connect());
-    let connected = tokio::time::timeout(options.connect, connecting).await;
+    let within = options.connect + options.upgrade;
+    let connected = tokio::time::timeout(within, connecting).await;
     let timed_out = || HttpError::TimedOut {
         url: shown(url),
-        after: options.connect,
+        after: within,
         phase: crate::http::Phase::Waiting,
     };
     let connected = connected.map_err(|_| timed_out())?;

@@ -34,6 +34,7 @@ mod openapi;
 mod problem;
 mod process_figures;
 mod range;
+pub mod relay;
 mod request_id;
 mod routes;
 mod serve;

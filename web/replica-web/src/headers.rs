@@ -29,7 +29,10 @@ const VIA: &str = "1.1 orrery-standby";
 pub(crate) fn to_leader(request: &HttpRequest, key: &str, as_operator: bool) -> HeaderMap {
     let given = request.headers();
     let mut headers = copied(given, |name| {
-        name == REPLICA_KEY || (as_operator && is_credential(name))
+        name == REPLICA_KEY
+            // Of the handshake of a WebSocket, which is made anew.
+            || name.starts_with("sec-websocket-")
+            || (as_operator && is_credential(name))
     });
     let id = request
         .extensions()

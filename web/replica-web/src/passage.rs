@@ -1,26 +1,22 @@
 //! One request on its way from a standby to the leader, and the answer back, both bodies as they
 //! come: a log that is followed is followed across processes.
 
-use std::cell::{Cell, RefCell};
-use std::io;
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use actix_web::body::SizedStream;
 use actix_web::http::header;
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
-use edge_web::{ConcurrencyLimit, Permit, Problem, REPLICA_KEY, Routes};
-use futures_util::{Stream, StreamExt as _};
-use http_clients::forward::{ForwardBody, ForwardOptions, Forwarded, Forwarder};
+use edge_web::relay::{self, TooLarge};
+use edge_web::{ConcurrencyLimit, Problem, REPLICA_KEY, Routes};
+use http_clients::forward::{ForwardOptions, Forwarder};
 use http_clients::http::HttpError;
 use replica_actors::RoleControl;
 use replica_core::{ForwardRefusal, forward_target};
 
 use crate::headers::{from_leader, to_leader};
 
-/// Largest body of a request that is passed on: pages send forms and texts.
-const MAX_BODY_BYTES: u64 = 64 << 20;
 /// Requests that are passed on at once, followed logs among them.
 const PASSAGES: usize = 512;
 
@@ -94,18 +90,23 @@ impl LeaderPassage {
         let path = request.uri().path_and_query();
         let path = path.map_or("/", |path| path.as_str());
         let path = format!("{}{path}", self.options.prefix);
+        if request.headers().contains_key(header::UPGRADE) {
+            let protocols = relay::offered_protocols(&request);
+            let way = (&forwarder, path.as_str());
+            let said = (&headers, protocols.as_slice());
+            return relay::web_socket((&request, body), way, said, permit, failed).await;
+        }
         let method = request.method().clone();
-        let is_head = method == Method::HEAD;
-        let too_large = Rc::new(Cell::new(false));
-        let body = bounded(&request, body, &too_large)?;
-        let sent = forwarder.send(method, &path, &headers, body).await;
-        let answer = sent.map_err(|error| {
-            if too_large.get() {
-                return Problem::too_large(usize::try_from(MAX_BODY_BYTES).unwrap_or(usize::MAX));
-            }
-            failed(&error)
+        let too_large = TooLarge::default();
+        let body = relay::request_body(&request, body, &too_large)?;
+        let sent = forwarder.send(method.clone(), &path, &headers, body).await;
+        let answer = sent.map_err(|error| too_large.problem().unwrap_or_else(|| failed(&error)))?;
+        let status = relay::status(&answer);
+        let status = status.ok_or_else(|| {
+            Problem::bad_gateway("the answer of the leading process has no status")
         })?;
-        answered(answer, is_head, permit)
+        let headers = from_leader(&answer.headers);
+        Ok(relay::respond(answer, status, &headers, &method, permit))
     }
 }
 
@@ -152,6 +153,11 @@ fn failed(error: &HttpError) -> Problem {
             Problem::gateway_timeout("the leading process does not answer in time")
         }
         HttpError::BadRequest { .. } => Problem::bad_request("the body of the request broke off"),
+        // Only WebSockets: other answers are passed back.
+        HttpError::Status { status, .. } => {
+            let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY);
+            Problem::new(status, "the leading process opens no WebSocket here")
+        }
         error => {
             tracing::info!(event = "replica.leader_unreachable", %error);
             unreachable_leader(
@@ -163,63 +169,4 @@ fn failed(error: &HttpError) -> Problem {
 
 fn unreachable_leader(detail: String) -> Problem {
     Problem::unavailable(detail, 2).kind("no-leader", "No leader")
-}
-
-fn answered(answer: Forwarded, is_head: bool, permit: Permit) -> Result<HttpResponse, Problem> {
-    let status = StatusCode::from_u16(answer.status)
-        .map_err(|_| Problem::bad_gateway("the answer of the leading process has no status"))?;
-    let length = answer.headers.get(header::CONTENT_LENGTH);
-    let length = length.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    let mut response = HttpResponse::build(status);
-    for (name, value) in &from_leader(&answer.headers) {
-        response.append_header((name.clone(), value.clone()));
-    }
-    let is_empty = is_head
-        || status.is_informational()
-        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    if is_empty {
-        return Ok(response.finish());
-    }
-    let mut body = Box::pin(answer.into_body());
-    // The place is taken until the last byte.
-    let body = futures_util::stream::poll_fn(move |task| {
-        let _ = &permit;
-        body.poll_next_unpin(task)
-    });
-    let body = body.map(|chunk| chunk.map_err(io::Error::other));
-    Ok(match length {
-        Some(length) => response.body(SizedStream::new(length, body)),
-        None => response.streaming(body),
-    })
-}
-
-/// The body of a request, refused where it is too large.
-fn bounded(
-    request: &HttpRequest,
-    body: web::Payload,
-    too_large: &Rc<Cell<bool>>,
-) -> Result<ForwardBody<impl Stream<Item = io::Result<web::Bytes>> + use<>>, Problem> {
-    let headers = request.headers();
-    let length = headers.get(header::CONTENT_LENGTH);
-    let length = length.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    let limit = usize::try_from(MAX_BODY_BYTES).unwrap_or(usize::MAX);
-    if length.is_some_and(|length| length > MAX_BODY_BYTES) {
-        return Err(Problem::too_large(limit).closing());
-    }
-    let (mut left, too_large) = (MAX_BODY_BYTES, Rc::clone(too_large));
-    let chunks = body.map(move |chunk| {
-        let chunk = chunk.map_err(io::Error::other)?;
-        let taken = left.checked_sub(chunk.len() as u64);
-        left = taken.ok_or_else(|| {
-            too_large.set(true);
-            io::Error::other("the body is larger than is passed on")
-        })?;
-        Ok(chunk)
-    });
-    Ok(match length {
-        Some(0) => ForwardBody::Empty,
-        Some(length) => ForwardBody::Sized(length, chunks),
-        None if headers.contains_key(header::TRANSFER_ENCODING) => ForwardBody::Chunked(chunks),
-        None => ForwardBody::Empty,
-    })
 }

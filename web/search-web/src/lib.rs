@@ -41,4 +41,3 @@ pub use search_actors::chat::ChatLimits;
 pub use server::{SearchServer, ServerOptions};
 pub use state::SearchState;
 pub use wire::{DEFAULT_LIMIT, MAX_LIMIT, MAX_SKIP, SearchBody};
-pub use ws_upstream::pass as pass_frames;

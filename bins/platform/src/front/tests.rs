@@ -92,6 +92,7 @@ fn house() -> House {
             .route("/refuses", web::get().to(refuses))
             .route("/slowly", web::get().to(slowly))
             .route("/ws", web::get().to(socket))
+            .route("/closed", web::get().to(HttpResponse::Forbidden))
     })
     .workers(1)
     .disable_signals()
@@ -226,6 +227,29 @@ async fn t7_redirects_lead_below_the_door() {
     assert_eq!(
         answer.headers().get("location").expect("a place"),
         "/runner/runs/1"
+    );
+}
+
+#[actix_rt::test]
+async fn i17_a_product_that_refuses_a_web_socket_is_not_down() {
+    let house = house();
+    let client = awc::Client::new();
+    let status = async |path: &str| {
+        let url = format!("ws://{}/runner/{path}", house.address);
+        let asked = client
+            .ws(&url)
+            .header("authorization", format!("Bearer {HOUSE}"));
+        match asked.connect().await {
+            Err(awc::error::WsClientError::InvalidResponseStatus(status)) => status.as_u16(),
+            other => panic!("{path}: {:?}", other.map(|_| ())),
+        }
+    };
+    assert_eq!(status("closed").await, 403);
+    assert_eq!(status("nothing-here").await, 404);
+    assert_eq!(
+        status("refuses").await,
+        502,
+        "the door's own token is wrong"
     );
 }
 

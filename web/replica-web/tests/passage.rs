@@ -1,0 +1,116 @@
+//! i18: a WebSocket through a standby reaches the leader, as all else does: shells, and whatever
+//! pages follow.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that fails here should say where"
+)]
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use awc::error::WsClientError;
+use awc::ws::{Frame, Message};
+use edge_web::{Metrics, REPLICA_KEY, Routes};
+use futures_util::{SinkExt as _, StreamExt as _};
+use replica_actors::{RoleControl, StoreSight};
+use replica_web::{LeaderPassage, PassageOptions};
+use store::Leadership;
+
+const WITHIN: Duration = Duration::from_secs(30);
+
+async fn shell(request: HttpRequest, body: web::Payload) -> actix_web::Result<HttpResponse> {
+    let header = |name: &str| {
+        let value = request.headers().get(name);
+        value
+            .and_then(|it| it.to_str().ok())
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let heard = [REPLICA_KEY, "host", "authorization"].map(header).join(" ");
+    let offered = ["orrery"];
+    let (response, mut session, mut messages) =
+        actix_ws::handle_with_protocols(&request, body, &offered)?;
+    actix_web::rt::spawn(async move {
+        let _ = session.text(heard).await;
+        while let Some(Ok(actix_ws::Message::Binary(bytes))) = messages.next().await {
+            let _ = session.binary(bytes).await;
+        }
+        let _ = session.close(None).await;
+    });
+    Ok(response)
+}
+
+/// A leader, and a standby that knows it; the standby's address.
+fn pair() -> String {
+    let leader = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = leader.local_addr().unwrap().to_string();
+    let serving = HttpServer::new(|| {
+        App::new()
+            .route("/runs/{id}/shell", web::get().to(shell))
+            .route("/closed", web::get().to(HttpResponse::Forbidden))
+    });
+    let serving = serving.workers(1).disable_signals().listen(leader).unwrap();
+    actix_web::rt::spawn(serving.run());
+    let control = RoleControl::new("127.0.0.1:1");
+    control.publish(StoreSight {
+        leader: Some(Leadership {
+            address,
+            forward_key: "the key".to_owned(),
+            is_locked: true,
+            epoch: 1,
+            by: String::new(),
+            is_released: false,
+            silent: Duration::ZERO,
+        }),
+        ..StoreSight::default()
+    });
+    let standby = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = standby.local_addr().unwrap().to_string();
+    let serving = HttpServer::new(move || {
+        let passage = LeaderPassage::new(&control, PassageOptions::default());
+        let routes = passage.add(Routes::new(&Metrics::new()));
+        App::new().configure(|config| routes.configure(config))
+    });
+    let serving = serving
+        .workers(1)
+        .disable_signals()
+        .listen(standby)
+        .unwrap();
+    actix_web::rt::spawn(serving.run());
+    address
+}
+
+#[actix_web::test]
+async fn i18_a_web_socket_through_a_standby_reaches_the_leader() {
+    let standby = pair();
+    let client = awc::Client::new();
+    let connecting = client
+        .ws(format!("ws://{standby}/runs/one/shell?columns=80"))
+        .header("host", "ci.example")
+        .header("authorization", "Bearer theirs")
+        .protocols(["orrery"])
+        .connect();
+    let connected = tokio::time::timeout(WITHIN, connecting).await.unwrap();
+    let (response, mut frames) = connected.expect("an upgrade");
+    let chosen = response.headers().get("sec-websocket-protocol").unwrap();
+    assert_eq!(chosen, "orrery");
+    frames.send(Message::Binary("ls".into())).await.unwrap();
+    let mut heard = Vec::new();
+    while heard.len() < 2 {
+        let frame = tokio::time::timeout(WITHIN, frames.next()).await.unwrap();
+        match frame.expect("it stays open").unwrap() {
+            Frame::Text(bytes) | Frame::Binary(bytes) => {
+                heard.push(String::from_utf8_lossy(&bytes).into_owned());
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(heard, ["the key ci.example Bearer theirs", "ls"]);
+    let refused = client.ws(format!("ws://{standby}/closed")).connect().await;
+    match refused.map(drop) {
+        Err(WsClientError::InvalidResponseStatus(status)) => assert_eq!(status.as_u16(), 403),
+        other => panic!("{other:?}"),
+    }
+}
