@@ -10,12 +10,24 @@ use crate::runner_options::RunnerOptions;
 #[derive(Debug, Subcommand)]
 pub(crate) enum HostsCommand {
     /// Print the hosts, how they are, and what is free there
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner hosts list\n  workflow-runner hosts list --json"
+    )]
     List(ListOptions),
     /// Give a host no new jobs; those that run there go on
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner hosts cordon east"
+    )]
     Cordon(HostOptions),
     /// Give a host new jobs again
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner hosts uncordon east"
+    )]
     Uncordon(HostOptions),
     /// Give a host no new jobs, and wait until none runs there
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner hosts drain east --timeout 30m"
+    )]
     Drain(DrainOptions),
 }
 
