@@ -31,7 +31,7 @@ pub(crate) struct Drained {
 }
 
 /// The hosts of VMs.
-#[utoipa::path(get, path = "/vm-hosts", tag = "operation",
+#[utoipa::path(get, path = "/vm-hosts", operation_id = "vm_hosts", tag = "operation",
     responses((status = 200, body = Vec<VmHostView>, description = "All of them, as they are configured")))]
 pub(crate) async fn list(state: State) -> HttpResponse {
     HttpResponse::Ok().json(state.view.vm_hosts().list())
@@ -39,7 +39,7 @@ pub(crate) async fn list(state: State) -> HttpResponse {
 
 /// From now on a host takes no new jobs; those that have a VM there go on. It stays so over
 /// restarts. Only where an API token is configured.
-#[utoipa::path(post, path = "/vm-hosts/{name}/cordon", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
+#[utoipa::path(post, path = "/vm-hosts/{name}/cordon", operation_id = "cordon_vm_host", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
     responses((status = 200, body = VmHostView, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]
 pub(crate) async fn cordon(
     state: State,
@@ -53,7 +53,7 @@ pub(crate) async fn cordon(
 }
 
 /// A host takes new jobs again. Only where an API token is configured.
-#[utoipa::path(delete, path = "/vm-hosts/{name}/cordon", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
+#[utoipa::path(delete, path = "/vm-hosts/{name}/cordon", operation_id = "uncordon_vm_host", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
     responses((status = 200, body = VmHostView, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]
 pub(crate) async fn uncordon(
     state: State,
@@ -69,7 +69,7 @@ pub(crate) async fn uncordon(
 /// Cordons a host, and gives back the VMs of failed jobs that are kept there, but for those in
 /// which a shell is open. It is empty once `jobs` and `shells` are 0. Only where an API token is
 /// configured.
-#[utoipa::path(post, path = "/vm-hosts/{name}/drain", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
+#[utoipa::path(post, path = "/vm-hosts/{name}/drain", operation_id = "drain_vm_host", tag = "operation", params(("name" = String, Path, description = "The host's name"), CordonQuery),
     responses((status = 200, body = Drained, description = "The host now"), (status = 403, description = "No API token is configured"), (status = 404, description = "No such host")))]
 pub(crate) async fn drain(
     state: State,

@@ -88,6 +88,37 @@ test("machines: none yet, loading and refused", async () => {
   await page.getByText("None at the moment.").waitFor();
 });
 
+test("i18 VM hosts: the runner's own, loading and refused, and what it may say of others", async () => {
+  await page.goto(`${base}/ui/hosts`);
+  const own = page.locator(".vm-row", { hasText: "default" });
+  await own.getByText("✓ it takes jobs").waitFor({ timeout: 30_000 });
+  assert.match(await own.innerText(), /0 jobs[^]*MiB free[^]*namespace-sandbox by bubblewrap/);
+  await looks("hosts");
+  await loadingAndRefused("hosts", "/ui/hosts", /\/runner\/vm-hosts$/, "Loading …", false);
+  const facts = { isolation: "hardware-vm", driver: "qemu", version: "9.9.9", images: ["full"], free_vms: 3, free_mem_mib: 100, mem_mib: 8192 };
+  const others = [
+    { name: "east<script>alert(1)</script>", url: "https://east.test/", labels: ["gpu"], jobs: 1, facts, cordon: { since: Date.now() - 60_000, by: "grace" } },
+    { name: "west", url: "https://west.test/", labels: [], jobs: 2, trouble: "connection refused" },
+  ];
+  const asked = [];
+  await page.route(/\/runner\/vm-hosts/, (route) => {
+    if (route.request().method() === "GET") return route.fulfill({ json: others });
+    asked.push(`${route.request().method()} ${decodeURIComponent(new URL(route.request().url()).pathname)}`);
+    return route.fulfill({ json: { ...others[1], shells: 1 } });
+  });
+  await page.reload();
+  await page.getByText("○ cordoned: it takes no new jobs").waitFor();
+  await page.getByText("connection refused").waitFor();
+  await looks("hosts-others");
+  await page.getByRole("button", { name: "Drain west" }).click();
+  await page.getByText("west is drained: 2 jobs and 1 open shells are left.").waitFor();
+  await page.getByRole("button", { name: /^Uncordon east/ }).click();
+  await page.getByText(/takes new jobs again/).waitFor();
+  assert.deepEqual(asked.map((one) => one.split(" ")[0]), ["POST", "DELETE"]);
+  assert.ok(asked[1].endsWith("/cordon"), asked[1]);
+  await page.unroute(/\/runner\/vm-hosts/);
+});
+
 test("machines: what the manager may say of them, hostile names among it, and a release that is undone", async () => {
   // No image can be made in a test of the pages: these are answers of the shapes of the manager's API document.
   const now = Date.now(), at = (ms) => new Date(now + ms).toISOString();

@@ -481,6 +481,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/vm-hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The hosts of VMs. */
+        get: operations["vm_hosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vm-hosts/{name}/cordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * From now on a host takes no new jobs; those that have a VM there go on. It stays so over
+         *     restarts. Only where an API token is configured.
+         */
+        post: operations["cordon_vm_host"];
+        /** A host takes new jobs again. Only where an API token is configured. */
+        delete: operations["uncordon_vm_host"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vm-hosts/{name}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cordons a host, and gives back the VMs of failed jobs that are kept there, but for those in
+         *     which a shell is open. It is empty once `jobs` and `shells` are 0. Only where an API token is
+         *     configured.
+         */
+        post: operations["drain_vm_host"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/webhook": {
         parameters: {
             query?: never;
@@ -607,6 +666,16 @@ export interface components {
          * @enum {string}
          */
         Conclusion: "success" | "failure" | "cancelled" | "skipped";
+        /** @description Since when a host takes no new jobs, and who wants it so. */
+        Cordon: {
+            /** @description Who has asked for it. */
+            by: string;
+            /**
+             * Format: int64
+             * @description In milliseconds since the Unix epoch.
+             */
+            since: number;
+        };
         /** @description An input of a workflow that somebody starts. */
         DispatchInput: {
             /** @description Its value when it is not given, where that needs no expression. */
@@ -641,6 +710,11 @@ export interface components {
         Dispatched: {
             /** @description Its id. */
             run: string;
+        };
+        /** @description A host that is drained. */
+        Drained: components["schemas"]["VmHostView"] & {
+            /** @description Kept VMs there in which a shell is open. */
+            shells: number;
         };
         /** @description What stands before an environment that jobs of a run name. */
         EnvironmentGate: {
@@ -876,6 +950,8 @@ export interface components {
             tests?: components["schemas"]["TestCounts"] | null;
             /** @description Its VM. */
             vm?: string | null;
+            /** @description The VM's host; records of former versions name none. */
+            vm_host?: string | null;
         };
         /** @description A kept VM, for people. */
         KeptVmView: {
@@ -1652,6 +1728,47 @@ export interface components {
          * @enum {string}
          */
         Verdict: "approved" | "rejected";
+        /** @description What a host last said of itself. */
+        VmHostFacts: {
+            /** @description What runs them. */
+            driver: string;
+            /**
+             * Format: int64
+             * @description Free memory in MiB.
+             */
+            free_mem_mib?: number | null;
+            /**
+             * Format: int32
+             * @description VMs that may be started; absent when its manager does not say.
+             */
+            free_vms?: number | null;
+            /** @description Names and digests of its images. */
+            images: string[];
+            /** @description What separates its VMs from it: `namespace-sandbox`, `emulated-vm`, `hardware-vm`. */
+            isolation: string;
+            /**
+             * Format: int64
+             * @description Memory of all VMs together in MiB.
+             */
+            mem_mib?: number | null;
+            /** @description Its manager's version. */
+            version: string;
+        };
+        /** @description A host whose VM manager jobs get their VMs from. */
+        VmHostView: {
+            cordon?: components["schemas"]["Cordon"] | null;
+            facts?: components["schemas"]["VmHostFacts"] | null;
+            /** @description Jobs of this runner that have a VM there, or ask for one. */
+            jobs: number;
+            /** @description What machines can ask for. */
+            labels: string[];
+            /** @description Its name. */
+            name: string;
+            /** @description Why it gives no VMs. */
+            trouble?: string | null;
+            /** @description The address of its VM manager. */
+            url: string;
+        };
         /** @description What became of a webhook. */
         WebhookAnswer: {
             /** @description The delivery's id. */
@@ -2787,6 +2904,150 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TestHistory"][];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    vm_hosts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, as they are configured */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VmHostView"][];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cordon_vm_host: {
+        parameters: {
+            query?: {
+                /** @description Who asks, for the record. */
+                by?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The host's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The host now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VmHostView"];
+                };
+            };
+            /** @description No API token is configured */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such host */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    uncordon_vm_host: {
+        parameters: {
+            query?: {
+                /** @description Who asks, for the record. */
+                by?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The host's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The host now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VmHostView"];
+                };
+            };
+            /** @description No API token is configured */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such host */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    drain_vm_host: {
+        parameters: {
+            query?: {
+                /** @description Who asks, for the record. */
+                by?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The host's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The host now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Drained"];
+                };
+            };
+            /** @description No API token is configured */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such host */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -244,6 +244,29 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description What VMs may use of the host together, and what of it is free. */
+        CapacityView: {
+            /**
+             * Format: int64
+             * @description What of it is free.
+             */
+            free_mem_mib: number;
+            /**
+             * Format: int32
+             * @description VMs that may be started now.
+             */
+            free_vms: number;
+            /**
+             * Format: int64
+             * @description Memory of all of them in MiB, what their monitors use included.
+             */
+            mem_mib: number;
+            /**
+             * Format: int32
+             * @description VMs at once, those that wait in the pool included.
+             */
+            vms: number;
+        };
         /** @description A line of a followed execution: output as it came. Exactly one of `data` and `b64` is there. */
         Chunk: {
             /** @description The output in standard base64, when they are not: a character may be cut by the chunk's end. */
@@ -396,6 +419,7 @@ export interface components {
         };
         /** @description Answer of `GET /health`. */
         Health: {
+            capacity: components["schemas"]["CapacityView"] | null;
             /** @description What runs them. */
             driver: components["schemas"]["DriverName"];
             /** @description The isolation that VMs have here. */
