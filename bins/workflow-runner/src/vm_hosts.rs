@@ -112,6 +112,6 @@ fn drain(options: &DrainOptions, environment: &Environment) -> anyhow::Result<St
             say(&left);
             last = left;
         }
-        std::thread::sleep(INTERVAL);
+        std::thread::park_timeout(INTERVAL);
     }
 }
