@@ -114,6 +114,20 @@ impl Holder {
         let pid = i32::try_from(self.child.id()).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
+
+    /// Pauses it: one thread takes the signal, and until it does the others go on.
+    fn pause(&self) {
+        self.signal(Signal::STOP);
+        let threads = format!("/proc/{}/task", self.child.id());
+        // `pid (name) state …`
+        let is_stopped = |thread: std::io::Result<std::fs::DirEntry>| {
+            let stat = std::fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
+            stat.rsplit(')').next().unwrap().starts_with(" T")
+        };
+        while !std::fs::read_dir(&threads).unwrap().all(is_stopped) {
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    }
 }
 
 impl Drop for Holder {
@@ -145,7 +159,7 @@ fn i18_a_paused_process_loses_the_store_and_writes_nothing_more() {
     let server = PostgresServer::start();
     let mut first = Holder::start(&server);
     assert_eq!(first.write(1), "stored");
-    first.signal(Signal::STOP);
+    first.pause();
     // What it was told while it slept must not be stored later.
     first.tell(2);
     let began = Instant::now();

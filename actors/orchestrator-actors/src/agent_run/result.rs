@@ -30,7 +30,7 @@ pub(super) fn of_process(
     now: Millis,
 ) -> Result<RunEnd, String> {
     let log = log_directory(config, run.id.as_str());
-    if !ended.not_run || ended.cause != EndCause::Exited {
+    if !ended.is_start_failure() {
         let output = LogReader::tail(&log, MAX_SEARCHED).unwrap_or_default();
         let agent = config.agent(&run.home, &run.agent);
         return Ok(classified(run, agent, (ended, &output), nonce, now));

@@ -169,3 +169,35 @@ pub struct Ended {
     /// Most memory seen at one time, in bytes.
     pub peak_memory: u64,
 }
+
+impl Ended {
+    /// Whether the sandbox could not start the program. One that was killed before that ended as a
+    /// program that is killed does.
+    #[must_use]
+    pub fn is_start_failure(&self) -> bool {
+        self.not_run && self.cause == EndCause::Exited && matches!(self.end, ProcessEnd::Code(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn f14_a_sandbox_that_is_killed_before_its_program_is_no_start_failure() {
+        let ended = |end, not_run| Ended {
+            cause: EndCause::Exited,
+            end,
+            survivors: 0,
+            unkillable: Vec::new(),
+            took: Duration::ZERO,
+            output: LogSummary::default(),
+            not_run,
+            log_error: None,
+            peak_memory: 0,
+        };
+        assert!(ended(ProcessEnd::Code(1), true).is_start_failure());
+        assert!(!ended(ProcessEnd::Signal(9), true).is_start_failure());
+        assert!(!ended(ProcessEnd::Code(1), false).is_start_failure());
+    }
+}

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Read};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use bytes::Bytes;
@@ -63,13 +63,18 @@ async fn upload(
     })
 }
 
-/// The time, and something that two backups of one second do not share.
 fn new_id() -> String {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let seconds = since.unwrap_or_default().as_secs();
-    let time = search_engine::rfc3339(i64::try_from(seconds).unwrap_or(i64::MAX));
+    id_at(since.unwrap_or_default())
+}
+
+/// The time to the millisecond, so that the latest sorts last, and something that two backups of
+/// one millisecond do not share.
+fn id_at(since: Duration) -> String {
+    let time = search_engine::rfc3339(i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
     let random = uuid::Uuid::new_v4().simple().to_string();
-    format!("{}-{}", time.replace([':', '-'], ""), &random[..8])
+    let time = time.replace([':', '-'], "");
+    format!("{time}-{:03}{}", since.subsec_millis(), &random[..8])
 }
 
 fn dump(settings: &ServerSettings, copy: &Path) -> anyhow::Result<u64> {
@@ -107,5 +112,19 @@ fn roles(
             ));
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i16_the_later_of_two_backups_of_one_second_sorts_last() {
+        let ids: Vec<String> = (0..1000)
+            .map(|millis| id_at(Duration::from_millis(1_700_000_000_000 + millis)))
+            .collect();
+        assert!(ids.is_sorted(), "{ids:?}");
+        assert!(ids[7].starts_with("20231114T221320Z-007"), "{}", ids[7]);
     }
 }

@@ -192,13 +192,16 @@ fn r12_answers_that_are_none_end_the_run_with_the_reason() {
             "the VM manager's answer is unusable",
         ),
         (
-            "PUT /vms/vm-1/files",
+            "PUT /vms/vm-",
             Misbehaviour::Status(500),
             "the commit's files could not be put into the VM",
         ),
     ] {
         let site = Site::new();
-        site.vmm.plan(request, misbehaviour);
+        // A job of which no step has begun runs again twice.
+        for _ in 0..3 {
+            site.vmm.plan(request, misbehaviour.clone());
+        }
         let runner = site.start();
         let sha = site.commit(&workflow(""));
         let run = runner.run("push", "d-1", &site.push(&sha));
