@@ -119,7 +119,6 @@ impl Holder {
     fn pause(&self) {
         self.signal(Signal::STOP);
         let threads = format!("/proc/{}/task", self.child.id());
-        // `pid (name) state …`
         let is_stopped = |thread: std::io::Result<std::fs::DirEntry>| {
             let stat = std::fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
             stat.rsplit(')').next().unwrap().starts_with(" T")
