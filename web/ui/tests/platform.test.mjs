@@ -142,7 +142,7 @@ test("machines: what the manager may say of them, hostile names among it, and a 
     if (route.request().method() === "DELETE") { released.push(id); return route.fulfill({ status: 204 }); }
     return route.fulfill({ json: answers[name] });
   });
-  await page.reload();
+  await page.goto(`${base}/ui/vms`);
   await page.locator(".vm-row").nth(2).waitFor();
   assert.ok((await page.locator(".vms").innerText()).includes("\\u{202e}gnp"));
   assert.equal(await page.locator(".vm-row a").getAttribute("href"), `/ui/runs/${run}`);
