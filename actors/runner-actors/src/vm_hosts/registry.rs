@@ -181,9 +181,7 @@ impl VmHosts {
     pub(super) fn change(&self, index: usize, change: impl FnOnce(&mut KnownHost)) {
         change(&mut self.0.hosts[index].1.lock());
     }
-}
 
-impl VmHosts {
     /// From now on a host takes no new jobs; one that is cordoned stays as it is. Jobs that have a
     /// VM there go on.
     ///
