@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use vm_core::network::AllowList;
 use vm_core::{
-    DriverName, ExecEnd, ExecId, FailureReason, Isolation, Lease, Source, UnixMs, VmEvent, VmId,
-    VmSpec, VmState, stuck,
+    DriverName, ExecEnd, ExecId, FailureReason, Isolation, Lease, SnapshotName, Source, UnixMs,
+    VmEvent, VmId, VmSpec, VmState, stuck,
 };
 use vm_engine::ExecTicket;
-use vmm_api_core::ExecReport;
+use vmm_api_core::{ExecReport, SnapshotView};
 
 use crate::log::OutputLog;
 use crate::messages::{AllocatedVm, CreateFailure};
@@ -55,6 +55,8 @@ struct Record {
     execs: BTreeMap<ExecId, Arc<ExecRecord>>,
     /// It stands still.
     paused: Option<Pause>,
+    /// What it can go back to, the oldest first.
+    snapshots: Vec<SnapshotView>,
 }
 
 /// A VM that stands still.
@@ -119,6 +121,7 @@ impl VmEntry {
             took: None,
             execs: BTreeMap::new(),
             paused: None,
+            snapshots: Vec::new(),
         };
         Arc::new(Self {
             id,
@@ -275,6 +278,27 @@ impl VmEntry {
 
     pub(crate) fn set_paused(&self, paused: Option<Pause>) {
         self.record.lock().paused = paused;
+    }
+
+    /// What it can go back to, the oldest first.
+    #[must_use]
+    pub fn snapshots(&self) -> Vec<SnapshotView> {
+        self.record.lock().snapshots.clone()
+    }
+
+    pub(crate) fn has_snapshot(&self, name: &SnapshotName) -> bool {
+        let record = self.record.lock();
+        let mut known = record.snapshots.iter();
+        known.any(|known| known.name == name.as_str())
+    }
+
+    pub(crate) fn add_snapshot(&self, view: SnapshotView) {
+        self.record.lock().snapshots.push(view);
+    }
+
+    pub(crate) fn forget_snapshot(&self, name: &SnapshotName) {
+        let mut record = self.record.lock();
+        record.snapshots.retain(|known| known.name != name.as_str());
     }
 
     pub(crate) fn set_failure(&self, reason: FailureReason, detail: String) {

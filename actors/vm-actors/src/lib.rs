@@ -43,4 +43,4 @@ pub use scheduler::VmScheduler;
 pub use service::VmService;
 pub use settings::VmSettings;
 pub use view::VmManagerView;
-pub use vm::{PROMPT_TIMEOUT, Vm};
+pub use vm::{PROMPT_TIMEOUT, SNAPSHOT_TIMEOUT, Vm};

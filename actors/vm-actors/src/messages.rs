@@ -8,10 +8,11 @@ use store::StoreError;
 use tokio::sync::mpsc;
 use vm_core::guest::{FailureKind, TarSummary};
 use vm_core::{
-    ExecId, ExecSpec, FailureReason, Isolation, IsolationUnmet, LeaseError, Source, SpecError,
-    TerminalSize, UnixMs, VmId, VmSpec, VmState,
+    ExecId, ExecSpec, FailureReason, Isolation, IsolationUnmet, LeaseError, SnapshotName, Source,
+    SpecError, TerminalSize, UnixMs, VmId, VmSpec, VmState,
 };
 use vm_engine::MachineError;
+use vmm_api_core::SnapshotView;
 
 use crate::images::ImageFailure;
 use crate::keys::IdempotencyKey;
@@ -228,6 +229,36 @@ pub struct PauseVm {
 #[rtype(result = "Result<(), VmFailure>")]
 pub struct ResumeVm;
 
+/// Keep memory and disk of the VM as they are.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: the snapshot, and whether it is new.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(SnapshotView, bool), VmFailure>")]
+pub struct TakeSnapshot {
+    /// What it is called.
+    pub name: SnapshotName,
+}
+
+/// Let the VM be as it was at a snapshot, and go on from there.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: it does.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), VmFailure>")]
+pub struct RestoreSnapshot {
+    /// Which.
+    pub name: SnapshotName,
+}
+
+/// Forget a snapshot of the VM.
+///
+/// Sent by: the HTTP edge. Handled by: `Vm`. Reply: there is none of that name.
+#[derive(Debug, Clone, Message)]
+#[rtype(result = "Result<(), VmFailure>")]
+pub struct ForgetSnapshot {
+    /// Which.
+    pub name: SnapshotName,
+}
+
 /// A part of a tar on its way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TarPart {
@@ -274,6 +305,15 @@ pub enum VmFailure {
     /// Something runs in it: it cannot stand still.
     #[error("something runs in this VM: wait for its end, or kill it")]
     Working,
+    /// Something is under way: it can neither be kept as it is nor go back.
+    #[error("{0}: wait for its end")]
+    InUse(&'static str),
+    /// It has as many snapshots as it may.
+    #[error("this VM has {0} snapshots already; delete one")]
+    Snapshots(usize),
+    /// It has no snapshot of this name.
+    #[error("this VM has no snapshot {0}")]
+    UnknownSnapshot(SnapshotName),
     /// Its driver cannot do that with any VM.
     #[error("{0}")]
     Impossible(String),
@@ -321,7 +361,8 @@ impl From<MachineError> for VmFailure {
             MachineError::Tar(source) => Self::Upload(source.to_string()),
             MachineError::TooLarge => Self::Unsupported(text),
             MachineError::Unsupported(_) => Self::Impossible(text),
-            MachineError::NoMemory => Self::NoRoom(text),
+            MachineError::NoMemory | MachineError::NoDisk { .. } => Self::NoRoom(text),
+            MachineError::InUse(what) => Self::InUse(what),
             MachineError::Terminated(_) | MachineError::NotRemoved(_) | MachineError::Clock(_) => {
                 Self::Gone(text)
             }

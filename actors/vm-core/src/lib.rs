@@ -30,5 +30,6 @@ pub use spec::{Limits, SpecError, TemplateKey, VmSpec};
 pub use state::{IllegalTransition, VmEvent};
 pub use vmm_api_core::{
     DriverName, ExecId, ExecReport, ExecState, FailureReason, IdError, ImageRef, Isolation,
-    IsolationUnmet, Network, OutputStream, Owner, Source, TerminalSize, UnixMs, VmId, VmState,
+    IsolationUnmet, MAX_SNAPSHOTS, Network, OutputStream, Owner, SnapshotName, Source,
+    TerminalSize, UnixMs, VmId, VmState,
 };

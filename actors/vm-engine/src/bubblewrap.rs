@@ -19,7 +19,7 @@ use vm_core::{DriverName, Isolation, TemplateKey};
 use crate::image::Image;
 use crate::link::{FIRST, HelloFailure, Link, await_hello};
 use crate::machine::{MachineDirectory, NewMachine, VmMachine, on_disconnect};
-use crate::process::Process;
+use crate::process::{FileLimit, Process};
 use crate::{Driver, DriverError, Machine, StartRequest, Template};
 
 /// NewMachine of `/etc` that programs need and that tell nothing.
@@ -81,7 +81,12 @@ impl Driver for BubblewrapDriver {
             .stdin(Stdio::from(OwnedFd::from(agent_inside)))
             .stdout(Stdio::null());
         let hint = "install Debian's bubblewrap, or set the path of bwrap";
-        let process = Arc::new(Process::start(command, directory.path(), FILE_LIMIT, hint)?);
+        let process = Arc::new(Process::start(
+            command,
+            directory.path(),
+            FileLimit::fixed(FILE_LIMIT),
+            hint,
+        )?);
         let ending = Arc::new(AtomicBool::new(false));
         let on_disconnect =
             on_disconnect(Arc::clone(&process), Arc::clone(&ending), request.on_event);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vm_core::guest::TarSummary;
-use vm_core::{DriverName, ExecSpec, Isolation, TemplateKey, TerminalSize, UnixMs, VmId, VmSpec};
+use vm_core::{
+    DriverName, ExecSpec, Isolation, SnapshotName, TemplateKey, TerminalSize, UnixMs, VmId, VmSpec,
+};
 
 use crate::error::{DriverError, MachineError};
 use crate::event::OnMachineEvent;
@@ -184,6 +186,46 @@ pub trait Machine: Send + Sync {
     fn resume(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
         let _ = (identity, deadline);
         Err(MachineError::Unsupported("let a VM stand still"))
+    }
+
+    /// Keeps its memory and disk as they are now under this name, and lets it go on, with the
+    /// host's time, unless it stood still. Only at rest: nothing started by [`Machine::exec`] runs,
+    /// no tar is on its way and no connection is open. Gives the bytes that it takes on the disk.
+    ///
+    /// # Errors
+    /// [`MachineError`]; it goes on without the snapshot then, except after `Terminated`.
+    fn snapshot(
+        &self,
+        name: &SnapshotName,
+        identity: &Identity,
+        deadline: Duration,
+    ) -> Result<u64, MachineError> {
+        let _ = (name, identity, deadline);
+        Err(MachineError::Unsupported("go back to a snapshot"))
+    }
+
+    /// Goes back to a snapshot: memory and disk are as they were then, but the time is the host's.
+    /// It runs afterwards. At rest only, as [`Machine::snapshot`].
+    ///
+    /// # Errors
+    /// [`MachineError`]; nothing has changed after `InUse`, and the VM is of no use after others.
+    fn restore(
+        &self,
+        name: &SnapshotName,
+        identity: &Identity,
+        deadline: Duration,
+    ) -> Result<(), MachineError> {
+        let _ = (name, identity, deadline);
+        Err(MachineError::Unsupported("go back to a snapshot"))
+    }
+
+    /// Forgets a snapshot; its room on the disk is used again.
+    ///
+    /// # Errors
+    /// [`MachineError`] when it cannot.
+    fn forget_snapshot(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError> {
+        let _ = (name, deadline);
+        Err(MachineError::Unsupported("go back to a snapshot"))
     }
 
     /// Unpacks a tar into an absolute folder of the guest, made if needed. Entries that would leave

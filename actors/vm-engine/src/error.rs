@@ -145,6 +145,17 @@ pub enum MachineError {
     /// As many things run in it as may at once.
     #[error("{0} things run in this VM already")]
     Busy(usize),
+    /// It cannot be kept as it is, or go back, while something is under way.
+    #[error("{0}")]
+    InUse(&'static str),
+    /// The disk has no room for a snapshot.
+    #[error("a snapshot may take {needed} MiB, and the disk of the VMs has {free} MiB left")]
+    NoDisk {
+        /// MiB that it may take.
+        needed: u64,
+        /// MiB that are free.
+        free: u64,
+    },
     /// Its clock is not the host's.
     #[error("the clock of the VM is wrong: {0}")]
     Clock(String),

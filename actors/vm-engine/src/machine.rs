@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use vm_core::guest::TarSummary;
-use vm_core::{ExecSpec, FailureReason, TerminalSize, UnixMs, VmId};
+use vm_core::{ExecSpec, FailureReason, SnapshotName, TerminalSize, UnixMs, VmId};
 
 use crate::driver::Machine;
 use crate::error::{DriverError, MachineError};
@@ -27,7 +27,30 @@ pub(crate) trait Monitor: Send + Sync {
 
     /// It goes on.
     fn go_on(&self, deadline: Duration) -> Result<(), DriverError>;
+
+    /// What keeps and brings back its memory and disk, where the driver has that.
+    fn snapshots(&self) -> Option<&dyn Snapshots> {
+        None
+    }
 }
+
+/// The driver's part of going back: all of it while the VM stands still.
+pub(crate) trait Snapshots {
+    /// Keeps memory and disk; the bytes that this takes on the disk.
+    fn save(&self, name: &SnapshotName, deadline: Duration) -> Result<u64, MachineError>;
+
+    /// Brings them back.
+    fn load(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError>;
+
+    /// Forgets them.
+    fn forget(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError>;
+}
+
+/// How long what is under way may take to end before there is no snapshot: the last words of
+/// connections.
+const REST_TIMEOUT: Duration = Duration::from_secs(2);
+/// The same once the VM stands still: what it had sent is read by then, or nothing reads it.
+const SETTLE_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The directory of a VM; it is removed with its last owner.
 #[derive(Debug)]
@@ -122,14 +145,43 @@ impl VmMachine {
         monitor.ok_or(MachineError::Unsupported("let a VM stand still"))
     }
 
+    fn snapshots(&self) -> Result<&dyn Snapshots, MachineError> {
+        let snapshots = self.monitor.as_ref().and_then(|it| it.snapshots());
+        snapshots.ok_or(MachineError::Unsupported("go back to a snapshot"))
+    }
+
+    /// Lets it stand still with nothing under way; whether it ran before.
+    fn stand_still(&self, deadline: Duration) -> Result<bool, MachineError> {
+        let ran = !self.is_paused();
+        if ran {
+            self.link.await_rest(REST_TIMEOUT)?;
+            let stopped = self.monitor()?.stop(deadline);
+            stopped.map_err(|error| of_monitor(&error))?;
+            self.paused.store(true, Ordering::SeqCst);
+        }
+        // A program may have connected in the moment before.
+        match self.link.await_rest(SETTLE_TIMEOUT) {
+            Ok(()) => Ok(ran),
+            Err(in_use) if ran => {
+                self.start_again(deadline)?;
+                Err(in_use)
+            }
+            Err(in_use) => Err(in_use),
+        }
+    }
+
+    fn start_again(&self, deadline: Duration) -> Result<(), MachineError> {
+        let going = self.monitor()?.go_on(deadline);
+        going.map_err(|error| of_monitor(&error))?;
+        self.paused.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
     /// Lets it go on, if it stands still.
     fn go_on(&self, deadline: Duration) -> Result<(), MachineError> {
         let _turn = self.turn.lock();
         if self.is_paused() {
-            self.monitor()?
-                .go_on(deadline)
-                .map_err(|error| of_monitor(&error))?;
-            self.paused.store(false, Ordering::SeqCst);
+            self.start_again(deadline)?;
         }
         Ok(())
     }
@@ -238,6 +290,43 @@ impl Machine for VmMachine {
     fn resume(&self, identity: &Identity, deadline: Duration) -> Result<(), MachineError> {
         self.monitor()?;
         self.wake(identity, deadline)
+    }
+
+    fn snapshot(
+        &self,
+        name: &SnapshotName,
+        identity: &Identity,
+        deadline: Duration,
+    ) -> Result<u64, MachineError> {
+        let snapshots = self.snapshots()?;
+        let turn = self.turn.lock();
+        let ran = self.stand_still(deadline)?;
+        let saved = snapshots.save(name, deadline);
+        drop(turn);
+        if ran {
+            self.wake(identity, deadline)?;
+        }
+        saved
+    }
+
+    fn restore(
+        &self,
+        name: &SnapshotName,
+        identity: &Identity,
+        deadline: Duration,
+    ) -> Result<(), MachineError> {
+        let snapshots = self.snapshots()?;
+        let turn = self.turn.lock();
+        self.stand_still(deadline)?;
+        snapshots.load(name, deadline)?;
+        drop(turn);
+        self.wake(identity, deadline)
+    }
+
+    fn forget_snapshot(&self, name: &SnapshotName, deadline: Duration) -> Result<(), MachineError> {
+        let snapshots = self.snapshots()?;
+        let _turn = self.turn.lock();
+        snapshots.forget(name, deadline)
     }
 
     fn put_tar(

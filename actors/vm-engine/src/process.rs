@@ -37,6 +37,26 @@ pub struct ProcessRecord {
 pub(crate) struct Process {
     child: Mutex<Child>,
     record: ProcessRecord,
+    file_limit: Mutex<FileLimit>,
+}
+
+/// How large a file of a process may get, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileLimit {
+    /// At first.
+    pub(crate) usual: u64,
+    /// After all that [`Process::allow_growth`] has added.
+    pub(crate) most: u64,
+}
+
+impl FileLimit {
+    /// One that stays as it is.
+    pub(crate) fn fixed(bytes: u64) -> Self {
+        Self {
+            usual: bytes,
+            most: bytes,
+        }
+    }
 }
 
 impl Process {
@@ -44,7 +64,7 @@ impl Process {
     pub(crate) fn start(
         mut command: Command,
         folder: &Path,
-        file_limit: u64,
+        file_limit: FileLimit,
         hint: &'static str,
     ) -> Result<Self, DriverError> {
         use std::os::unix::process::CommandExt as _;
@@ -73,6 +93,7 @@ impl Process {
         let process = Self {
             child: Mutex::new(child),
             record,
+            file_limit: Mutex::new(file_limit),
         };
         let json = serde_json::to_vec(&process.record).expect("numbers and a path are always JSON");
         let path = folder.join(RECORD);
@@ -118,6 +139,21 @@ impl Process {
         said.fold(how, |text, tail| text + ": " + tail)
     }
 
+    /// Lets its files grow by so many bytes more, up to the most it was started with.
+    pub(crate) fn allow_growth(&self, bytes: u64) {
+        let Some(pid) = i32::try_from(self.record.pid).ok().and_then(Pid::from_raw) else {
+            return;
+        };
+        let mut limit = self.file_limit.lock();
+        limit.usual = limit.usual.saturating_add(bytes).min(limit.most);
+        let wider = Rlimit {
+            current: Some(limit.usual),
+            maximum: Some(limit.most),
+        };
+        // Without it the process fails to write, and says so.
+        let _ = prlimit(Some(pid), Resource::Fsize, wider);
+    }
+
     /// Kills it and all of its group, and waits until it is gone.
     pub(crate) fn kill(&self) -> Result<(), DriverError> {
         let mut child = self.child.lock();
@@ -134,6 +170,12 @@ impl Process {
             }),
         }
     }
+}
+
+/// MiB that are free on the disk that a folder is on; `None` when the system does not say.
+pub(crate) fn free_mib(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize) >> 20)
 }
 
 /// Whether the disk that a folder is on has no room left: VMs' own disks grow there. A folder that
@@ -170,21 +212,21 @@ fn kill_group(pid: u32) {
 }
 
 /// No core dumps (they hold the guest's memory), few files, no file larger than its disk can get.
-fn limit(child: &Child, file_limit: u64) {
+fn limit(child: &Child, file_limit: FileLimit) {
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
         return;
     };
-    let same = |value| Rlimit {
-        current: Some(value),
-        maximum: Some(value),
+    let limit = |current, maximum| Rlimit {
+        current: Some(current),
+        maximum: Some(maximum),
     };
-    for (resource, value) in [
-        (Resource::Core, 0),
-        (Resource::Nofile, 512),
-        (Resource::Fsize, file_limit),
+    for (resource, limit) in [
+        (Resource::Core, limit(0, 0)),
+        (Resource::Nofile, limit(512, 512)),
+        (Resource::Fsize, limit(file_limit.usual, file_limit.most)),
     ] {
         // A limit of ours that is lower than wanted stays: that is no harm.
-        let _ = prlimit(Some(pid), resource, same(value));
+        let _ = prlimit(Some(pid), resource, limit);
     }
 }
 
@@ -279,7 +321,7 @@ mod tests {
     fn sleeper(folder: &Path) -> Process {
         let mut command = Command::new("sleep");
         command.arg("1000");
-        Process::start(command, folder, 1 << 20, "").unwrap()
+        Process::start(command, folder, FileLimit::fixed(1 << 20), "").unwrap()
     }
 
     #[test]
@@ -319,7 +361,7 @@ mod tests {
         let error = Process::start(
             Command::new("no-such-monitor"),
             folder.path(),
-            0,
+            FileLimit::fixed(0),
             "install it",
         )
         .unwrap_err();

@@ -18,6 +18,8 @@ const MAX_LINE: usize = 1 << 20;
 pub(crate) struct Qmp {
     reader: BufReader<UnixStream>,
     ready: bool,
+    /// Numbers jobs in the background.
+    jobs: u64,
 }
 
 impl Qmp {
@@ -26,6 +28,7 @@ impl Qmp {
         Self {
             reader: BufReader::new(socket),
             ready: false,
+            jobs: 0,
         }
     }
 
@@ -75,6 +78,51 @@ impl Qmp {
                     });
                 }
                 _ => std::thread::park_timeout(Duration::from_millis(2)),
+            }
+        }
+    }
+
+    /// Runs a command that goes on in the background, and waits for its end.
+    pub(crate) fn run_job(
+        &mut self,
+        command: &str,
+        mut arguments: Value,
+        deadline: Duration,
+    ) -> Result<(), DriverError> {
+        let start = Instant::now();
+        let left = || deadline.saturating_sub(start.elapsed());
+        self.jobs += 1;
+        let id = format!("job-{}", self.jobs);
+        arguments["job-id"] = json!(id);
+        self.run(command, &arguments, left())?;
+        loop {
+            let jobs = self.run("query-jobs", &Value::Null, left())?;
+            let of_id = |job: &&Value| job["id"] == id.as_str();
+            let job = jobs.as_array().and_then(|jobs| jobs.iter().find(of_id));
+            match job {
+                Some(job) if job["status"] == "concluded" => {
+                    let error = job["error"].as_str().map(str::to_owned);
+                    self.run("job-dismiss", &json!({ "id": id }), left())?;
+                    return error.map_or(Ok(()), |detail| {
+                        Err(DriverError::Monitor {
+                            command: command.to_owned(),
+                            detail,
+                        })
+                    });
+                }
+                Some(_) if left().is_zero() => {
+                    return Err(DriverError::Deadline {
+                        deadline,
+                        detail: format!("its monitor has not done `{command}`"),
+                    });
+                }
+                Some(_) => std::thread::park_timeout(Duration::from_millis(2)),
+                None => {
+                    return Err(DriverError::Monitor {
+                        command: command.to_owned(),
+                        detail: "it is not known any more how it ended".to_owned(),
+                    });
+                }
             }
         }
     }

@@ -90,6 +90,11 @@ name! {
     Owner, "owner", check_owner
 }
 
+name! {
+    /// The name of a snapshot within its VM: 1 to 40 lower-case letters, digits or dashes.
+    SnapshotName, "snapshot", check_snapshot
+}
+
 impl ImageRef {
     /// The 64 digits of an image named by its content.
     pub fn digest(&self) -> Option<&str> {
@@ -115,6 +120,10 @@ fn check_vm_id(text: &str) -> Result<(), &'static str> {
 
 fn check_exec_id(text: &str) -> Result<(), &'static str> {
     check_tail(text.strip_prefix("ex-").ok_or("it must begin with `ex-`")?)
+}
+
+fn check_snapshot(text: &str) -> Result<(), &'static str> {
+    check_tail(text).map_err(|_| "it must be 1 to 40 of a-z, 0-9 and inner dashes")
 }
 
 fn check_tail(tail: &str) -> Result<(), &'static str> {

@@ -19,6 +19,10 @@
 //! | `GET /vms/{id}/terminal?exec=` | WebSocket | bytes, [`TerminalEvent`], [`TerminalCommand`] |
 //! | `POST /vms/{id}/pause` | [`PauseRequest`] | 204; 409 when its driver cannot, or something runs |
 //! | `POST /vms/{id}/resume` | | 204 |
+//! | `POST /vms/{id}/snapshots` | [`NewSnapshot`] | 201 [`SnapshotView`], 200 when there is one of the name; 409 when its driver cannot, or something is under way; 503 without room |
+//! | `GET /vms/{id}/snapshots` | | 200 array of [`SnapshotView`], the oldest first |
+//! | `POST /vms/{id}/snapshots/{name}/restore` | | 204: it runs from there; 404; 409 |
+//! | `DELETE /vms/{id}/snapshots/{name}` | | 204, also when there is none |
 //! | `POST /vms/{id}/lease` | [`LeaseRequest`] | 200 [`LeaseView`]; 409 when it has expired |
 //! | `DELETE /vms/stuck` | | 200 [`Released`] |
 //!
@@ -35,6 +39,7 @@ mod health;
 mod id;
 mod isolation;
 pub mod network;
+mod snapshot;
 mod state;
 mod stock;
 mod terminal;
@@ -45,8 +50,9 @@ mod vm;
 pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream};
 pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
 pub use health::{CapacityView, Health, HealthStatus, Kvm, PoolView};
-pub use id::{ExecId, IdError, ImageRef, Owner, VmId};
+pub use id::{ExecId, IdError, ImageRef, Owner, SnapshotName, VmId};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
+pub use snapshot::{MAX_SNAPSHOTS, NewSnapshot, SnapshotView};
 pub use state::{FailureReason, Source, VmState};
 pub use stock::{ImageView, PoolStock, TemplateView};
 pub use terminal::{TerminalCommand, TerminalEvent};

@@ -4,7 +4,7 @@ use edge_web::{ApplicationParts, Metrics, Routes, livez, readyz, share_problem};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::handlers::{execs, files, operation, stock, terminal, vms};
+use crate::handlers::{execs, files, operation, snapshots, stock, terminal, vms};
 
 /// The documented part of the API.
 #[derive(OpenApi)]
@@ -15,7 +15,8 @@ use crate::handlers::{execs, files, operation, stock, terminal, vms};
     ),
     paths(
         operation::health, stock::images, stock::pool, vms::list, vms::create, vms::show, vms::release, vms::release_stuck,
-        vms::lease, vms::pause, vms::resume, files::put, files::get, execs::start, execs::show, execs::kill, terminal::open
+        vms::lease, vms::pause, vms::resume,
+        snapshots::take, snapshots::list, snapshots::restore, snapshots::forget, files::put, files::get, execs::start, execs::show, execs::kill, terminal::open
     ),
     components(schemas(vmm_api_core::TerminalCommand)),
     tags(
@@ -62,6 +63,10 @@ pub fn routes(metrics: &Metrics) -> Routes {
         .post("/vms/{id}/lease", vms::lease)
         .post("/vms/{id}/pause", vms::pause)
         .post("/vms/{id}/resume", vms::resume)
+        .post("/vms/{id}/snapshots", snapshots::take)
+        .get("/vms/{id}/snapshots", snapshots::list)
+        .post("/vms/{id}/snapshots/{name}/restore", snapshots::restore)
+        .delete("/vms/{id}/snapshots/{name}", snapshots::forget)
         .get("/vms/{id}/terminal", terminal::open)
         .put("/vms/{id}/files", files::put)
         .get("/vms/{id}/files", files::get)

@@ -103,10 +103,12 @@ pub(crate) fn of_vm(failure: &VmFailure) -> Problem {
         | VmFailure::Gone(_)
         | VmFailure::Paused
         | VmFailure::Working
+        | VmFailure::InUse(_)
+        | VmFailure::Snapshots(_)
         | VmFailure::Impossible(_) => Problem::conflict(detail),
         VmFailure::Busy(_) => Problem::unavailable(detail, 1),
         VmFailure::NoRoom(_) => Problem::unavailable(detail, 5).kind("no-room", "No room"),
-        VmFailure::UnknownExec(_) => Problem::not_found(detail),
+        VmFailure::UnknownExec(_) | VmFailure::UnknownSnapshot(_) => Problem::not_found(detail),
         VmFailure::Guest { kind, .. } => match kind {
             FailureKind::NotFound => Problem::not_found(detail),
             FailureKind::Forbidden | FailureKind::BadTar => {

@@ -8,7 +8,7 @@ use futures_util::Stream;
 use url::Url;
 use vmm_api_core::{
     Allocated, ExecReport, ExecStarted, Health, ImageView, LeaseRequest, LeaseView, NewExec, NewVm,
-    PauseRequest, Released, UnixMs, Vm,
+    NewSnapshot, PauseRequest, Released, SnapshotName, SnapshotView, UnixMs, Vm,
 };
 
 use super::error::{VmmError, checked};
@@ -16,6 +16,8 @@ use super::follow::Follow;
 use crate::http::{HttpClient, HttpError, Method, Request, Response, RetryPolicy, Streaming};
 use crate::ws::{self, WsOptions, WsReceiver, WsSender};
 
+/// Longer than a manager takes to write or read the memory of a VM.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(390);
 /// Answers but lists and files are small.
 const SMALL: usize = 256 << 10;
 /// The longest list of VMs that is read.
@@ -223,6 +225,48 @@ impl VmmClient {
         self.retrying(request.idempotent().at_most(SMALL))
             .await
             .map(drop)
+    }
+
+    /// Keeps memory and disk of a VM as they are, under a name; one that is there already is given
+    /// as it is.
+    ///
+    /// # Errors
+    /// See [`VmmError`]; `Isolation` when something is under way in it, or its driver cannot.
+    pub async fn take_snapshot(
+        &self,
+        id: &str,
+        name: &SnapshotName,
+    ) -> Result<SnapshotView, VmmError> {
+        let snapshot = NewSnapshot { name: name.clone() };
+        let request = self
+            .request(Method::Post, &["vms", id, "snapshots"])
+            .json(&snapshot)
+            .within(SNAPSHOT_TIMEOUT);
+        let response = self.retrying(request.idempotent().at_most(SMALL)).await?;
+        Ok(response.json()?)
+    }
+
+    /// Lets a VM be as it was at a snapshot; it runs afterwards.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn restore_snapshot(&self, id: &str, name: &SnapshotName) -> Result<(), VmmError> {
+        let path = ["vms", id, "snapshots", name.as_str(), "restore"];
+        let request = self.request(Method::Post, &path).within(SNAPSHOT_TIMEOUT);
+        // Going back twice is going back once.
+        self.retrying(request.idempotent().at_most(SMALL))
+            .await
+            .map(drop)
+    }
+
+    /// Forgets a snapshot. That there is none is no error.
+    ///
+    /// # Errors
+    /// See [`VmmError`].
+    pub async fn forget_snapshot(&self, id: &str, name: &SnapshotName) -> Result<(), VmmError> {
+        let path = ["vms", id, "snapshots", name.as_str()];
+        let request = self.request(Method::Delete, &path).within(SNAPSHOT_TIMEOUT);
+        not_found_is_done(self.retrying(request.at_most(SMALL)).await)
     }
 
     /// The terminal of an execution that was started with one. Dropping the connection ends the

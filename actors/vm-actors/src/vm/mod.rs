@@ -11,6 +11,7 @@
 mod exec;
 mod files;
 mod pause;
+mod snapshots;
 mod terminal;
 
 use std::sync::Arc;
@@ -246,7 +247,7 @@ impl Vm {
             }
             Some(reason) => self.fail(reason, silence(&*machine), ctx),
             // It cannot answer.
-            None if self.entry.paused().is_some() => {}
+            None if self.changing || self.entry.paused().is_some() => {}
             None => self.ping(machine, ctx),
         }
     }
@@ -468,6 +469,8 @@ fn silence(machine: &dyn Machine) -> String {
     }
     text
 }
+
+pub use snapshots::SNAPSHOT_TIMEOUT;
 
 /// How long the edge waits for a VM's actor that has only to answer.
 pub const PROMPT_TIMEOUT: Duration = Duration::from_secs(10);

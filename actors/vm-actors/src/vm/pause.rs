@@ -17,7 +17,7 @@ type Change = ResponseActFuture<Vm, Result<(), VmFailure>>;
 
 impl Vm {
     /// The machine, when it may be paused or resumed now.
-    fn changeable(&self) -> Result<Arc<dyn Machine>, VmFailure> {
+    pub(super) fn changeable(&self) -> Result<Arc<dyn Machine>, VmFailure> {
         let state = self.entry.state();
         match &self.machine {
             Some(_) if self.changing => Err(VmFailure::Paused),
@@ -26,6 +26,11 @@ impl Vm {
             }
             _ => Err(VmFailure::State(state)),
         }
+    }
+
+    /// Whether files are on their way in or out.
+    pub(super) fn is_transferring(&self) -> bool {
+        self.transfers.available_permits() < MAX_TRANSFERS
     }
 
     /// Makes the change, then says what it is.
@@ -62,8 +67,7 @@ impl Handler<PauseVm> for Vm {
             Ok(machine) => machine,
             Err(failure) => return refused(failure),
         };
-        let transfers = self.transfers.available_permits() < MAX_TRANSFERS;
-        if self.entry.is_working() || transfers {
+        if self.entry.is_working() || self.is_transferring() {
             return refused(VmFailure::Working);
         }
         let since = self.entry.paused().map(|paused| paused.since);

@@ -31,7 +31,7 @@ use crate::image::{DiskFormat, Image};
 use crate::kernel::Kernel;
 use crate::link::{FIRST, HelloFailure, Link, await_hello};
 use crate::machine::{MachineDirectory, NewMachine, VmMachine, on_disconnect};
-use crate::process::Process;
+use crate::process::{FileLimit, Process};
 use crate::{Driver, DriverError, Machine, StartRequest, Template};
 
 /// The guest connects to this port of the host.
@@ -70,7 +70,12 @@ impl FirecrackerDriver {
         let mut command = Command::new(&self.program);
         command.env_clear().args(["--api-sock", API]);
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        Process::start(command, directory.path(), u64::MAX >> 1, HINT)
+        Process::start(
+            command,
+            directory.path(),
+            FileLimit::fixed(u64::MAX >> 1),
+            HINT,
+        )
     }
 }
 

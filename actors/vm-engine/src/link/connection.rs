@@ -156,6 +156,20 @@ impl Connection {
         }
     }
 
+    /// What is under way on this connection, for people.
+    pub(super) fn under_way(&self) -> Option<&'static str> {
+        let unread = rustix::io::ioctl_fionread(&self.socket).unwrap_or(0);
+        if !self.channels.lock().is_empty() {
+            Some("something runs in this VM, or files are on their way")
+        } else if self.streams.len() > 0 {
+            Some("a program in this VM has a connection open")
+        } else if self.outbox.waiting() > 0 || unread > 0 {
+            Some("this VM and its manager have something to say to each other")
+        } else {
+            None
+        }
+    }
+
     pub(super) fn terminated(&self) -> MachineError {
         MachineError::Terminated(
             self.ended

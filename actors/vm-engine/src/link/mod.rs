@@ -56,6 +56,8 @@ pub(crate) type OnDisconnect = Box<dyn FnOnce(FailureReason, String) -> String +
 
 /// Executions and transfers at once in one VM; the agent refuses a few more than these.
 const MAX_CHANNELS: usize = 60;
+/// Time between two looks whether anything is under way.
+const REST_GLANCE: Duration = Duration::from_millis(5);
 /// How long an agent may take nothing of what waits for it.
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -118,6 +120,26 @@ impl Link {
             return Err(MachineError::Unsupported("give a VM a second network"));
         }
         self.ask(Use::Request, &request, deadline).map(drop)
+    }
+
+    /// Waits until nothing is under way: no execution, no request, no stream, and nothing to be
+    /// written or read. What the guest sends afterwards is not held back by this.
+    ///
+    /// # Errors
+    /// [`MachineError::InUse`] when something still is after `deadline`.
+    pub(crate) fn await_rest(&self, deadline: Duration) -> Result<(), MachineError> {
+        let start = Instant::now();
+        // Twice: what was read the first time may not have been looked at.
+        let mut at_rest = 0;
+        loop {
+            match self.connection.under_way() {
+                None if at_rest == 1 => return Ok(()),
+                None => at_rest += 1,
+                Some(what) if start.elapsed() >= deadline => return Err(MachineError::InUse(what)),
+                Some(_) => at_rest = 0,
+            }
+            std::thread::park_timeout(REST_GLANCE);
+        }
     }
 
     /// How many streams are served.

@@ -112,7 +112,7 @@ impl Streams {
         Ok(pipe)
     }
 
-    #[cfg(test)]
+    /// How many are open.
     pub(super) fn len(&self) -> usize {
         self.open.lock().len()
     }

@@ -9,16 +9,17 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use vm_core::guest::{Greeting, VERSION};
-use vm_core::{TemplateKey, VmId};
+use vm_core::{MAX_SNAPSHOTS, TemplateKey, VmId};
 
 use super::command::{Memory, Shape};
 use super::config::{DISK, HINT, QemuConfig};
+use super::monitor::snapshot_bytes;
 use crate::error::DriverError;
 use crate::event::OnMachineEvent;
 use crate::image::Image;
 use crate::link::{FIRST, FIRST_OF_CLONE, HelloFailure, Link, await_hello};
 use crate::machine::{MachineDirectory, NewMachine, on_disconnect};
-use crate::process::Process;
+use crate::process::{FileLimit, Process};
 use crate::qcow2::write_overlay;
 use crate::qmp::Qmp;
 
@@ -147,7 +148,12 @@ pub(super) fn launch(
     command.stdin(Stdio::from(OwnedFd::from(agent_of_qemu)));
     command.stdout(Stdio::from(OwnedFd::from(monitor_of_qemu)));
     // The disk can grow to its size and what qcow2 adds; the memory file to the memory.
-    let limit = disk_bytes + disk_bytes / 8 + (u64::from(shape.mem_mib) << 20) + (64 << 20);
+    let memory = u64::from(shape.mem_mib) << 20;
+    let usual = disk_bytes + disk_bytes / 8 + memory + (64 << 20);
+    let limit = FileLimit {
+        usual,
+        most: usual + MAX_SNAPSHOTS as u64 * snapshot_bytes(shape.mem_mib),
+    };
     let process = Arc::new(Process::start(command, directory.path(), limit, HINT)?);
     let ending = Arc::new(AtomicBool::new(false));
     let on_disconnect = on_disconnect(Arc::clone(&process), Arc::clone(&ending), on_event);

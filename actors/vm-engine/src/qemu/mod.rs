@@ -20,7 +20,6 @@ mod template;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use vm_core::{DriverName, Isolation, TemplateKey};
 
 pub use crate::kernel::{Kernel, MachineKind};
@@ -65,7 +64,11 @@ impl QemuDriver {
             request.on_event,
         )?;
         let link = started.machine.link.clone();
-        let monitor: Arc<dyn Monitor> = Arc::new(QemuMonitor(Mutex::new(started.qmp)));
+        let monitor: Arc<dyn Monitor> = Arc::new(QemuMonitor::new(
+            started.qmp,
+            &started.machine.process,
+            key.mem_mib,
+        ));
         // Dropped on every way out but the last, which ends the VM.
         let machine = VmMachine::new(NewMachine {
             monitor: Some(monitor),

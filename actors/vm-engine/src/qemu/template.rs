@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TemplateKey, VmId};
 
@@ -244,7 +243,7 @@ impl QemuTemplate {
             qmp,
             ..
         } = launched;
-        let monitor: Arc<dyn Monitor> = Arc::new(QemuMonitor(Mutex::new(qmp)));
+        let monitor: Arc<dyn Monitor> = Arc::new(QemuMonitor::new(qmp, &process, self.key.mem_mib));
         let keeps: Vec<Arc<dyn Send + Sync>> = vec![
             Arc::<FrozenFiles>::clone(&self.frozen),
             Arc::<Image>::clone(&self.image),

@@ -12,5 +12,6 @@ mod jobs;
 mod lifecycle;
 mod network;
 mod sandbox;
+mod snapshots;
 mod support;
 mod terminal;

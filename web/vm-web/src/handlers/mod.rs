@@ -3,6 +3,7 @@
 pub(crate) mod execs;
 pub(crate) mod files;
 pub(crate) mod operation;
+pub(crate) mod snapshots;
 pub(crate) mod stock;
 pub(crate) mod terminal;
 pub(crate) mod vms;

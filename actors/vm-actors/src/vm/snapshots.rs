@@ -1,0 +1,150 @@
+//! Snapshots of a VM: memory and disk as they were, to go back to.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix::{ActorFutureExt, Handler, ResponseActFuture, WrapFuture};
+use actix_rt::task::spawn_blocking;
+use vm_core::MAX_SNAPSHOTS;
+use vm_engine::Machine;
+use vmm_api_core::SnapshotView;
+
+use super::Vm;
+use crate::entry::Pause;
+use crate::messages::{ForgetSnapshot, RestoreSnapshot, TakeSnapshot, VmFailure};
+use crate::provisioning::identity;
+
+/// Longest time to write or read the memory of a VM.
+pub const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What becomes of a change.
+type Outcome<T> = ResponseActFuture<Vm, Result<T, VmFailure>>;
+
+fn refused<T: 'static>(failure: VmFailure) -> Outcome<T> {
+    Box::pin(actix::fut::ready(Err(failure)))
+}
+
+impl Vm {
+    /// The machine, when nothing runs in it and no files are on their way.
+    fn machine_at_rest(&self) -> Result<Arc<dyn Machine>, VmFailure> {
+        let machine = self.changeable()?;
+        if self.entry.is_working() || self.is_transferring() {
+            return Err(VmFailure::Working);
+        }
+        Ok(machine)
+    }
+
+    /// Does something on a thread while the VM counts as standing still; `after` is how it counts
+    /// afterwards, when it went well.
+    fn while_still<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce() -> Result<T, VmFailure> + Send + 'static,
+        after: Option<Pause>,
+        then: impl FnOnce(&mut Self, T) -> T + 'static,
+    ) -> Outcome<T> {
+        let before = self.entry.paused();
+        self.changing = true;
+        self.entry.set_paused(before.or_else(|| {
+            Some(Pause {
+                since: self.resources.clock.now(),
+                reclaimable: false,
+            })
+        }));
+        let done = spawn_blocking(work).into_actor(self);
+        Box::pin(done.map(move |done, vm, _| {
+            vm.changing = false;
+            vm.entry.seen(vm.resources.clock.now());
+            let done = done.map_err(|panic| VmFailure::Gone(panic.to_string()));
+            let done = done.and_then(|done| done);
+            vm.entry.set_paused(if done.is_ok() { after } else { before });
+            vm.resources.observer.freed();
+            Ok(then(vm, done?))
+        }))
+    }
+}
+
+impl Handler<TakeSnapshot> for Vm {
+    type Result = Outcome<(SnapshotView, bool)>;
+
+    fn handle(&mut self, message: TakeSnapshot, _: &mut Self::Context) -> Self::Result {
+        let TakeSnapshot { name } = message;
+        let machine = match self.machine_at_rest() {
+            Ok(machine) => machine,
+            Err(failure) => return refused(failure),
+        };
+        let known = self.entry.snapshots();
+        if let Some(known) = known.iter().find(|known| known.name == name.as_str()) {
+            return Box::pin(actix::fut::ready(Ok((known.clone(), false))));
+        }
+        if known.len() >= MAX_SNAPSHOTS {
+            return refused(VmFailure::Snapshots(known.len()));
+        }
+        let (id, taken) = (self.entry.id.clone(), self.resources.clock.now());
+        let paused = self.entry.paused();
+        let take = move || {
+            let identity = identity(&id).map_err(|error| VmFailure::NoRoom(error.to_string()))?;
+            let begun = Instant::now();
+            let bytes = machine.snapshot(&name, &identity, SNAPSHOT_TIMEOUT)?;
+            let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let view = SnapshotView {
+                name: name.to_string(),
+                taken,
+                bytes,
+                took_ms,
+            };
+            Ok((view, true))
+        };
+        self.while_still(take, paused, |vm, taken| {
+            let view = &taken.0;
+            tracing::info!(event = "vm.snapshot_taken", vm = %vm.entry.id, snapshot = view.name, bytes = view.bytes, took_ms = view.took_ms);
+            vm.entry.add_snapshot(view.clone());
+            taken
+        })
+    }
+}
+
+impl Handler<RestoreSnapshot> for Vm {
+    type Result = Outcome<()>;
+
+    fn handle(&mut self, message: RestoreSnapshot, _: &mut Self::Context) -> Self::Result {
+        let RestoreSnapshot { name } = message;
+        let machine = match self.machine_at_rest() {
+            Ok(machine) => machine,
+            Err(failure) => return refused(failure),
+        };
+        if !self.entry.has_snapshot(&name) {
+            return refused(VmFailure::UnknownSnapshot(name));
+        }
+        let id = self.entry.id.clone();
+        let back = name.clone();
+        let restore = move || {
+            let identity = identity(&id).map_err(|error| VmFailure::NoRoom(error.to_string()))?;
+            let restored = machine.restore(&back, &identity, SNAPSHOT_TIMEOUT);
+            restored.map_err(VmFailure::from)
+        };
+        self.while_still(restore, None, move |vm, ()| {
+            tracing::info!(event = "vm.snapshot_restored", vm = %vm.entry.id, snapshot = %name);
+        })
+    }
+}
+
+impl Handler<ForgetSnapshot> for Vm {
+    type Result = Outcome<()>;
+
+    fn handle(&mut self, message: ForgetSnapshot, _: &mut Self::Context) -> Self::Result {
+        let ForgetSnapshot { name } = message;
+        let machine = match self.changeable() {
+            Ok(machine) => machine,
+            Err(failure) => return refused(failure),
+        };
+        if !self.entry.has_snapshot(&name) {
+            return Box::pin(actix::fut::ready(Ok(())));
+        }
+        let (paused, gone) = (self.entry.paused(), name.clone());
+        let forget = move || {
+            let forgotten = machine.forget_snapshot(&gone, SNAPSHOT_TIMEOUT);
+            forgotten.map_err(VmFailure::from)
+        };
+        self.while_still(forget, paused, move |vm, ()| vm.entry.forget_snapshot(&name))
+    }
+}
