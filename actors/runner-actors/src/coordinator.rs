@@ -370,7 +370,8 @@ impl Handler<Dispatch> for RunCoordinator {
                 };
                 let mut record = RunRecord::received(&event, "dispatch".to_owned());
                 record.workflow_file = Some(request.workflow);
-                record.keep = request.keep;
+                record.keep = request.keep || request.snapshots;
+                record.snapshots = request.snapshots;
                 let stored = coordinator.store_run(&record, &event);
                 Box::pin(stored.map(|stored, _, _| stored.map(Ok)))
             },
@@ -386,11 +387,32 @@ impl Handler<RepeatRun> for RunCoordinator {
             run,
             failed_only,
             keep,
+            snapshots,
+            from_step,
         } = request;
-        let options = RepeatOptions { failed_only, keep };
+        let resume = from_step.map(|from| {
+            self.services
+                .run_services
+                .jobs
+                .kept
+                .resume_point(&run, &from)
+        });
+        let resume = match resume.transpose() {
+            Ok(resume) => resume,
+            Err(refused) => {
+                let refused = NotRepeated::NoSnapshot(refused);
+                return Box::pin(actix::fut::ready(Ok(Err(refused))));
+            }
+        };
+        let options = RepeatOptions {
+            failed_only: failed_only || resume.is_some(),
+            keep,
+            snapshots,
+            resume,
+        };
         let next = new_run_id();
         let store = &self.services.store;
-        let stored = store.write(move |rows| repeat(rows, &run, &next, options));
+        let stored = store.write(move |rows| repeat(rows, &run, &next, &options));
         Box::pin(stored.into_actor(self).map(|stored, coordinator, ctx| {
             if let Ok(Ok(id)) = &stored {
                 coordinator.queue(id.clone(), ctx);

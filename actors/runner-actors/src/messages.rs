@@ -5,6 +5,7 @@ use runner_core::protection::Verdict;
 use store::StoreError;
 
 use crate::event::StoredEvent;
+use crate::kept::NotOpened;
 
 /// Stores a run that no webhook started, and starts it; gives its id. Sent by
 /// `workflow-runner exec`.
@@ -38,6 +39,8 @@ pub struct Dispatch {
     pub actor: String,
     /// VMs of jobs that fail are kept for a while.
     pub keep: bool,
+    /// Snapshots are taken between their steps; `keep` is part of it.
+    pub snapshots: bool,
 }
 
 /// Why nothing was started.
@@ -66,10 +69,23 @@ pub struct RepeatRun {
     pub failed_only: bool,
     /// VMs of jobs that fail are kept for a while.
     pub keep: bool,
+    /// Snapshots are taken between their steps; `keep` is part of it.
+    pub snapshots: bool,
+    /// One of its jobs begins in the VM that is kept of it; the others are those that failed.
+    pub from_step: Option<FromStep>,
+}
+
+/// Before which step of which job a re-run begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FromStep {
+    /// The job's name or key; the only one that is kept without it.
+    pub job: Option<String>,
+    /// The step's number.
+    pub step: u32,
 }
 
 /// Why a run was not started again.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum NotRepeated {
     /// It is not known, or its event is not.
     #[error("there is no run with this id")]
@@ -80,6 +96,12 @@ pub enum NotRepeated {
     /// All its jobs succeeded.
     #[error("no job of the run {0} failed; run all of it again")]
     NothingFailed(String),
+    /// The VM of another attempt is kept.
+    #[error("the run {0} is a newer attempt: only the newest goes on in its VM")]
+    NotNewest(String),
+    /// There is no such VM, or no such snapshot.
+    #[error("it cannot begin there: {0}")]
+    NoSnapshot(NotOpened),
     /// It is not known what needs what failed.
     #[error("the run {0} was never planned, or by a former version; run all of it again")]
     NoPlan(String),

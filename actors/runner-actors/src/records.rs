@@ -61,6 +61,12 @@ pub struct RunRecord {
     /// VMs of its jobs that fail are kept for a while.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep: bool,
+    /// Snapshots are taken between the steps of its jobs, to go back to when one fails.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub snapshots: bool,
+    /// Where one of its jobs begins, in the kept VM of the run it repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<ResumePoint>,
     /// It holds its concurrency group while it waits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_group: bool,
@@ -97,6 +103,19 @@ pub struct RunRecord {
     pub jobs: Vec<JobRecord>,
 }
 
+/// Where a job of a re-run begins: in the VM that an earlier attempt left, before one of its steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ResumePoint {
+    /// The run whose VM is kept.
+    pub run: String,
+    /// The job in the plan.
+    pub key: String,
+    /// Which copy of it, from 0.
+    pub instance: usize,
+    /// The step that comes first, by its number.
+    pub step: u32,
+}
+
 /// A new run's id: in the order of time.
 pub(crate) fn new_run_id() -> String {
     uuid::Uuid::now_v7().to_string()
@@ -125,6 +144,8 @@ impl RunRecord {
             taken_up_at_wait: 0,
             cancelled: false,
             keep: false,
+            snapshots: false,
+            resume: None,
             holds_group: false,
             approval: None,
             environments: Vec::new(),

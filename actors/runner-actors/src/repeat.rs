@@ -8,16 +8,20 @@ use store::{StoreError, WriteTxn};
 use crate::clock::now_ms;
 use crate::job_graph::RepeatedJobs;
 use crate::messages::NotRepeated;
-use crate::records::{JobRecord, RunApproval, RunRecord};
+use crate::records::{JobRecord, ResumePoint, RunApproval, RunRecord};
 use crate::rows::{self, NewRun};
 
 /// How a run is run again.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct RepeatOptions {
     /// Only the jobs that did not succeed, and what needs them.
     pub(crate) failed_only: bool,
     /// VMs of jobs that fail are kept for a while.
     pub(crate) keep: bool,
+    /// Snapshots are taken between the steps of those.
+    pub(crate) snapshots: bool,
+    /// Where one of its jobs begins.
+    pub(crate) resume: Option<ResumePoint>,
 }
 
 /// Stores the next attempt of a run: in one transaction, so that two who ask at once start one.
@@ -25,7 +29,7 @@ pub(crate) fn repeat(
     rows: &mut WriteTxn<'_>,
     id: &str,
     next: &str,
-    options: RepeatOptions,
+    options: &RepeatOptions,
 ) -> Result<Result<String, NotRepeated>, StoreError> {
     let Some(mut last) = last_attempt(rows, id)? else {
         return Ok(Err(NotRepeated::Unknown));
@@ -36,8 +40,15 @@ pub(crate) fn repeat(
     let Some(event) = rows::event(rows, &last.id)? else {
         return Ok(Err(NotRepeated::Unknown));
     };
+    if let Some(point) = &options.resume
+        && point.run != last.id
+    {
+        return Ok(Err(NotRepeated::NotNewest(last.id)));
+    }
     let mut attempt = next_attempt(&last, next);
-    attempt.keep = options.keep;
+    attempt.keep = options.keep || options.snapshots;
+    attempt.snapshots = options.snapshots;
+    attempt.resume.clone_from(&options.resume);
     if options.failed_only {
         match kept_jobs(&last) {
             Ok(kept) => attempt.jobs = kept,
@@ -95,6 +106,7 @@ fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
         attempt: last.attempt + 1,
         taken_up: 0,
         cancelled: false,
+        resume: None,
         taken_up_at_wait: 0,
         holds_group: false,
         approval: last.approval.clone().filter(is_approved),

@@ -73,9 +73,49 @@ pub fn admit(
     Ok(())
 }
 
+/// What the snapshots of one job may cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotLimits {
+    /// Snapshots at once; 0: none are taken.
+    pub most: usize,
+    /// The host's disk that they take together, in bytes.
+    pub bytes: u64,
+}
+
+/// How many of the oldest snapshots go, so that those that stay are within the limits. The newest
+/// stays, however large it is: it is the one before the step that may fail next.
+#[must_use]
+pub fn excess_snapshots(sizes: &[u64], limits: SnapshotLimits) -> usize {
+    let newest = sizes.len().saturating_sub(1);
+    let mut first = sizes.len().saturating_sub(limits.most.max(1)).min(newest);
+    let total = |first: usize| sizes[first..].iter().fold(0_u64, |sum, size| sum.saturating_add(*size));
+    while first < newest && total(first) > limits.bytes {
+        first += 1;
+    }
+    first
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn i17_the_oldest_snapshots_go_first_and_the_newest_stays() {
+        let limits = |most, bytes| SnapshotLimits { most, bytes };
+        let table: [(&[u64], SnapshotLimits, usize); 8] = [
+            (&[], limits(3, 100), 0),
+            (&[500], limits(3, 100), 0),
+            (&[10, 10, 10], limits(3, 100), 0),
+            (&[10, 10, 10, 10], limits(3, 100), 1),
+            (&[60, 30, 30], limits(3, 100), 1),
+            (&[60, 60, 60], limits(3, 100), 2),
+            (&[1, 1, 500], limits(3, 100), 2),
+            (&[u64::MAX, u64::MAX], limits(3, 100), 1),
+        ];
+        for (sizes, limits, gone) in table {
+            assert_eq!(excess_snapshots(sizes, limits), gone, "{sizes:?} {limits:?}");
+        }
+    }
 
     #[test]
     fn i17_a_vm_is_kept_within_the_budget_and_never_a_strangers() {

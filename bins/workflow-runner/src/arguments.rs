@@ -11,7 +11,7 @@ use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTa
 
 use crate::image_arguments::ImagesCommand;
 use crate::runner_options::RunnerOptions;
-use crate::shell_options::{KeptOptions, ReleaseOptions, ShellOptions};
+use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
 pub(crate) use crate::store_options::ActionsStoreOptions;
 use crate::vm_host_options::HostsCommand;
 
@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Waiting(WaitingOptions),
     /// Open a shell in the VM of a failed job that is kept
     #[command(
-        after_help = "On a line of its own, `~.` ends the shell, `~?` shows what else there is. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: the shell's own; 255 it could not be opened or broke off, 2 usage.\n\nExamples:\n  workflow-runner shell 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner shell 0192f3a4-0000-7000-8000-000000000000 test --by grace\n  echo 'cat /etc/os-release' | workflow-runner shell 0192f3a4-0000-7000-8000-000000000000 test"
+        after_help = "On a line of its own, `~.` ends the shell, `~?` shows what else there is. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: the shell's own; 255 it could not be opened or broke off, 2 usage.\n\nExamples:\n  workflow-runner shell 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner shell 0192f3a4-0000-7000-8000-000000000000 test --by grace\n  workflow-runner shell 0192f3a4-0000-7000-8000-000000000000 test --before-step 4\n  echo 'cat /etc/os-release' | workflow-runner shell 0192f3a4-0000-7000-8000-000000000000 test"
     )]
     Shell(ShellOptions),
     /// Print the VMs of failed jobs that are kept
@@ -102,6 +102,11 @@ pub(crate) enum Command {
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it is given back, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner release 0192f3a4-0000-7000-8000-000000000000 test"
     )]
     Release(ReleaseOptions),
+    /// Run an ended run again, all of it or a part; prints the new run's id
+    #[command(
+        after_help = "A job whose VM is kept with snapshots goes on before any of its steps: what came before is not done again. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 the new run is stored, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --failed --snapshots\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --from-step 4 --job test --snapshots"
+    )]
+    Rerun(RerunOptions),
     /// The hosts of VMs: which there are, and taking one out of use
     #[command(
         subcommand,

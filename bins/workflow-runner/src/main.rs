@@ -76,6 +76,10 @@ fn main() -> ExitCode {
             let environment = daemon::environment::take();
             shell::release(&options, &environment)
         }
+        Command::Rerun(options) => {
+            let environment = daemon::environment::take();
+            shell::rerun(&options, &environment)
+        }
         Command::Hosts(command) => {
             let environment = daemon::environment::take();
             vm_hosts::run(&command, &environment)

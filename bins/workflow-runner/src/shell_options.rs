@@ -11,6 +11,10 @@ pub(crate) struct ShellOptions {
     pub(crate) run: String,
     /// The job's name or key; the only one that is kept without it
     pub(crate) job: Option<String>,
+    /// As it was before this step, where snapshots were taken: what was done in the VM since is
+    /// lost
+    #[arg(long, value_name = "N")]
+    pub(crate) before_step: Option<u32>,
     /// Who opens it, for the run's log; the name of the user without it
     #[arg(long, value_name = "NAME")]
     pub(crate) by: Option<String>,
@@ -34,6 +38,31 @@ pub(crate) struct ReleaseOptions {
     /// The run's id
     pub(crate) run: String,
     /// The job's name or key; the only one that is kept without it
+    pub(crate) job: Option<String>,
+    #[command(flatten)]
+    pub(crate) runner: RunnerOptions,
+}
+
+/// Which run to run again, and how.
+#[derive(Debug, Args)]
+pub(crate) struct RerunOptions {
+    /// The run's id
+    pub(crate) run: String,
+    /// Only the jobs that did not succeed, and what needs them
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// Keep the VMs of jobs that fail for a while, so that a shell can be opened in them
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Take snapshots between steps as well, to go back to; `--keep` is part of it
+    #[arg(long)]
+    pub(crate) snapshots: bool,
+    /// Begin a failed job before this step, in the VM that is kept of it; other jobs that failed
+    /// begin at their first steps
+    #[arg(long, value_name = "N")]
+    pub(crate) from_step: Option<u32>,
+    /// With `--from-step`: the job's name or key; the only one that is kept without it
+    #[arg(long, requires = "from_step", value_name = "NAME")]
     pub(crate) job: Option<String>,
     #[command(flatten)]
     pub(crate) runner: RunnerOptions,

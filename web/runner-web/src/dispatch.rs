@@ -32,6 +32,9 @@ pub(crate) struct DispatchRequest {
     /// VMs of jobs that fail are kept for a while, so that a shell can be opened in them.
     #[serde(default)]
     pub keep: bool,
+    /// Snapshots are taken between their steps, to go back to; `keep` is part of it.
+    #[serde(default)]
+    pub snapshots: bool,
 }
 
 /// The run that was started.
@@ -68,6 +71,7 @@ pub(crate) async fn dispatch(
         inputs: request.inputs.into_iter().collect(),
         actor: "api".to_owned(),
         keep: request.keep,
+        snapshots: request.snapshots,
     };
     let stored = state
         .coordinator

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
 use forge_core::Delivery;
 use replica_actors::{ReplicaStatus, RoleControl};
-use runner_actors::messages::{CancelRun, NotRepeated, RepeatRun};
+use runner_actors::messages::{CancelRun, FromStep, NotRepeated, RepeatRun};
 use runner_actors::{Accepted, NewDelivery, RunRecord, RunTestFilter, StoredEvent};
 use serde::{Deserialize, Serialize};
 use store::Blob;
@@ -210,21 +210,39 @@ pub(crate) struct RerunQuery {
     pub failed: Option<bool>,
     /// `true`: VMs of jobs that fail are kept for a while, so that a shell can be opened in them.
     pub keep: Option<bool>,
+    /// `true`: snapshots are taken between the steps of its jobs, so that a shell or a re-run can
+    /// begin before a step; VMs of jobs that fail are kept.
+    pub snapshots: Option<bool>,
+    /// The number of the step before which a failed job begins, in the VM that is kept of it;
+    /// nothing before is done again. The other jobs that failed begin at their first steps.
+    pub from_step: Option<u32>,
+    /// With `from_step`: the job's name or key; the only one that is kept without it.
+    pub job: Option<String>,
 }
 
 /// Runs an ended run again: a new run of the same event and number, one attempt later.
 #[utoipa::path(post, path = "/runs/{id}/rerun", tag = "runs", params(("id" = String, Path, description = "The run's id"), RerunQuery),
-    responses((status = 202, body = Dispatched, description = "Stored; the new run starts"), (status = 404, description = "No such run"), (status = 409, description = "It has not ended, or its newest attempt has not; or no job failed, where only those are to run")))]
+    responses((status = 202, body = Dispatched, description = "Stored; the new run starts"), (status = 404, description = "No such run"), (status = 409, description = "It has not ended, or its newest attempt has not; or no job failed, where only those are to run; or no VM is kept that could go back to before that step")))]
 pub(crate) async fn rerun(
     request: HttpRequest,
     state: State,
     id: web::Path<String>,
     query: web::Query<RerunQuery>,
 ) -> Result<HttpResponse, Problem> {
+    let query = query.into_inner();
+    if query.from_step.is_none() && query.job.is_some() {
+        let error = "`job` names the job whose `from_step` it is, and that is missing";
+        return Err(Problem::bad_request(error));
+    }
     let message = RepeatRun {
         run: id.into_inner(),
         failed_only: query.failed == Some(true),
         keep: query.keep == Some(true),
+        snapshots: query.snapshots == Some(true),
+        from_step: query.from_step.map(|step| FromStep {
+            job: query.job,
+            step,
+        }),
     };
     let stored = state.coordinator.ask(message).await;
     let stored = stored.map_err(|error| of_ask(&error))?;
@@ -232,7 +250,11 @@ pub(crate) async fn rerun(
         Ok(run) => run,
         Err(error @ NotRepeated::Unknown) => return Err(Problem::not_found(error.to_string())),
         Err(
-            error @ (NotRepeated::Runs(_) | NotRepeated::NothingFailed(_) | NotRepeated::NoPlan(_)),
+            error @ (NotRepeated::Runs(_)
+            | NotRepeated::NothingFailed(_)
+            | NotRepeated::NotNewest(_)
+            | NotRepeated::NoSnapshot(_)
+            | NotRepeated::NoPlan(_)),
         ) => return Err(Problem::conflict(error.to_string())),
     };
     if wants_page(&request) {

@@ -63,6 +63,8 @@ pub(crate) struct ReleaseQuery {
 pub(crate) struct ShellQuery {
     /// The job's name or key; the only one that is kept without it.
     job: Option<String>,
+    /// As it was before this step, by its number: what was done in the VM since is lost.
+    before_step: Option<u32>,
     /// Columns of the terminal; 80 without it.
     columns: Option<u16>,
     /// Rows of the terminal; 24 without it.
@@ -134,17 +136,20 @@ pub(crate) async fn open(
             "a terminal has 1 to 1000 columns and rows",
         ));
     }
+    let kept: &KeptVms = state.view.kept();
+    let shell = ShellRequest {
+        run: id.into_inner(),
+        job: query.job.clone(),
+        before_step: query.before_step,
+        size,
+        by,
+    };
+    kept.check(&shell).map_err(|error| of_shell(&error))?;
     if !request.headers().contains_key("sec-websocket-key") {
         return Err(Problem::bad_request("this path speaks WebSocket only"));
     }
     let permit = gate.0.enter()?;
-    let kept: &KeptVms = state.view.kept();
-    let opened = kept.open(ShellRequest {
-        run: id.into_inner(),
-        job: query.job.clone(),
-        size,
-        by,
-    });
+    let opened = kept.open(shell);
     let shell = opened.await.map_err(|error| of_shell(&error))?;
     let upgraded = actix_ws::handle_with_protocols(&request, body, &[PROTOCOL]);
     let (response, session, messages) = match upgraded {
@@ -189,7 +194,9 @@ fn of_shell(error: &NotOpened) -> Problem {
     let detail = error.to_string();
     match error {
         NotOpened::NoRun(_) | NotOpened::NoVm { .. } => Problem::not_found(detail),
-        NotOpened::Which(_) => Problem::conflict(detail),
+        NotOpened::Which(_) | NotOpened::NoSnapshot { .. } | NotOpened::InUse(_) => {
+            Problem::conflict(detail)
+        }
         NotOpened::Vmm(VmmError::NotFound(_)) => {
             Problem::conflict(format!("the kept VM is gone: {detail}"))
         }

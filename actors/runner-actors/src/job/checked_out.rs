@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::checkout_source::LaidOut;
 
 /// A repository that a step put into the workspace.
+#[derive(Clone)]
 pub(super) struct CheckedOutTree {
     /// Where it is in the machine.
     pub(super) directory: String,

@@ -84,6 +84,7 @@ impl StepResult {
 }
 
 /// A cache entry to be saved when the job has succeeded.
+#[derive(Clone)]
 pub(super) struct CacheToSave {
     pub(super) key: String,
     pub(super) paths: Vec<String>,

@@ -8,7 +8,9 @@ use http_clients::vmm::{Allocated, Isolation, NewVm, VmmClient, VmmError};
 use runner_core::placement::Placement;
 use tokio::time::sleep;
 
+use super::checkpoint::Checkpoint;
 use super::log_writer::LogWriter;
+use crate::kept::TakenVm;
 use crate::log::LineKind;
 use crate::vm_hosts::{HostSlot, MachineType, VmHosts};
 
@@ -27,6 +29,8 @@ pub(crate) struct Machine {
     /// Its memory.
     pub(crate) mem_mib: u32,
     lease: tokio::task::JoinHandle<()>,
+    /// It was kept for people before.
+    _taken: Option<TakenVm>,
     returned: Rc<Cell<bool>>,
     hosts: VmHosts,
     index: usize,
@@ -125,7 +129,64 @@ impl Machine {
     }
 }
 
+/// Extends a VM's lease until this is aborted.
+fn extend_lease(vmm: &VmmClient, vm: &str) -> tokio::task::JoinHandle<()> {
+    let (client, id) = (vmm.clone(), vm.to_owned());
+    actix_rt::spawn(async move {
+        loop {
+            sleep(LEASE / 3).await;
+            // A VM that is gone shows itself at the next call.
+            let _ = client.lease(&id, LEASE.as_secs()).await;
+        }
+    })
+}
+
 impl MachineRequest {
+    /// The VM that was kept of an earlier attempt, as it was before the step; it runs.
+    ///
+    /// # Errors
+    /// Why the job cannot have it, for its log.
+    pub(crate) async fn take_up(
+        &self,
+        taken: TakenVm,
+        checkpoint: &Checkpoint,
+    ) -> Result<Machine, String> {
+        let job = taken.job();
+        let index = self.hosts.find(Some(&job.host));
+        let index = index.ok_or_else(|| format!("its host {} is not configured", job.host))?;
+        let (vmm, id) = (self.hosts.client(index), job.vm.clone());
+        let (host, isolation) = (job.host.clone(), job.isolation);
+        let mem_mib = u32::try_from(job.memory_mib).unwrap_or(u32::MAX);
+        let mut machine = self.machine.clone();
+        machine.vm.mem_mib = Some(mem_mib);
+        let slot = HostSlot::take(&self.hosts, index, &machine, &self.repository);
+        let machine = Machine {
+            lease: extend_lease(&vmm, &id),
+            vmm,
+            id,
+            host,
+            isolation,
+            mem_mib,
+            _taken: Some(taken),
+            returned: Rc::new(Cell::new(false)),
+            hosts: self.hosts.clone(),
+            index,
+            _slot: slot,
+        };
+        let (vmm, id) = (&machine.vmm, &machine.id);
+        let restored = async {
+            vmm.lease(id, LEASE.as_secs()).await?;
+            vmm.restore_snapshot(id, &checkpoint.snapshot).await
+        };
+        match restored.await {
+            Ok(()) => Ok(machine),
+            Err(error) => {
+                machine.give_back().await;
+                Err(error.to_string())
+            }
+        }
+    }
+
     /// Asks each host that may have room, the best first.
     async fn ask_hosts(&self, machine: &MachineType) -> Result<Machine, NoMachine> {
         let mut placement = self.hosts.place(machine, &self.repository);
@@ -194,14 +255,7 @@ impl MachineRequest {
         (slot, mem_mib): (HostSlot, u32),
         vm: Allocated,
     ) -> Machine {
-        let (client, id) = (vmm.clone(), vm.id.clone());
-        let lease = actix_rt::spawn(async move {
-            loop {
-                sleep(LEASE / 3).await;
-                // A VM that is gone shows itself at the next call.
-                let _ = client.lease(&id, LEASE.as_secs()).await;
-            }
-        });
+        let lease = extend_lease(&vmm, &vm.id);
         Machine {
             vmm,
             id: vm.id,
@@ -209,6 +263,7 @@ impl MachineRequest {
             isolation: vm.isolation,
             mem_mib,
             lease,
+            _taken: None,
             returned: Rc::new(Cell::new(false)),
             hosts: self.hosts.clone(),
             index,

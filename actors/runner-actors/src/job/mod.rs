@@ -8,6 +8,7 @@
 
 mod checked_out;
 mod checkout;
+mod checkpoint;
 mod composite;
 mod container_state;
 mod containers;
@@ -37,14 +38,15 @@ use std::time::Duration;
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
 
-use crate::kept::KeptJob;
+use crate::kept::{KeptJob, ResumedVm};
 use crate::log::{LineKind, Logs};
 use crate::records::JobEnd;
+pub(crate) use checkpoint::Checkpoint;
 use log_writer::LogWriter;
-use machine::{Machine, MachineRequest};
+use machine::{Machine, MachineRequest, NoMachine};
 pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};
-use shell_start::ShellEnvironment;
+pub(crate) use shell_start::ShellEnvironment;
 use step_runner::StepRunner;
 
 /// Runs a job to its end. `cancel` becomes true when it shall end early: steps that say `always()`
@@ -68,10 +70,10 @@ pub(crate) async fn run_job(
         hosts: request.hosts.clone(),
     };
     let machine = tokio::select! {
-        machine = Machine::allocate(wanted, &log) => machine,
+        machine = machine_of(&request, wanted, &log) => machine,
         _ = cancel.wait_for(|cancelled| *cancelled) => return cancelled(),
     };
-    let machine = match machine {
+    let (machine, resumed) = match machine {
         Ok(machine) => machine,
         Err(error) => {
             let reason = format!("no VM: {}", error.reason);
@@ -104,8 +106,9 @@ pub(crate) async fn run_job(
         .await;
     let minutes = request.instance.timeout_minutes;
     let limit = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 24.0 * 3600.0));
-    let mut runner = StepRunner::new(&request, &machine, &log, cancel, events);
-    let mut report = match tokio::time::timeout(limit, runner.run()).await {
+    let mut runner = StepRunner::new(&request, &machine, &log, cancel, events, resumed.as_ref());
+    let steps = runner.run(resumed.as_ref());
+    let mut report = match tokio::time::timeout(limit, steps).await {
         Ok(report) => report,
         Err(_) => {
             let reason = format!("the job took longer than its {minutes} minutes");
@@ -117,14 +120,40 @@ pub(crate) async fn run_job(
     if report.end != JobEnd::Lost {
         report.tests = Box::pin(runner.read_tests()).await.map(Arc::new);
     }
+    let checkpoints = runner.take_checkpoints();
     drop(runner);
     if keeps(&request, &report) {
-        keep(&request, machine, shell, &log).await;
+        keep(&request, machine, shell, checkpoints, &log).await;
     } else {
         machine.give_back().await;
     }
     log.store().await;
     report
+}
+
+/// The job's machine: the one that was kept of an earlier attempt, gone back to the step, or a new
+/// one.
+async fn machine_of(
+    request: &JobRequest,
+    wanted: MachineRequest,
+    log: &LogWriter,
+) -> Result<(Machine, Option<ResumedVm>), NoMachine> {
+    if let Some(point) = &request.resume {
+        let taken = request.kept.take(point).await;
+        let reason = match taken {
+            Ok((taken, resumed)) => match wanted.take_up(taken, &resumed.checkpoint).await {
+                Ok(machine) => return Ok((machine, Some(resumed))),
+                Err(reason) => reason,
+            },
+            Err(error) => error.to_string(),
+        };
+        let step = point.step;
+        let text =
+            format!("it cannot go on before step {step}, and begins at its first step: {reason}");
+        log.line(0, LineKind::Warning, &text).await;
+    }
+    let machine = Machine::allocate(wanted, log).await?;
+    Ok((machine, None))
 }
 
 /// Whether somebody may want to look into the job's machine.
@@ -134,8 +163,13 @@ fn keeps(request: &JobRequest, report: &JobReport) -> bool {
 }
 
 /// Keeps the machine, if the budget allows it; else it is given back.
-async fn keep(request: &JobRequest, machine: Machine, shell: ShellEnvironment, log: &LogWriter) {
-    let ShellEnvironment { env, hidden, cwd } = shell;
+async fn keep(
+    request: &JobRequest,
+    machine: Machine,
+    shell: ShellEnvironment,
+    checkpoints: Vec<Checkpoint>,
+    log: &LogWriter,
+) {
     let job = KeptJob {
         run: request.run.clone(),
         key: request.plan.jobs[request.job].key.clone(),
@@ -143,11 +177,11 @@ async fn keep(request: &JobRequest, machine: Machine, shell: ShellEnvironment, l
         name: request.instance.name.clone(),
         vm: machine.id.clone(),
         host: machine.host.clone(),
+        isolation: machine.isolation,
         memory_mib: machine.mem_mib.into(),
         trusted: request.trusted,
-        env,
-        hidden,
-        cwd,
+        shell,
+        checkpoints: checkpoints.into(),
     };
     match request.kept.keep(&machine.vmm, job).await {
         Ok(text) => {

@@ -9,7 +9,7 @@ use runner_core::plan::{DockerAction, NodeAction};
 use super::frame::ProcessOwner;
 
 /// What a job knows of its JavaScript and Docker actions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NodeActions {
     /// What the machine has, as it was listed.
     pub(super) listing: Option<String>,
@@ -24,6 +24,7 @@ pub(super) struct NodeActions {
 }
 
 /// What runs after the job's steps.
+#[derive(Clone)]
 pub(super) struct PostStep {
     pub(super) name: String,
     pub(super) action: PostAction,
@@ -40,6 +41,7 @@ pub(super) struct PostStep {
 pub(super) type ContainerArguments = (Option<String>, Vec<String>);
 
 /// The action of something that runs after the job's steps.
+#[derive(Clone)]
 pub(super) enum PostAction {
     Node(NodeAction),
     Docker(DockerAction),

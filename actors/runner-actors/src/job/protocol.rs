@@ -20,7 +20,7 @@ use crate::checkout_source::CheckoutSource;
 use crate::image_store::ImageStore;
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
-use crate::records::{JobEnd, StepRecord};
+use crate::records::{JobEnd, ResumePoint, StepRecord};
 use crate::vm_hosts::{MachineType, VmHosts};
 
 /// Everything a job needs to run.
@@ -64,6 +64,10 @@ pub(crate) struct JobRequest {
     pub(crate) hosts: VmHosts,
     /// Its VM is kept when it fails.
     pub(crate) keep: bool,
+    /// Snapshots are taken between its steps.
+    pub(crate) snapshots: bool,
+    /// Where it begins, in the VM of an earlier attempt.
+    pub(crate) resume: Option<ResumePoint>,
     /// What it runs is not a stranger's, or somebody has approved it.
     pub(crate) trusted: bool,
     /// Where VMs are kept.

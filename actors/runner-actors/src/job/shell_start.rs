@@ -14,12 +14,13 @@ pub(super) struct ShellStart {
 }
 
 /// What a shell is given.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct ShellEnvironment {
-    pub(super) env: BTreeMap<String, String>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ShellEnvironment {
+    pub(crate) env: BTreeMap<String, String>,
     /// Names of variables that are left out: their values hold secrets.
-    pub(super) hidden: Vec<String>,
-    pub(super) cwd: String,
+    pub(crate) hidden: Vec<String>,
+    /// Where it begins.
+    pub(crate) cwd: String,
 }
 
 impl ShellStart {

@@ -12,6 +12,7 @@ use runner_core::prepare;
 use tokio::sync::watch;
 
 use super::checked_out::CheckedOutTree;
+use super::checkpoint::{Checkpoint, Checkpoints, DoneStep};
 use super::container_state::JobContainers;
 use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
@@ -21,6 +22,7 @@ use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
 use super::shell_start::{ShellEnvironment, ShellStart};
 use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, TransferRoom};
+use crate::kept::ResumedVm;
 use crate::tarball;
 
 /// Longest time to put a script's files into the VM.
@@ -60,10 +62,17 @@ pub(crate) struct StepRunner<'a> {
     pub(super) shell: ShellStart,
     /// The job's way to its services, until it ends.
     pub(super) admission: Option<JobAdmission>,
+    /// What it can go back to.
+    pub(super) checkpoints: Checkpoints,
+    /// How many steps it has, those of actions aside.
+    pub(super) planned_steps: usize,
+    /// The steps so far.
+    pub(super) records: Vec<DoneStep>,
 }
 
-/// Lets the job use the services, as long as it may take.
-fn admit(request: &JobRequest) -> Option<JobAdmission> {
+/// Lets the job use the services, as long as it may take. `forge_token` stands for the forge's
+/// token again, where it lies in the VM already.
+fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission> {
     let grant = JobGrant {
         run: request.run.clone(),
         job: request.vm_key.clone(),
@@ -75,7 +84,7 @@ fn admit(request: &JobRequest) -> Option<JobAdmission> {
     };
     let lifetime = Duration::from_secs_f64(request.instance.timeout_minutes.clamp(1.0, 1e4) * 60.0);
     let services = request.services.as_ref()?;
-    Some(services.admit(grant, lifetime))
+    Some(services.admit_with(grant, lifetime, forge_token))
 }
 
 /// What the job may do at the forge; a stranger's pull request changes nothing.
@@ -113,28 +122,19 @@ impl<'a> StepRunner<'a> {
         log: &'a LogWriter,
         cancel: watch::Receiver<bool>,
         events: JobEvents,
+        resumed: Option<&ResumedVm>,
     ) -> Self {
-        let mut secrets = Secrets::default();
-        for secret in &request.secrets {
-            let _ = secrets.add(secret);
-        }
-        let admission = admit(request);
-        if let Some(admission) = &admission {
-            let _ = secrets.add(&admission.token);
-            let others = [&admission.id_token, &admission.forge_token];
-            for (token, _) in others.into_iter().flatten() {
-                let _ = secrets.add(token);
-            }
-        }
+        let checkpoint = resumed.map(|resumed| &resumed.checkpoint);
+        let admission = admit(request, checkpoint.and_then(Checkpoint::forge_token));
         let forge_token = admission.as_ref().and_then(|it| it.forge_token.as_ref());
         let forge_token = forge_token.map(|(token, _)| token.clone());
-        Self {
+        let mut runner = Self {
             request,
             machine,
             log,
             cancel,
             events,
-            secrets,
+            secrets: Secrets::default(),
             env: Vec::new(),
             path: Vec::new(),
             number: 0,
@@ -148,7 +148,34 @@ impl<'a> StepRunner<'a> {
             containers: JobContainers::default(),
             shell: ShellStart::default(),
             admission,
+            checkpoints: Checkpoints::default(),
+            planned_steps: 0,
+            records: Vec::new(),
+        };
+        if let Some(resumed) = resumed {
+            runner.checkpoints.taken.clone_from(&resumed.checkpoints);
         }
+        for secret in runner.new_secrets() {
+            let _ = runner.secrets.add(&secret);
+        }
+        runner
+    }
+
+    /// What is masked from the start: the job's secrets and tokens.
+    pub(super) fn new_secrets(&self) -> Vec<String> {
+        let mut secrets = self.request.secrets.clone();
+        if let Some(admission) = &self.admission {
+            secrets.push(admission.token.clone());
+            let others = [&admission.id_token, &admission.forge_token];
+            let others = others.into_iter().flatten();
+            secrets.extend(others.map(|(token, _)| token.clone()));
+        }
+        secrets
+    }
+
+    /// What it can go back to, for whoever keeps its VM.
+    pub(super) fn take_checkpoints(&mut self) -> Vec<Checkpoint> {
+        std::mem::take(&mut self.checkpoints.taken)
     }
 
     /// What a shell in the machine is to begin with.

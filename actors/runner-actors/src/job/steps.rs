@@ -8,11 +8,13 @@ use runner_core::plan::{Composite, PlannedStep, PlannedWork, StepKind, run_defau
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
 
+use super::checkpoint::DoneStep;
 use super::composite;
 use super::frame::{ARCH, Frame, StepResult, set};
 use super::protocol::{JobEvent, JobReport};
 use super::step_runner::StepRunner;
 use crate::clock::now_ms;
+use crate::kept::ResumedVm;
 use crate::log::LineKind;
 use crate::records::{JobEnd, StepRecord};
 use crate::tarball;
@@ -25,37 +27,28 @@ const MAX_URL: usize = 2048;
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
 impl StepRunner<'_> {
-    /// All steps, then the outputs.
-    pub(super) async fn run(&mut self) -> JobReport {
-        if let Err(reason) = self.fill_workspace().await {
-            self.log.error(0, &reason).await;
-            return JobReport::failed(JobEnd::Lost, reason);
-        }
+    /// All steps, then the outputs; those from a checkpoint on where the VM has gone back to one.
+    pub(super) async fn run(&mut self, resumed: Option<&ResumedVm>) -> JobReport {
         let request = self.request;
         let planned = &request.plan.jobs[request.job];
-        let mut frame = self.first_frame();
-        if let Err(reason) = self.job_env(&frame) {
-            self.log.error(0, &reason).await;
-            return JobReport::failed(JobEnd::Usual, reason);
-        }
         let PlannedWork::Steps(steps) = &planned.work else {
             return JobReport::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
         };
-        if let Err(reason) = self.put_actions(steps).await {
-            self.log.error(0, &reason).await;
-            return JobReport::failed(JobEnd::Usual, reason);
-        }
-        self.say_notes().await;
-        if let Err(reason) = self.start_containers(steps, &frame).await {
-            let reason = self.secrets.mask(&reason);
-            self.log.error(0, &reason).await;
-            return JobReport::failed(JobEnd::Usual, reason);
-        }
-        if let Some(lost) = self.pre_steps(steps, &mut frame).await {
-            return lost_job(lost);
-        }
+        self.planned_steps = steps.len();
+        let mut frame = self.first_frame();
+        let first = match resumed {
+            Some(resumed) => match self.begin_within(resumed, steps, &mut frame).await {
+                Ok(first) => first,
+                Err(report) => return report,
+            },
+            None => match self.begin(steps, &mut frame).await {
+                Ok(()) => 0,
+                Err(report) => return report,
+            },
+        };
         let mut first_failure = None;
-        for step in steps {
+        for (position, step) in steps.iter().enumerate().skip(first) {
+            self.checkpoint(position, step, &frame).await;
             self.number += 1;
             let result = self.top_step(step, &mut frame).await;
             let failed = result.end.outcome() == Conclusion::Failure;
@@ -78,6 +71,72 @@ impl StepRunner<'_> {
         }
         let failure = self.node_actions.failure.take();
         self.report(&frame, first_failure.or(failure))
+    }
+
+    /// Everything before the first step.
+    async fn begin(&mut self, steps: &[PlannedStep], frame: &mut Frame) -> Result<(), JobReport> {
+        if let Err(reason) = self.fill_workspace().await {
+            self.log.error(0, &reason).await;
+            return Err(JobReport::failed(JobEnd::Lost, reason));
+        }
+        self.set_job_env(frame).await?;
+        if let Err(reason) = self.put_actions(steps).await {
+            self.log.error(0, &reason).await;
+            return Err(JobReport::failed(JobEnd::Usual, reason));
+        }
+        self.say_notes().await;
+        if let Err(reason) = self.start_containers(steps, frame).await {
+            let reason = self.secrets.mask(&reason);
+            self.log.error(0, &reason).await;
+            return Err(JobReport::failed(JobEnd::Usual, reason));
+        }
+        match self.pre_steps(steps, frame).await {
+            Some(lost) => Err(lost_job(lost)),
+            None => Ok(()),
+        }
+    }
+
+    /// The place of the first step that is run in a VM that has gone back.
+    async fn begin_within(
+        &mut self,
+        resumed: &ResumedVm,
+        steps: &[PlannedStep],
+        frame: &mut Frame,
+    ) -> Result<usize, JobReport> {
+        let Some(first) = resumed.checkpoint.position(steps.len()) else {
+            let reason =
+                "the job has other steps than the run whose VM was kept: run all of it again";
+            self.log.error(0, reason).await;
+            return Err(JobReport::failed(JobEnd::Usual, reason.to_owned()));
+        };
+        self.take_up(&resumed.run, &resumed.checkpoint, frame).await;
+        Ok(first)
+    }
+
+    async fn set_job_env(&mut self, frame: &Frame) -> Result<(), JobReport> {
+        let Err(reason) = self.job_env(frame) else {
+            return Ok(());
+        };
+        self.log.error(0, &reason).await;
+        Err(JobReport::failed(JobEnd::Usual, reason))
+    }
+
+    /// A step that an earlier attempt has done, for this one's record.
+    pub(super) async fn repeat_record(&mut self, done: DoneStep) {
+        let DoneStep { run, record } = &done;
+        let reason = match &record.reason {
+            Some(reason) => format!("{reason} (in the run {run})"),
+            None => format!("done in the run {run}"),
+        };
+        let record = StepRecord {
+            reason: Some(reason),
+            ..record.clone()
+        };
+        self.events
+            .send(JobEvent::StepStarted(record.clone()))
+            .await;
+        self.events.send(JobEvent::StepEnded(record)).await;
+        self.records.push(done);
     }
 
     fn report(&self, frame: &Frame, reason: Option<String>) -> JobReport {
@@ -236,6 +295,10 @@ impl StepRunner<'_> {
             .summary
             .as_deref()
             .map(|summary| self.secrets.mask(summary));
+        self.records.push(DoneStep {
+            run: self.request.run.clone(),
+            record: record.clone(),
+        });
         self.events.send(JobEvent::StepEnded(record)).await;
         result
     }

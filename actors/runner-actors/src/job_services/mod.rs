@@ -138,7 +138,19 @@ impl JobServices {
     }
 
     /// Lets a job use them for so long, or until the admission is dropped.
+    #[cfg(test)]
     pub(crate) fn admit(&self, grant: JobGrant, lifetime: Duration) -> JobAdmission {
+        self.admit_with(grant, lifetime, None)
+    }
+
+    /// Lets a job use them for so long, or until the admission is dropped. `forge_token` stands for
+    /// the forge's token again, when the job goes on in a VM in which it lies.
+    pub(crate) fn admit_with(
+        &self,
+        grant: JobGrant,
+        lifetime: Duration,
+        forge_token: Option<&str>,
+    ) -> JobAdmission {
         let token = token(&grant, lifetime);
         let key = blake3::hash(token.as_bytes());
         let id_token = grant.identity.clone().map(|identity| {
@@ -148,7 +160,7 @@ impl JobServices {
             (own, key)
         });
         let forge_token = self.shared.forge.is_some().then(|| {
-            let own = random();
+            let own = forge_token.map_or_else(random, str::to_owned);
             let key = blake3::hash(own.as_bytes());
             let grant = ForgeGrant::new(grant.forge.clone());
             self.shared.forge_jobs.lock().insert(key, Arc::new(grant));

@@ -21,6 +21,19 @@ pub enum NotOpened {
     /// Several are, and none was named.
     #[error("VMs of several jobs of the run {0} are kept: name one")]
     Which(String),
+    /// It was not kept as it was before that step.
+    #[error("the job `{job}` cannot go back to before step {step}: {why}")]
+    NoSnapshot {
+        /// The job.
+        job: String,
+        /// The step.
+        step: u32,
+        /// What there is.
+        why: String,
+    },
+    /// Somebody is in it.
+    #[error("a shell is open in the VM of the job `{0}`: close it first")]
+    InUse(String),
     /// The manager says no.
     #[error(transparent)]
     Vmm(#[from] VmmError),

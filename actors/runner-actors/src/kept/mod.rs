@@ -8,25 +8,27 @@
 //! rules for such: the garbage collector's, and their leases.
 
 mod error;
+mod go_back;
 mod settings;
 mod shell;
 mod watcher;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use http_clients::vmm::{VmmClient, VmmError};
+use http_clients::vmm::{Isolation, VmmClient, VmmError};
 use parking_lot::Mutex;
-use runner_core::keep::{self, KeptTotal, NotKept};
+use runner_core::keep::{self, KeptTotal, NotKept, SnapshotLimits};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::clock::now_ms;
+use crate::job::{Checkpoint, ShellEnvironment};
 use crate::log::{LineKind, LogLine, Logs};
 use crate::settings::RunnerSettings;
 use crate::vm_hosts::VmHosts;
 
 pub use error::NotOpened;
+pub(crate) use go_back::{ResumedVm, TakenVm};
 pub use settings::KeepSettings;
 pub use shell::{ClosingShell, OpenShell, ShellRequest};
 pub(crate) use watcher::KeptVmWatcher;
@@ -59,10 +61,26 @@ pub struct KeptVmView {
     pub shells: usize,
     /// Its memory in MiB.
     pub memory_mib: u64,
+    /// The steps before which it can be again, in their order.
+    pub snapshots: Vec<KeptSnapshotView>,
+    /// The step before which it is, since somebody has gone back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_step: Option<u32>,
+}
+
+/// A snapshot of a kept VM, for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct KeptSnapshotView {
+    /// The step that came next, by its number.
+    pub step: u32,
+    /// Its name.
+    pub name: String,
+    /// Bytes that it takes on the host's disk.
+    pub bytes: u64,
 }
 
 /// Whose VM is kept, and what a shell in it begins with.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct KeptJob {
     pub(crate) run: String,
     pub(crate) key: String,
@@ -71,25 +89,26 @@ pub(crate) struct KeptJob {
     pub(crate) vm: String,
     /// The name of its host.
     pub(crate) host: String,
+    pub(crate) isolation: Option<Isolation>,
     pub(crate) memory_mib: u64,
     /// Nothing of a stranger ran in it, or somebody has approved that.
     pub(crate) trusted: bool,
-    /// The environment of a shell.
-    pub(crate) env: BTreeMap<String, String>,
-    /// Names of variables that are not in it, because their values hold secrets.
-    pub(crate) hidden: Vec<String>,
-    /// Where a shell begins.
-    pub(crate) cwd: String,
+    /// What a shell in it begins with, as the job failed.
+    pub(crate) shell: ShellEnvironment,
+    /// What it can go back to, the oldest first.
+    pub(crate) checkpoints: Arc<[Checkpoint]>,
 }
 
 /// A VM that is kept.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct KeptVm {
     job: KeptJob,
     since: u64,
     until: u64,
     paused: bool,
     shells: usize,
+    /// The step before which it is, where somebody has gone back.
+    at_step: Option<u32>,
 }
 
 /// The VMs that are kept; clones share them.
@@ -99,6 +118,8 @@ pub struct KeptVms {
     hosts: VmHosts,
     logs: Logs,
     vms: Arc<Mutex<Vec<KeptVm>>>,
+    /// VMs that were kept and have a job again: host and id.
+    taken: Arc<Mutex<Vec<(String, String)>>>,
     /// Resuming, opening and pausing of one VM follow each other.
     turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -110,6 +131,7 @@ impl KeptVms {
             hosts: hosts.clone(),
             logs: logs.clone(),
             vms: Arc::default(),
+            taken: Arc::default(),
             turn: Arc::default(),
         }
     }
@@ -117,6 +139,11 @@ impl KeptVms {
     /// Whether shells have variables whose values hold secrets.
     pub(crate) fn shows_secrets(&self) -> bool {
         self.settings.keep.secrets
+    }
+
+    /// What the snapshots of one job may cost.
+    pub(crate) fn snapshot_limits(&self) -> SnapshotLimits {
+        self.settings.keep.snapshot_limits
     }
 
     fn now(&self) -> u64 {
@@ -127,6 +154,7 @@ impl KeptVms {
     /// Gives what is to be said about it; the VM is not kept when that is an error.
     pub(crate) async fn keep(&self, vmm: &VmmClient, job: KeptJob) -> Result<String, String> {
         let (run, name, vm) = (job.run.clone(), job.name.clone(), job.vm.clone());
+        let back = job.checkpoints.last().map(|last| last.step);
         let until = self.admit(job).map_err(|refused| refused.to_string())?;
         let lease_s = (until.saturating_sub(self.now()) + LEASE_MARGIN_MS).div_ceil(1000);
         if let Err(error) = vmm.lease(&vm, lease_s).await {
@@ -136,7 +164,10 @@ impl KeptVms {
         let paused = vmm.pause(&vm, true).await;
         self.change(&vm, |kept| kept.paused = paused.is_ok());
         let time = config_core::format_duration(self.settings.keep.time);
-        let shell = format!("`workflow-runner shell {run} '{name}'` opens a shell in it");
+        let mut shell = format!("`workflow-runner shell {run} '{name}'` opens a shell in it");
+        if let Some(step) = back {
+            shell += &format!(", and with `--before-step {step}` as it was before that step");
+        }
         Ok(match paused {
             Ok(()) => format!("its VM {vm} is kept for {time}: {shell}"),
             Err(error) => {
@@ -163,6 +194,7 @@ impl KeptVms {
             until,
             paused: false,
             shells: 0,
+            at_step: None,
         });
         Ok(until)
     }
@@ -188,6 +220,8 @@ impl KeptVms {
                 paused: kept.paused,
                 shells: kept.shells,
                 memory_mib: kept.job.memory_mib,
+                snapshots: kept.snapshots(),
+                at_step: kept.at_step,
             })
             .collect()
     }
@@ -226,9 +260,14 @@ impl KeptVms {
 
     /// Whether a VM is kept: the garbage collector leaves it alone.
     pub(crate) fn holds(&self, host: &str, vm: &str) -> bool {
-        let vms = self.vms.lock();
-        vms.iter()
-            .any(|kept| kept.job.vm == vm && kept.job.host == host)
+        let is_it = |job: &KeptJob| job.vm == vm && job.host == host;
+        let is_taken = {
+            let taken = self.taken.lock();
+            taken
+                .iter()
+                .any(|job| job == &(host.to_owned(), vm.to_owned()))
+        };
+        is_taken || self.vms.lock().iter().any(|kept| is_it(&kept.job))
     }
 
     /// Gives back the VMs that are kept on a host, but for those in which a shell is open; how many

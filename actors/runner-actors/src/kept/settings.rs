@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_core::keep::KeepLimits;
+use runner_core::keep::{KeepLimits, SnapshotLimits};
 
 /// What is kept of failed jobs, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +15,11 @@ pub struct KeepSettings {
     pub time: Duration,
     /// A shell has the variables whose values hold secrets, as the job's steps had.
     pub secrets: bool,
+    /// Snapshots are taken between the steps of every job whose VM is kept when it fails, not only
+    /// where a run asks for them.
+    pub snapshots: bool,
+    /// What the snapshots of one job may cost.
+    pub snapshot_limits: SnapshotLimits,
     /// What deadlines go by: milliseconds since the Unix epoch.
     pub now_ms: fn() -> u64,
     /// Time between two looks at deadlines.
@@ -32,6 +37,11 @@ impl Default for KeepSettings {
             },
             time: Duration::from_secs(1800),
             secrets: false,
+            snapshots: false,
+            snapshot_limits: SnapshotLimits {
+                most: 8,
+                bytes: 2 << 30,
+            },
             now_ms: crate::clock::now_ms,
             every: Duration::from_secs(2),
         }

@@ -7,7 +7,8 @@ use http_clients::vmm::{ExecState, NewExec, TerminalSize, VmmClient, VmmError};
 use http_clients::ws::{WsReceiver, WsSender};
 
 use super::error::NotOpened;
-use super::{KeptJob, KeptVms};
+use super::{KeptJob, KeptVm, KeptVms};
+use crate::job::ShellEnvironment;
 
 /// bash where the image has it; not a login shell, which would set `PATH` anew.
 const SHELL: &str = "if command -v bash >/dev/null 2>&1; then exec bash -i; else exec sh -i; fi";
@@ -23,6 +24,8 @@ pub struct ShellRequest {
     pub run: String,
     /// The job's name or key; the only one that is kept without it.
     pub job: Option<String>,
+    /// As it was before this step.
+    pub before_step: Option<u32>,
     /// The terminal.
     pub size: TerminalSize,
     /// Who opens it, for the run's log.
@@ -48,6 +51,18 @@ pub struct ClosingShell {
 }
 
 impl KeptVms {
+    /// Whether such a shell could be opened: the VM is kept, as it was before that step.
+    ///
+    /// # Errors
+    /// See [`NotOpened`].
+    pub fn check(&self, request: &ShellRequest) -> Result<(), NotOpened> {
+        let kept = self.find(&request.run, request.job.as_deref())?;
+        match request.before_step {
+            Some(step) => kept.goes_back_to(step),
+            None => Ok(()),
+        }
+    }
+
     /// Opens a shell in a kept VM, which goes on for it.
     ///
     /// # Errors
@@ -56,7 +71,7 @@ impl KeptVms {
         let kept = self.find(&request.run, request.job.as_deref())?;
         let vmm = self.client(&kept.job)?;
         let turn = self.turn.lock().await;
-        let opened = self.start_shell(&vmm, &kept.job, request.size).await;
+        let opened = self.open_at(&vmm, &kept, &request).await;
         if opened.is_ok() {
             self.change(&kept.job.vm, |kept| kept.shells += 1);
         } else {
@@ -64,8 +79,10 @@ impl KeptVms {
         }
         drop(turn);
         let (exec, sender, receiver) = opened?;
-        self.say(&kept.job, &format!("a shell was opened by {}", request.by))
-            .await;
+        let place = request.before_step;
+        let place = place.map_or(String::new(), |step| format!(" before step {step}"));
+        let text = format!("a shell was opened{place} by {}", request.by);
+        self.say(&kept.job, &text).await;
         Ok(OpenShell {
             sender,
             receiver,
@@ -78,18 +95,35 @@ impl KeptVms {
         })
     }
 
+    /// A shell in the VM as it is, or as it was before a step.
+    async fn open_at(
+        &self,
+        vmm: &VmmClient,
+        kept: &KeptVm,
+        request: &ShellRequest,
+    ) -> Result<(String, WsSender, WsReceiver), NotOpened> {
+        let shell = match request.before_step {
+            Some(step) => self.go_back(vmm, kept, step).await?,
+            None => Self::shell_of(kept),
+        };
+        Ok(self
+            .start_shell(vmm, &kept.job, &shell, request.size)
+            .await?)
+    }
+
     async fn start_shell(
         &self,
         vmm: &VmmClient,
         job: &KeptJob,
+        shell: &ShellEnvironment,
         size: TerminalSize,
     ) -> Result<(String, WsSender, WsReceiver), VmmError> {
         vmm.resume(&job.vm).await?;
         self.change(&job.vm, |kept| kept.paused = false);
         let exec = NewExec {
             argv: Some(["sh", "-c", SHELL].map(str::to_owned).to_vec()),
-            cwd: Some(job.cwd.clone()),
-            env: shell_environment(job),
+            cwd: Some(shell.cwd.clone()),
+            env: shell_environment(shell),
             terminal: Some(size),
             ..NewExec::default()
         };
@@ -113,11 +147,11 @@ impl KeptVms {
     }
 }
 
-fn shell_environment(job: &KeptJob) -> BTreeMap<String, String> {
-    let mut env = job.env.clone();
+fn shell_environment(shell: &ShellEnvironment) -> BTreeMap<String, String> {
+    let mut env = shell.env.clone();
     env.insert("TERM".to_owned(), "xterm-256color".to_owned());
-    if !job.hidden.is_empty() {
-        env.insert("ORRERY_HIDDEN_VARIABLES".to_owned(), job.hidden.join(","));
+    if !shell.hidden.is_empty() {
+        env.insert("ORRERY_HIDDEN_VARIABLES".to_owned(), shell.hidden.join(","));
     }
     env
 }

@@ -20,7 +20,7 @@ use crate::clock::now_ms;
 use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
 use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
-use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord};
+use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord, ResumePoint};
 use crate::scopes::{EnvironmentSettings, narrowest};
 use crate::vm_hosts::MachineType;
 use crate::vm_owner::vm_key;
@@ -385,6 +385,10 @@ impl ActiveRun {
         };
         let (machine, hosted) = (owned(machine.machine), machine.hosted.map(owned));
         let environment = instance.environment.as_ref().map(|it| it.name.clone());
+        let key = &plan.jobs[job].key;
+        let is_of_copy =
+            |point: &ResumePoint| point.key == *key && point.instance == instance.index;
+        let resume = ledger.record.resume.clone().filter(is_of_copy);
         let secrets = self.secrets(environment.as_deref());
         let secrets = secrets.into_iter().map(|(_, secret)| secret);
         let forge = settings.forge_token.as_ref();
@@ -420,6 +424,8 @@ impl ActiveRun {
             services: settings.services.is_some().then(|| jobs.services.clone()),
             hosts: jobs.hosts.clone(),
             keep: settings.keep.failed || ledger.record.keep,
+            snapshots: settings.keep.snapshots || ledger.record.snapshots,
+            resume,
             trusted: !self.planned.event.untrusted || ledger.record.is_approved(),
             kept: jobs.kept.clone(),
             tests: Arc::clone(&self.planned.tests),

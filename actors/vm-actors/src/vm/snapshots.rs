@@ -56,7 +56,8 @@ impl Vm {
             vm.entry.seen(vm.resources.clock.now());
             let done = done.map_err(|panic| VmFailure::Gone(panic.to_string()));
             let done = done.and_then(|done| done);
-            vm.entry.set_paused(if done.is_ok() { after } else { before });
+            vm.entry
+                .set_paused(if done.is_ok() { after } else { before });
             vm.resources.observer.freed();
             Ok(then(vm, done?))
         }))
@@ -145,6 +146,8 @@ impl Handler<ForgetSnapshot> for Vm {
             let forgotten = machine.forget_snapshot(&gone, SNAPSHOT_TIMEOUT);
             forgotten.map_err(VmFailure::from)
         };
-        self.while_still(forget, paused, move |vm, ()| vm.entry.forget_snapshot(&name))
+        self.while_still(forget, paused, move |vm, ()| {
+            vm.entry.forget_snapshot(&name)
+        })
     }
 }

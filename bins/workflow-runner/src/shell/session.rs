@@ -68,8 +68,17 @@ fn refused(url: &Url, error: HttpError) -> anyhow::Error {
         503 => "as many shells as may be are open, or there is no room; try again",
         _ => "the VM manager does not answer as it should",
     };
-    let host = url.host_str().unwrap_or_default();
-    anyhow::anyhow!("no shell: the runner at {host} says {status}: {why}")
+    let host = url.host_str().unwrap_or_default().to_owned();
+    anyhow::Error::new(RefusedShell { host, status, why })
+}
+
+/// A runner that opens no shell. The client of WebSockets does not read why.
+#[derive(Debug, thiserror::Error)]
+#[error("no shell: the runner at {host} says {status}: {why}")]
+pub(super) struct RefusedShell {
+    host: String,
+    status: u16,
+    why: &'static str,
 }
 
 fn size_of(is_terminal: bool) -> TerminalSize {

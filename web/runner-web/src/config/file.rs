@@ -10,6 +10,7 @@ use config_core::{
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
+use http_clients::vmm::MAX_SNAPSHOTS;
 use runner_actors::{CheckoutLimits, KeepSettings, MachineType, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::lost::MAX_RERUNS;
@@ -343,6 +344,13 @@ table! {
         "time" = LONG_SPAN => time;
         /// whether a shell has the variables whose values hold secrets, as the job's steps had
         "secrets" = BOOLEAN => secrets;
+        /// whether snapshots are taken between the steps of jobs whose VMs would be kept, not only
+        /// where a run asks for them: a shell or a re-run can begin before a step
+        "snapshots" = BOOLEAN => snapshots;
+        /// snapshots of one job; the oldest go first
+        "snapshots_per_job" = whole(1..=MAX_SNAPSHOTS as i64) => snapshot_limits.most;
+        /// the host's disk that the snapshots of one job may take together; the oldest go first
+        "snapshot_disk" = BYTES => snapshot_limits.bytes;
     }
 
     static CHECKOUTS: CheckoutLimits = "the limits of checkouts" {

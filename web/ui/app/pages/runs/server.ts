@@ -66,23 +66,30 @@ export async function lastGreen(run: string): Promise<Run | null> {
   }
 }
 /** Gives the new run's id. */
-export const rerun = async (run: string, failedOnly: boolean, keep = false): Promise<string> => {
+export const rerun = async (run: string, failedOnly: boolean, debug = false): Promise<string> => {
   const query = new URLSearchParams();
   if (failedOnly) query.set("failed", "true");
-  if (keep) query.set("keep", "true");
+  // What cannot be had of it (a driver without snapshots) is said in the run's log.
+  if (debug) query.set("snapshots", "true");
   const text = query.toString();
   return (await ask<{ run: string }>(`${of(run)}/rerun${text ? `?${text}` : ""}`, { method: "POST" })).run;
+};
+/** Begins a failed job before a step, in the machine that is kept of it; gives the new run's id. */
+export const rerunFrom = async (run: string, job: string, step: number): Promise<string> => {
+  const query = new URLSearchParams({ job, from_step: String(step), snapshots: "true" });
+  return (await ask<{ run: string }>(`${of(run)}/rerun?${query}`, { method: "POST" })).run;
 };
 /** Machines of failed jobs that are kept. */
 export const keptVms = (run: string): Promise<KeptVm[]> => ask(`${of(run)}/kept`);
 export const releaseVm = (run: string, job: string): Promise<unknown> =>
   ask(`${of(run)}/kept?${new URLSearchParams({ job, by: "somebody at the page" })}`, { method: "DELETE" });
 /** Where a shell in a kept machine is, as a WebSocket. */
-export function shellAddress(run: string, job: string): URL {
+export function shellAddress(run: string, job: string, beforeStep?: number): URL {
   const address = new URL(at(`${of(run)}/shell`), location.href);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   address.searchParams.set("job", job);
   address.searchParams.set("by", "somebody at the page");
+  if (beforeStep !== undefined) address.searchParams.set("before_step", String(beforeStep));
   return address;
 }
 /** Why no shell opens, where the runner says so: browsers do not tell how a WebSocket was refused, so it is asked once more. */
