@@ -85,7 +85,7 @@ pub struct FromStep {
 }
 
 /// Why a run was not started again.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotRepeated {
     /// It is not known, or its event is not.
     #[error("there is no run with this id")]

@@ -88,7 +88,11 @@ pub struct SnapshotLimits {
 pub fn excess_snapshots(sizes: &[u64], limits: SnapshotLimits) -> usize {
     let newest = sizes.len().saturating_sub(1);
     let mut first = sizes.len().saturating_sub(limits.most.max(1)).min(newest);
-    let total = |first: usize| sizes[first..].iter().fold(0_u64, |sum, size| sum.saturating_add(*size));
+    let total = |first: usize| {
+        sizes[first..]
+            .iter()
+            .fold(0_u64, |sum, size| sum.saturating_add(*size))
+    };
     while first < newest && total(first) > limits.bytes {
         first += 1;
     }
@@ -113,7 +117,11 @@ mod tests {
             (&[u64::MAX, u64::MAX], limits(3, 100), 1),
         ];
         for (sizes, limits, gone) in table {
-            assert_eq!(excess_snapshots(sizes, limits), gone, "{sizes:?} {limits:?}");
+            assert_eq!(
+                excess_snapshots(sizes, limits),
+                gone,
+                "{sizes:?} {limits:?}"
+            );
         }
     }
 

@@ -2,7 +2,8 @@
 //! before. The real runner, the real VM manager, VMs of QEMU.
 #![allow(
     clippy::unwrap_used,
-    reason = "a test that fails here should say where"
+    clippy::too_many_lines,
+    reason = "a test that fails here should say where, and one VM answers many questions"
 )]
 
 mod site;

@@ -7,8 +7,8 @@ use config_core::Secret;
 use futures_util::Stream;
 use url::Url;
 use vmm_api_core::{
-    Allocated, ExecReport, ExecStarted, Health, ImageView, LeaseRequest, LeaseView, NewExec, NewVm,
-    NewSnapshot, PauseRequest, Released, SnapshotName, SnapshotView, UnixMs, Vm,
+    Allocated, ExecReport, ExecStarted, Health, ImageView, LeaseRequest, LeaseView, NewExec,
+    NewSnapshot, NewVm, PauseRequest, Released, SnapshotName, SnapshotView, UnixMs, Vm,
 };
 
 use super::error::{VmmError, checked};

@@ -17,6 +17,7 @@ pub use follow::{Follow, FollowEvent};
 pub use vmm_api_core::network::{AllowList, PROXY_PORT, Target, TargetHost};
 pub use vmm_api_core::{
     Allocated, CapacityView, ExecReport, ExecState, Health, HealthStatus, ImageRef, ImageView,
-    Isolation, Kvm, MAX_SNAPSHOTS, Network, NewExec, NewVm, OutputStream, Owner, PoolView, Released,
-    ReleasedVm, SnapshotName, SnapshotView, Source, TerminalCommand, TerminalEvent, TerminalSize, UnixMs, Vm,
+    Isolation, Kvm, MAX_SNAPSHOTS, Network, NewExec, NewVm, OutputStream, Owner, PoolView,
+    Released, ReleasedVm, SnapshotName, SnapshotView, Source, TerminalCommand, TerminalEvent,
+    TerminalSize, UnixMs, Vm,
 };

@@ -7,20 +7,14 @@
 //! Both stay in memory and with the VM: a re-run begins in the VM that is kept, or at its first
 //! step.
 
-use http_clients::vmm::{SnapshotName, VmmError};
-use runner_core::expr::{Object, Scope};
-use runner_core::keep::excess_snapshots;
+use http_clients::vmm::SnapshotName;
+use runner_core::expr::Object;
 use runner_core::mask::Secrets;
-use runner_core::plan::PlannedStep;
-use runner_core::prepare;
 
 use super::checked_out::CheckedOutTree;
-use super::frame::{CacheToSave, Frame, ProcessOwner};
+use super::frame::CacheToSave;
 use super::node_state::NodeActions;
-use super::shell_start::{ShellEnvironment, ShellStart};
-use super::step_runner::StepRunner;
-use crate::clock::now_ms;
-use crate::log::LineKind;
+use super::shell_start::ShellEnvironment;
 use crate::records::StepRecord;
 
 /// A job as it was before one of its steps.
@@ -37,30 +31,30 @@ pub(crate) struct Checkpoint {
     /// What a shell begins with there.
     pub(crate) shell: ShellEnvironment,
     /// The step's place among those of the job.
-    position: usize,
+    pub(super) position: usize,
     /// How many steps the job had then: a plan with others is another one.
-    planned: usize,
-    state: JobState,
+    pub(super) planned: usize,
+    pub(super) state: JobState,
 }
 
 /// What steps see of each other, and what the runner has promised to do after them.
 #[derive(Clone)]
 pub(super) struct JobState {
     /// Results of steps.
-    steps: Object,
-    env: Vec<(String, String)>,
-    path: Vec<String>,
-    number: u32,
-    processes: u32,
-    ran: u32,
-    deferred: usize,
-    trees: Vec<CheckedOutTree>,
-    caches: Vec<CacheToSave>,
-    node_actions: NodeActions,
-    secrets: Secrets,
-    forge_token: Option<String>,
+    pub(super) steps: Object,
+    pub(super) env: Vec<(String, String)>,
+    pub(super) path: Vec<String>,
+    pub(super) number: u32,
+    pub(super) processes: u32,
+    pub(super) ran: u32,
+    pub(super) deferred: usize,
+    pub(super) trees: Vec<CheckedOutTree>,
+    pub(super) caches: Vec<CacheToSave>,
+    pub(super) node_actions: NodeActions,
+    pub(super) secrets: Secrets,
+    pub(super) forge_token: Option<String>,
     /// The steps before, for the record of the job that goes on from here.
-    records: Vec<DoneStep>,
+    pub(super) records: Vec<DoneStep>,
 }
 
 /// A step that has ended, and the run in which it did.
@@ -88,152 +82,5 @@ pub(super) struct Checkpoints {
     /// The oldest first.
     pub(super) taken: Vec<Checkpoint>,
     /// There is a reason to take none any more; it was said.
-    stopped: bool,
-}
-
-impl StepRunner<'_> {
-    /// Keeps the job as it is before a step, where snapshots are asked for and can be had.
-    pub(super) async fn checkpoint(&mut self, position: usize, step: &PlannedStep, frame: &Frame) {
-        let is_over = frame.failed || self.is_cancelled();
-        if !self.request.snapshots || self.checkpoints.stopped || is_over {
-            return;
-        }
-        if self.containers.ready {
-            let text = "no snapshots are taken of a job with containers: the runner could not go back with them";
-            return self.stop_checkpoints(text).await;
-        }
-        let number = self.number + 1;
-        let mut taken = self.checkpoints.taken.iter();
-        if taken.any(|taken| taken.step == number) {
-            // The one it has gone back to.
-            return;
-        }
-        // Of another attempt there may be one of this step that could not be deleted.
-        let name = format!("step-{number}-{}", now_ms());
-        let Ok(snapshot) = name.parse::<SnapshotName>() else {
-            return;
-        };
-        let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
-        match vmm.take_snapshot(vm, &snapshot).await {
-            Ok(view) => {
-                let name = prepare::name(step, &Scope::new(&self.contexts(frame, &[])));
-                tracing::info!(event = "run.snapshot_taken", run = %self.request.run, vm = %vm, step = number, bytes = view.bytes, took_ms = view.took_ms, "a snapshot before a step");
-                let taken = self.checkpoint_of(frame, (position, number), (snapshot, view.bytes));
-                self.checkpoints.taken.push(Checkpoint {
-                    name: self.secrets.mask(&name),
-                    ..taken
-                });
-                self.forget_excess().await;
-            }
-            Err(VmmError::Isolation(reason) | VmmError::Refused(reason)) if position == 0 => {
-                let text = format!("no snapshots are taken between steps: {reason}");
-                self.stop_checkpoints(&text).await;
-            }
-            Err(error) => {
-                let text = format!("no snapshot before this step: {error}");
-                self.log.line(number, LineKind::Warning, &text).await;
-            }
-        }
-    }
-
-    async fn stop_checkpoints(&mut self, text: &str) {
-        self.checkpoints.stopped = true;
-        self.log.line(0, LineKind::Warning, text).await;
-    }
-
-    fn checkpoint_of(
-        &self,
-        frame: &Frame,
-        (position, step): (usize, u32),
-        (snapshot, bytes): (SnapshotName, u64),
-    ) -> Checkpoint {
-        let owner = ProcessOwner {
-            id: "__run".to_owned(),
-            action_path: None,
-            action: None,
-            env: Vec::new(),
-        };
-        let mut shell = ShellStart::default();
-        let directory = runner_core::context::OWN_DIRECTORY;
-        let env = self.process_env(&owner, directory, Vec::new());
-        shell.failed(&env, runner_core::context::WORKSPACE);
-        let with_secrets = self.request.kept.shows_secrets();
-        Checkpoint {
-            step,
-            name: String::new(),
-            snapshot,
-            bytes,
-            shell: shell.environment(&self.secrets, with_secrets),
-            position,
-            planned: self.planned_steps,
-            state: JobState {
-                steps: frame.steps.clone(),
-                env: self.env.clone(),
-                path: self.path.clone(),
-                number: self.number,
-                processes: self.processes,
-                ran: self.steps,
-                deferred: self.deferred,
-                trees: self.trees.clone(),
-                caches: self.caches.clone(),
-                node_actions: self.node_actions.clone(),
-                secrets: self.secrets.clone(),
-                forge_token: self.forge_token.clone(),
-                records: self.records.clone(),
-            },
-        }
-    }
-
-    /// Gives up the oldest snapshots beyond the limits.
-    async fn forget_excess(&mut self) {
-        let limits = self.request.kept.snapshot_limits();
-        let sizes = self.checkpoints.taken.iter().map(|taken| taken.bytes);
-        let excess = excess_snapshots(&sizes.collect::<Vec<_>>(), limits);
-        let gone: Vec<Checkpoint> = self.checkpoints.taken.drain(..excess).collect();
-        self.forget_snapshots(&gone).await;
-    }
-
-    async fn forget_snapshots(&self, gone: &[Checkpoint]) {
-        let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
-        for checkpoint in gone {
-            // One that stays takes room until the VM's end, and nothing else.
-            if let Err(error) = vmm.forget_snapshot(vm, &checkpoint.snapshot).await {
-                tracing::warn!(event = "run.snapshot_stays", vm = %vm, %error, "a snapshot cannot be deleted");
-            }
-        }
-    }
-
-    /// Takes up what the job was at a checkpoint; `frame` is a new one's. The VM is there already.
-    pub(super) async fn take_up(&mut self, from: &str, checkpoint: &Checkpoint, frame: &mut Frame) {
-        let mut taken = self.checkpoints.taken.iter();
-        let later = taken.position(|taken| taken.step > checkpoint.step);
-        if let Some(later) = later {
-            let gone: Vec<Checkpoint> = self.checkpoints.taken.drain(later..).collect();
-            self.forget_snapshots(&gone).await;
-        }
-        let state = checkpoint.state.clone();
-        frame.steps = state.steps;
-        self.env = state.env;
-        self.path = state.path;
-        self.number = state.number;
-        self.processes = state.processes;
-        self.steps = state.ran;
-        self.deferred = state.deferred;
-        self.trees = state.trees;
-        self.caches = state.caches;
-        self.node_actions = state.node_actions;
-        let mut secrets = state.secrets;
-        for secret in self.new_secrets() {
-            let _ = secrets.add(&secret);
-        }
-        self.secrets = secrets;
-        let text = format!(
-            "goes on in the VM of the run {from}, before step {}, {}",
-            checkpoint.step, checkpoint.name
-        );
-        self.log.info(0, &text).await;
-        for done in state.records {
-            self.repeat_record(done).await;
-        }
-    }
+    pub(super) stopped: bool,
 }

@@ -6,6 +6,7 @@
 //!      └── JobEvents: Allocated, StepEnded, … and at last the JobReport
 //! ```
 
+mod between_steps;
 mod checked_out;
 mod checkout;
 mod checkpoint;

@@ -3,7 +3,7 @@
 use http_clients::vmm::VmmError;
 
 /// Why there is no shell.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotOpened {
     /// No VM of the run is kept.
     #[error(

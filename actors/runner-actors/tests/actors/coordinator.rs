@@ -78,6 +78,8 @@ async fn only_an_ended_run_is_repeated_and_only_its_last_attempt() {
                 run,
                 failed_only: false,
                 keep: false,
+                snapshots: false,
+                from_step: None,
             })
             .await;
         repeated.unwrap().unwrap()
@@ -116,6 +118,7 @@ async fn a_dispatch_is_of_the_newest_commit_of_a_known_repository() {
             inputs: Vec::new(),
             actor: "ada".to_owned(),
             keep: false,
+            snapshots: false,
         };
         runner.coordinator.ask(message).await.unwrap().unwrap()
     };

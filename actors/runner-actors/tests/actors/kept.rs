@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use runner_actors::KeepSettings;
-use runner_core::keep::KeepLimits;
-use scripted_peers::Play;
+use runner_core::keep::{KeepLimits, SnapshotLimits};
+use scripted_peers::{Misbehaviour, Play};
 
 use crate::harness::{REPOSITORY, Site, until};
 
@@ -147,6 +147,8 @@ async fn i17_neither_a_strangers_vm_is_kept_nor_one_that_nobody_asked_for() {
         run,
         failed_only: true,
         keep: true,
+        snapshots: false,
+        from_step: None,
     };
     let again = runner
         .coordinator
@@ -164,5 +166,95 @@ async fn i17_neither_a_strangers_vm_is_kept_nor_one_that_nobody_asked_for() {
     let gone = runner.view.kept().release(&again, None, "ada").await;
     let text = gone.unwrap_err().to_string();
     assert!(text.contains("no VM of the run"), "{text}");
+    runner.stop().await;
+}
+
+const THREE_STEPS: &str = "on: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make one}, {run: make two}, {run: 'fails'}]\n";
+
+/// Again, from a step on.
+fn from_step(run: &str, step: u32) -> runner_actors::messages::RepeatRun {
+    runner_actors::messages::RepeatRun {
+        run: run.to_owned(),
+        failed_only: false,
+        keep: false,
+        snapshots: false,
+        from_step: Some(runner_actors::messages::FromStep { job: None, step }),
+    }
+}
+
+/// Requests of the runner for something of snapshots, by the end of their path.
+fn snapshot_requests(site: &Site, method: &str, ending: &str) -> usize {
+    let requests = site.vmm.requests();
+    let of_snapshots = requests.iter().filter(|one| {
+        one.method == method && one.path.contains("/snapshots") && one.path.ends_with(ending)
+    });
+    of_snapshots.count()
+}
+
+#[actix_rt::test]
+async fn i17_a_re_run_takes_the_kept_vm_over_and_nobody_collects_it_meanwhile() {
+    let site = site();
+    let keep = || KeepSettings {
+        snapshots: true,
+        snapshot_limits: SnapshotLimits {
+            most: 2,
+            bytes: 1 << 30,
+        },
+        ..keep(1, || 1_000_000 * MINUTE)
+    };
+    let runner = site.start_with(|settings| settings.keep = keep()).await;
+    let run = runner.run(&site, THREE_STEPS).await;
+    runner.ended(&run).await;
+    let kept = runner.view.kept().list(None);
+    let steps: Vec<u32> = kept[0].snapshots.iter().map(|it| it.step).collect();
+    assert_eq!(steps, [2, 3], "the oldest was given up");
+    assert_eq!(snapshot_requests(&site, "POST", "/snapshots"), 3);
+    assert_eq!(snapshot_requests(&site, "DELETE", ""), 1);
+    for (step, why) in [(1, "before the steps 2, 3"), (9, "before the steps 2, 3")] {
+        let refused = runner.coordinator.ask(from_step(&run, step)).await;
+        let refused = refused.unwrap().unwrap().unwrap_err().to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+
+    let before = site.vmm.commands().len();
+    let again = runner.coordinator.ask(from_step(&run, 2)).await;
+    let again = again.unwrap().unwrap().unwrap();
+    let record = runner.ended(&again).await;
+    let commands = site.vmm.commands();
+    let scripts: Vec<&str> = commands[before..]
+        .iter()
+        .map(|it| it.script.trim())
+        .collect();
+    let done = |text: &str| scripts.iter().any(|script| script.contains(text));
+    assert!(
+        done("make two") && done("fails") && !done("make one"),
+        "{scripts:?}"
+    );
+    assert_eq!(record.jobs[0].vm.as_deref(), Some(kept[0].vm.as_str()));
+    assert_eq!(snapshot_requests(&site, "POST", "/restore"), 1);
+    assert_eq!(record.jobs[0].steps[0].name, "Run make one");
+    // What was later than the step is gone, and taken again; the VM is kept for the new run.
+    let kept = runner.view.kept().list(None);
+    assert_eq!(kept[0].run, again);
+    let steps: Vec<u32> = kept[0].snapshots.iter().map(|it| it.step).collect();
+    assert_eq!(steps, [2, 3]);
+    let refused = runner.coordinator.ask(from_step(&run, 2)).await;
+    let refused = refused.unwrap().unwrap().unwrap_err().to_string();
+    assert!(refused.contains("no VM of the run"), "{refused}");
+
+    // One that is gone is no reason not to run.
+    site.vmm.plan(
+        &format!("POST /vms/{}/snapshots", kept[0].vm),
+        Misbehaviour::Status(404),
+    );
+    let third = runner.coordinator.ask(from_step(&again, 3)).await;
+    let third = third.unwrap().unwrap().unwrap();
+    let record = runner.ended(&third).await;
+    assert_ne!(record.jobs[0].vm.as_deref(), Some(kept[0].vm.as_str()));
+    let log = runner.log(&third).await;
+    assert!(
+        log.contains("cannot go on before step 3, and begins at its first step"),
+        "{log}"
+    );
     runner.stop().await;
 }

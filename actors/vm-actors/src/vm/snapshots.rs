@@ -17,10 +17,10 @@ use crate::provisioning::identity;
 /// Longest time to write or read the memory of a VM.
 pub const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What becomes of a change.
-type Outcome<T> = ResponseActFuture<Vm, Result<T, VmFailure>>;
+/// What a snapshot of it was asked for gives.
+type SnapshotReply<T> = ResponseActFuture<Vm, Result<T, VmFailure>>;
 
-fn refused<T: 'static>(failure: VmFailure) -> Outcome<T> {
+fn refused<T: 'static>(failure: VmFailure) -> SnapshotReply<T> {
     Box::pin(actix::fut::ready(Err(failure)))
 }
 
@@ -41,7 +41,7 @@ impl Vm {
         work: impl FnOnce() -> Result<T, VmFailure> + Send + 'static,
         after: Option<Pause>,
         then: impl FnOnce(&mut Self, T) -> T + 'static,
-    ) -> Outcome<T> {
+    ) -> SnapshotReply<T> {
         let before = self.entry.paused();
         self.changing = true;
         self.entry.set_paused(before.or_else(|| {
@@ -65,7 +65,7 @@ impl Vm {
 }
 
 impl Handler<TakeSnapshot> for Vm {
-    type Result = Outcome<(SnapshotView, bool)>;
+    type Result = SnapshotReply<(SnapshotView, bool)>;
 
     fn handle(&mut self, message: TakeSnapshot, _: &mut Self::Context) -> Self::Result {
         let TakeSnapshot { name } = message;
@@ -105,7 +105,7 @@ impl Handler<TakeSnapshot> for Vm {
 }
 
 impl Handler<RestoreSnapshot> for Vm {
-    type Result = Outcome<()>;
+    type Result = SnapshotReply<()>;
 
     fn handle(&mut self, message: RestoreSnapshot, _: &mut Self::Context) -> Self::Result {
         let RestoreSnapshot { name } = message;
@@ -130,7 +130,7 @@ impl Handler<RestoreSnapshot> for Vm {
 }
 
 impl Handler<ForgetSnapshot> for Vm {
-    type Result = Outcome<()>;
+    type Result = SnapshotReply<()>;
 
     fn handle(&mut self, message: ForgetSnapshot, _: &mut Self::Context) -> Self::Result {
         let ForgetSnapshot { name } = message;
@@ -147,7 +147,7 @@ impl Handler<ForgetSnapshot> for Vm {
             forgotten.map_err(VmFailure::from)
         };
         self.while_still(forget, paused, move |vm, ()| {
-            vm.entry.forget_snapshot(&name)
+            vm.entry.forget_snapshot(&name);
         })
     }
 }

@@ -21,13 +21,13 @@ fn go_back(vm: &dyn Machine, text: &str) {
     vm.restore(&name(text), &identity, TEST_TIMEOUT).unwrap();
 }
 
-fn said(vm: &dyn Machine, text: &str) -> String {
+fn stdout_of(vm: &dyn Machine, text: &str) -> String {
     run(vm, text).stdout.trim().to_owned()
 }
 
 fn assert_on_time(vm: &dyn Machine) {
     let host = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let guest: u64 = said(vm, "date +%s").parse().unwrap();
+    let guest: u64 = stdout_of(vm, "date +%s").parse().unwrap();
     assert!(guest.abs_diff(host.as_secs()) <= 30, "{guest} and {host:?}");
 }
 
@@ -44,7 +44,7 @@ fn i17_a_clone_goes_back_to_its_snapshots_memory_and_disk() {
         "echo one >~/disk; echo one >/dev/shm/memory; (while :; do sleep 0.1; done) & ",
     );
     let loops = "grep -lx bash /proc/[0-9]*/comm 2>/dev/null | wc -l";
-    let before: u64 = said(vm, loops).parse().unwrap();
+    let before: u64 = stdout_of(vm, loops).parse().unwrap();
     let bytes = take(vm, "one");
     assert!(bytes > 1 << 20, "memory was written: {bytes}");
     assert!(!vm.is_paused());
@@ -56,28 +56,32 @@ fn i17_a_clone_goes_back_to_its_snapshots_memory_and_disk() {
     );
 
     go_back(vm, "one");
-    assert_eq!(said(vm, "cat ~/disk /dev/shm/memory"), "one\none");
+    assert_eq!(stdout_of(vm, "cat ~/disk /dev/shm/memory"), "one\none");
     assert_eq!(
         run(vm, "test -e ~/large").end,
         vm_core::ExecEnd::Exited { code: 1 }
     );
-    let after: u64 = said(vm, loops).parse().unwrap();
+    let after: u64 = stdout_of(vm, loops).parse().unwrap();
     assert_eq!(after, before, "what ran in the background goes on");
     assert_on_time(vm);
     // Forwards as well as back, and more than once.
     go_back(vm, "two");
-    assert_eq!(said(vm, "cat ~/disk /dev/shm/memory"), "two\ntwo");
+    assert_eq!(stdout_of(vm, "cat ~/disk /dev/shm/memory"), "two\ntwo");
     run(vm, "echo else >~/disk");
     go_back(vm, "two");
-    assert_eq!(said(vm, "cat ~/disk"), "two");
+    assert_eq!(stdout_of(vm, "cat ~/disk"), "two");
 
     // From standing still too.
     vm.pause(TEST_TIMEOUT).unwrap();
     go_back(vm, "one");
     assert!(!vm.is_paused());
-    assert_eq!(said(vm, "cat ~/disk"), "one");
+    assert_eq!(stdout_of(vm, "cat ~/disk"), "one");
     vm.forget_snapshot(&name("one"), TEST_TIMEOUT).unwrap();
-    assert_eq!(said(vm, "cat ~/disk"), "one", "the disk stays as it is");
+    assert_eq!(
+        stdout_of(vm, "cat ~/disk"),
+        "one",
+        "the disk stays as it is"
+    );
     vm.kill().unwrap();
     drop(machine);
     drop(template);
@@ -103,6 +107,6 @@ fn i17_there_is_no_snapshot_while_something_runs() {
     take(vm, "yes");
     run(vm, "rm ~/file");
     go_back(vm, "yes");
-    assert_eq!(said(vm, "cat ~/file"), "here");
+    assert_eq!(stdout_of(vm, "cat ~/file"), "here");
     assert!(vm.restore(&name("no"), &identity, TEST_TIMEOUT).is_err());
 }

@@ -58,6 +58,17 @@ pub(super) async fn serve(
         ("POST", ["vms", id, "pause" | "resume"]) if script.lock().vms.contains_key(*id) => {
             HttpResponse::NoContent().finish()
         }
+        ("POST", ["vms", id, "snapshots"]) if script.lock().vms.contains_key(*id) => {
+            let wish: Value = serde_json::from_slice(&body).unwrap_or_default();
+            let view = json!({"name": wish["name"], "taken": "2026-01-01T00:00:00Z", "bytes": 1 << 20, "took_ms": 1});
+            HttpResponse::Created().json(view)
+        }
+        ("POST", ["vms", id, "snapshots", _, "restore"])
+        | ("DELETE", ["vms", id, "snapshots", _])
+            if script.lock().vms.contains_key(*id) =>
+        {
+            HttpResponse::NoContent().finish()
+        }
         (method, ["vms", id, rest @ ..]) if script.lock().vms.contains_key(*id) => {
             in_vm(&script, method, id, rest, &query, &body)
         }
