@@ -78,6 +78,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  search-server restore --bucket backups\n  search-server restore --bucket backups --backup 2026-11-20T10-00-00Z --force"
     )]
     Restore(RestoreArguments),
+    /// Look at the index snapshots that indexers have published.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  search-server snapshot list\n  search-server snapshot verify --format json"
+    )]
+    Snapshot(SnapshotCommand),
     /// What may be set, and which variables and flags are in force.
     #[command(
         after_help = "Examples:\n  search-server config --show\n  search-server config --schema > roles.schema.json"
@@ -93,6 +99,22 @@ pub(crate) enum Command {
         after_help = "Examples:\n  search-server man | man -l -\n  search-server man --out ~/.local/share/man/man1"
     )]
     Man(ManOptions),
+}
+
+/// What to do with snapshots. Where they are is set by SERVICE_SNAPSHOTS.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum SnapshotCommand {
+    /// List what is published, by whom, and how much it is.
+    #[command(
+        after_help = "Examples:\n  search-server snapshot list\n  search-server snapshot list --format json"
+    )]
+    List,
+    /// Fetch every file that is published, and compare it with its digest; exit code 1 where one
+    /// differs.
+    #[command(
+        after_help = "Examples:\n  search-server snapshot verify\n  search-server snapshot verify --format json"
+    )]
+    Verify,
 }
 
 /// Where backups are.
