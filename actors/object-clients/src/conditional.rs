@@ -1,4 +1,5 @@
-//! Small objects that change: read where they differ from what is known, replaced where they do not.
+//! Small objects that change: read where they differ from what is known, replaced where they do
+//! not.
 //!
 //! In S3-compatible storage the server decides, by `If-None-Match` and `If-Match`. In a folder the
 //! lock of a file beside the object orders the writers of all hosts that mount it.

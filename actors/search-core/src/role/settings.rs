@@ -258,7 +258,7 @@ table! {
         "SERVICE_STORAGE" (variable "SERVICE_STORAGE", flag "--storage", no_key) = set(BACKEND) => settings.storage;
         /// `local`: index and search; `indexer`: index and publish to SERVICE_SNAPSHOTS;
         /// `searcher`: search what indexers have published there
-        "SERVICE_MODE" (variable "SERVICE_MODE", no_key) = set(MODE) => settings.mode;
+        "SERVICE_SEARCH_MODE" (variable "SERVICE_SEARCH_MODE", no_key) = set(MODE) => settings.mode;
         /// where index snapshots are: `s3://bucket/prefix` or `file:///folder`
         "SERVICE_SNAPSHOTS" (variable "SERVICE_SNAPSHOTS", no_key) = opt(set(SNAPSHOTS)) => settings.snapshots;
         /// indexers that each source is split over, by its documents; the same for all processes

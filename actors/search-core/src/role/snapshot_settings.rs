@@ -25,11 +25,11 @@ impl ServerSettings {
         if mode != ServerMode::Local && self.snapshots.is_none() {
             let error = ValueError::new(format!("`{}` needs a place for snapshots", mode.as_str()));
             let help = "set SERVICE_SNAPSHOTS to s3://bucket/prefix or file:///folder";
-            fault("SERVICE_MODE", error.help(help));
+            fault("SERVICE_SEARCH_MODE", error.help(help));
         }
         if mode == ServerMode::Local && self.snapshots.is_some() {
             let error = ValueError::new("nothing is published or fetched in mode `local`");
-            let help = "set SERVICE_MODE to `indexer` or `searcher`";
+            let help = "set SERVICE_SEARCH_MODE to `indexer` or `searcher`";
             fault("SERVICE_SNAPSHOTS", error.help(help));
         }
         if let Err(error) = self.part() {

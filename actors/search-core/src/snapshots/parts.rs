@@ -119,6 +119,6 @@ mod tests {
             .flat_map(|key| SourcePart::all(two).filter(|part| part.holds(key)))
             .map(SourcePart::folder)
             .collect();
-        assert_eq!(parts, ["2-of-2", "1-of-2", "1-of-2"]);
+        assert_eq!(parts, ["2-of-2", "1-of-2", "2-of-2"]);
     }
 }

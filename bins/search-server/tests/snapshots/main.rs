@@ -2,6 +2,7 @@
 //! folder and a real S3-compatible server.
 
 mod faults;
+mod samples;
 mod servers;
 
 use servers::{FUNCTIONS, Home, assert_same_answers, wait, wait_within, write_corpus};

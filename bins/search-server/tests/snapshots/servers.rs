@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-pub const DEADLINE: Duration = Duration::from_secs(60);
-pub const FUNCTIONS: [&str; 4] = ["TitleScorer", "BM25", "BM25F", "ServiceGraph"];
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const FUNCTIONS: [&str; 4] = ["TitleScorer", "BM25", "BM25F", "ServiceGraph"];
 
 /// Documents that others are about, and the processes' folders.
-pub struct Home {
+pub(crate) struct Home {
     folder: tempfile::TempDir,
     /// What every process is told of the snapshots.
-    pub storage: BTreeMap<&'static str, String>,
+    pub(crate) storage: BTreeMap<&'static str, String>,
 }
 
 impl Home {
     /// A folder of documents, and a folder for snapshots.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("docs")).expect("a folder");
         let snapshots = folder.path().join("snapshots");
@@ -34,20 +34,20 @@ impl Home {
         }
     }
 
-    pub fn docs(&self) -> PathBuf {
+    pub(crate) fn docs(&self) -> PathBuf {
         self.folder.path().join("docs")
     }
 
-    pub fn snapshots(&self) -> PathBuf {
+    pub(crate) fn snapshots(&self) -> PathBuf {
         self.folder.path().join("snapshots")
     }
 
-    pub fn data(&self, name: &str) -> PathBuf {
+    pub(crate) fn data(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// One role a function, over the documents.
-    pub fn write_roles(&self, functions: &[&str]) {
+    pub(crate) fn write_roles(&self, functions: &[&str]) {
         let roles: Vec<Value> = functions
             .iter()
             .map(|function| {
@@ -61,7 +61,7 @@ impl Home {
     }
 
     /// The program with its settings, in this mode.
-    pub fn command(&self, name: &str, mode: &str) -> Command {
+    pub(crate) fn command(&self, name: &str, mode: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_search-server"));
         command
             .env_clear()
@@ -73,7 +73,7 @@ impl Home {
             )
             .env("SERVICE_SERVER_HOSTNAME", "127.0.0.1:0")
             .env("LOG_LEVEL", "debug")
-            .env("SERVICE_MODE", mode)
+            .env("SERVICE_SEARCH_MODE", mode)
             .current_dir(self.folder.path())
             .stdin(Stdio::null());
         if mode != "local" {
@@ -82,18 +82,18 @@ impl Home {
         command
     }
 
-    pub fn start(&self, name: &str, mode: &str) -> Server {
+    pub(crate) fn start(&self, name: &str, mode: &str) -> Server {
         Server::start(self.command(name, mode))
     }
 
-    pub fn run(&self, name: &str, mode: &str, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, name: &str, mode: &str, arguments: &[&str]) -> Output {
         let mut command = self.command(name, mode);
         command.args(arguments).output().expect("it runs")
     }
 }
 
 /// A corpus of so many documents, of words that say different things.
-pub fn write_corpus(docs: &Path, count: usize) {
+pub(crate) fn write_corpus(docs: &Path, count: usize) {
     const TOPICS: [&str; 8] = [
         "supervision restart policy actor mailbox crash",
         "inverted index posting list segment merge term",
@@ -124,7 +124,7 @@ pub fn write_corpus(docs: &Path, count: usize) {
     }
 }
 
-pub const QUERIES: [&str; 12] = [
+pub(crate) const QUERIES: [&str; 12] = [
     "restart policy",
     "posting list",
     "\"conditional write\"",
@@ -140,15 +140,15 @@ pub const QUERIES: [&str; 12] = [
 ];
 
 /// A process that has said where it listens. Dropped, it is killed.
-pub struct Server {
-    pub child: Child,
-    pub address: String,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) address: String,
     log: Receiver<String>,
-    pub seen: Vec<String>,
+    pub(crate) seen: Vec<String>,
 }
 
 impl Server {
-    pub fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -177,7 +177,7 @@ impl Server {
     }
 
     /// The next line of the log with this in it.
-    pub fn log_line(&mut self, what: &str) -> String {
+    pub(crate) fn log_line(&mut self, what: &str) -> String {
         let until = Instant::now() + DEADLINE;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -190,12 +190,12 @@ impl Server {
         }
     }
 
-    pub fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it runs");
     }
 
     /// Ends it as a service manager does.
-    pub fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.signal(Signal::TERM);
         assert!(
             self.child.wait().expect("it ends").success(),
@@ -204,7 +204,7 @@ impl Server {
         );
     }
 
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
@@ -214,25 +214,25 @@ impl Server {
         &self.seen
     }
 
-    pub fn get(&self, path: &str) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
         request(&self.address, &format!("GET {path} HTTP/1.1"), "")
     }
 
-    pub fn health(&self) -> Value {
+    pub(crate) fn health(&self) -> Value {
         serde_json::from_str(&self.get("/health").1).expect("JSON")
     }
 
     /// The first source's state in `/health`.
-    pub fn source(&self) -> Value {
+    pub(crate) fn source(&self) -> Value {
         self.health()["sources"][0].clone()
     }
 
-    pub fn is_ready(&self) -> bool {
+    pub(crate) fn is_ready(&self) -> bool {
         self.get("/readyz").0 == 200
     }
 
     /// Waits until all of its documents and concepts are there.
-    pub fn settle(&mut self, documents: usize, concepts: bool) {
+    pub(crate) fn settle(&mut self, documents: usize, concepts: bool) {
         wait(
             &format!("{documents} documents"),
             || {
@@ -244,7 +244,7 @@ impl Server {
         );
     }
 
-    pub fn search(&self, role: &str, words: &str) -> Value {
+    pub(crate) fn search(&self, role: &str, words: &str) -> Value {
         let body = json!({"role": role, "search_term": words, "limit": 30}).to_string();
         let (status, text) = request(&self.address, "POST /api/documents/search HTTP/1.1", &body);
         assert_eq!(status, 200, "{text}");
@@ -252,7 +252,7 @@ impl Server {
     }
 
     /// An answer without what differs from call to call.
-    pub fn answer(&self, role: &str, words: &str) -> Value {
+    pub(crate) fn answer(&self, role: &str, words: &str) -> Value {
         let mut answer = self.search(role, words);
         let all = answer.as_object_mut().expect("an object");
         all.remove("took_ms");
@@ -262,7 +262,7 @@ impl Server {
         answer
     }
 
-    pub fn finds(&self, role: &str, words: &str) -> bool {
+    pub(crate) fn finds(&self, role: &str, words: &str) -> bool {
         self.search(role, words)["total"] != 0
     }
 }
@@ -275,11 +275,15 @@ impl Drop for Server {
 }
 
 /// Waits for something that comes by itself.
-pub fn wait(what: &str, is_so: impl FnMut() -> bool, told: impl FnOnce() -> String) -> Duration {
+pub(crate) fn wait(
+    what: &str,
+    is_so: impl FnMut() -> bool,
+    told: impl FnOnce() -> String,
+) -> Duration {
     wait_within(what, DEADLINE, is_so, told)
 }
 
-pub fn wait_within(
+pub(crate) fn wait_within(
     what: &str,
     most: Duration,
     mut is_so: impl FnMut() -> bool,
@@ -313,7 +317,7 @@ fn request(address: &str, line: &str, body: &str) -> (u16, String) {
 }
 
 /// Asserts that two servers give the same answers, by every function.
-pub fn assert_same_answers(one: &Server, other: &Server, functions: &[&str]) {
+pub(crate) fn assert_same_answers(one: &Server, other: &Server, functions: &[&str]) {
     let mut hits = 0;
     for function in functions {
         for query in QUERIES {
