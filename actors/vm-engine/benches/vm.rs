@@ -1,7 +1,7 @@
 //! How fast VMs come and go, and what they cost.
 //!
-//! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm] [--network]`;
-//! the last measures the network alone. `--memory` measures what clones take alone, and with
+//! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm] [--network | --snapshots]`;
+//! the last two measure the network, or snapshots, alone. `--memory` measures what clones take alone, and with
 //! `--image full` those of that image, with `--mem 1024` of that many MiB.
 //!
 //! Needs what the tests need (QEMU, and a kernel and an image in the cache folder, made when they
@@ -59,6 +59,9 @@ fn main() {
     if arguments.iter().any(|argument| argument == "--network") {
         return;
     }
+    if arguments.iter().any(|argument| argument == "--snapshots") {
+        return going_back(&lab.template());
+    }
     cold(&lab);
     let begun = Instant::now();
     let template = lab.template();
@@ -68,6 +71,7 @@ fn main() {
     eight(&template);
     waiting(&template);
     tar_in(&template);
+    going_back(&template);
     leaks(&lab, &template, rounds);
     drop(template);
     lab.assert_nothing_left();
@@ -183,6 +187,41 @@ fn pool(template: &Arc<dyn Template>) {
     print_times("clone made for the pool: loaded, warmed, paused", &mut made);
     print_times("pool hit to first output", &mut times);
     print_times("second command in the same VM to its output", &mut again);
+}
+
+/// Snapshots of clones that have run a command, and of the same with 64 MiB of memory written.
+fn going_back(template: &Arc<dyn Template>) {
+    for (which, work) in [
+        ("a clone that has run a command", "true"),
+        (
+            "one that has written 64 MiB more",
+            "head -c 64M /dev/urandom >/dev/shm/x",
+        ),
+    ] {
+        let (mut taken, mut back, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for round in 0..10 {
+            let machine = clone_of(template, &format!("vm-back-{round}"));
+            let identity = identity("back");
+            machine.wake(&identity, TEST_TIMEOUT).unwrap();
+            run(&*machine, work);
+            let name = "one".parse().unwrap();
+            let begun = Instant::now();
+            bytes += machine.snapshot(&name, &identity, TEST_TIMEOUT).unwrap();
+            taken.push(begun.elapsed());
+            first_output(&*machine);
+            let begun = Instant::now();
+            machine.restore(&name, &identity, TEST_TIMEOUT).unwrap();
+            first_output(&*machine);
+            back.push(begun.elapsed());
+            machine.kill().unwrap();
+        }
+        println!(
+            "snapshot of {which}: {} MB on the disk",
+            bytes / 10 / 1_000_000
+        );
+        print_times("  taken, the VM runs again", &mut taken);
+        print_times("  gone back to it, to the first output", &mut back);
+    }
 }
 
 fn eight(template: &Arc<dyn Template>) {
