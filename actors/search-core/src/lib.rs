@@ -18,4 +18,5 @@ pub mod passages;
 pub mod query;
 pub mod role;
 pub mod samples;
+pub mod snapshots;
 pub mod snippet;

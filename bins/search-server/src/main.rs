@@ -6,6 +6,7 @@ mod check;
 mod first_directory;
 mod progress;
 mod run;
+mod snapshot;
 
 use std::process::ExitCode;
 
@@ -44,6 +45,9 @@ fn main() -> ExitCode {
         }
         Some(Command::Restore(order)) => {
             return backup::restore(&arguments, order, &settings, &environment);
+        }
+        Some(Command::Snapshot(command)) => {
+            return snapshot::run(&arguments, *command, &settings);
         }
         _ => {}
     }
