@@ -80,6 +80,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  search-server restore --bucket backups\n  search-server restore --bucket backups --backup 2026-11-20T10-00-00Z --force"
     )]
     Restore(RestoreArguments),
+    /// Put what is indexed into an Elasticsearch-compatible index, and keep it like that.
+    #[command(
+        after_help = "Examples:\n  search-server export --elasticsearch http://127.0.0.1:9200 --index docs\n  search-server export --elasticsearch https://search.example --index docs --role Docs --authorization-file key"
+    )]
+    Export(ExportOptions),
     /// Look at the index snapshots that indexers have published.
     #[command(
         subcommand,
@@ -101,6 +106,26 @@ pub(crate) enum Command {
         after_help = "Examples:\n  search-server man | man -l -\n  search-server man --out ~/.local/share/man/man1"
     )]
     Man(ManOptions),
+}
+
+/// What is exported, and where to.
+#[derive(Debug, Args)]
+pub(crate) struct ExportOptions {
+    /// The server: Elasticsearch, OpenSearch or Quickwit.
+    #[arg(long, value_name = "URL")]
+    pub(crate) elasticsearch: String,
+    /// The index there; it is made where there is none.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) index: String,
+    /// The role whose sources are exported; the default one when absent.
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// A file with the value of the header `Authorization`, for example `ApiKey …`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) authorization_file: Option<std::path::PathBuf>,
+    /// Put documents again that have not changed since they were put.
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 /// What to do with snapshots. Where they are is set by SERVICE_SNAPSHOTS.

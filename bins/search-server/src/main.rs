@@ -3,6 +3,7 @@
 mod arguments;
 mod backup;
 mod check;
+mod export;
 mod first_directory;
 mod progress;
 mod run;
@@ -45,6 +46,9 @@ fn main() -> ExitCode {
         }
         Some(Command::Restore(order)) => {
             return backup::restore(&arguments, order, &settings, &environment);
+        }
+        Some(Command::Export(options)) => {
+            return export::run(&arguments, options, &settings, &environment);
         }
         Some(Command::Snapshot(command)) => {
             return snapshot::run(&arguments, *command, &settings);
