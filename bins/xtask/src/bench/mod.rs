@@ -48,6 +48,8 @@ enum Which {
     Intake,
     /// How soon the next job of a large matrix begins once a slot is free
     Matrix,
+    /// Steps beside what they do: JavaScript actions, artifacts and caches of a gigabyte
+    Costs,
     /// The orchestrator: ticks over long queues, start-up, memory, from a webhook to its process
     Orchestrator,
     /// Indexing the files of a folder
@@ -194,6 +196,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             vec![job("intake", title, "runner-web", "intake")]
         }
         Which::Matrix => vec![job("matrix", "A large matrix", "runner-actors", "matrix")],
+        Which::Costs => vec![job("costs", "What steps cost", "workflow-runner", "costs")],
         Which::Orchestrator => {
             let name = "orchestrator";
             vec![job(name, "The orchestrator", name, name)]
@@ -390,18 +393,23 @@ impl Job {
         }
     }
 
+    /// The program beside its own that it starts.
+    fn real_program(&self) -> Option<&'static str> {
+        match self.bench {
+            "costs" => Some("vm-manager"),
+            bench => (bench == "search" || self.tool == Tool::Page).then_some("search-server"),
+        }
+    }
+
     fn folders(&self) -> impl Iterator<Item = &Path> {
         self.folder.iter().chain(&self.others).map(PathBuf::as_path)
     }
 }
 
 fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
-    if job.bench == "search" || job.tool == Tool::Page {
-        // It starts the real server.
-        shell::run(&mut shell::cargo(
-            &project.root,
-            &["build", "--release", "-p", "search-server"],
-        ))?;
+    if let Some(program) = job.real_program() {
+        let build = ["build", "--release", "-p", program];
+        shell::run(&mut shell::cargo(&project.root, &build))?;
     }
     let arguments = job.arguments(|folder| folder.to_string_lossy().into_owned());
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -419,7 +427,7 @@ fn measure(project: &Project, job: &Job, machine: &Machine) -> Result<Record> {
     if job.tool != Tool::Bench {
         browser(project, &mut command)?;
     }
-    if job.bench == "vm" {
+    if matches!(job.bench, "vm" | "costs") {
         prerequisites::prepare_machines()?;
         command.env("ORRERY_CACHE", &project.cache);
         command.env("ORRERY_VM_GUEST", prerequisites::vm_guest(project)?);
