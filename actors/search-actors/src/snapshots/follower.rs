@@ -317,8 +317,8 @@ impl<C> SnapshotFollower<C> {
         Ok(())
     }
 
-    /// Takes up what was learnt, where that is new, on a thread of its own: it may take seconds, and
-    /// the index goes on meanwhile.
+    /// Takes up what was learnt, where that is new, on a thread of its own: it may take seconds,
+    /// and the index goes on meanwhile.
     fn follow_concepts(&mut self, cache: &SnapshotCache) {
         let source = self.handle.haystack.name.as_str();
         if let Some(error) = self.concepts.ended() {
