@@ -12,10 +12,13 @@
 //!   aborted, one that was killed left parts that no name leads to.
 //! - **What comes is what went.** [`ObjectStorage::get`] compares the BLAKE3 digest before the file
 //!   has its name.
+//! - **One of two writers wins.** [`ObjectStorage::replace`] writes where the object is still the
+//!   one that was read, and nothing otherwise.
 //! - **Every wait ends.** A request has a deadline, its repetitions have one together.
 //!
 //! Methods block, on any thread but the one that carries them out.
 
+mod conditional;
 mod crypto;
 mod error;
 mod http;
@@ -23,6 +26,7 @@ mod place;
 mod storage;
 mod worker;
 
+pub use conditional::{ObjectVersion, Replaced, SmallObject};
 pub use error::ObjectError;
 pub use place::{Bucket, ObjectKeys, ObjectPlace, PlaceError};
 pub use storage::{ObjectStorage, StoredObject, digest_of_file};

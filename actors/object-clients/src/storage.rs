@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -45,6 +45,8 @@ pub struct ObjectStorage {
 struct Inner {
     objects: Arc<dyn ObjectStore>,
     place: String,
+    /// Where the objects are files.
+    folder: Option<PathBuf>,
     worker: Worker,
     /// The thread ends with the last of them.
     _bridge: HttpBridge,
@@ -80,6 +82,10 @@ impl ObjectStorage {
         };
         let (worker, bridge) = Worker::start().map_err(local)?;
         let refused = |error: object_store::Error| ObjectError::of(&shown, "", &error);
+        let folder = match place {
+            ObjectPlace::Folder(folder) => Some(folder.clone()),
+            ObjectPlace::Bucket(_) => None,
+        };
         let objects: Arc<dyn ObjectStore> = match place {
             ObjectPlace::Folder(folder) => {
                 std::fs::create_dir_all(folder).map_err(local)?;
@@ -95,6 +101,7 @@ impl ObjectStorage {
             inner: Arc::new(Inner {
                 objects,
                 place: shown,
+                folder,
                 worker,
                 _bridge: bridge,
             }),
@@ -301,7 +308,12 @@ impl ObjectStorage {
         })
     }
 
-    fn within_probe<T, F>(
+    /// The folder that holds the objects, where it is one.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.inner.folder.as_deref()
+    }
+
+    pub(crate) fn within_probe<T, F>(
         &self,
         key: &str,
         work: impl FnOnce(Arc<dyn ObjectStore>) -> F,
@@ -377,7 +389,7 @@ enum PartError {
     File(std::io::Error),
 }
 
-fn file_error(file: &Path, source: std::io::Error) -> ObjectError {
+pub(crate) fn file_error(file: &Path, source: std::io::Error) -> ObjectError {
     ObjectError::File {
         file: file.display().to_string(),
         source,

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use config_core::Secret;
-use object_clients::{ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, digest_of_file};
+use object_clients::{
+    ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, ObjectVersion, Replaced, SmallObject,
+    digest_of_file,
+};
 use s3_server::{ACCESS_KEY, BUCKET, FaultProxy, S3Server, SECRET_KEY, Weather};
 
 fn bucket(name: &str, endpoint: &str, secret: &str) -> ObjectStorage {
@@ -188,4 +191,59 @@ fn i18_a_server_that_is_busy_or_cuts_is_asked_again() {
     );
     proxy.set(Weather::Fair);
     storage.probe().unwrap();
+}
+
+/// Writers that read the same: one of them writes.
+fn one_writer_wins(storage: &ObjectStorage, writes_at_once: bool) {
+    let key = "sources/a/pointer";
+    assert_eq!(storage.read_small(key, None).unwrap(), SmallObject::Missing);
+    let Replaced::Done(first) = storage.replace(key, None, b"1".to_vec()).unwrap() else {
+        panic!("nobody else writes")
+    };
+    let again = storage.replace(key, None, b"2".to_vec()).unwrap();
+    assert_eq!(again, Replaced::Conflict, "it is there");
+    let read = storage.read_small(key, None).unwrap();
+    assert_eq!(read, SmallObject::Read(b"1".to_vec(), first.clone()));
+    let known = storage.read_small(key, Some(&first)).unwrap();
+    assert_eq!(known, SmallObject::Unchanged);
+    let wins = if writes_at_once {
+        racing(storage, key, &first)
+    } else {
+        1
+    };
+    assert_eq!(wins, 1);
+    if !writes_at_once {
+        let next = storage.replace(key, Some(&first), b"2".to_vec()).unwrap();
+        assert!(matches!(next, Replaced::Done(_)), "{next:?}");
+    }
+    let late = storage
+        .replace(key, Some(&first), b"late".to_vec())
+        .unwrap();
+    assert_eq!(late, Replaced::Conflict, "it was followed");
+}
+
+/// How many of eight that write at once do.
+fn racing(storage: &ObjectStorage, key: &str, first: &ObjectVersion) -> usize {
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..8)
+            .map(|number| {
+                scope.spawn(move || {
+                    let text = format!("by {number}").into_bytes();
+                    storage.replace(key, Some(first), text).unwrap()
+                })
+            })
+            .collect();
+        let ends = writers.into_iter().map(|writer| writer.join().unwrap());
+        ends.filter(|end| *end != Replaced::Conflict).count()
+    })
+}
+
+#[test]
+fn i18_of_writers_that_read_the_same_one_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    one_writer_wins(&folder(directory.path()), true);
+    let server = S3Server::start();
+    // s3s-fs looks and then writes, so that of those at once several may; S3 itself does both in
+    // one step.
+    one_writer_wins(&bucket(BUCKET, &server.endpoint(), SECRET_KEY), false);
 }

@@ -19,6 +19,7 @@ mod remote_sources;
 mod role_manager;
 mod search_service;
 mod skips;
+pub mod snapshots;
 mod source_handle;
 mod tree;
 

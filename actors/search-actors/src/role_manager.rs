@@ -27,6 +27,7 @@ use crate::indexer::{IndexerSettings, SourceIndexer};
 use crate::messages::{ApplyRoles, Reindex, RolesReplaced};
 use crate::registry::{RolePublisher, RoleSet};
 use crate::remote_sources::RemoteSources;
+use crate::snapshots::SnapshotMode;
 use crate::source_handle::{ReindexHandle, SourceHandle};
 
 /// How often the indexers are compared with the role set.
@@ -225,7 +226,8 @@ impl RoleManagerContext {
     }
 
     fn spec(&self, handle: &Arc<SourceHandle>) -> ChildSpec<SourceIndexer> {
-        if self.settings.readers.is_some() {
+        let fetches = matches!(self.settings.snapshots, SnapshotMode::Searcher(_));
+        if fetches || self.settings.readers.is_some() {
             let folder = self.settings.data.join(format!("{}.texts", handle.id));
             // A handle that succeeds another one has its texts already.
             let _ = handle.texts.set(Arc::new(TextStore::new(folder)));

@@ -26,6 +26,7 @@ use crate::registry::{RolePublisher, RoleRegistry, RoleSet};
 use crate::remote_sources::RemoteSources;
 use crate::role_manager::{RoleManager, RoleManagerContext};
 use crate::search_service::SearchService;
+use crate::snapshots::SnapshotMode;
 
 /// What the search part of a server is started with.
 #[derive(Debug, Clone)]
@@ -64,12 +65,17 @@ impl SearchTree {
     /// Puts the search part together.
     #[must_use]
     pub fn new(settings: &SearchSettings) -> Self {
-        Self::with_readers(settings, None)
+        Self::with_snapshots(settings, None, SnapshotMode::Local)
     }
 
-    /// Puts the search part together; `program` reads documents that are no text files.
+    /// Puts the search part together; `program` reads documents that are no text files, and
+    /// `snapshots` says what is published or fetched.
     #[must_use]
-    pub fn with_readers(settings: &SearchSettings, program: Option<Program>) -> Self {
+    pub fn with_snapshots(
+        settings: &SearchSettings,
+        program: Option<Program>,
+        snapshots: SnapshotMode,
+    ) -> Self {
         let publisher = RolePublisher::new(RoleSet::new(&settings.roles));
         let registry = publisher.registry().clone();
         let remote_sources = remote_sources_spec(settings, &registry);
@@ -86,7 +92,11 @@ impl SearchTree {
             settings.limits,
             embedding.reference(),
         );
-        let indexer_settings = Arc::new(indexer_settings.with_readers(readers));
+        let indexer_settings = Arc::new(
+            indexer_settings
+                .with_readers(readers)
+                .with_snapshots(snapshots),
+        );
         let threads = indexer_settings.threads.clone();
         let context = Arc::new(RoleManagerContext {
             publisher,

@@ -4,6 +4,7 @@
 pub mod analysis;
 pub mod answer;
 pub mod code_places;
+pub mod bulk;
 pub mod code_tasks;
 pub mod concepts;
 pub mod conversation;
@@ -19,4 +20,5 @@ pub mod passages;
 pub mod query;
 pub mod role;
 pub mod samples;
+pub mod snapshots;
 pub mod snippet;

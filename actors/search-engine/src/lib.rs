@@ -10,6 +10,8 @@ pub mod excerpt;
 pub mod extract;
 pub mod files;
 pub mod item_cache;
+pub mod packs;
+pub mod published_files;
 pub mod revision;
 pub mod sync;
 pub mod tasks;

@@ -9,10 +9,14 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
+use parking_lot::RwLock;
+
+use crate::packs::{ContentForm, ContentId, TextPack};
 
 /// Longest text that is kept and read again, in bytes.
 pub const MAX_TEXT_BYTES: usize = 8 << 20;
@@ -21,13 +25,23 @@ pub const MAX_TEXT_BYTES: usize = 8 << 20;
 #[derive(Debug)]
 pub struct TextStore {
     folder: PathBuf,
+    /// Texts that came with a snapshot.
+    packs: RwLock<Vec<Arc<TextPack>>>,
 }
 
 impl TextStore {
     /// A store in `folder`, which is made when the first text is kept.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder }
+        Self {
+            folder,
+            packs: RwLock::default(),
+        }
+    }
+
+    /// Finds texts in these packs too, in place of former ones.
+    pub fn set_packs(&self, packs: Vec<Arc<TextPack>>) {
+        *self.packs.write() = packs;
     }
 
     fn path(&self, hash: &[u8; 16]) -> PathBuf {
@@ -55,6 +69,11 @@ impl TextStore {
     /// The text of the document with this hash.
     #[must_use]
     pub fn get(&self, hash: &[u8; 16]) -> Option<String> {
+        let id = ContentId::new(ContentForm::Text, hash);
+        let packed = self.packs.read().iter().find_map(|pack| pack.get(&id));
+        if let Some(packed) = packed {
+            return String::from_utf8(packed).ok();
+        }
         let file = File::open(self.path(hash)).ok()?;
         let mut text = String::new();
         let decoder = DeflateDecoder::new(file).take(MAX_TEXT_BYTES as u64);

@@ -92,6 +92,12 @@ impl StoreError {
         )
     }
 
+    /// Whether this process can never store anything again: whoever waits for the store has to give
+    /// up.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Closed | Self::TakenOver { .. })
+    }
+
     /// Sorts a failure of redb by what an operator can do about it.
     pub(crate) fn from_redb(place: &str, error: &redb::Error) -> Self {
         let place = place.to_owned();

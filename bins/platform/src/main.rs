@@ -63,7 +63,7 @@ enum Command {
     /// Start the platform with settings of its own on this machine, and show one real job of each
     /// product
     #[command(
-        after_help = "Examples:\n  platform demo\n  platform demo --folder ~/notes --search-only\n  platform demo --once --port 0"
+        after_help = "Examples:\n  platform demo\n  platform demo --folder ~/notes --search-only\n  platform demo --once --port 0\n  platform demo --cluster"
     )]
     Demo(demo::Options),
     /// What may be set, and what is in force.

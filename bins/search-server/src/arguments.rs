@@ -17,7 +17,9 @@ const AFTER_HELP: &str = "\
 Environment: SERVICE_SETTINGS_PATH, SERVICE_DATA_PATH, LOG_LEVEL, LOG_FORMAT, SERVICE_SERVER_HOSTNAME,
 SERVICE_CACHE_SIZE, SERVICE_MAX_CONCURRENT_SEARCHES, SERVICE_STORAGE, SERVICE_WS_UPSTREAM,
 SERVICE_MAX_WATCHED_FOLDERS, SERVICE_MAX_LEARNT_DOCUMENTS, SERVICE_MAX_GRAPH_DOCUMENTS,
-SERVICE_API_TOKEN, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; a flag wins over a variable. For backups: CLOUDSTORE_ACCESS_KEY_ID,
+SERVICE_API_TOKEN, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; a flag wins over a
+variable. For search over machines: SERVICE_SEARCH_MODE, SERVICE_SNAPSHOTS, SERVICE_INDEX_PARTS,
+SERVICE_INDEX_PART. For these and for backups: CLOUDSTORE_ACCESS_KEY_ID,
 CLOUDSTORE_SECRET_ACCESS_KEY, SERVICE_PROFILE_OBJSTORE_REGION, SERVICE_PROFILE_OBJSTORE_ENDPOINT.
 
 Exit codes: 0 ok, 1 the configuration is invalid or the server cannot start, 2 wrong usage.
@@ -78,6 +80,17 @@ pub(crate) enum Command {
         after_help = "Examples:\n  search-server restore --bucket backups\n  search-server restore --bucket backups --backup 2026-11-20T10-00-00Z --force"
     )]
     Restore(RestoreArguments),
+    /// Put what is indexed into an Elasticsearch-compatible index, and keep it like that.
+    #[command(
+        after_help = "Examples:\n  search-server export --elasticsearch http://127.0.0.1:9200 --index docs\n  search-server export --elasticsearch https://search.example --index docs --role Docs --authorization-file key"
+    )]
+    Export(ExportOptions),
+    /// Look at the index snapshots that indexers have published.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  search-server snapshot list\n  search-server snapshot verify --format json"
+    )]
+    Snapshot(SnapshotCommand),
     /// What may be set, and which variables and flags are in force.
     #[command(
         after_help = "Examples:\n  search-server config --show\n  search-server config --schema > roles.schema.json"
@@ -93,6 +106,42 @@ pub(crate) enum Command {
         after_help = "Examples:\n  search-server man | man -l -\n  search-server man --out ~/.local/share/man/man1"
     )]
     Man(ManOptions),
+}
+
+/// What is exported, and where to.
+#[derive(Debug, Args)]
+pub(crate) struct ExportOptions {
+    /// The server: Elasticsearch, OpenSearch or Quickwit.
+    #[arg(long, value_name = "URL")]
+    pub(crate) elasticsearch: String,
+    /// The index there; it is made where there is none.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) index: String,
+    /// The role whose sources are exported; the default one when absent.
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// A file with the value of the header `Authorization`, for example `ApiKey …`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) authorization_file: Option<std::path::PathBuf>,
+    /// Put documents again that have not changed since they were put.
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+/// What to do with snapshots. Where they are is set by SERVICE_SNAPSHOTS.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum SnapshotCommand {
+    /// List what is published, by whom, and how much it is.
+    #[command(
+        after_help = "Examples:\n  search-server snapshot list\n  search-server snapshot list --format json"
+    )]
+    List,
+    /// Fetch every file that is published, and compare it with its digest; exit code 1 where one
+    /// differs.
+    #[command(
+        after_help = "Examples:\n  search-server snapshot verify\n  search-server snapshot verify --format json"
+    )]
+    Verify,
 }
 
 /// Where backups are.

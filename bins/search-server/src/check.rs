@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use config_core::{Diagnostic, Diagnostics, Environment, ValueError};
-use search_core::role::{RoleFile, ServerSettings};
+use search_core::role::{RoleFile, ServerMode, ServerSettings};
 use search_graph_engine::embedding::EmbeddingModel;
 use search_graph_engine::thesaurus;
 use search_web::boot::{self, BootError};
@@ -43,6 +43,8 @@ pub(crate) fn run(
     found.extend(boot::check_sources(&name, &document, &roles, environment));
     check_data_directory(settings, &mut found);
     check_concepts(&roles, &mut found);
+    found.extend(settings.split_faults(&roles));
+    check_snapshots(settings, &mut found);
     match settings.check_exposure(arguments.allow_unauthenticated) {
         Ok(Some(warning)) => found.push(warning),
         Err(error) => found.push(*error),
@@ -69,6 +71,27 @@ fn check_data_directory(settings: &ServerSettings, found: &mut Diagnostics) {
         let error = error.help("choose another place with SERVICE_DATA_PATH or --data");
         let origin = settings.data_path.origin.to_string();
         found.push(Diagnostic::of_setting(&origin, error));
+    }
+}
+
+/// The storage of snapshots: written, read and removed where an indexer will, read otherwise.
+fn check_snapshots(settings: &ServerSettings, found: &mut Diagnostics) {
+    if settings.mode.value == ServerMode::Local {
+        return;
+    }
+    let tried = boot::open_snapshots(settings).map_err(|error| error.to_string());
+    let tried = tried.and_then(|storage| {
+        let tried = match settings.mode.value {
+            ServerMode::Indexer => storage.try_out(),
+            _ => storage.probe(),
+        };
+        tried.map_err(|error| error.to_string())
+    });
+    if let Err(reason) = tried {
+        found.push(Diagnostic::of_setting(
+            "SERVICE_SNAPSHOTS",
+            ValueError::new(reason),
+        ));
     }
 }
 

@@ -3,9 +3,11 @@
 mod arguments;
 mod backup;
 mod check;
+mod export;
 mod first_directory;
 mod progress;
 mod run;
+mod snapshot;
 
 use std::process::ExitCode;
 
@@ -44,6 +46,12 @@ fn main() -> ExitCode {
         }
         Some(Command::Restore(order)) => {
             return backup::restore(&arguments, order, &settings, &environment);
+        }
+        Some(Command::Export(options)) => {
+            return export::run(&arguments, options, &settings, &environment);
+        }
+        Some(Command::Snapshot(command)) => {
+            return snapshot::run(&arguments, *command, &settings);
         }
         _ => {}
     }

@@ -45,6 +45,10 @@ pub(crate) fn run(
             folder.display()
         ));
     }
+    let split = settings.split_faults(&configuration.view().roles());
+    if let Some(fault) = split.first() {
+        anyhow::bail!("{}", fault.headline());
+    }
     let search = boot::search_settings(settings, configuration.view().roles());
     daemon::data::tighten(&settings.data_path.value);
     let _lock = boot::lock_data(settings, "search-server").context("SERVICE_DATA_PATH")?;
@@ -57,6 +61,7 @@ pub(crate) fn run(
         report_token(&token);
         options.configuration_token = Some(token.token);
     }
+    options.snapshots = boot::snapshot_mode(settings)?;
     options.configuration = Some(configuration);
     options.state = Some(boot::open_state(settings, "search-server")?);
     options.readers = std::env::current_exe().ok().map(Program::own);

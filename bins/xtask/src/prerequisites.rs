@@ -109,6 +109,16 @@ pub(crate) fn prepare_machines() -> Result<()> {
     install::system_program(path, package)
 }
 
+/// Makes sure that there is what several processes of a product share: a database and a storage.
+///
+/// # Errors
+/// Which program is missing and how it is installed, when that cannot be done here.
+pub(crate) fn prepare_cluster(project: &Project) -> Result<()> {
+    install::program(&["git"], "git")?;
+    install::postgresql(POSTGRESQL)?;
+    object_storage(project)
+}
+
 /// The S3-compatible server that backups are tested against: it checks signatures.
 fn object_storage(project: &Project) -> Result<()> {
     let root = project.cache.join("tools");

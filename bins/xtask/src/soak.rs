@@ -17,14 +17,20 @@ pub(crate) struct Options {
     /// a fail-over of the database
     #[arg(long)]
     cluster: bool,
-    /// SIGKILLs in all, over orchestrator, runner, VM manager and search server
+    /// SIGKILLs in all, over orchestrator, runner, VM manager and search server; of a cluster,
+    /// faults of every kind
     #[arg(long, default_value_t = 1000, value_name = "N")]
     kills: u32,
     /// Repeats a run that was given this seed
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Gives up on further kills after this many minutes
-    #[arg(long, default_value_t = 60, value_name = "N")]
+    /// Gives up on further kills after this many minutes; 15 of a cluster, unless said
+    #[arg(
+        long,
+        default_value = "60",
+        default_value_if("cluster", "true", "15"),
+        value_name = "N"
+    )]
     minutes: u64,
     /// Build without optimisation: quicker to build
     #[arg(long)]

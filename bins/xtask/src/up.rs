@@ -34,6 +34,10 @@ pub(crate) struct Options {
     /// Start the search server alone: no VMs, no workflows, no agents
     #[arg(long)]
     search_only: bool,
+    /// Runners, orchestrators and VM managers, two of each, on PostgreSQL: kills their leaders, and
+    /// counts what was lost
+    #[arg(long, conflicts_with_all = ["search_only", "folder", "query"])]
+    cluster: bool,
     /// Stop after one job of each product instead of staying up
     #[arg(long)]
     once: bool,
@@ -51,6 +55,9 @@ pub(crate) struct Options {
 /// # Errors
 /// When something cannot be built or started.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
+    if options.cluster {
+        return run_cluster(project, options);
+    }
     check_ports(options.port)?;
     if !options.search_only {
         prerequisites::prepare_machines()?;
@@ -80,6 +87,24 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     }
     for folder in &options.folder {
         demo.arg("--folder").arg(folder);
+    }
+    Err(demo.exec()).with_context(|| format!("{} cannot be started", programs.display()))
+}
+
+/// `platform demo --cluster`, with a PostgreSQL and an S3-compatible server that are installed
+/// where they are missing.
+fn run_cluster(project: &Project, options: &Options) -> Result<ExitCode> {
+    prerequisites::prepare_cluster(project)?;
+    let (programs, agent) = programs(project, options)?;
+    let mut demo = Command::new(programs.join("platform"));
+    demo.args(["demo", "--cluster", "--port", &options.port.to_string()]);
+    demo.env("ORRERY_CACHE", &project.cache);
+    demo.arg("--agent").arg(agent);
+    if let Some(data) = &options.data {
+        demo.arg("--data").arg(data);
+    }
+    if options.once {
+        demo.arg("--once");
     }
     Err(demo.exec()).with_context(|| format!("{} cannot be started", programs.display()))
 }
@@ -140,18 +165,22 @@ fn programs(project: &Project, options: &Options) -> Result<(PathBuf, PathBuf)> 
     } else {
         prerequisites::vm_guest(project)?
     };
-    build(project, options.debug)?;
+    build(project, options)?;
     let profile = if options.debug { "debug" } else { "release" };
     Ok((project.target()?.join(profile), agent))
 }
 
-fn build(project: &Project, debug: bool) -> Result<()> {
-    terminal::heading("building the platform and its terminal client");
-    let mut build = shell::cargo(
-        &project.root,
-        &["build", "-p", "platform", "-p", "service-agent"],
-    );
-    if !debug {
+fn build(project: &Project, options: &Options) -> Result<()> {
+    terminal::heading("building the programs");
+    let packages: &[&str] = match options.cluster {
+        true => &["platform", "workflow-runner", "orchestrator", "vm-manager"],
+        false => &["platform", "service-agent"],
+    };
+    let mut build = shell::cargo(&project.root, &["build"]);
+    for package in packages {
+        build.args(["-p", package]);
+    }
+    if !options.debug {
         build.arg("--release");
     }
     shell::run(&mut build)

@@ -2,6 +2,7 @@
 //! from the programs: only their interfaces, the forge's memory, and the machine are asked.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -277,7 +278,20 @@ fn documents(world: &World, findings: &mut Findings) {
 
 /// What is left after all programs were stopped.
 pub(crate) fn leaks(world: &World, findings: &mut Findings) {
-    let own = world.folder().to_string_lossy().into_owned();
+    findings.leaked.extend(leaked_processes(world.folder()));
+    for folder in ["vms/vms", "runs/checkouts"] {
+        let path = world.folder().join(folder);
+        let left = std::fs::read_dir(&path).map_or(0, Iterator::count);
+        if left > 0 {
+            findings.leaked.push(format!("{left} entries in {folder}"));
+        }
+    }
+}
+
+/// Processes that name a file of a run's folder, or are in it, once all programs were stopped.
+pub(crate) fn leaked_processes(folder: &Path) -> Vec<String> {
+    let own = folder.to_string_lossy().into_owned();
+    let mut leaked = Vec::new();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     for entry in entries {
         let Some(pid) = entry
@@ -295,16 +309,8 @@ pub(crate) fn leaks(world: &World, findings: &mut Findings) {
             && !line.contains("http.server")
             && pid != std::process::id()
         {
-            findings
-                .leaked
-                .push(format!("process {pid}: {}", line.trim()));
+            leaked.push(format!("process {pid}: {}", line.trim()));
         }
     }
-    for folder in ["vms/vms", "runs/checkouts"] {
-        let path = world.folder().join(folder);
-        let left = std::fs::read_dir(&path).map_or(0, Iterator::count);
-        if left > 0 {
-            findings.leaked.push(format!("{left} entries in {folder}"));
-        }
-    }
+    leaked
 }

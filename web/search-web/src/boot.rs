@@ -15,6 +15,7 @@ use store::{DirectoryLock, LocalState, LocalStateKind, LockError};
 
 pub use crate::config_token::{ConfigurationToken, configuration_token, private_token, token_file};
 use crate::server::ServerOptions;
+pub use crate::snapshot_place::{open_snapshots, snapshot_mode};
 pub use crate::source_check::check_sources;
 
 /// The longest a search may take, waiting included.

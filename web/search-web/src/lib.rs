@@ -21,6 +21,7 @@ mod mcp;
 mod metrics;
 mod runs;
 mod server;
+mod snapshot_place;
 mod source_check;
 mod sources;
 mod state;

@@ -13,6 +13,7 @@ use edge_web::{
     ServeOptions, SignIn, SignInAttempts, SignInSessions, actor_events, actor_tree,
 };
 use search_actors::chat::{ChatLimits, ChatParts, Conversations, chat_service};
+use search_actors::snapshots::SnapshotMode;
 use search_actors::{
     ConfigPublisher, IndexThreads, ReaderProgram, RoleRegistry, RoleSet, SearchService,
     SearchSettings, SearchTree, config_manager,
@@ -50,6 +51,8 @@ pub struct ServerOptions {
     pub readers: Option<ReaderProgram>,
     /// Where conversations and summaries are kept; in memory when absent.
     pub state: Option<Arc<dyn LocalState>>,
+    /// What is published for other servers, or fetched from them.
+    pub snapshots: SnapshotMode,
     /// Limits of chats and summaries.
     pub chat: ChatLimits,
     /// The role file that is shown, changed and followed; none where the roles come from elsewhere.
@@ -103,7 +106,11 @@ impl SearchServer {
         settings: &SearchSettings,
         options: ServerOptions,
     ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
-        let tree = SearchTree::with_readers(settings, options.readers.clone());
+        let tree = SearchTree::with_snapshots(
+            settings,
+            options.readers.clone(),
+            options.snapshots.clone(),
+        );
         let sign_in = sign_in(&options);
         let metrics = Metrics::new();
         let search_metrics = SearchMetrics::default();

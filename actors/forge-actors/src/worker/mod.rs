@@ -215,7 +215,7 @@ async fn record(
         });
         match written.await {
             Ok(next) => return options.tell(&work, &outcome, next),
-            Err(StoreError::Closed) => return,
+            Err(error) if error.is_final() => return,
             Err(_) => tokio::time::sleep(STORE_RETRY_DELAY).await,
         }
     }

@@ -188,7 +188,8 @@ where
     loop {
         match ledger.write_blocking(work(run.id.clone())) {
             Ok(()) => return Ok(()),
-            Err(StoreError::Closed) => return Err(StoreError::Closed),
+            // The next leader records what became of it.
+            Err(error) if error.is_final() => return Err(error),
             Err(error) => {
                 if let Some(suppressed) = NOT_STORED.admit(&error.to_string(), Instant::now()) {
                     tracing::warn!(

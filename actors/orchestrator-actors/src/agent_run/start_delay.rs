@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use orchestrator_core::run::Run;
-use store::StoreError;
 
 use super::services::RunServices;
 use crate::active_runs::ActiveRuns;
@@ -32,7 +31,7 @@ pub(crate) fn delay_start(services: &RunServices, run: Run, reason: &str) {
                 .write(move |txn| ledger::return_to_queue(txn, &id));
             match back.await {
                 Ok(_) => break,
-                Err(StoreError::Closed) => return,
+                Err(error) if error.is_final() => return,
                 Err(_) => actix_rt::time::sleep(delay).await,
             }
         }

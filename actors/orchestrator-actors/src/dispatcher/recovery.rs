@@ -13,7 +13,6 @@ use std::time::Duration;
 use orchestrator_core::run::Run;
 use orchestrator_engine::output::abandon;
 use orchestrator_engine::process::{PreviousRun, ProcessKey, end_previous_run};
-use store::StoreError;
 use tokio::sync::Semaphore;
 
 use crate::agent_run::RunServices;
@@ -64,7 +63,8 @@ async fn settle_and_store(services: &RunServices, run: Run) {
         let lost = id.clone();
         let stored = services.ledger.write(move |txn| ledger::lost(txn, &lost));
         match stored.await {
-            Ok(_) | Err(StoreError::Closed) => break,
+            Ok(_) => break,
+            Err(error) if error.is_final() => break,
             Err(_) => tokio::time::sleep(STORE_RETRY_DELAY).await,
         }
     }

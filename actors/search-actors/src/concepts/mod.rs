@@ -19,11 +19,13 @@ mod settings;
 mod work;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use crossbeam_channel::Receiver;
+use search_engine::index::IndexSnapshot;
 
 use crate::source_handle::SourceHandle;
 pub(crate) use models::LoadedModels;
@@ -79,6 +81,33 @@ impl Drop for ConceptThread {
         // How the thread ended was reported by the thread itself.
         let _ = self.thread.take().map(JoinHandle::join);
     }
+}
+
+/// Takes up what another process has learnt of a source and published with its index; without a
+/// folder there is none. Suggestions are made of the index.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn take_up(
+    handle: &Arc<SourceHandle>,
+    settings: &Arc<ConceptSettings>,
+    folder: Option<PathBuf>,
+    snapshot: &IndexSnapshot,
+) -> Result<(), String> {
+    let (_, woken) = crossbeam_channel::bounded(0);
+    let worker = ConceptWorker::new(
+        Arc::clone(handle),
+        Arc::clone(settings),
+        Arc::default(),
+        woken,
+    );
+    let worker = match folder {
+        Some(folder) => worker.over(folder),
+        None => worker,
+    };
+    worker
+        .take_up_published(snapshot)
+        .map_err(|error| error.to_string())
 }
 
 /// Searches come first: on Linux the priority is that of this thread alone.

@@ -171,7 +171,8 @@ impl IndexLoop {
             Ok(Some(_)) => Vec::new(),
             _ => snapshot.keys_below(folder).unwrap_or_default(),
         };
-        let plan = Plan::of_changes(batch, known, below);
+        let mut plan = Plan::of_changes(batch, known, below);
+        plan.retain(|key| self.is_ours(key));
         if plan.is_empty() {
             self.follow_skips(batch, Vec::new());
             return Ok(());

@@ -18,7 +18,7 @@ use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
 use search_engine::files::SourceFiles;
 use search_engine::index::{Durability, IndexError, IndexOptions, OpenOutcome, SourceIndex};
 use search_engine::sync::{self, CancelFlag, Comparison, Plan, SyncError, SyncOptions, SyncReport};
-use search_engine::walk::{RootDirectory, WalkOptions};
+use search_engine::walk::{RootDirectory, WalkItem, WalkOptions};
 use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
 
 use super::document_sink::{DocumentSink, KnownInIndex};
@@ -28,6 +28,7 @@ use crate::backoff::{Backoff, MAX_PAUSE};
 use crate::changed_documents::ChangedDocuments;
 use crate::concepts::ConceptThread;
 use crate::skips::SkippedFiles;
+use crate::snapshots::{Publishing, SnapshotError, SnapshotMode};
 use crate::source_handle::{SourceHandle, SourceStatus};
 
 /// A folder that cannot be opened is looked at again after this time.
@@ -60,6 +61,9 @@ pub(crate) enum IndexLoopError {
     /// The repository cannot be asked.
     #[error(transparent)]
     Git(git_engine::GitError),
+    /// What was published cannot be taken up.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
     /// The list of mounts cannot be kept.
     #[error("which folders of the source are mounts cannot be kept: {0}")]
     Mounts(std::io::Error),
@@ -80,6 +84,8 @@ pub(crate) struct IndexLoop {
     pub(crate) settings: Arc<IndexerSettings>,
     pub(crate) inbox: Receiver<Command>,
     pub(crate) cancel: Arc<AtomicBool>,
+    /// Set when another process may index the source.
+    pub(crate) lost: Arc<AtomicBool>,
     /// Tells the concepts thread that the index has changed; it holds one message.
     pub(crate) wake: Sender<()>,
     pub(crate) woken: Receiver<()>,
@@ -97,11 +103,13 @@ impl IndexLoop {
             *self.ready.lock() = None;
             let end = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped()));
             let reason = match end {
+                // Another indexer took over: this one waits until it may again.
+                Ok(Ok(())) if self.lost.load(Ordering::Acquire) && !self.is_ended() => continue,
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "indexing panicked; the log has the place".to_owned(),
             };
-            if self.is_cancelled() {
+            if self.is_ended() {
                 return;
             }
             // It went well for long: this is another fault than the one before.
@@ -122,7 +130,7 @@ impl IndexLoop {
     /// Waits; a command to reindex ends it. `false` when the actor has ended.
     fn wait_to_retry(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
-        while !self.is_cancelled() {
+        while !self.is_ended() {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return true;
@@ -143,6 +151,10 @@ impl IndexLoop {
     }
 
     fn run_once(&self) -> Result<LoopExit, IndexLoopError> {
+        self.lost.store(false, Ordering::Release);
+        let Some(_publishing) = self.begin_publishing()? else {
+            return Ok(LoopExit::Stopped);
+        };
         let mut index = self.open()?;
         if let Some(revision) = self.handle.haystack.revision() {
             return self.run_revision(&mut index, &self.files(), revision);
@@ -165,6 +177,32 @@ impl IndexLoop {
             documents = index.snapshot().document_count(), watch = %watch.mode(),
         );
         self.follow(&mut index, &root, &watch, &mut mounts)
+    }
+
+    /// Waits until this process may index the source, where others might: `None` when the actor
+    /// ends before. Where nothing is published there is nothing to wait for.
+    fn begin_publishing(&self) -> Result<Option<Option<Publishing>>, IndexLoopError> {
+        let mode = &self.settings.snapshots;
+        if !matches!(mode, SnapshotMode::Indexer { .. }) {
+            return Ok(Some(None));
+        }
+        let folders = self.settings.folders(&self.handle.id);
+        let is_ended = || self.is_ended();
+        let begun = Publishing::begin(&self.handle, (mode, folders), &self.lost, &is_ended)?;
+        Ok(begun.map(Some))
+    }
+
+    /// Whether a document belongs to the part of the source that this process indexes.
+    pub(super) fn is_ours(&self, key: &str) -> bool {
+        self.settings.snapshots.part().holds(key)
+    }
+
+    /// Whether something that a walk met counts. What was left out may stand for a folder.
+    pub(super) fn is_walked(&self, item: &WalkItem) -> bool {
+        match item {
+            WalkItem::File(facts) => self.is_ours(&facts.key),
+            WalkItem::Skipped(_) => true,
+        }
     }
 
     /// What is started ends, and is waited for, when it is dropped.
@@ -215,8 +253,14 @@ impl IndexLoop {
         Ok(())
     }
 
-    pub(super) fn is_cancelled(&self) -> bool {
+    /// Whether the actor has ended.
+    fn is_ended(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Whether to stop: the actor has ended, or another process may index the source.
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.is_ended() || self.lost.load(Ordering::Acquire)
     }
 
     fn folder(&self) -> PathBuf {
@@ -329,7 +373,7 @@ impl IndexLoop {
             let former = mounts.matching(&options.filter);
             let mut comparison = Comparison::begin(&mut known, &former)?;
             let mut walk = root.walk(&options);
-            for item in walk.by_ref() {
+            for item in walk.by_ref().filter(|item| self.is_walked(item)) {
                 comparison.see(item)?;
             }
             let now_mounted = walk.mounts();

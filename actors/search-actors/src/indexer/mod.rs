@@ -10,6 +10,8 @@
 //! failure is no end of the actor: its thread waits and begins anew, with a longer pause each time,
 //! for ever; at once when it is told to reindex. A thread that cannot be started is tried again
 //! likewise.
+//!
+//! In a searcher the thread follows what indexers of other machines publish instead.
 
 mod document_sink;
 mod following;
@@ -29,6 +31,7 @@ use parking_lot::Mutex;
 
 use crate::backoff::Backoff;
 use crate::messages::Reindex;
+use crate::snapshots::{SnapshotFollower, SnapshotMode};
 use crate::source_handle::SourceHandle;
 use index_loop::{Command, IndexLoop};
 
@@ -81,12 +84,29 @@ impl SourceIndexer {
 
     fn start_thread(&mut self) -> std::io::Result<()> {
         let (commands, inbox) = bounded(1);
+        if let SnapshotMode::Searcher(place) = &self.settings.snapshots {
+            let follower = SnapshotFollower::new(
+                (
+                    Arc::clone(&self.handle),
+                    Arc::clone(&self.settings.concepts),
+                ),
+                self.settings.folders(&self.handle.id).published,
+                place,
+                inbox,
+                Arc::clone(&self.cancel),
+            );
+            let threads = &self.settings.threads;
+            threads.start(&self.handle.id, move || follower.run())?;
+            self.commands = Some(commands);
+            return Ok(());
+        }
         let (wake, woken) = bounded(1);
         let index_loop = IndexLoop {
             handle: Arc::clone(&self.handle),
             settings: Arc::clone(&self.settings),
             inbox,
             cancel: Arc::clone(&self.cancel),
+            lost: Arc::default(),
             wake,
             woken,
             ready: Mutex::default(),

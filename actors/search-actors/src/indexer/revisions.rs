@@ -104,7 +104,10 @@ impl IndexLoop {
             let mut known = KnownInIndex::new(&snapshot);
             let mut comparison = Comparison::begin(&mut known, &std::collections::BTreeSet::new())?;
             for item in at.walk(&options)? {
-                comparison.see(item?)?;
+                let item = item?;
+                if self.is_walked(&item) {
+                    comparison.see(item)?;
+                }
             }
             comparison.finish(&std::collections::BTreeSet::new())?
         };
@@ -220,7 +223,9 @@ impl IndexLoop {
         let plan = {
             let snapshot = index.snapshot();
             // Each path of a difference is named, so nothing stands for a folder.
-            Plan::of_changes(batch, |key| known(&snapshot, key), |_| Vec::new())
+            let mut plan = Plan::of_changes(batch, |key| known(&snapshot, key), |_| Vec::new());
+            plan.retain(|key| self.is_ours(key));
+            plan
         };
         self.show_files(now);
         if plan.is_empty() {

@@ -11,6 +11,7 @@ use super::threads::IndexThreads;
 use crate::concepts::{ConceptSettings, LearningRests, LoadedModels};
 use crate::embedding::EmbeddingService;
 use crate::limits::SearchLimits;
+use crate::snapshots::{SnapshotMode, SourceFolders};
 
 /// What all indexers share.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct IndexerSettings {
     pub(crate) threads: IndexThreads,
     /// Readers of documents that are no text files; without them such files are skipped.
     pub(crate) readers: Option<Readers>,
+    /// What this process does with snapshots.
+    pub(crate) snapshots: SnapshotMode,
 }
 
 impl IndexerSettings {
@@ -52,6 +55,24 @@ impl IndexerSettings {
             bulk: Mutex::new(()),
             threads: IndexThreads::default(),
             readers: None,
+            snapshots: SnapshotMode::Local,
+        }
+    }
+
+    /// What is indexed is published, or what others publish is searched.
+    #[must_use]
+    pub fn with_snapshots(mut self, snapshots: SnapshotMode) -> Self {
+        self.snapshots = snapshots;
+        self
+    }
+
+    /// The folders of the source with this id.
+    pub(crate) fn folders(&self, id: &str) -> SourceFolders {
+        SourceFolders {
+            index: self.data.join(id),
+            concepts: self.concepts.data.join(id),
+            marker: self.data.join(format!("{id}.published")),
+            published: self.data.with_file_name("published").join(id),
         }
     }
 

@@ -10,6 +10,7 @@ use config_core::{
 use url::Url;
 
 use super::paths::{Os, with_home};
+use super::server_mode::{ServerMode, snapshots_url};
 use super::settings_values::{ListenAddress, LogLevel, StorageBackend, websocket_url};
 
 const SETTINGS_PATH: &str = "SERVICE_SETTINGS_PATH";
@@ -85,6 +86,14 @@ pub struct ServerSettings {
     pub api_token: Option<Secret<String>>,
     /// Cloud object storage.
     pub object_store: Option<ObjectStore>,
+    /// What the server does of indexing and searching.
+    pub mode: Setting<ServerMode>,
+    /// Where indexers publish, and searchers fetch.
+    pub snapshots: Option<Setting<Url>>,
+    /// Into how many parts each source is split.
+    pub index_parts: Setting<NonZeroU32>,
+    /// Which of them an indexer indexes.
+    pub index_part: Setting<NonZeroU32>,
     /// Variables that look like a misspelt one.
     pub warnings: Diagnostics,
 }
@@ -184,6 +193,10 @@ impl Default for Draft {
                 ws_upstream: None,
                 api_token: None,
                 object_store: None,
+                mode: unset(ServerMode::default()),
+                snapshots: None,
+                index_parts: unset(NonZeroU32::MIN),
+                index_part: unset(NonZeroU32::MIN),
                 warnings: Diagnostics::default(),
             },
             access_key: None,
@@ -208,6 +221,10 @@ const LIMIT: TextKind<NonZeroU32> = TextKind::new("number", limit, NonZeroU32::t
 const BACKEND: TextKind<StorageBackend> = TextKind::new("backend", StorageBackend::parse, |it| {
     it.as_str().to_owned()
 });
+const MODE: TextKind<ServerMode> =
+    TextKind::new("mode", ServerMode::parse, |it| it.as_str().to_owned());
+const SNAPSHOTS: TextKind<Url> = TextKind::new("uri", snapshots_url, Url::to_string);
+const PARTS: TextKind<NonZeroU32> = TextKind::new("", parts, NonZeroU32::to_string);
 const WEBSOCKET: TextKind<Url> = TextKind::new("uri", websocket_url, Url::to_string);
 const REGION: TextKind<String> =
     TextKind::new("", |text| non_empty(text).map(str::to_owned), String::clone);
@@ -239,6 +256,15 @@ table! {
         /// where conversations and summaries are kept: `redb`, `sqlite`, `memory` or
         /// `concurrent-map` (the last two forget them at the end)
         "SERVICE_STORAGE" (variable "SERVICE_STORAGE", flag "--storage", no_key) = set(BACKEND) => settings.storage;
+        /// `local`: index and search; `indexer`: index and publish to SERVICE_SNAPSHOTS;
+        /// `searcher`: search what indexers have published there
+        "SERVICE_SEARCH_MODE" (variable "SERVICE_SEARCH_MODE", no_key) = set(MODE) => settings.mode;
+        /// where index snapshots are: `s3://bucket/prefix` or `file:///folder`
+        "SERVICE_SNAPSHOTS" (variable "SERVICE_SNAPSHOTS", no_key) = opt(set(SNAPSHOTS)) => settings.snapshots;
+        /// indexers that each source is split over, by its documents; the same for all processes
+        "SERVICE_INDEX_PARTS" (variable "SERVICE_INDEX_PARTS", no_key) = set(PARTS) => settings.index_parts;
+        /// which part this indexer indexes, from 1
+        "SERVICE_INDEX_PART" (variable "SERVICE_INDEX_PART", no_key) = set(PARTS) => settings.index_part;
         /// `ws` or `wss` URL of the server that `/ws` leads to
         "SERVICE_WS_UPSTREAM" (variable "SERVICE_WS_UPSTREAM", no_key, shown "none: this server") = opt(set(WEBSOCKET)) => settings.ws_upstream;
         /// bearer token that every request must carry
@@ -311,6 +337,7 @@ impl Draft {
                 None
             }
         };
+        wrong.extend(settings.snapshot_faults());
         settings.warnings = misspelt(environment);
         self.settings
     }
@@ -359,6 +386,11 @@ fn searches(text: &str) -> Result<NonZeroU32, ValueError> {
 /// A number of folders or documents; more do not fit the numbers they are counted with.
 fn limit(text: &str) -> Result<NonZeroU32, ValueError> {
     whole(text, 500_000_000)
+}
+
+/// So many indexers of one source are enough.
+fn parts(text: &str) -> Result<NonZeroU32, ValueError> {
+    whole(text, 1_000)
 }
 
 fn whole(text: &str, most: u32) -> Result<NonZeroU32, ValueError> {

@@ -111,6 +111,12 @@ impl Plan {
         plan
     }
 
+    /// Leaves out files that are not to be indexed here.
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.add.retain(|file| keep(&file.key));
+        self.update.retain(|file| keep(&file.key));
+    }
+
     /// Whether there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {

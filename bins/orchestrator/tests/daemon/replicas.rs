@@ -1,11 +1,15 @@
 //! Two orchestrators on one PostgreSQL: one leads, the other stands by and takes over.
 
+use std::time::{Duration, Instant};
+
 use postgres_server::PostgresServer;
 use rustix::process::Signal;
 
 use crate::harness::{Daemon, Site, wait_until};
 use crate::wire::{comment, run_of};
 
+/// The promise.
+const TAKEOVER: Duration = Duration::from_secs(10);
 const AGENT: &str = "[mentions]\n\n[[agents]]\nproject = \"main\"\nname = \"greeter\"\ncli = \"sh\"\nscript = \"echo hello\"\n";
 
 fn site(server: &PostgresServer) -> Site {
@@ -78,6 +82,38 @@ fn i18_a_standby_takes_mentions_passes_on_operators_and_takes_over() {
         .deliver("two", &comment(2, 12, "@orch:greeter again"))
         .unwrap();
     assert_eq!(again.status, 200, "{}", again.body);
+}
+
+#[test]
+fn i18_agents_of_a_leader_that_lost_the_store_do_not_keep_it_from_leading_again() {
+    let server = PostgresServer::start();
+    let sleeper = AGENT.replace("echo hello", "echo begun; sleep 600");
+    let site = || {
+        let store = format!("[store]\nurl = \"{}\"\n", server.url());
+        Site::new(&store, &sleeper)
+    };
+    let (first_site, second_site) = (site(), site());
+    let first = first_site.start();
+    until_role(&first, "leader");
+    let second = second_site.start();
+    until_role(&second, "standby");
+    let taken = first.deliver("one", &comment(1, 11, "@orch:greeter please"));
+    let run = run_of(&taken.unwrap().json(), "greeter");
+    first.wait_for_run(&run, |run| run["state"] == "running");
+
+    first.signal(Signal::STOP);
+    until_role(&second, "leader");
+    first.signal(Signal::CONT);
+    until_role(&first, "standby");
+    let killed = Instant::now();
+    second.kill();
+    until_role(&first, "leader");
+    assert!(killed.elapsed() < TAKEOVER, "{:?}", killed.elapsed());
+    wait_until("an answer of the new leader", || {
+        first.admin("GET", "/admin/status").status == 200
+    });
+    let ended = first.ended(&run);
+    assert_eq!(ended["exit"]["class"], "orchestrator_restart", "{ended}");
 }
 
 #[test]

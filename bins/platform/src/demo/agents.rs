@@ -25,9 +25,9 @@ pub(super) fn show(samples: &SampleEnvironment, stop: &StopSignal) -> Result<boo
 
 fn mention(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> {
     let text = "@orch:greeter please";
-    let id = samples.forge.comment(text);
+    let id = samples.forge.comment(ISSUE, text);
     terminal::line(&format!("{PERSON} comments on issue {ISSUE}: {text}"));
-    let body = comment(id, text).to_string();
+    let body = comment(ISSUE, id, text).to_string();
     let reply = samples.deliver(samples.ports.webhook, "issue_comment", &body)?;
     let runs = dispatched(&reply)?;
     let Some((agent, run)) = runs.first() else {
@@ -77,11 +77,12 @@ fn pull_request(samples: &SampleEnvironment, stop: &StopSignal) -> Result<bool> 
     workflow::statuses(&samples.forge, &head, CHECKS, stop)
 }
 
-fn comment(id: u64, text: &str) -> Value {
+/// The event of a comment.
+pub(super) fn comment(issue: u64, id: u64, text: &str) -> Value {
     json!({
         "action": "created",
         "comment": {"id": id, "body": text, "user": {"login": PERSON}, "created_at": "2026-01-01T00:00:00Z"},
-        "issue": {"number": ISSUE, "title": "Say hello", "state": "open"},
+        "issue": {"number": issue, "title": "Say hello", "state": "open"},
         "repository": {"full_name": REPOSITORY},
     })
 }
@@ -129,7 +130,7 @@ fn ended(samples: &SampleEnvironment, run: &str, stop: &StopSignal) -> Result<Op
 }
 
 /// Asks the operators' side.
-fn ask(samples: &SampleEnvironment, path: &str) -> Result<http::Answer> {
+pub(super) fn ask(samples: &SampleEnvironment, path: &str) -> Result<http::Answer> {
     let bearer = format!("Bearer {}", samples.secrets.admin);
     let request = Request {
         method: "GET",

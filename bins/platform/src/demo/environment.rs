@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::files;
 use super::forge::Forge;
-use super::http::{self, Request};
 use super::ports::Ports;
 use super::sample::Sample;
 use super::secrets::Secrets;
@@ -53,18 +52,7 @@ impl SampleEnvironment {
     /// # Errors
     /// When it is refused.
     pub(super) fn deliver(&self, to: SocketAddr, event: &str, body: &str) -> Result<Value> {
-        let signature = self.secrets.sign(body)?;
-        let headers = [
-            ("X-Hub-Signature-256", signature.as_str()),
-            ("X-GitHub-Event", event),
-        ];
-        let request = Request {
-            method: "POST",
-            path: "/webhook",
-            headers: &headers,
-            body,
-        };
-        let answer = http::send(to, &request)?;
+        let answer = self.secrets.post(to, event, None, body)?;
         if answer.status != 202 {
             bail!(
                 "the {event} was answered with {}: {}",

@@ -67,9 +67,14 @@ impl Forge {
             .add_pull(REPOSITORY, Pull::new(PULL, PERSON, head, base));
     }
 
+    /// A further issue.
+    pub(super) fn add_issue(&self, issue: u64) {
+        self.forge.add_issue(REPOSITORY, issue, "Say hello again");
+    }
+
     /// A comment of the sample's person; gives its id.
-    pub(super) fn comment(&self, body: &str) -> u64 {
-        self.forge.add_comment(REPOSITORY, ISSUE, PERSON, body)
+    pub(super) fn comment(&self, issue: u64, body: &str) -> u64 {
+        self.forge.add_comment(REPOSITORY, issue, PERSON, body)
     }
 
     /// What the platform has commented.

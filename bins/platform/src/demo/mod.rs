@@ -10,6 +10,7 @@
 //! posted to.
 
 mod agents;
+mod cluster;
 mod documentation;
 mod environment;
 mod files;
@@ -26,6 +27,7 @@ mod stop_signal;
 mod terminal;
 mod workflow;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +66,11 @@ pub(crate) struct Options {
     /// Start the search server alone: no VMs, no workflows, no agents
     #[arg(long)]
     search_only: bool,
+    /// Instead: runners, orchestrators and VM managers, two of each, on one PostgreSQL; the leaders
+    /// are killed, and what was accepted is counted. It needs PostgreSQL 15 or newer, and the
+    /// programs `workflow-runner`, `orchestrator` and `vm-manager` beside this one
+    #[arg(long, conflicts_with_all = ["search_only", "folder", "source", "query", "images"])]
+    cluster: bool,
     /// Stop after one job of each product instead of staying up
     #[arg(long)]
     once: bool,
@@ -80,6 +87,9 @@ pub(crate) struct Options {
 /// # Errors
 /// When something cannot be started, or a job does not end as it should.
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.cluster {
+        return run_cluster(options);
+    }
     let ports = Ports::take(options.port)?;
     let program = std::env::current_exe().context("where this program is")?;
     let stop = StopSignal::listen()?;
@@ -105,6 +115,25 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         machines: images,
     };
     demonstration.run(&stop, options.once)
+}
+
+/// Several processes of each kind.
+fn run_cluster(options: &Options) -> Result<()> {
+    let program = std::env::current_exe().context("where this program is")?;
+    let stop = StopSignal::listen()?;
+    let data = match &options.data {
+        Some(data) => data.clone(),
+        None => cache_folder()?.join("demo-cluster"),
+    };
+    let settings = cluster::Settings {
+        guest: agent_of_vms(options, &program)?,
+        programs: program.parent().unwrap_or(Path::new("/")).to_owned(),
+        // Where `cargo xtask` installs what it needs.
+        tools: cache_folder().ok().map(|cache| cache.join("tools/bin")),
+        data: std::path::absolute(data)?,
+        port: options.port,
+    };
+    cluster::run(&settings, &stop, options.once)
 }
 
 fn agent_of_vms(options: &Options, program: &Path) -> Result<PathBuf> {
@@ -182,7 +211,9 @@ impl Demonstration {
             self.ports.search
         ));
         terminal::line(&format!("data, settings and log: {}", data.display()));
-        Server::start(&self.program, &configuration, data, &variables)
+        let arguments = [OsStr::new("--config"), configuration.as_os_str()];
+        let log = (data, "platform.log");
+        Server::start(&self.program, &arguments, log, &variables)
     }
 
     /// Images and kernels take minutes to make: all starts, and the tests, share them.

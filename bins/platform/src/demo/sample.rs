@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 /// The workflow that is run.
 pub(super) const WORKFLOW: &str = r#"name: Sample
 on: [push]
+env: { ORRERY_RERUN_LOST: 3 }
 jobs:
   test:
     runs-on: ubuntu-latest
@@ -98,7 +99,7 @@ impl Sample {
             self.checkout().join("hello.sh"),
             "echo \"Good morning from $1\"\n",
         )?;
-        self.commit("Say good morning")?;
+        self.commit(&format!("Say good morning ({name})"))?;
         self.push(name)?;
         let head = self.head()?;
         self.git(&["switch", "--quiet", "main"])?;
@@ -158,6 +159,8 @@ mod tests {
         let base = sample.head().expect("there is a commit");
         let head = sample.branch("topic").expect("git works");
         assert_ne!(head, base);
+        let other = sample.branch("other").expect("git works");
+        assert_ne!(head, other, "each branch has a commit of its own");
         assert_eq!(sample.head().expect("main is back"), base);
         let info = std::fs::read_to_string(folder.join("main.git/info/refs")).expect("it is there");
         for wanted in ["refs/heads/main", "refs/heads/topic", &base, &head] {

@@ -3,8 +3,11 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
+
+use super::http::{self, Answer, Request};
 
 /// What the platform and the sample's forge tell each other apart from strangers by.
 #[derive(Clone)]
@@ -41,6 +44,32 @@ impl Secrets {
         ]
     }
 
+    /// Sends a signed webhook, as a forge would, with the number of its delivery where it has one.
+    ///
+    /// # Errors
+    /// When nothing answers.
+    pub(super) fn post(
+        &self,
+        to: SocketAddr,
+        event: &str,
+        delivery: Option<&str>,
+        body: &str,
+    ) -> Result<Answer> {
+        let signature = self.sign(body)?;
+        let mut headers = vec![
+            ("X-Hub-Signature-256", signature.as_str()),
+            ("X-GitHub-Event", event),
+        ];
+        headers.extend(delivery.map(|id| ("X-GitHub-Delivery", id)));
+        let request = Request {
+            method: "POST",
+            path: "/webhook",
+            headers: &headers,
+            body,
+        };
+        http::send(to, &request)
+    }
+
     /// The signature of a webhook.
     ///
     /// # Errors
@@ -53,7 +82,10 @@ impl Secrets {
 }
 
 /// 128 random bits as 32 hexadecimal digits.
-fn random() -> Result<String> {
+///
+/// # Errors
+/// When the system gives none.
+pub(super) fn random() -> Result<String> {
     let mut bytes = [0; 16];
     File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))

@@ -1,5 +1,6 @@
-//! The platform as a child process: started, watched, stopped by a signal, never left behind.
+//! A program as a child process: started, watched, stopped by a signal, never left behind.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 const LOG_TAIL: usize = 20;
 
 /// Variables of the products that would point this start elsewhere.
-const OVERRIDING_VARIABLES: [&str; 17] = [
+const OVERRIDING_VARIABLES: [&str; 18] = [
     "FORGE_URL",
     "FORGE_WEBHOOK_SECRET_PREVIOUS",
     "HOST",
@@ -35,6 +36,7 @@ const OVERRIDING_VARIABLES: [&str; 17] = [
     "WORKFLOW_RUNNER_API_TOKEN",
     "WORKFLOW_RUNNER_DATA",
     "WORKFLOW_RUNNER_PUBLIC_URL",
+    "WORKFLOW_RUNNER_STORE_URL",
 ];
 
 /// A running server; dropping it kills what is left.
@@ -45,22 +47,22 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts `program --config configuration` with its output in `folder/platform.log`.
+    /// Starts `program` in `folder`, with its output in this file there.
     ///
     /// # Errors
     /// When it cannot be started or the log cannot be written.
     pub(super) fn start(
         program: &Path,
-        configuration: &Path,
-        folder: &Path,
+        arguments: &[&OsStr],
+        (folder, log): (&Path, &str),
         variables: &[(&str, &str)],
     ) -> Result<Self> {
-        let log = folder.join("platform.log");
+        let log = folder.join(log);
         let out =
             File::create(&log).with_context(|| format!("{} cannot be written", log.display()))?;
         let mut command = Command::new(program);
         command.current_dir(folder).stdin(Stdio::null());
-        command.arg("--config").arg(configuration);
+        command.args(arguments);
         for name in OVERRIDING_VARIABLES {
             command.env_remove(name);
         }
@@ -72,6 +74,16 @@ impl Server {
             .spawn()
             .with_context(|| format!("{} cannot be started", program.display()))?;
         Ok(Self { child, log })
+    }
+
+    /// Its process.
+    pub(super) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// SIGKILL, and nothing else: dropped, it is killed.
+    pub(super) fn kill(self) {
+        drop(self);
     }
 
     /// Where it logs to.
@@ -163,7 +175,8 @@ mod tests {
         std::fs::write(&program, format!("#!/bin/sh\n{text}\n")).expect("a temporary file");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700))
             .expect("own file");
-        Server::start(&program, &folder.join("c.toml"), folder, &[]).expect("sh starts")
+        let arguments = [OsStr::new("--config"), OsStr::new("c.toml")];
+        Server::start(&program, &arguments, (folder, "x.log"), &[]).expect("sh starts")
     }
 
     fn wait_for_log(server: &Server, text: &str) {
@@ -184,10 +197,7 @@ mod tests {
             folder.path(),
             "trap 'exit 0' TERM; echo up $1 $2; while :; do sleep 0.05; done",
         );
-        wait_for_log(
-            &server,
-            &format!("up --config {}", folder.path().join("c.toml").display()),
-        );
+        wait_for_log(&server, "up --config c.toml");
         server.check_alive().expect("it runs");
         server.stop().expect("it stops with 0");
     }

@@ -18,7 +18,7 @@ const ROLE: &str = "Quick start";
 const GRAPH_ROLE: &str = "Concepts";
 
 /// The orchestrator's configuration that is started from.
-const SAMPLE: &str =
+pub(super) const SAMPLE: &str =
     include_str!("../../../../config-samples/orchestrator/quick-start/orchestrator.toml");
 
 /// A folder to search.
@@ -107,14 +107,21 @@ pub(super) fn write(
     Ok(platform)
 }
 
-fn made(folder: &Path) -> Result<PathBuf> {
+/// Makes a folder; its full path.
+///
+/// # Errors
+/// When it cannot be made.
+pub(super) fn made(folder: &Path) -> Result<PathBuf> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{} cannot be made", folder.display()))?;
     Ok(folder.canonicalize()?)
 }
 
 /// For this user alone: settings name where secrets are.
-fn save(path: &Path, text: &str) -> Result<()> {
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn save(path: &Path, text: &str) -> Result<()> {
     let own = std::fs::Permissions::from_mode(0o600);
     std::fs::write(path, text)
         .and_then(|()| std::fs::set_permissions(path, own))
@@ -183,23 +190,33 @@ fn orchestrator(sample: &str, ports: &Ports, forge: &str) -> Result<String> {
     written(&whole)
 }
 
-fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
+/// A table of these entries.
+pub(super) fn table<const N: usize>(entries: [(&str, Value); N]) -> Table {
     let owned = entries.map(|(key, value)| (key.to_owned(), value));
     Table::from_iter(owned)
 }
 
-fn address(address: SocketAddr) -> Value {
+/// An address as a setting.
+pub(super) fn address(address: SocketAddr) -> Value {
     address.to_string().into()
 }
 
-fn text(path: &Path) -> Result<Value> {
+/// A path as a setting.
+///
+/// # Errors
+/// When it is not UTF-8.
+pub(super) fn text(path: &Path) -> Result<Value> {
     let text = path
         .to_str()
         .context("the data folder's name is not UTF-8")?;
     Ok(text.into())
 }
 
-fn written(whole: &Table) -> Result<String> {
+/// The settings as TOML.
+///
+/// # Errors
+/// Never: they are plain values.
+pub(super) fn written(whole: &Table) -> Result<String> {
     toml::to_string(whole).context("the settings are plain values")
 }
 

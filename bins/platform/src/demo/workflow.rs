@@ -93,7 +93,7 @@ pub(super) fn show(samples: &SampleEnvironment, stop: &StopSignal) -> Result<boo
     terminal::heading("workflows: a signed push runs the commit's own workflow in VMs");
     let sha = samples.sample.head()?;
     samples.forge.add_commit(&sha);
-    let body = push(&sha, &samples.clone_url());
+    let body = push("main", &sha, &samples.clone_url());
     let accepted = samples.deliver(samples.ports.runner, "push", &body)?;
     let run = accepted["run"].as_str();
     let run = run.with_context(|| format!("the push started no run: {accepted}"))?;
@@ -113,10 +113,11 @@ pub(super) fn show(samples: &SampleEnvironment, stop: &StopSignal) -> Result<boo
     statuses(&samples.forge, &sha, 2, stop)
 }
 
-fn push(sha: &str, clone_url: &str) -> String {
+/// The event of a push to a branch.
+pub(super) fn push(branch: &str, sha: &str, clone_url: &str) -> String {
     let person = json!({"login": PERSON});
     json!({
-        "ref": "refs/heads/main", "before": "0".repeat(40), "after": sha, "created": true, "deleted": false, "commits": [],
+        "ref": format!("refs/heads/{branch}"), "before": "0".repeat(40), "after": sha, "created": true, "deleted": false, "commits": [],
         "head_commit": {"id": sha, "message": "A sample", "added": [], "modified": [], "removed": []},
         "pusher": person, "sender": person,
         "repository": {"full_name": REPOSITORY, "clone_url": clone_url, "html_url": clone_url, "default_branch": "main"},
@@ -165,7 +166,7 @@ fn summary(record: &Value) -> Vec<String> {
     let jobs = record["jobs"].as_array().cloned().unwrap_or_default();
     let of = |job: &Value| {
         format!(
-            "{}: {} in an {}",
+            "{}: {}, {}",
             words(&job["name"]),
             words(&job["conclusion"]),
             words(&job["isolation"])
@@ -224,6 +225,6 @@ mod tests {
     #[test]
     fn a_run_is_summed_up_by_its_jobs() {
         let record = json!({"jobs": [{"name": "test", "conclusion": "success", "isolation": "emulated-vm"}]});
-        assert_eq!(summary(&record), ["test: success in an emulated-vm"]);
+        assert_eq!(summary(&record), ["test: success, emulated-vm"]);
     }
 }

@@ -87,6 +87,72 @@ fn folders_of_the_user_are_searched_instead() {
 }
 
 #[test]
+fn i18_a_cluster_loses_nothing_when_its_leaders_are_killed() {
+    let home = home();
+    for program in ["workflow-runner", "orchestrator", "vm-manager"] {
+        let built = Path::new(env!("CARGO_BIN_EXE_platform")).with_file_name(program);
+        std::fs::hard_link(built, home.path().join(program))
+            .expect("`cargo xtask test` has built it");
+    }
+    let agent = std::env::var("ORRERY_VM_GUEST")
+        .expect("ORRERY_VM_GUEST names the agent: run the tests by `cargo xtask test`");
+    let data = home.path().join("data").display().to_string();
+    let ended = demo(
+        home.path(),
+        &["--cluster", "--data", &data, "--agent", &agent],
+    );
+    let shown = String::from_utf8_lossy(&ended.stdout).into_owned();
+    let wrong = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.success(), "{shown}\n{wrong}");
+    // This home has no S3 server.
+    for expected in [
+        "database       PostgreSQL ",
+        "as a shared file system",
+        "the run succeeded",
+        "killed the leader, runner-",
+        "killed the leader, orchestrator-",
+        "was started again, and stands by",
+    ] {
+        assert!(shown.contains(expected), "no {expected} in:\n{shown}");
+    }
+    let whole = shown.lines().filter(|line| {
+        line.starts_with("12 accepted, 12 known when sent again, 12 runs (")
+            && line.ends_with(" 0 open, 0 lost, 0 doubled")
+    });
+    assert_eq!(whole.count(), 2, "{shown}");
+    assert!(shown.ends_with("stopped cleanly\n"), "{shown}");
+    let left = std::fs::read_dir("/proc").expect("Linux").flatten();
+    let left = left.filter(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(&*home.path().to_string_lossy())
+    });
+    assert_eq!(left.count(), 0, "processes are left");
+}
+
+#[test]
+fn i18_a_cluster_says_which_program_is_missing_and_empties_no_folder_of_others() {
+    let home = home();
+    let agent = std::env::var("ORRERY_VM_GUEST")
+        .expect("ORRERY_VM_GUEST names the agent: run the tests by `cargo xtask test`");
+    let ended = demo(home.path(), &["--cluster", "--agent", &agent]);
+    let wrong = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{wrong}");
+    assert!(wrong.contains("no program `workflow-runner`"), "{wrong}");
+    for program in ["workflow-runner", "orchestrator", "vm-manager"] {
+        std::fs::write(home.path().join(program), "").expect("it is new");
+    }
+    let data = home.path().display().to_string();
+    let ended = demo(
+        home.path(),
+        &["--cluster", "--data", &data, "--agent", &agent],
+    );
+    let wrong = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{wrong}");
+    assert!(wrong.contains("has files of something else"), "{wrong}");
+    assert!(home.path().join("vm-manager").is_file());
+}
+
+#[test]
 fn without_an_agent_of_vms_it_says_what_to_do() {
     let home = home();
     let ended = demo(home.path(), &[]);

@@ -2,6 +2,7 @@
 //! exit codes.
 
 mod check;
+mod cluster_samples;
 mod demo;
 mod front;
 mod news;

@@ -102,6 +102,12 @@ enum Which {
         #[arg(long, value_name = "N,N", default_value = "10000,100000")]
         documents: String,
     },
+    /// Search over machines: from a change to its answer at a searcher, and how soon a new searcher
+    /// answers
+    Freshness {
+        /// Folder with files [default: 2,000 made-up documents]
+        folder: Option<PathBuf>,
+    },
     /// Suggestions, the concept graph, learning and searching vectors, on made-up words
     Concepts,
     /// The whole search server beside its alternatives, on the files of a folder
@@ -195,6 +201,11 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         Which::Index { folder } => {
             vec![job("index", "Indexing", "search-engine", "index").on(folder)?]
         }
+        Which::Freshness { folder } => {
+            let title = "Search over machines";
+            let job = job("freshness", title, "search-server", "freshness");
+            vec![folder.iter().try_fold(job, |job, folder| job.on(folder))?]
+        }
         Which::Concepts => {
             let title = "Concepts, suggestions, learning";
             vec![job("concepts", title, "search-graph-engine", "speed")]
@@ -237,6 +248,7 @@ fn all_jobs(files: Option<&PathBuf>, collections: Option<&PathBuf>) -> Result<Ve
         Which::Vm,
         Which::Intake,
         Which::Matrix,
+        Which::Freshness { folder: None },
         Which::Concepts,
         Which::Orchestrator,
     ] {

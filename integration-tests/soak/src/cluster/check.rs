@@ -2,6 +2,7 @@
 //! forge's memory and the database are asked.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -9,6 +10,7 @@ use serde_json::Value;
 use super::faults::until_led;
 use super::load::send;
 use super::world::{Cluster, Product};
+use crate::check::leaked_processes;
 use crate::daemon::pause;
 use crate::findings::Findings;
 use crate::lost_jobs;
@@ -28,21 +30,62 @@ pub(crate) fn all(cluster: &Cluster, findings: &mut Findings) {
     runs(cluster, findings);
     agents(cluster, findings);
     statuses(cluster, findings);
+    machines(cluster, findings);
+}
+
+/// No manager holds a VM any more.
+fn machines(cluster: &Cluster, findings: &mut Findings) {
+    for manager in &cluster.managers {
+        let authorization = format!("Bearer {}", manager.token);
+        let headers = [("Authorization", authorization.as_str())];
+        let mut left = Vec::new();
+        let settled = settles(|| {
+            left = match get(manager.daemon.address, "/vms", &headers) {
+                Some(Value::Array(vms)) if vms.is_empty() => Vec::new(),
+                Some(vms) => vec![format!("VMs are held: {vms}")],
+                None => vec!["a VM manager does not answer".to_owned()],
+            };
+            left.is_empty()
+        });
+        if !settled {
+            findings.leaked.extend(left);
+        }
+    }
+}
+
+/// What is left after all programs were stopped.
+pub(crate) fn leaks(cluster: &Cluster, findings: &mut Findings) {
+    findings.leaked.extend(leaked_processes(&cluster.path));
+    for number in 0..cluster.managers.len() {
+        let path = cluster.path.join(format!("vms-{number}/vms"));
+        let left = std::fs::read_dir(&path).map_or(0, Iterator::count);
+        if left > 0 {
+            findings.leaked.push(format!("{left} entries in {path:?}"));
+        }
+    }
 }
 
 fn until_quiet(findings: &mut Findings, mut open: impl FnMut() -> Vec<String>) {
+    let mut left = Vec::new();
+    let settled = settles(|| {
+        left = open();
+        left.is_empty()
+    });
+    if !settled {
+        findings.hanging.extend(left);
+    }
+}
+
+/// Whether it comes to hold before the time is over.
+fn settles(mut holds: impl FnMut() -> bool) -> bool {
     let began = Instant::now();
-    loop {
-        let left = open();
-        if left.is_empty() {
-            return;
-        }
+    while !holds() {
         if began.elapsed() > QUIET {
-            findings.hanging.extend(left);
-            return;
+            return false;
         }
         pause(Duration::from_millis(500));
     }
+    true
 }
 
 /// What a process without the store took in has been decided.
@@ -103,14 +146,21 @@ fn runs(cluster: &Cluster, findings: &mut Findings) {
             .collect()
     });
     let (mut of_commit, mut ended) = (BTreeMap::<String, u32>::new(), BTreeMap::new());
+    let pushed = cluster.acknowledged().pushed.clone();
     for run in all().unwrap_or_default().as_array().into_iter().flatten() {
         let text = |name: &str| run[name].as_str().unwrap_or_default().to_owned();
         findings.lost.extend(lost_jobs::broken(run));
+        if let (Some(number), "succeeded") = (pushed.get(&text("sha")), text("state").as_str()) {
+            let line = format!("marker-{number}");
+            findings
+                .lost
+                .extend(log_without(address, &text("id"), &line));
+        }
         *of_commit.entry(text("sha")).or_default() += 1;
         *ended.entry(text("state")).or_insert(0_u32) += 1;
     }
     println!("soak: ends of workflow runs: {ended:?}");
-    for sha in &cluster.acknowledged().pushed {
+    for sha in pushed.keys() {
         match of_commit.get(sha) {
             None => findings.lost.push(format!("commit {sha} has no run")),
             Some(1) => {}
@@ -119,6 +169,22 @@ fn runs(cluster: &Cluster, findings: &mut Findings) {
                 .push(format!("commit {sha} has {count} runs")),
         }
     }
+}
+
+/// The log of a run that succeeded has what its job printed, whoever leads by now.
+fn log_without(address: SocketAddr, run: &str, line: &str) -> Option<String> {
+    let path = format!("/runs/{run}/log");
+    let mut last = None;
+    // The copies of a leader are made from the storage.
+    for _ in 0..5 {
+        last = ask(address, "GET", &path, &[], b"");
+        if last.as_ref().is_some_and(|it| it.body.contains(line)) {
+            return None;
+        }
+        pause(Duration::from_secs(1));
+    }
+    let status = last.map(|it| it.status);
+    Some(format!("the log of run {run} has no {line}: {status:?}"))
 }
 
 /// No run of an agent is open, and none ran twice.
@@ -155,7 +221,7 @@ fn statuses(cluster: &Cluster, findings: &mut Findings) {
         (acknowledged.pushed.clone(), acknowledged.pulled.clone())
     };
     until_quiet(findings, || {
-        let of_push = pushed.iter().filter(|sha| {
+        let of_push = pushed.keys().filter(|sha| {
             let last: BTreeMap<String, String> = (cluster.forge.statuses(ROCKET, sha).into_iter())
                 .map(|status| (status.context, status.state))
                 .collect();

@@ -1,12 +1,10 @@
-//! What happens to the processes and their database: kills, pauses, partitions, a database that is
-//! restarted, and one that fails over to its replica.
+//! What happens to the processes: kills, pauses, partitions.
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use postgres_server::Stop;
-
+use super::pace::{Pace, Shares};
 use super::proxy::Weather;
 use super::world::{Cluster, Product, Replica};
 use crate::daemon::pause;
@@ -58,88 +56,119 @@ impl Fault {
     }
 }
 
-/// Starts the lanes: one for each product, one for managers and database. Faults of the database
+/// Starts the lanes of processes: one for each product, one for the managers. Faults of the servers
 /// wait for those of processes, so that each take-over has one cause.
 pub(crate) fn spawn(
     cluster: &Arc<Cluster>,
-    faults: u32,
+    shares: Shares,
     seed: u64,
-    deadline: Instant,
+    pace: &Arc<Pace>,
 ) -> Vec<JoinHandle<Done>> {
-    let turn = Arc::new(RwLock::new(()));
     let mut lanes = Vec::new();
-    for lane in 0..2 {
-        let (cluster, turn) = (Arc::clone(cluster), Arc::clone(&turn));
-        let random = Random::new(seed, lane);
-        lanes.push(std::thread::spawn(move || {
-            let product = match lane {
-                0 => &cluster.runners,
-                _ => &cluster.orchestrators,
-            };
-            of_product(
-                &cluster,
-                product,
-                faults * 9 / 20,
-                random,
-                (&turn, deadline),
-            )
+    for lane in 0..3 {
+        let (cluster, pace) = (Arc::clone(cluster), Arc::clone(pace));
+        let mut random = Random::new(seed, lane);
+        lanes.push(std::thread::spawn(move || match lane {
+            0 => of_product(&cluster, &cluster.runners, shares, &mut random, &pace),
+            1 => of_product(&cluster, &cluster.orchestrators, shares, &mut random, &pace),
+            _ => of_managers(&cluster, shares.managers, &mut random, &pace),
         }));
     }
-    let (cluster, random) = (Arc::clone(cluster), Random::new(seed, 2));
-    lanes.push(std::thread::spawn(move || {
-        of_the_rest(&cluster, (faults / 10).max(3), random, (&turn, deadline))
-    }));
     lanes
 }
 
 fn of_product(
     cluster: &Cluster,
     product: &Product,
-    faults: u32,
-    mut random: Random,
-    (turn, deadline): (&RwLock<()>, Instant),
+    shares: Shares,
+    random: &mut Random,
+    pace: &Pace,
 ) -> Done {
     let mut done = Done::default();
-    while done.faults < faults && Instant::now() < deadline {
+    while done.faults < shares.product && !pace.is_over() {
         pause(Duration::from_millis(random.below(300)));
-        let _turn = turn.read().expect("not poisoned");
+        let _turn = pace.turn.read().expect("not poisoned");
         let Some((leader, epoch)) = until_led(product, None) else {
             done.failed
                 .push(format!("nobody leads of {}", product.name));
             return done;
         };
         let count = product.replicas.len() as u64;
+        // A leader is followed within seconds, a standby is missed by nobody.
+        let slow = pace.allows_slow(done.faults, shares.product);
         let at = match random.below(3) {
-            // A leader is followed within seconds, a standby is missed by nobody.
-            0 => leader,
+            0 if slow => leader,
             _ => usize::try_from(random.below(count)).unwrap_or_default(),
         };
-        let fault = drawn(&mut random);
-        let short = Duration::from_millis(random.below(1500));
+        let at = match at == leader && !slow {
+            true => (leader + 1) % product.replicas.len(),
+            false => at,
+        };
+        let fault = drawn(random);
+        let short = Duration::from_millis(random.below(1000));
         let replica = &product.replicas[at];
         begin(replica, fault);
         if at == leader && fault != Fault::Slow {
-            let began = Instant::now();
-            match until_led(product, Some((at, epoch))) {
-                Some(_) => {
-                    let took = began.elapsed();
-                    cluster.acknowledged().takeovers.push((fault.name(), took));
-                    if took > TAKEOVER {
-                        let name = fault.name();
-                        let line = format!("{}: {name}: {took:?}", product.name);
-                        println!("soak: a take-over longer than {TAKEOVER:?}: {line}");
-                    }
-                }
-                None => done
-                    .failed
-                    .push(format!("nobody follows in {}", product.name)),
-            }
+            follow(cluster, product, (leader, epoch), fault, &mut done);
         } else {
             pause(short);
         }
         if let Err(error) = end(replica, fault) {
             done.failed.push(format!("{error:#}"));
         }
+        cluster.note_fault(&format!("{} {}", product.name, fault.name()));
+        pace.count();
+        done.faults += 1;
+    }
+    done
+}
+
+/// Waits for the next leader after a fault of the former one.
+fn follow(
+    cluster: &Cluster,
+    product: &Product,
+    former: (usize, u64),
+    fault: Fault,
+    done: &mut Done,
+) {
+    let began = Instant::now();
+    if until_led(product, Some(former)).is_none() {
+        done.failed
+            .push(format!("nobody follows in {}", product.name));
+        return;
+    }
+    let (took, name) = (began.elapsed(), fault.name());
+    cluster.acknowledged().takeovers.push((name, took));
+    if took > TAKEOVER {
+        let line = format!("{}: {name}: {took:?}", product.name);
+        println!("soak: a take-over longer than {TAKEOVER:?}: {line}");
+    }
+}
+
+/// Managers are killed, and paused for moments.
+fn of_managers(cluster: &Cluster, faults: u32, random: &mut Random, pace: &Pace) -> Done {
+    let mut done = Done::default();
+    while done.faults < faults && !pace.is_over() {
+        // As quick as the other lanes at most: jobs should get somewhere as well.
+        pause(Duration::from_millis(1_000 + random.below(3_000)));
+        let at = usize::try_from(random.below(3)).unwrap_or_default();
+        let manager = &cluster.managers[at].daemon;
+        let fault = match random.below(4) {
+            0 => Fault::Pause,
+            _ => Fault::Kill,
+        };
+        if fault == Fault::Pause {
+            manager.pause();
+            pause(Duration::from_millis(random.below(2_000)));
+            manager.go_on();
+        } else {
+            manager.kill();
+            if let Err(error) = manager.spawn().and_then(|()| manager.wait_ready()) {
+                done.failed.push(format!("{error:#}"));
+            }
+        }
+        cluster.note_fault(&format!("vm-manager {}", fault.name()));
+        pace.count();
         done.faults += 1;
     }
     done
@@ -197,52 +226,4 @@ pub(crate) fn until_led(product: &Product, lost: Option<(usize, u64)>) -> Option
         pause(LOOK);
     }
     None
-}
-
-/// Managers are killed; the database is restarted, and once fails over.
-fn of_the_rest(
-    cluster: &Cluster,
-    faults: u32,
-    mut random: Random,
-    (turn, deadline): (&RwLock<()>, Instant),
-) -> Done {
-    let mut done = Done::default();
-    while done.faults < faults && Instant::now() < deadline {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let part = left / (faults - done.faults + 1);
-        pause(part.min(Duration::from_millis(4_000 + random.below(4_000))));
-        if done.faults == faults / 2 {
-            let _turn = turn.write().expect("not poisoned");
-            fail_over(cluster);
-        } else if random.below(3) == 0 {
-            let _turn = turn.write().expect("not poisoned");
-            let how = match random.below(2) {
-                0 => Stop::Fast,
-                _ => Stop::Crash,
-            };
-            let mut database = cluster.database.lock().expect("not poisoned");
-            database.primary.restart(how);
-        } else {
-            let at = usize::try_from(random.below(3)).unwrap_or_default();
-            let manager = &cluster.managers[at];
-            manager.kill();
-            if let Err(error) = manager.spawn().and_then(|()| manager.wait_ready()) {
-                done.failed.push(format!("{error:#}"));
-            }
-        }
-        done.faults += 1;
-    }
-    done
-}
-
-fn fail_over(cluster: &Cluster) {
-    let mut database = cluster.database.lock().expect("not poisoned");
-    let Some(replica) = database.replica.take() else {
-        return;
-    };
-    database.primary.stop(Stop::Crash);
-    replica.promote();
-    cluster.lead_to(replica.port());
-    database.primary = replica;
-    println!("soak: the database failed over to its replica");
 }

@@ -21,6 +21,9 @@ const PUSH_MS: u64 = 3_000;
 const MENTION_MS: u64 = 900;
 const PULL_MS: u64 = 4_000;
 const ISSUES: u64 = 40;
+/// What is no refusal: nobody can take it now, or (408) the process was paused while it read the
+/// request.
+const NOT_NOW: [u16; 3] = [408, 503, 504];
 /// A delivery is sent again after this long without an answer.
 const REDELIVERY: Duration = Duration::from_millis(100);
 
@@ -76,7 +79,7 @@ fn push(cluster: &Cluster, number: u64, random: &mut Random) {
     };
     if deliver(cluster, &cluster.runners, &delivery, random) {
         let mut acknowledged = cluster.acknowledged();
-        acknowledged.pushed.insert(sha);
+        acknowledged.pushed.insert(sha, number);
         acknowledged.pushes.push(delivery);
     }
 }
@@ -141,7 +144,7 @@ fn deliver(cluster: &Cluster, product: &Product, delivery: &Delivery, random: &m
         let at = usize::try_from(random.below(count)).unwrap_or_default();
         match send(product, at, delivery) {
             Some(answer) if answer.status < 300 => return true,
-            Some(answer) if answer.status != 503 && answer.status != 504 => {
+            Some(answer) if !NOT_NOW.contains(&answer.status) => {
                 let (event, id) = (delivery.event, &delivery.id);
                 let line = format!("{event} {id}: {} {}", answer.status, answer.body);
                 cluster.acknowledged().refused.push(line);

@@ -1,30 +1,39 @@
-//! Several processes of each kind on one database: 3 runners with a VM manager each, 2
-//! orchestrators, PostgreSQL with a synchronous replica, a proxy before each process.
+//! Several processes of each kind on one database: 3 runners and 3 VM managers that all of them
+//! use, 2 orchestrators, PostgreSQL with a synchronous replica, an S3-compatible server for logs, a
+//! proxy before each process.
 //!
 //! ```text
 //! load ──▶ any runner, any orchestrator ──proxy──▶ PostgreSQL ──▶ replica
-//!                 ▲                                     ▲
-//!   SIGKILL, SIGSTOP, partitions              restarts, one fail-over
+//!                 ▲        │                            ▲
+//!                 │        ├──▶ any VM manager     restarts, one fail-over
+//!                 │        └──▶ S3 (restarts)
+//!   SIGKILL, SIGSTOP, partitions
 //! ```
 
 mod check;
 mod faults;
 mod ledger;
 mod load;
+mod pace;
 mod proxy;
+mod servers;
 mod world;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use self::faults::Done;
+use self::pace::{Pace, Shares};
 use self::world::Cluster;
 use crate::findings::Findings;
 use crate::forge;
 use crate::options::Options;
+use crate::random::Random;
 
 /// Runs it: whether nothing was found.
 pub(crate) fn run(options: &Options, seed: u64) -> Result<bool> {
@@ -38,7 +47,7 @@ pub(crate) fn run(options: &Options, seed: u64) -> Result<bool> {
     let started = Instant::now();
     let deadline = started + Duration::from_secs(options.minutes * 60);
     let loads = load::spawn(&cluster, seed);
-    let lanes = faults::spawn(&cluster, options.kills, seed, deadline);
+    let lanes = spawn_faults(&cluster, options.kills, seed, deadline);
     let mut findings = Findings::default();
     let mut faults = 0;
     for lane in lanes {
@@ -59,8 +68,16 @@ pub(crate) fn run(options: &Options, seed: u64) -> Result<bool> {
     for daemon in cluster.daemons() {
         daemon.stop();
     }
+    check::leaks(&cluster, &mut findings);
     findings.print_kinds();
-    let good = findings.is_empty();
+    let complete = faults >= options.kills;
+    if !complete {
+        println!(
+            "soak: only {faults} of {} faults within {} minutes",
+            options.kills, options.minutes
+        );
+    }
+    let good = complete && findings.is_empty();
     if !good || options.keep {
         cluster.keep();
     }
@@ -72,6 +89,24 @@ pub(crate) fn run(options: &Options, seed: u64) -> Result<bool> {
     Ok(good)
 }
 
+/// Starts the lanes of faults: one for each product, one for the managers, one for database and
+/// storage.
+fn spawn_faults(
+    cluster: &Arc<Cluster>,
+    faults: u32,
+    seed: u64,
+    deadline: Instant,
+) -> Vec<JoinHandle<Done>> {
+    let shares = Shares::of(faults);
+    let pace = Arc::new(Pace::new(shares.of_processes(), deadline));
+    let mut lanes = faults::spawn(cluster, shares, seed, &pace);
+    let (cluster, random) = (Arc::clone(cluster), Random::new(seed, 3));
+    lanes.push(std::thread::spawn(move || {
+        servers::of_servers(&cluster, shares.servers, random, &pace)
+    }));
+    lanes
+}
+
 /// Prints what was done, and how long take-overs took.
 fn report(cluster: &Cluster) {
     let acknowledged = cluster.acknowledged();
@@ -79,6 +114,18 @@ fn report(cluster: &Cluster) {
         "soak: acknowledged: {} pushes, {} mentions and pull requests",
         acknowledged.pushes.len(),
         acknowledged.events.len()
+    );
+    let kinds = acknowledged.faults.iter();
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    println!("soak: faults: {}", kinds.join(", "));
+    let late = acknowledged.takeovers.iter();
+    let late = late.filter(|(_, took)| *took > faults::TAKEOVER).count();
+    println!(
+        "soak: take-overs: {}, of which {late} took longer than {:?}",
+        acknowledged.takeovers.len(),
+        faults::TAKEOVER
     );
     let mut by_cause = BTreeMap::<&str, Vec<Duration>>::new();
     for (cause, took) in &acknowledged.takeovers {

@@ -1,7 +1,7 @@
-//! Three runners with a VM manager each and two orchestrators on one PostgreSQL with a synchronous
-//! replica, each behind a proxy of its own.
+//! Three runners, three VM managers that all of them use, and two orchestrators on one PostgreSQL
+//! with a synchronous replica, each behind a proxy of its own; logs are in a bucket.
 
-use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::atomic::AtomicBool;
@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Result;
 use postgres_server::PostgresServer;
+use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use scripted_peers::ScriptedForge;
 use tempfile::TempDir;
 
@@ -34,6 +35,13 @@ pub(crate) struct Product {
     pub(crate) replicas: Vec<Replica>,
 }
 
+/// A VM manager, and what opens it.
+#[derive(Debug)]
+pub(crate) struct Manager {
+    pub(crate) daemon: Daemon,
+    pub(crate) token: String,
+}
+
 /// Everything that a run consists of.
 pub(crate) struct Cluster {
     /// `None` once it is to be kept.
@@ -42,8 +50,9 @@ pub(crate) struct Cluster {
     pub(crate) forge: ScriptedForge,
     pub(crate) runners: Product,
     pub(crate) orchestrators: Product,
-    pub(crate) managers: Vec<Daemon>,
+    pub(crate) managers: Vec<Manager>,
     pub(crate) database: Mutex<Database>,
+    pub(crate) storage: Mutex<S3Server>,
     pub(crate) stop_load: AtomicBool,
     pub(crate) clone_url: String,
     git_server: Mutex<Child>,
@@ -76,12 +85,13 @@ impl Cluster {
         let agent = std::path::absolute(&options.agent)?;
         let (mut managers, mut runners, mut orchestrators) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..3 {
-            let (manager, token) = manager(&path, &agent, &programs, number)?;
+            managers.push(manager(&path, &agent, &programs, number)?);
+        }
+        let storage = S3Server::start();
+        let settings = runner_settings(&forge.url(), &managers, &storage.endpoint());
+        for number in 0..3 {
             let proxy = Proxy::start(primary.port())?;
-            let url = forge.url();
-            let vms = (manager.address, token);
-            let daemon = runner(&path, &programs, number, (&url, &proxy), &vms)?;
-            managers.push(manager);
+            let daemon = runner(&path, &programs, number, &settings, &proxy)?;
             runners.push(Replica { daemon, proxy });
         }
         for number in 0..2 {
@@ -104,6 +114,7 @@ impl Cluster {
             },
             managers,
             database: Mutex::new(Database { primary, replica }),
+            storage: Mutex::new(storage),
             stop_load: AtomicBool::new(false),
             git_server: Mutex::new(git_server),
             acknowledged: Mutex::default(),
@@ -114,7 +125,8 @@ impl Cluster {
     pub(crate) fn daemons(&self) -> impl Iterator<Item = &Daemon> {
         let replicas = self.runners.replicas.iter();
         let replicas = replicas.chain(&self.orchestrators.replicas);
-        self.managers.iter().chain(replicas.map(|it| &it.daemon))
+        let managers = self.managers.iter().map(|it| &it.daemon);
+        managers.chain(replicas.map(|it| &it.daemon))
     }
 
     /// Starts all programs, and waits until they answer.
@@ -135,6 +147,12 @@ impl Cluster {
         self.acknowledged.lock().expect("not poisoned")
     }
 
+    /// Counts a fault.
+    pub(crate) fn note_fault(&self, kind: &str) {
+        let mut acknowledged = self.acknowledged();
+        *acknowledged.faults.entry(kind.to_owned()).or_default() += 1;
+    }
+
     /// The folder stays when the run has ended.
     pub(crate) fn keep(&self) {
         if let Some(folder) = self.folder.lock().expect("not poisoned").take() {
@@ -151,7 +169,7 @@ impl Drop for Cluster {
     }
 }
 
-fn manager(path: &Path, agent: &Path, programs: &Path, number: usize) -> Result<(Daemon, String)> {
+fn manager(path: &Path, agent: &Path, programs: &Path, number: usize) -> Result<Manager> {
     let address = free_address()?;
     let (file, data) = (
         path.join(format!("manager-{number}.toml")),
@@ -166,31 +184,43 @@ fn manager(path: &Path, agent: &Path, programs: &Path, number: usize) -> Result<
     let arguments = vec!["--config".to_owned(), text(&file)];
     let log = path.join(format!("logs/vm-manager-{number}.log"));
     let daemon = Daemon::new("vm-manager", address, program, arguments, vec![], log);
-    Ok((daemon, token))
+    Ok(Manager { daemon, token })
+}
+
+/// What all runners are told.
+fn runner_settings(forge: &str, managers: &[Manager], storage: &str) -> String {
+    let hosts = managers.iter().enumerate().map(|(number, manager)| {
+        let (address, token) = (manager.daemon.address, &manager.token);
+        format!("[vm_hosts.host-{number}]\nurl = \"http://{address}\"\ntoken = {token:?}\n")
+    });
+    let hosts: String = hosts.collect();
+    format!(
+        "allow_http = true\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {forge:?}\n\
+         [machines.default]\nisolation_min = \"namespace-sandbox\"\n\
+         [objects]\nurl = \"s3://{BUCKET}/ci\"\nendpoint = {storage:?}\n{hosts}"
+    )
 }
 
 fn runner(
     path: &Path,
     programs: &Path,
     number: usize,
-    (forge, proxy): (&str, &Proxy),
-    (manager, token): &(SocketAddr, String),
+    settings: &str,
+    proxy: &Proxy,
 ) -> Result<Daemon> {
     let address = free_address()?;
     let (file, data) = (
         path.join(format!("runner-{number}.toml")),
         path.join(format!("runner-{number}")),
     );
-    let settings = format!(
-        "data_dir = {data:?}\nallow_http = true\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {forge:?}\n\
-         [machines.default]\nisolation_min = \"namespace-sandbox\"\n"
-    );
-    std::fs::write(&file, settings)?;
+    std::fs::write(&file, format!("data_dir = {data:?}\n{settings}"))?;
+    // They hold the tokens of the managers.
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600))?;
     let variables = [
         ("FORGE_WEBHOOK_SECRET", SECRET.to_owned()),
         ("FORGE_TOKEN", "forge-token".to_owned()),
-        ("VMM_API_URL", format!("http://{manager}")),
-        ("VMM_AUTH_TOKEN", token.clone()),
+        ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
+        ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
         ("LOG_LEVEL", "info".to_owned()),
         (
             "WORKFLOW_RUNNER_STORE_URL",

@@ -4,6 +4,7 @@ mod embedding;
 mod following;
 mod learning;
 mod pace;
+mod published;
 mod reading;
 mod saving;
 mod settling;

@@ -1,0 +1,55 @@
+//! Why a snapshot was not published, or not fetched.
+
+use std::path::PathBuf;
+
+use object_clients::ObjectError;
+use search_core::snapshots::ManifestError;
+use search_engine::index::{INDEX_FORMAT, IndexError};
+
+/// Why a snapshot was not published, or not fetched.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The storage.
+    #[error(transparent)]
+    Storage(#[from] ObjectError),
+    /// A document of the snapshot.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// The index.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// A file of this machine.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Another version's index.
+    #[error(
+        "the snapshot's index has form {0}, this version reads {INDEX_FORMAT}; use the same \
+         version everywhere"
+    )]
+    IndexFormat(u32),
+    /// The files are no index, though each is what was published.
+    #[error("the snapshot is refused: {0}")]
+    Refused(String),
+    /// Another indexer took over.
+    #[error("another indexer has taken the source over")]
+    LeaseLost,
+    /// Nothing was published.
+    #[error("nothing of part {0} has been published yet")]
+    Nothing(String),
+    /// Told to end.
+    #[error("it was stopped")]
+    Cancelled,
+}
+
+impl SnapshotError {
+    /// A file's.
+    pub(super) fn file(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::File { path, source }
+    }
+}

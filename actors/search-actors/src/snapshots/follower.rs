@@ -1,0 +1,383 @@
+//! A searcher's thread for one source: fetches what indexers have published, and shows it to
+//! searches.
+//!
+//! What was fetched last stays searchable whatever happens: the storage is away, an object is
+//! damaged, an indexer of another version publishes. The health of the source says so then.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError};
+use object_clients::ObjectVersion;
+use search_core::answer::{IndexProgress, SourceState};
+use search_core::snapshots::{DescribedFile, FileKind, Manifest, PublishedManifest, SourcePart};
+use search_engine::packs::TextPack;
+
+use super::cache::SnapshotCache;
+use super::concept_taking::ConceptTaking;
+use super::error::SnapshotError;
+use super::place::SnapshotPlace;
+use super::unit::{PointerRead, Unit};
+use super::view::{SnapshotView, lay_out_concepts, open_view};
+use crate::concepts::{self, ConceptSettings};
+use crate::source_handle::SourceHandle;
+
+/// How often the pointers are looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(400);
+/// After a failure.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
+/// Names the manifests of the view, for the next start.
+const IN_FORCE: &str = "in-force.json";
+
+/// A part, and what is known of it.
+struct FollowedPart {
+    unit: Unit,
+    pointer: Option<ObjectVersion>,
+    published: Option<PublishedManifest>,
+    /// The manifest that `published` names, once it was read.
+    manifest: Option<(PublishedManifest, Manifest)>,
+}
+
+/// The thread's work.
+pub(crate) struct SnapshotFollower<C> {
+    handle: Arc<SourceHandle>,
+    settings: Arc<ConceptSettings>,
+    /// Where what was fetched lies.
+    folder: PathBuf,
+    inbox: Receiver<C>,
+    cancel: Arc<AtomicBool>,
+    parts: Vec<FollowedPart>,
+    /// What the view is made of.
+    in_force: Vec<Manifest>,
+    packs: BTreeMap<String, Arc<TextPack>>,
+    views: u64,
+    concepts: ConceptTaking,
+}
+
+impl<C> SnapshotFollower<C> {
+    pub(crate) fn new(
+        (handle, settings): (Arc<SourceHandle>, Arc<ConceptSettings>),
+        folder: PathBuf,
+        place: &SnapshotPlace,
+        inbox: Receiver<C>,
+        cancel: Arc<AtomicBool>,
+    ) -> Self {
+        let parts = SourcePart::all(place.parts).map(|part| FollowedPart {
+            unit: Unit::new(&place.storage, &handle.id, part),
+            pointer: None,
+            published: None,
+            manifest: None,
+        });
+        Self {
+            parts: parts.collect(),
+            handle,
+            settings,
+            folder,
+            inbox,
+            cancel,
+            in_force: Vec::new(),
+            packs: BTreeMap::new(),
+            views: 0,
+            concepts: ConceptTaking::default(),
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Follows until it is told to end.
+    pub(crate) fn run(mut self) {
+        self.handle.publish(|status| {
+            status.is_down = status.snapshot.is_none();
+            status.error = Some("no snapshot has been fetched yet".to_owned());
+        });
+        let cache = loop {
+            match SnapshotCache::open(self.folder.join("files")) {
+                Ok(cache) => break cache,
+                Err(error) => self.report(&error),
+            }
+            if !self.wait(RETRY_INTERVAL) {
+                return;
+            }
+        };
+        if let Err(error) = self.take_up_kept(&cache) {
+            tracing::info!(event = "snapshot.unusable", source = self.handle.haystack.name, %error);
+        }
+        while !self.is_cancelled() {
+            if self.handle.take_suspicion() {
+                // A search has met damage: everything is looked at, and fetched again.
+                cache.doubt();
+                self.in_force.clear();
+            }
+            let pause = match self.look(&cache) {
+                Ok(()) => POLL_INTERVAL,
+                Err(SnapshotError::Cancelled) => return,
+                Err(error) => {
+                    self.report(&error);
+                    RETRY_INTERVAL
+                }
+            };
+            self.follow_concepts(&cache);
+            if !self.wait(pause) {
+                return;
+            }
+        }
+    }
+
+    /// Waits; a command to reindex ends it. `false` when the actor has ended.
+    fn wait(&self, pause: Duration) -> bool {
+        match self.inbox.recv_timeout(pause) {
+            Ok(_) | Err(RecvTimeoutError::Timeout) => !self.is_cancelled(),
+            Err(RecvTimeoutError::Disconnected) => false,
+        }
+    }
+
+    /// Says what is wrong; what was fetched stays searchable.
+    fn report(&self, error: &SnapshotError) {
+        let (mut reason, source) = (error.to_string(), self.handle.haystack.name.as_str());
+        if self.handle.with(|status| status.snapshot.is_some()) {
+            reason += "; what was fetched last is searched";
+        }
+        if self
+            .handle
+            .with(|status| status.error.as_ref() == Some(&reason))
+        {
+            return;
+        }
+        tracing::warn!(event = "snapshot.unfetched", source, %reason);
+        self.handle.publish(|status| {
+            status.is_down = status.snapshot.is_none();
+            status.error = Some(reason);
+        });
+    }
+
+    /// Shows what an earlier run has fetched: the storage may be away.
+    fn take_up_kept(&mut self, cache: &SnapshotCache) -> Result<(), SnapshotError> {
+        let path = self.folder.join(IN_FORCE);
+        let Ok(bytes) = fs::read(&path) else {
+            return Ok(());
+        };
+        let kept: Vec<Manifest> = serde_json::from_slice(&bytes)
+            .map_err(|error| SnapshotError::Refused(error.to_string()))?;
+        if kept.len() != self.parts.len() {
+            return Ok(());
+        }
+        // Only what is whole counts; nothing is fetched for it.
+        let whole = kept.iter().flat_map(|manifest| &manifest.files);
+        for file in whole {
+            let path = cache.path(&file.digest);
+            let digest = object_clients::digest_of_file(&path);
+            if digest.map_err(SnapshotError::file(&path))? != file.digest {
+                return Err(SnapshotError::Refused(format!(
+                    "{} is damaged",
+                    path.display()
+                )));
+            }
+        }
+        self.show(kept, cache, true)
+    }
+
+    /// Looks at the pointers, and takes up what is new.
+    fn look(&mut self, cache: &SnapshotCache) -> Result<(), SnapshotError> {
+        for part in &mut self.parts {
+            match part.unit.pointer(part.pointer.as_ref())? {
+                PointerRead::Missing => part.published = None,
+                PointerRead::Unchanged => {}
+                PointerRead::Read(pointer, version) => {
+                    part.pointer = Some(version);
+                    // A pointer that was lost and made anew leads nowhere for a while.
+                    part.published = pointer.manifest;
+                }
+            }
+            let Some(published) = &part.published else {
+                return Err(SnapshotError::Nothing(part.unit.shown.clone()));
+            };
+            let is_read = part
+                .manifest
+                .as_ref()
+                .is_some_and(|(of, _)| of == published);
+            if !is_read {
+                let manifest = part.unit.manifest(published, cache.folder())?;
+                part.manifest = Some((published.clone(), manifest));
+            }
+        }
+        let manifests = self.parts.iter().filter_map(|part| part.manifest.as_ref());
+        let manifests: Vec<Manifest> = manifests.map(|(_, manifest)| manifest.clone()).collect();
+        if manifests == self.in_force {
+            self.recovered();
+            return Ok(());
+        }
+        self.fetch(&manifests, cache)?;
+        self.show(manifests, cache, true)?;
+        self.keep(cache)
+    }
+
+    /// The storage answers again, with what is known.
+    fn recovered(&self) {
+        if self.handle.with(|status| status.error.is_some()) {
+            self.handle.publish(|status| {
+                status.error = None;
+                status.is_down = false;
+            });
+        }
+    }
+
+    /// Fetches what is missing. A searcher that has nothing shows the index before the texts are
+    /// there.
+    fn fetch(&mut self, all: &[Manifest], cache: &SnapshotCache) -> Result<(), SnapshotError> {
+        let total: u64 = all.iter().map(Manifest::bytes).sum();
+        let done = AtomicU64::new(0);
+        let (handle, cancel) = (Arc::clone(&self.handle), Arc::clone(&self.cancel));
+        let each = move |bytes: u64| {
+            let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+            handle.publish_progress(|status| {
+                status.progress = IndexProgress {
+                    done,
+                    total,
+                    bytes: done,
+                };
+            });
+        };
+        let is_cancelled = move || cancel.load(Ordering::Relaxed);
+        let stages: [&dyn Fn(&DescribedFile) -> bool; 2] =
+            [&|file| file.kind == FileKind::Index, &|file| {
+                file.kind != FileKind::Index
+            }];
+        for (number, is_wanted) in stages.into_iter().enumerate() {
+            let parts = self.parts.iter().zip(all);
+            let files = parts.flat_map(|(part, manifest)| {
+                let files = manifest.files.iter();
+                files.map(move |file| (&part.unit, file))
+            });
+            let files: Vec<_> = files.filter(|(_, file)| is_wanted(file)).collect();
+            cache.fetch(&files, &each, &is_cancelled)?;
+            if number == 0 && self.handle.with(|status| status.snapshot.is_none()) {
+                self.show(all.to_vec(), cache, false)?;
+                // There is more to come.
+                self.in_force.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows what was fetched to searches.
+    fn show(
+        &mut self,
+        manifests: Vec<Manifest>,
+        cache: &SnapshotCache,
+        with_texts: bool,
+    ) -> Result<(), SnapshotError> {
+        self.views += 1;
+        let former = self.handle.with(|status| status.snapshot.clone());
+        let folder = self.folder.join(format!("view-{}", self.views));
+        let view = open_view(
+            &manifests,
+            cache,
+            (&folder, self.views),
+            former.as_ref(),
+            (&self.packs, with_texts),
+        )?;
+        let SnapshotView {
+            snapshot,
+            files,
+            packs,
+        } = view;
+        let is_complete = with_texts && manifests.iter().all(|manifest| manifest.is_complete);
+        let published_ms = manifests.iter().map(|one| one.published_ms).max();
+        if let Some(texts) = self.handle.texts.get() {
+            texts.set_packs(packs.values().cloned().collect());
+        }
+        self.packs = packs;
+        let documents = snapshot.document_count();
+        self.handle.publish(|status| {
+            status.snapshot = Some(snapshot);
+            status.root = Some(Arc::new(files));
+            status.is_down = false;
+            status.error = None;
+            status.state = match is_complete {
+                true => SourceState::Ready,
+                false => SourceState::Indexing,
+            };
+            status.updated_at =
+                published_ms.map(|ms| SystemTime::UNIX_EPOCH + Duration::from_millis(ms));
+        });
+        tracing::info!(
+            event = "snapshot.shown",
+            source = self.handle.haystack.name,
+            documents,
+            sequence = manifests.iter().map(|one| one.sequence).max(),
+            complete = is_complete,
+        );
+        self.in_force = manifests;
+        Ok(())
+    }
+
+    /// Takes up what was learnt, where that is new, on a thread of its own: it may take seconds,
+    /// and the index goes on meanwhile.
+    fn follow_concepts(&mut self, cache: &SnapshotCache) {
+        let source = self.handle.haystack.name.as_str();
+        if let Some(error) = self.concepts.ended() {
+            tracing::warn!(event = "snapshot.unusable", source, %error);
+        }
+        let all = self.in_force.iter();
+        let files = all.flat_map(|manifest| manifest.files_of(FileKind::Concepts));
+        let files: Vec<String> = files.map(|file| file.digest.clone()).collect();
+        let snapshot = self.handle.with(|status| status.snapshot.clone());
+        let (Some(snapshot), true) = (snapshot, self.concepts.is_due(&files, self.views)) else {
+            return;
+        };
+        if self.in_force.is_empty() {
+            return;
+        }
+        let folder = self.folder.join(format!("concepts-{}", self.views));
+        // What was learnt is of one whole source.
+        let learnt = match self.in_force.as_slice() {
+            [only] => lay_out_concepts(only, cache, &folder),
+            _ => Ok(false),
+        };
+        let learnt = match learnt {
+            Ok(learnt) => learnt.then_some(folder),
+            Err(error) => {
+                tracing::warn!(event = "snapshot.unusable", source, %error);
+                return;
+            }
+        };
+        let (handle, settings) = (Arc::clone(&self.handle), Arc::clone(&self.settings));
+        let take_up = move || concepts::take_up(&handle, &settings, learnt, &snapshot);
+        self.concepts.start((files, self.views), take_up);
+    }
+
+    /// Keeps what is shown for the next start, and removes the rest.
+    fn keep(&self, cache: &SnapshotCache) -> Result<(), SnapshotError> {
+        let path = self.folder.join(IN_FORCE);
+        let new = path.with_extension("new");
+        let bytes = serde_json::to_vec(&self.in_force).expect("text and numbers are JSON");
+        fs::write(&new, bytes)
+            .and_then(|()| fs::rename(&new, &path))
+            .map_err(SnapshotError::file(&path))?;
+        let wanted: BTreeSet<&str> = self
+            .in_force
+            .iter()
+            .flat_map(|manifest| &manifest.files)
+            .map(|file| file.digest.as_str())
+            .collect();
+        cache.retain(&wanted).map_err(SnapshotError::file(&path))?;
+        // Searches under way hold the files of former views open.
+        let (view, learnt) = (format!("view-{}", self.views), "concepts-");
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let is_old = name.starts_with("view-") && *name != view;
+            if is_old || (name.starts_with(learnt) && !self.concepts.is_running()) {
+                // Tried again with the next snapshot.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! The right to publish a part of a source: held by writing its pointer, again and again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use object_clients::{ObjectVersion, Replaced};
+use parking_lot::Mutex;
+use search_core::snapshots::{
+    HolderState, LeaseWatch, MANIFEST_FORMAT, Pointer, PublishedManifest,
+};
+
+use super::error::SnapshotError;
+use super::unit::{PointerRead, Unit};
+
+/// Looks for the moment at which a lease can be taken.
+pub(super) struct LeaseSeeker {
+    unit: Unit,
+    owner: String,
+    watch: LeaseWatch,
+    began: Instant,
+    /// The pointer that was read last.
+    known: Option<(Pointer, ObjectVersion)>,
+}
+
+impl LeaseSeeker {
+    pub(super) fn new(unit: Unit, owner: String) -> Self {
+        Self {
+            unit,
+            owner,
+            watch: LeaseWatch::default(),
+            began: Instant::now(),
+            known: None,
+        }
+    }
+
+    /// Who has it, as far as is known.
+    pub(super) fn holder(&self) -> &str {
+        self.known
+            .as_ref()
+            .map_or("", |(pointer, _)| pointer.owner.as_str())
+    }
+
+    /// Takes the lease where nobody has it; `None` where somebody does. `lost` is set when another
+    /// one has taken it.
+    pub(super) fn attempt(
+        &mut self,
+        lost: &Arc<AtomicBool>,
+    ) -> Result<Option<Lease>, SnapshotError> {
+        let version = self.known.as_ref().map(|(_, version)| version);
+        match self.unit.pointer(version) {
+            Ok(PointerRead::Missing) => self.known = None,
+            Ok(PointerRead::Unchanged) => {}
+            Ok(PointerRead::Read(pointer, version)) => self.known = Some((pointer, version)),
+            Err(error) => {
+                self.watch.lost_sight();
+                return Err(error);
+            }
+        }
+        let pointer = self.known.as_ref().map(|(pointer, _)| pointer);
+        if self.watch.observe(pointer, self.began.elapsed()) == HolderState::Held {
+            return Ok(None);
+        }
+        let former = pointer.cloned().unwrap_or_default();
+        let next = Pointer {
+            format: MANIFEST_FORMAT,
+            owner: self.owner.clone(),
+            epoch: former.epoch + 1,
+            beat: former.beat + 1,
+            ..former
+        };
+        let expected = self.known.as_ref().map(|(_, version)| version);
+        match self.unit.replace(expected, &next)? {
+            Replaced::Done(version) => {
+                lost.store(false, Ordering::Release);
+                Ok(Some(Lease {
+                    unit: self.unit.clone(),
+                    state: Mutex::new((next, version)),
+                    lost: Arc::clone(lost),
+                }))
+            }
+            // Another one was faster.
+            Replaced::Conflict => Ok(None),
+        }
+    }
+}
+
+/// The right to publish, until it is lost.
+#[derive(Debug)]
+pub(super) struct Lease {
+    pub(super) unit: Unit,
+    /// The pointer as this process wrote it last.
+    state: Mutex<(Pointer, ObjectVersion)>,
+    lost: Arc<AtomicBool>,
+}
+
+impl Lease {
+    /// The pointer as this process wrote it last.
+    pub(super) fn pointer(&self) -> Pointer {
+        self.state.lock().0.clone()
+    }
+
+    /// Whether another one has it.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Acquire)
+    }
+
+    /// Says that this process is there.
+    pub(super) fn renew(&self) -> Result<(), SnapshotError> {
+        self.write(|_| {})
+    }
+
+    /// Leads searchers to a manifest.
+    pub(super) fn publish(&self, manifest: &PublishedManifest) -> Result<(), SnapshotError> {
+        self.write(|pointer| {
+            pointer.sequence += 1;
+            pointer.manifest = Some(manifest.clone());
+        })
+    }
+
+    /// Gives it back: the next one need not wait.
+    pub(super) fn release(&self) -> Result<(), SnapshotError> {
+        self.write(|pointer| pointer.owner.clear())
+    }
+
+    fn write(&self, change: impl Fn(&mut Pointer)) -> Result<(), SnapshotError> {
+        if self.is_lost() {
+            return Err(SnapshotError::LeaseLost);
+        }
+        let mut state = self.state.lock();
+        for _ in 0..2 {
+            let mut next = state.0.clone();
+            next.beat += 1;
+            change(&mut next);
+            match self.unit.replace(Some(&state.1), &next)? {
+                Replaced::Done(version) => {
+                    *state = (next, version);
+                    return Ok(());
+                }
+                Replaced::Conflict => {}
+            }
+            // Nobody else writes this owner and epoch: an earlier write was done, and its answer
+            // did not come.
+            match self.unit.pointer(None)? {
+                PointerRead::Read(there, version)
+                    if there.owner == state.0.owner && there.epoch == state.0.epoch =>
+                {
+                    *state = (there, version);
+                }
+                _ => break,
+            }
+        }
+        self.lost.store(true, Ordering::Release);
+        Err(SnapshotError::LeaseLost)
+    }
+}

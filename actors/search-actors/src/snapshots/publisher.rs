@@ -1,0 +1,306 @@
+//! The thread that publishes a source: after each commit, and when concepts were learnt.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::Mutex;
+use search_core::answer::SourceState;
+use search_core::snapshots::{
+    DescribedFile, FileKind, MANIFEST_FORMAT, Manifest, PublishedManifest,
+};
+use search_engine::files::SourceFiles;
+use search_engine::index::{INDEX_FORMAT, IndexSnapshot, PinnedFiles};
+use search_engine::published_files::SourcePlace;
+
+use super::adopt::SourceFolders;
+use super::cache::{SnapshotCache, in_parallel};
+use super::collect::{COLLECT_INTERVAL, GRACE, collect};
+use super::error::SnapshotError;
+use super::lease::Lease;
+use super::texts::PublishedTexts;
+use super::waiting::rest;
+use crate::source_handle::SourceHandle;
+
+/// How often the thread looks whether anything has changed.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// After a failure.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// What of the folder of concepts is published.
+const CONCEPT_FILES: [&str; 4] = ["graph", "space", "manifest", "journal"];
+
+/// Which state a file is in, without reading it.
+type FileStamp = (u64, SystemTime);
+
+/// The thread's work.
+pub(super) struct Publisher {
+    handle: Arc<SourceHandle>,
+    lease: Arc<Lease>,
+    ends: Arc<AtomicBool>,
+    cache: SnapshotCache,
+    folders: SourceFolders,
+    /// What was published last.
+    manifest: Option<Manifest>,
+    texts: PublishedTexts,
+    /// The index that was published last by this process.
+    snapshot: Option<IndexSnapshot>,
+    /// The concept files that were published last.
+    concepts: BTreeMap<&'static str, (FileStamp, DescribedFile)>,
+    /// Whether what is published has all of the source: a part of it must not take its place.
+    was_complete: bool,
+    /// Whether the indexer was in step with the source since this process holds the lease.
+    was_ready: bool,
+    collects_at: Instant,
+}
+
+impl Publisher {
+    pub(super) fn new(
+        (handle, lease, ends): (Arc<SourceHandle>, Arc<Lease>, Arc<AtomicBool>),
+        (cache, folders): (SnapshotCache, SourceFolders),
+        (published, was_published): (Option<(Manifest, PublishedTexts)>, bool),
+    ) -> Self {
+        let (manifest, texts) = published.map_or_else(Default::default, |(manifest, texts)| {
+            (Some(manifest), texts)
+        });
+        let was_complete = manifest
+            .as_ref()
+            .map_or(was_published, |one| one.is_complete);
+        Self {
+            was_complete,
+            handle,
+            lease,
+            ends,
+            cache,
+            folders,
+            manifest,
+            texts,
+            snapshot: None,
+            concepts: BTreeMap::new(),
+            was_ready: false,
+            collects_at: Instant::now() + COLLECT_INTERVAL,
+        }
+    }
+
+    /// Publishes until it is told to end.
+    pub(super) fn run(mut self) {
+        let (ends, lease) = (Arc::clone(&self.ends), Arc::clone(&self.lease));
+        let is_ended = move || ends.load(Ordering::Acquire) || lease.is_lost();
+        let mut seen = None;
+        let mut told = String::new();
+        loop {
+            let now = (self.handle.version(), self.concept_stamps());
+            let mut pause = POLL_INTERVAL;
+            if seen.as_ref() != Some(&now) {
+                match self.publish() {
+                    Ok(()) => {
+                        seen = Some(now);
+                        told.clear();
+                    }
+                    Err(SnapshotError::LeaseLost) => return,
+                    Err(error) => {
+                        pause = RETRY_INTERVAL;
+                        self.unpublished(&error, &mut told);
+                    }
+                }
+            }
+            self.collect_now_and_then();
+            if !rest(pause, &is_ended) {
+                return;
+            }
+        }
+    }
+
+    fn unpublished(&self, error: &SnapshotError, told: &mut String) {
+        let (reason, source) = (error.to_string(), self.handle.haystack.name.as_str());
+        if reason != *told {
+            tracing::warn!(event = "snapshot.unpublished", source, %reason);
+            *told = reason;
+        }
+    }
+
+    fn concept_stamps(&self) -> Vec<Option<FileStamp>> {
+        let stamps = CONCEPT_FILES.iter();
+        stamps
+            .map(|name| stamp(&self.folders.concepts.join(name)))
+            .collect()
+    }
+
+    /// Publishes the index as it is now, where it differs from what is published.
+    fn publish(&mut self) -> Result<(), SnapshotError> {
+        let status = self.handle.read();
+        let (Some(snapshot), Some(root)) = (&status.snapshot, &status.root) else {
+            return Ok(());
+        };
+        let is_ready = status.state == SourceState::Ready;
+        self.was_ready |= is_ready;
+        if self.was_complete && !self.was_ready {
+            return Ok(());
+        }
+        let began = Instant::now();
+        let pinned = snapshot.pin_files()?;
+        let files = self.files(&pinned, root.as_ref())?;
+        let place = SourcePlace::of(root.as_ref());
+        let is_complete = is_ready || self.was_complete;
+        let is_same = self.manifest.as_ref().is_some_and(|former| {
+            former.files == files
+                && former.segments == pinned.segments
+                && former.is_complete == is_complete
+        });
+        if is_same {
+            self.snapshot = Some(pinned.snapshot);
+            return Ok(());
+        }
+        let pointer = self.lease.pointer();
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT,
+            index_format: INDEX_FORMAT,
+            source: self.handle.id.clone(),
+            part: self.lease.unit.shown.clone(),
+            epoch: pointer.epoch,
+            sequence: pointer.sequence + 1,
+            published_ms: now_ms(),
+            folder: place
+                .as_ref()
+                .map(|place| place.folder.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            revision: place.and_then(|place| place.revision),
+            documents: pinned.snapshot.document_count(),
+            terms: pinned.snapshot.term_count(),
+            is_complete,
+            has_times: root.has_times(),
+            segments: pinned.segments.clone(),
+            files,
+        };
+        self.put_manifest(&manifest)?;
+        tracing::debug!(
+            event = "snapshot.published",
+            source = self.handle.haystack.name,
+            sequence = manifest.sequence,
+            documents = manifest.documents,
+            took_ms = began.elapsed().as_millis() as u64,
+        );
+        self.was_complete = is_complete;
+        self.manifest = Some(manifest);
+        self.snapshot = Some(pinned.snapshot);
+        Ok(())
+    }
+
+    /// Stores a manifest, and leads searchers to it.
+    fn put_manifest(&self, manifest: &Manifest) -> Result<(), SnapshotError> {
+        let path = self.cache.folder().join("manifest.new");
+        fs::write(&path, manifest.to_json()).map_err(SnapshotError::file(&path))?;
+        let stored = self.lease.unit.put(FileKind::Index, "manifest", &path)?;
+        let published = PublishedManifest {
+            object: stored.object,
+            digest: stored.digest,
+        };
+        self.lease.publish(&published)?;
+        // Without the mark the next run fetches what it has.
+        self.folders.mark(&published.object)?;
+        let wanted: BTreeSet<&str> = self
+            .texts
+            .files()
+            .map(|file| file.digest.as_str())
+            .collect();
+        let _ = self.cache.retain(&wanted);
+        Ok(())
+    }
+
+    /// All files of the snapshot; what the storage does not have is stored.
+    fn files(
+        &mut self,
+        pinned: &PinnedFiles,
+        root: &dyn SourceFiles,
+    ) -> Result<Vec<DescribedFile>, SnapshotError> {
+        let place = (&self.lease.unit, &self.cache);
+        let texts = self.handle.texts.get().map(|texts| &**texts);
+        self.texts.follow(
+            (&pinned.snapshot, self.snapshot.as_ref()),
+            root,
+            texts,
+            place,
+        )?;
+        let mut files = self.index_files(pinned)?;
+        files.extend(self.texts.files().cloned());
+        if self.handle.learns {
+            files.extend(self.concept_files()?);
+        }
+        Ok(files)
+    }
+
+    fn index_files(&self, pinned: &PinnedFiles) -> Result<Vec<DescribedFile>, SnapshotError> {
+        let former: BTreeMap<&str, &DescribedFile> = self
+            .manifest
+            .iter()
+            .flat_map(|manifest| manifest.files_of(FileKind::Index))
+            .map(|file| (file.name.as_str(), file))
+            .collect();
+        let found = Mutex::new(BTreeMap::new());
+        in_parallel(&pinned.names, |name| {
+            // A name stands for one content.
+            let file = match former.get(name.as_str()) {
+                Some(file) => (*file).clone(),
+                None => {
+                    let path = pinned.folder.join(name);
+                    self.lease.unit.put(FileKind::Index, name, &path)?
+                }
+            };
+            found.lock().insert(name.clone(), file);
+            Ok(())
+        })?;
+        Ok(found.into_inner().into_values().collect())
+    }
+
+    /// The files of what was learnt. They are written beside their places and renamed, but for the
+    /// journal, which grows: what of it is cut off is as if it came later.
+    fn concept_files(&mut self) -> Result<Vec<DescribedFile>, SnapshotError> {
+        let mut files = Vec::new();
+        for name in CONCEPT_FILES {
+            let from = self.folders.concepts.join(name);
+            let Some(now) = stamp(&from) else {
+                self.concepts.remove(name);
+                continue;
+            };
+            let known = self.concepts.get(name);
+            if let Some((_, file)) = known.filter(|(known, _)| *known == now) {
+                files.push(file.clone());
+                continue;
+            }
+            let copy = self.cache.folder().join("concepts.new");
+            fs::copy(&from, &copy).map_err(SnapshotError::file(&from))?;
+            let file = self.lease.unit.put(FileKind::Concepts, name, &copy)?;
+            let _ = fs::remove_file(&copy);
+            self.concepts.insert(name, (now, file.clone()));
+            files.push(file);
+        }
+        Ok(files)
+    }
+
+    fn collect_now_and_then(&mut self) {
+        if Instant::now() < self.collects_at {
+            return;
+        }
+        self.collects_at = Instant::now() + COLLECT_INTERVAL;
+        let (Some(published), Some(manifest)) = (self.lease.pointer().manifest, &self.manifest)
+        else {
+            return;
+        };
+        match collect(&self.lease.unit, &published, manifest, GRACE) {
+            Ok(removed) => tracing::debug!(event = "snapshot.collected", removed),
+            Err(error) => tracing::warn!(event = "snapshot.uncollected", %error),
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<FileStamp> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.len(), found.modified().ok()?))
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}

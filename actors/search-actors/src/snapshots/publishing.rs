@@ -1,0 +1,206 @@
+//! An indexer's side of one source: waits for the lease, makes its folder what was published last,
+//! and publishes while it holds it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use search_core::answer::SourceState;
+use search_core::snapshots::{FileKind, Manifest, RENEW_INTERVAL};
+
+use super::adopt::{SourceFolders, adopt};
+use super::cache::SnapshotCache;
+use super::error::SnapshotError;
+use super::lease::{Lease, LeaseSeeker};
+use super::place::SnapshotMode;
+use super::publisher::Publisher;
+use super::texts::PublishedTexts;
+use super::unit::Unit;
+use super::waiting::rest;
+use crate::source_handle::SourceHandle;
+
+/// How often one who waits looks at the pointer.
+const SEEK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The lease of a source, and the threads that use it. Dropped, they end, and it is given back.
+#[derive(Debug)]
+pub(crate) struct Publishing {
+    ends: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+    lease: Arc<Lease>,
+}
+
+impl Publishing {
+    /// Waits until this process may index the source; `None` when it is told to end before. `lost`
+    /// is set as soon as another one may.
+    ///
+    /// # Errors
+    /// What was published cannot be fetched, or a thread cannot be started.
+    pub(crate) fn begin(
+        handle: &Arc<SourceHandle>,
+        (mode, folders): (&SnapshotMode, SourceFolders),
+        lost: &Arc<AtomicBool>,
+        is_ended: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Self>, SnapshotError> {
+        let SnapshotMode::Indexer { place, part, owner } = mode else {
+            return Ok(None);
+        };
+        handle.publish(|status| {
+            status.state = SourceState::Starting;
+            status.snapshot = None;
+        });
+        let unit = Unit::new(&place.storage, &handle.id, *part);
+        let Some(lease) = wait_for_lease(handle, (unit, owner), lost, is_ended)? else {
+            return Ok(None);
+        };
+        let lease = Arc::new(lease);
+        let ends: Arc<AtomicBool> = Arc::default();
+        // Held from here on: what follows may take longer than a lease lasts.
+        let mut publishing = Self {
+            ends: Arc::clone(&ends),
+            threads: vec![keep_lease(&lease, &ends)?],
+            lease: Arc::clone(&lease),
+        };
+        let cache = SnapshotCache::open(folders.published.join("files"))?;
+        let former = lease.pointer().manifest.is_some();
+        let published = take_up(&lease, &cache, &folders, is_ended)?;
+        let publisher = Publisher::new(
+            (Arc::clone(handle), Arc::clone(&lease), Arc::clone(&ends)),
+            (cache, folders),
+            (published, former),
+        );
+        let thread = std::thread::Builder::new()
+            .name(format!("publisher-{}", handle.id))
+            .spawn(move || publisher.run())
+            .map_err(SnapshotError::file(std::path::Path::new("a thread")))?;
+        publishing.threads.push(thread);
+        Ok(Some(publishing))
+    }
+}
+
+impl Drop for Publishing {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Release);
+        for thread in self.threads.drain(..) {
+            // How it ended was reported by the thread itself.
+            let _ = thread.join();
+        }
+        // Whoever waits would wait for its end otherwise; lost, it is not this process's.
+        let _ = self.lease.release();
+    }
+}
+
+/// The lease, as soon as nobody else has it.
+fn wait_for_lease(
+    handle: &SourceHandle,
+    (unit, owner): (Unit, &str),
+    lost: &Arc<AtomicBool>,
+    is_ended: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Lease>, SnapshotError> {
+    let source = handle.haystack.name.as_str();
+    let mut seeker = LeaseSeeker::new(unit, owner.to_owned());
+    let mut told = String::new();
+    loop {
+        let now = match seeker.attempt(lost) {
+            Ok(Some(lease)) => {
+                let epoch = lease.pointer().epoch;
+                tracing::info!(event = "lease.taken", source, epoch);
+                return Ok(Some(lease));
+            }
+            Ok(None) => format!("held by {}", seeker.holder()),
+            Err(error) => error.to_string(),
+        };
+        if now != told {
+            tracing::info!(event = "lease.waiting", source, reason = %now);
+            told = now;
+        }
+        if !rest(SEEK_INTERVAL, is_ended) {
+            return Ok(None);
+        }
+    }
+}
+
+/// The thread that writes the pointer again and again.
+fn keep_lease(lease: &Arc<Lease>, ends: &Arc<AtomicBool>) -> Result<JoinHandle<()>, SnapshotError> {
+    let (lease, ends) = (Arc::clone(lease), Arc::clone(ends));
+    let keep = move || {
+        let is_ended = || ends.load(Ordering::Acquire) || lease.is_lost();
+        while rest(RENEW_INTERVAL, &is_ended) {
+            match lease.renew() {
+                Ok(()) => {}
+                Err(SnapshotError::LeaseLost) => {
+                    tracing::warn!(event = "lease.lost", epoch = lease.pointer().epoch);
+                }
+                // While the storage is away nobody else can take it.
+                Err(error) => tracing::warn!(event = "lease.unrenewed", %error),
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("lease".to_owned())
+        .spawn(keep)
+        .map_err(SnapshotError::file(std::path::Path::new("a thread")))
+}
+
+/// What was published last, and its texts. The index here becomes that, unless it is that already.
+fn take_up(
+    lease: &Lease,
+    cache: &SnapshotCache,
+    folders: &SourceFolders,
+    is_ended: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<(Manifest, PublishedTexts)>, SnapshotError> {
+    let Some(published) = lease.pointer().manifest else {
+        return Ok(None);
+    };
+    let unit = &lease.unit;
+    let manifest = match unit.manifest(&published, cache.folder()) {
+        Ok(manifest) => manifest,
+        // Nobody can read it: it is published anew.
+        Err(error @ (SnapshotError::Manifest(_) | SnapshotError::Storage(_)))
+            if is_beyond_repair(&error) =>
+        {
+            tracing::warn!(event = "snapshot.unusable", %error);
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let texts: Vec<_> = manifest
+        .files_of(FileKind::Texts)
+        .map(|file| (unit, file))
+        .collect();
+    let adopted = cache.fetch(&texts, &|_| {}, is_ended).and_then(|()| {
+        match folders.is_of(&published.object) {
+            true => Ok(()),
+            false => {
+                adopt(unit, &manifest, cache, folders, is_ended)?;
+                folders.mark(&published.object)
+            }
+        }
+    });
+    match adopted {
+        Ok(()) => {}
+        Err(error) if is_beyond_repair(&error) => {
+            tracing::warn!(event = "snapshot.unusable", %error);
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    }
+    let texts = PublishedTexts::take_up(manifest.files_of(FileKind::Texts), cache)?;
+    let wanted: BTreeSet<&str> = texts.files().map(|file| file.digest.as_str()).collect();
+    // Files that are left take room, nothing else.
+    let _ = cache.retain(&wanted);
+    Ok(Some((manifest, texts)))
+}
+
+/// Whether trying again cannot help: all of it is published anew then.
+fn is_beyond_repair(error: &SnapshotError) -> bool {
+    use object_clients::ObjectError;
+    matches!(
+        error,
+        SnapshotError::Manifest(_)
+            | SnapshotError::IndexFormat(_)
+            | SnapshotError::Storage(ObjectError::Missing { .. } | ObjectError::Damaged { .. })
+    )
+}

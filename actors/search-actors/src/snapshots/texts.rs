@@ -1,0 +1,198 @@
+//! The texts that go with a snapshot: packs that grow with the documents, and are made anew when
+//! there are many of them.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs;
+use std::sync::Arc;
+
+use search_core::snapshots::{DescribedFile, FileKind};
+use search_engine::files::SourceFiles;
+use search_engine::index::{FileState, IndexSnapshot};
+use search_engine::packs::{ContentForm, ContentId, MAX_CONTENT_BYTES, PackWriter, TextPack};
+use search_engine::texts::TextStore;
+use search_formats_engine::Format;
+
+use super::cache::SnapshotCache;
+use super::error::SnapshotError;
+use super::unit::Unit;
+
+/// A pack is ended at this length.
+const PACK_BYTES: u64 = 16 << 20;
+/// More packs than this are made fewer.
+const MAX_PACKS: usize = 24;
+/// Packs from this length on stay as they are.
+const LARGE_PACK: u64 = PACK_BYTES / 2;
+
+/// The packs of a source, as they were published.
+#[derive(Debug, Default)]
+pub(super) struct PublishedTexts {
+    packs: Vec<(DescribedFile, Arc<TextPack>)>,
+    known: HashSet<ContentId>,
+}
+
+/// A document whose text is not published yet.
+struct MissingText {
+    key: String,
+    hash: [u8; 16],
+    id: ContentId,
+}
+
+/// What a document's content is called.
+fn content_id(key: &str, hash: &[u8; 16]) -> ContentId {
+    let form = match Format::of_name(key) {
+        Some(_) => ContentForm::Text,
+        None => ContentForm::File,
+    };
+    ContentId::new(form, hash)
+}
+
+impl PublishedTexts {
+    /// Takes up packs that are in the cache.
+    pub(super) fn take_up<'f>(
+        files: impl Iterator<Item = &'f DescribedFile>,
+        cache: &SnapshotCache,
+    ) -> Result<Self, SnapshotError> {
+        let mut texts = Self::default();
+        for file in files {
+            let path = cache.path(&file.digest);
+            let pack = TextPack::open(&path).map_err(SnapshotError::file(&path))?;
+            texts.insert(file.clone(), pack);
+        }
+        Ok(texts)
+    }
+
+    fn insert(&mut self, file: DescribedFile, pack: TextPack) {
+        self.known.extend(pack.ids());
+        self.packs.push((file, Arc::new(pack)));
+    }
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &DescribedFile> {
+        self.packs.iter().map(|(file, _)| file)
+    }
+
+    /// Publishes the texts of documents that `former` did not have.
+    pub(super) fn follow(
+        &mut self,
+        (snapshot, former): (&IndexSnapshot, Option<&IndexSnapshot>),
+        root: &dyn SourceFiles,
+        texts: Option<&TextStore>,
+        (unit, cache): (&Unit, &SnapshotCache),
+    ) -> Result<(), SnapshotError> {
+        let mut missing = Vec::new();
+        let mut named = HashSet::new();
+        snapshot.for_each_new_document(former, |record| {
+            let id = content_id(&record.key, &record.file.hash);
+            if !self.known.contains(&id) && named.insert(id) {
+                missing.push(MissingText {
+                    hash: record.file.hash,
+                    key: record.key,
+                    id,
+                });
+            }
+        })?;
+        let mut missing = missing.into_iter().peekable();
+        while missing.peek().is_some() {
+            let path = cache.folder().join("pack.new");
+            let local = || SnapshotError::file(&path);
+            let mut pack = PackWriter::create(&path).map_err(local())?;
+            while pack.bytes() < PACK_BYTES
+                && let Some(one) = missing.next()
+            {
+                if let Some(content) = content(&one, root, texts) {
+                    pack.add(one.id, &content).map_err(local())?;
+                }
+            }
+            self.publish(pack, (unit, cache))?;
+        }
+        if self.packs.len() > MAX_PACKS {
+            self.compact(snapshot, (unit, cache))?;
+        }
+        Ok(())
+    }
+
+    /// Publishes the pack that was written.
+    fn publish(
+        &mut self,
+        pack: PackWriter,
+        (unit, cache): (&Unit, &SnapshotCache),
+    ) -> Result<(), SnapshotError> {
+        let path = cache.folder().join("pack.new");
+        let is_empty = pack.is_empty();
+        pack.finish().map_err(SnapshotError::file(&path))?;
+        if is_empty {
+            let _ = fs::remove_file(&path);
+            return Ok(());
+        }
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let file = unit.put(FileKind::Texts, &name, &path)?;
+        cache.keep(&path, &file.digest)?;
+        let kept = cache.path(&file.digest);
+        let pack = TextPack::open(&kept).map_err(SnapshotError::file(&kept))?;
+        self.insert(file, pack);
+        Ok(())
+    }
+
+    /// Makes one of all small packs, without what no document needs.
+    fn compact(
+        &mut self,
+        snapshot: &IndexSnapshot,
+        place: (&Unit, &SnapshotCache),
+    ) -> Result<(), SnapshotError> {
+        let mut wanted = BTreeSet::new();
+        snapshot.for_each_document(|record| {
+            wanted.insert(content_id(&record.key, &record.file.hash));
+        })?;
+        let (small, large): (Vec<_>, Vec<_>) = std::mem::take(&mut self.packs)
+            .into_iter()
+            .partition(|(_, pack)| pack.bytes() < LARGE_PACK || holds_little(pack, &wanted));
+        self.known.clear();
+        for (file, pack) in large {
+            for id in pack.ids() {
+                wanted.remove(&id);
+                self.known.insert(id);
+            }
+            self.packs.push((file, pack));
+        }
+        let path = place.1.folder().join("pack.new");
+        let mut small = small.into_iter().peekable();
+        while small.peek().is_some() {
+            let mut into = PackWriter::create(&path).map_err(SnapshotError::file(&path))?;
+            while into.bytes() < PACK_BYTES
+                && let Some((_, pack)) = small.next()
+            {
+                pack.copy_wanted(&mut wanted, &mut into)
+                    .map_err(SnapshotError::file(&path))?;
+            }
+            self.publish(into, place)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether less than half of a pack's contents are needed.
+fn holds_little(pack: &TextPack, wanted: &BTreeSet<ContentId>) -> bool {
+    let (mut needed, mut all) = (0, 0);
+    for id in pack.ids() {
+        all += 1;
+        needed += usize::from(wanted.contains(&id));
+    }
+    needed * 2 < all
+}
+
+/// The content that was indexed; none where the file has changed since: the index follows.
+fn content(
+    missing: &MissingText,
+    root: &dyn SourceFiles,
+    texts: Option<&TextStore>,
+) -> Option<Vec<u8>> {
+    if Format::of_name(&missing.key).is_some() {
+        return texts?.get(&missing.hash).map(String::into_bytes);
+    }
+    let content = root
+        .read(&missing.key, MAX_CONTENT_BYTES, &|_| false)
+        .ok()?;
+    let hash = content
+        .hash
+        .unwrap_or_else(|| FileState::hash_of(&content.bytes));
+    (hash == missing.hash).then_some(content.bytes)
+}

@@ -1,0 +1,107 @@
+//! One searchable view of the snapshots of all parts of a source.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use search_core::snapshots::{FileKind, Manifest};
+use search_engine::index::{INDEX_FORMAT, IndexSnapshot, complete_published, joined_segments};
+use search_engine::packs::TextPack;
+use search_engine::published_files::{PublishedFiles, SourcePlace};
+
+use super::adopt::emptied;
+use super::cache::SnapshotCache;
+use super::error::SnapshotError;
+
+/// A view that was opened.
+pub(super) struct SnapshotView {
+    pub(super) snapshot: IndexSnapshot,
+    pub(super) files: PublishedFiles,
+    pub(super) packs: BTreeMap<String, Arc<TextPack>>,
+}
+
+/// Makes the fetched files of all parts one index, and opens it. `packs` are those that are open
+/// already; with `with_texts` the others have been fetched.
+pub(super) fn open_view(
+    manifests: &[Manifest],
+    cache: &SnapshotCache,
+    (folder, number): (&Path, u64),
+    former: Option<&IndexSnapshot>,
+    (packs, with_texts): (&BTreeMap<String, Arc<TextPack>>, bool),
+) -> Result<SnapshotView, SnapshotError> {
+    for manifest in manifests {
+        if manifest.index_format != INDEX_FORMAT {
+            return Err(SnapshotError::IndexFormat(manifest.index_format));
+        }
+    }
+    emptied(folder).map_err(SnapshotError::file(folder))?;
+    for manifest in manifests {
+        for file in manifest.files_of(FileKind::Index) {
+            cache.link(file, folder)?;
+        }
+    }
+    let lists = manifests.iter().map(|manifest| manifest.segments.as_str());
+    let segments = joined_segments(lists).map_err(SnapshotError::Refused)?;
+    complete_published(folder, &segments).map_err(SnapshotError::file(folder))?;
+    let snapshot = IndexSnapshot::open_published(folder, number, former)?;
+    check_statistics(manifests, &snapshot)?;
+    let mut open = BTreeMap::new();
+    let texts = manifests
+        .iter()
+        .flat_map(|one| one.files_of(FileKind::Texts));
+    for file in texts.filter(|_| with_texts) {
+        let pack = match packs.get(&file.digest) {
+            Some(pack) => Arc::clone(pack),
+            None => {
+                let path = cache.path(&file.digest);
+                Arc::new(TextPack::open(&path).map_err(SnapshotError::file(&path))?)
+            }
+        };
+        open.insert(file.digest.clone(), pack);
+    }
+    let first = manifests
+        .first()
+        .ok_or_else(|| SnapshotError::Refused("it has no part".to_owned()))?;
+    let place = SourcePlace {
+        folder: PathBuf::from(&first.folder),
+        revision: first.revision.clone(),
+    };
+    // A document's text is more often in the packs that came last.
+    let all = open.values().cloned().collect();
+    let files = PublishedFiles::new(place, snapshot.clone(), all, first.has_times);
+    Ok(SnapshotView {
+        snapshot,
+        files,
+        packs: open,
+    })
+}
+
+/// Whether the index holds what its publishers counted: scores are made of it.
+fn check_statistics(manifests: &[Manifest], snapshot: &IndexSnapshot) -> Result<(), SnapshotError> {
+    let documents: u64 = manifests.iter().map(|one| one.documents).sum();
+    if documents != snapshot.document_count() {
+        let found = snapshot.document_count();
+        return Err(SnapshotError::Refused(format!(
+            "its index holds {found} documents, its manifests say {documents}"
+        )));
+    }
+    Ok(())
+}
+
+/// Puts what was learnt into a folder of its own; says whether there is any.
+pub(super) fn lay_out_concepts(
+    manifest: &Manifest,
+    cache: &SnapshotCache,
+    folder: &Path,
+) -> Result<bool, SnapshotError> {
+    emptied(folder).map_err(SnapshotError::file(folder))?;
+    let mut any = false;
+    for file in manifest.files_of(FileKind::Concepts) {
+        any = true;
+        // A journal is opened for writing.
+        let to = folder.join(&file.name);
+        fs::copy(cache.path(&file.digest), &to).map_err(SnapshotError::file(&to))?;
+    }
+    Ok(any)
+}

@@ -1,0 +1,208 @@
+//! Which processes there are, and their settings: written below the folder of the demonstration,
+//! for this user alone.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use toml::{Table, Value};
+
+use super::super::secrets::Secrets;
+use super::super::settings::{SAMPLE, address, made, save, table, text, written};
+use super::database::{Database, free_port};
+use super::member::Member;
+use super::storage::Storage;
+
+/// Of each kind.
+const COUNT: usize = 2;
+
+/// What all processes are started with.
+pub(super) struct Site<'a> {
+    /// Settings, data, logs.
+    pub(super) folder: &'a Path,
+    /// Where the programs are.
+    pub(super) programs: &'a Path,
+    /// The agent of VMs.
+    pub(super) guest: &'a Path,
+    pub(super) secrets: &'a Secrets,
+    /// The sample's forge.
+    pub(super) forge: &'a str,
+    /// The orchestrators' project.
+    pub(super) checkout: &'a Path,
+    pub(super) database: &'a Database,
+    pub(super) storage: &'a Storage,
+}
+
+/// The products that have processes of their own.
+const PROGRAMS: [&str; 3] = ["workflow-runner", "orchestrator", "vm-manager"];
+
+/// Refuses a folder without one of the programs.
+///
+/// # Errors
+/// Which one.
+pub(super) fn check_programs(folder: &Path) -> Result<()> {
+    let missing = |name: &&&str| !folder.join(name).is_file();
+    match PROGRAMS.iter().find(missing) {
+        Some(name) => bail!(
+            "there is no program `{name}` beside this one, in {}: a cluster has processes for each product",
+            folder.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+impl Site<'_> {
+    fn member(&self, name: String, program: PathBuf, arguments: Vec<OsString>) -> Result<Member> {
+        let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Ok(Member {
+            name,
+            program,
+            arguments,
+            variables: Vec::new(),
+            logs: made(&self.folder.join("logs"))?,
+            address: nowhere,
+            health: nowhere,
+            server: None,
+            starts: 0,
+        })
+    }
+
+    /// The VM managers, each with the token that opens it.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or the program gives no token.
+    pub(super) fn managers(&self) -> Result<Vec<(Member, String)>> {
+        (1..=COUNT).map(|number| self.manager(number)).collect()
+    }
+
+    fn manager(&self, number: usize) -> Result<(Member, String)> {
+        let (name, listen) = (format!("vm-manager-{number}"), free_address()?);
+        let settings = table([
+            ("data_dir", text(&self.folder.join(&name))?),
+            ("listen", address(listen)),
+            ("agent", text(self.guest)?),
+            // It starts within moments on any machine, and needs no image.
+            ("driver", "namespace-sandbox".into()),
+        ]);
+        let file = self.folder.join(format!("{name}.toml"));
+        save(&file, &written(&settings)?)?;
+        let program = self.programs.join("vm-manager");
+        let mut ask = Command::new(&program);
+        let asked = ask.arg("--config").arg(&file).arg("token").output()?;
+        if !asked.status.success() {
+            bail!(
+                "vm-manager token: {}",
+                String::from_utf8_lossy(&asked.stderr).trim()
+            );
+        }
+        let token = String::from_utf8(asked.stdout).context("a token is text")?;
+        let mut member = self.member(name, program, vec!["--config".into(), file.into()])?;
+        (member.address, member.health) = (listen, listen);
+        Ok((member, token.trim().to_owned()))
+    }
+
+    /// The runners, which have their VMs from all of these managers.
+    ///
+    /// # Errors
+    /// As [`Site::managers`].
+    pub(super) fn runners(&self, managers: &[(Member, String)]) -> Result<Vec<Member>> {
+        (1..=COUNT)
+            .map(|number| self.runner(number, managers))
+            .collect()
+    }
+
+    fn runner(&self, number: usize, managers: &[(Member, String)]) -> Result<Member> {
+        let (name, listen) = (format!("runner-{number}"), free_address()?);
+        let hosts = managers.iter().map(|(manager, token)| {
+            let url = format!("http://{}", manager.address);
+            let host = table([("url", url.into()), ("token", token.clone().into())]);
+            (manager.name.clone(), Value::from(host))
+        });
+        let machine = table([("isolation_min", "namespace-sandbox".into())]);
+        let machines = table([("ubuntu-latest", machine.into())]);
+        let settings = table([
+            ("data_dir", text(&self.folder.join(&name))?),
+            ("listen", address(listen)),
+            ("forge_url", self.forge.into()),
+            // The sample repository is served by this machine, unencrypted.
+            ("allow_http", true.into()),
+            ("allow_addresses", vec![Value::from("127.0.0.1")].into()),
+            ("objects", self.storage.settings().into()),
+            ("machines", machines.into()),
+            ("vm_hosts", hosts.collect::<Table>().into()),
+        ]);
+        let file = self.folder.join(format!("{name}.toml"));
+        save(&file, &written(&settings)?)?;
+        let program = self.programs.join("workflow-runner");
+        let mut member = self.member(name, program, vec!["--config".into(), file.into()])?;
+        (member.address, member.health) = (listen, listen);
+        member.variables = self.storage.variables();
+        member.variables.extend([
+            (
+                "FORGE_WEBHOOK_SECRET".to_owned(),
+                self.secrets.webhook.clone(),
+            ),
+            ("FORGE_TOKEN".to_owned(), self.secrets.forge.clone()),
+            ("WORKFLOW_RUNNER_STORE_URL".to_owned(), self.database.url()),
+        ]);
+        Ok(member)
+    }
+
+    /// The orchestrators.
+    ///
+    /// # Errors
+    /// As [`Site::managers`].
+    pub(super) fn orchestrators(&self) -> Result<Vec<Member>> {
+        (1..=COUNT)
+            .map(|number| self.orchestrator(number))
+            .collect()
+    }
+
+    fn orchestrator(&self, number: usize) -> Result<Member> {
+        let (listen, operations) = (free_address()?, free_address()?);
+        let name = format!("orchestrator-{number}");
+        let folder = made(&self.folder.join(&name))?;
+        let mut settings: Table = SAMPLE
+            .parse()
+            .context("the orchestrator's sample is not TOML")?;
+        let forge = table([
+            ("kind", "gitea".into()),
+            ("url", self.forge.into()),
+            ("token", "${ORCH_FORGE_TOKEN}".into()),
+        ]);
+        settings.extend(table([
+            ("listen", address(listen)),
+            ("admin_listen", address(operations)),
+            ("admin_token", "${ORCH_ADMIN_TOKEN}".into()),
+            ("data_dir", text(&folder.join("data"))?),
+            ("forge", forge.into()),
+            ("store", table([("url", "${ORCH_STORE_URL}".into())]).into()),
+        ]));
+        // Otherwise the next ones would wait for the next tick.
+        if let Some(mentions) = settings.get_mut("mentions").and_then(Value::as_table_mut) {
+            mentions.insert("max_dispatches_per_tick".to_owned(), 100.into());
+        }
+        let file = folder.join("orchestrator.toml");
+        save(&file, &written(&settings)?)?;
+        let program = self.programs.join("orchestrator");
+        let mut member = self.member(name, program, vec![file.into()])?;
+        (member.address, member.health) = (listen, operations);
+        let checkout = self.checkout.to_string_lossy().into_owned();
+        member.variables = [
+            ("ORCH_WEBHOOK_SECRET", self.secrets.webhook.clone()),
+            ("ORCH_FORGE_TOKEN", self.secrets.forge.clone()),
+            ("ORCH_ADMIN_TOKEN", self.secrets.admin.clone()),
+            ("ORCH_STORE_URL", self.database.url()),
+            ("ORCH_PROJECT_DIR", checkout),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .to_vec();
+        Ok(member)
+    }
+}
+
+fn free_address() -> Result<SocketAddr> {
+    Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)))
+}

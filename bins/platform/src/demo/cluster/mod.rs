@@ -1,0 +1,253 @@
+//! `platform demo --cluster`: two runners, two orchestrators and two VM managers on one PostgreSQL
+//! and one object storage, on this machine only.
+//!
+//! ```text
+//! webhooks ─▶ entry ─┬▶ runner 1 ◀─┐        ┌─▶ VM manager 1, VM manager 2
+//!                    ├▶ runner 2 ◀─┼────────┤
+//!                    ├▶ orchestrator 1, 2   └─▶ PostgreSQL, object storage
+//!                    └─ GET /readyz of each
+//! ```
+//! It shows a run, kills the leader of each product while webhooks come, and counts what became of
+//! those that were accepted.
+
+mod database;
+mod deliveries;
+mod entry;
+mod member;
+mod members;
+mod storage;
+mod takeover;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use self::database::Database;
+use self::member::{Member, until_led, until_standby};
+use self::members::{Site, check_programs};
+use self::storage::Storage;
+use super::environment::SampleEnvironment;
+use super::ports::Ports;
+use super::settings::made;
+use super::stop_signal::{POLL_INTERVAL, StopSignal};
+use super::{agents, terminal, workflow};
+
+/// What is started, and where.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// Where the programs are.
+    pub(super) programs: PathBuf,
+    /// The agent of VMs.
+    pub(super) guest: PathBuf,
+    /// Where further programs may be.
+    pub(super) tools: Option<PathBuf>,
+    /// Settings, data and logs; emptied at the start.
+    pub(super) data: PathBuf,
+    /// The runners' entry; 0 takes free ports for everything.
+    pub(super) port: u16,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When something is missing or does not start, or when something that was accepted was lost.
+pub(super) fn run(settings: &Settings, stop: &StopSignal, once: bool) -> Result<()> {
+    check_programs(&settings.programs)?;
+    let started = Instant::now();
+    let folder = emptied(&settings.data)?;
+    terminal::heading("a cluster on this machine");
+    terminal::line(&format!("settings, data and logs: {}", folder.display()));
+    let database = Database::start()?;
+    terminal::line(&format!("database       {}", database.describe()));
+    let logs = made(&folder.join("logs"))?;
+    let storage = Storage::start(&folder.join("storage"), &logs, settings.tools.as_deref())?;
+    terminal::line(&format!("object storage {}", storage.describe()));
+    let mut cluster = Cluster::new(settings, &folder, database, storage)?;
+    let shown = cluster.show(stop);
+    if matches!(shown, Ok(true)) {
+        terminal::line(&format!("all of it took {} s", started.elapsed().as_secs()));
+        cluster.show_addresses();
+        if !once {
+            terminal::line("\nCtrl-C stops it.");
+            cluster.stay(stop)?;
+        }
+    }
+    let stopped = cluster.stop();
+    shown?;
+    stopped?;
+    // What it kept is of no use without its database; the logs may be.
+    for entry in std::fs::read_dir(&folder)?.flatten() {
+        if entry.path() != logs && entry.path().is_dir() {
+            std::fs::remove_dir_all(entry.path())?;
+        }
+    }
+    terminal::line("stopped cleanly");
+    Ok(())
+}
+
+/// The folder, without what a former demonstration left in it. A folder of anything else is not
+/// emptied.
+fn emptied(folder: &Path) -> Result<PathBuf> {
+    const MARK: &str = "demo-cluster";
+    let own = made(folder)?;
+    let entries = std::fs::read_dir(&own)?.count();
+    if own.join(MARK).is_file() {
+        std::fs::remove_dir_all(&own)?;
+        made(&own)?;
+    } else if entries > 0 {
+        bail!(
+            "{} has files of something else; name another folder by `--data`",
+            own.display()
+        );
+    }
+    std::fs::write(own.join(MARK), "")?;
+    Ok(own)
+}
+
+/// All processes. Dropped, they are killed, the database last.
+struct Cluster {
+    runners: Vec<Member>,
+    orchestrators: Vec<Member>,
+    managers: Vec<Member>,
+    samples: SampleEnvironment,
+    storage: Storage,
+    _database: Database,
+}
+
+impl Cluster {
+    /// The settings of all, and the entry; nothing of it started yet.
+    fn new(
+        settings: &Settings,
+        folder: &Path,
+        database: Database,
+        storage: Storage,
+    ) -> Result<Self> {
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
+        let ports = Ports {
+            search: nowhere,
+            machines: nowhere,
+            runner: nowhere,
+            webhook: nowhere,
+            operations: nowhere,
+        };
+        let mut samples = SampleEnvironment::new(&folder.join("sample"), ports)?;
+        let site = Site {
+            folder,
+            programs: &settings.programs,
+            guest: &settings.guest,
+            secrets: &samples.secrets,
+            forge: &samples.forge.url(),
+            checkout: &samples.sample.checkout(),
+            database: &database,
+            storage: &storage,
+        };
+        let managers = site.managers()?;
+        let (runners, orchestrators) = (site.runners(&managers)?, site.orchestrators()?);
+        let usual = |port: u16| if settings.port == 0 { 0 } else { port };
+        let by = |members: &[Member], address: fn(&Member) -> SocketAddr| {
+            let pairs = members.iter().map(|it| (address(it), it.health));
+            pairs.collect::<Vec<_>>()
+        };
+        let receivers = by(&orchestrators, |it| it.address);
+        let operations = by(&orchestrators, |it| it.health);
+        samples.ports.runner = entry::serve(settings.port, &by(&runners, |it| it.address))?;
+        samples.ports.webhook = entry::serve(usual(3200), &receivers)?;
+        samples.ports.operations = entry::serve(usual(3201), &operations)?;
+        Ok(Self {
+            runners,
+            orchestrators,
+            managers: managers.into_iter().map(|(manager, _)| manager).collect(),
+            samples,
+            storage,
+            _database: database,
+        })
+    }
+
+    /// Everything that is shown. False when it was interrupted before.
+    fn show(&mut self, stop: &StopSignal) -> Result<bool> {
+        if !self.start(stop)? {
+            return Ok(false);
+        }
+        if !workflow::show(&self.samples, stop)? || !agents::show(&self.samples, stop)? {
+            return Ok(false);
+        }
+        terminal::heading("the leader of the runners is killed while pushes come");
+        if !takeover::of_runners(&self.samples, &mut self.runners, stop)? {
+            return Ok(false);
+        }
+        terminal::heading("the leader of the orchestrators is killed while mentions come");
+        takeover::of_orchestrators(&self.samples, &mut self.orchestrators, stop)
+    }
+
+    /// Starts all processes, and waits until one of each product leads and the other stands by.
+    fn start(&mut self, stop: &StopSignal) -> Result<bool> {
+        for member in &mut self.managers {
+            if !member.start(stop)? {
+                return Ok(false);
+            }
+            terminal::line(&format!("{:<15} {}", member.name, member.address));
+        }
+        for members in [&mut self.runners, &mut self.orchestrators] {
+            for member in &mut *members {
+                if !member.start(stop)? {
+                    return Ok(false);
+                }
+            }
+            let Some((leader, epoch)) = until_led(members, 0, stop)? else {
+                return Ok(false);
+            };
+            if !until_standby(members, leader, stop)? {
+                return Ok(false);
+            }
+            for (at, member) in members.iter().enumerate() {
+                let role = match at == leader {
+                    true => format!("leads, epoch {epoch}"),
+                    false => "stands by".to_owned(),
+                };
+                terminal::line(&format!("{:<15} {} {role}", member.name, member.address));
+            }
+        }
+        let ports = self.samples.ports;
+        terminal::line(&format!(
+            "entry           {} for the runners, {} for the orchestrators",
+            ports.runner, ports.webhook
+        ));
+        Ok(true)
+    }
+
+    fn show_addresses(&self) {
+        let ports = self.samples.ports;
+        terminal::heading("the pages");
+        terminal::line(&format!("workflows   http://{}/runs", ports.runner));
+        terminal::line(&format!("operations  http://{}/", ports.operations));
+        terminal::line(&format!(
+            "            its token, of this start: {}",
+            self.samples.secrets.admin
+        ));
+        terminal::line("kill any of the processes, and look at the pages again");
+    }
+
+    /// Until a signal asks to stop. A process that was killed meanwhile is part of the
+    /// demonstration.
+    fn stay(&mut self, stop: &StopSignal) -> Result<()> {
+        while !stop.within(POLL_INTERVAL) {
+            self.storage.check_alive()?;
+        }
+        terminal::line("\nstopping");
+        Ok(())
+    }
+
+    /// Stops all that runs, the managers last: what ends gives its VMs back.
+    fn stop(&mut self) -> Result<()> {
+        let mut all: Vec<&mut Member> = self.orchestrators.iter_mut().collect();
+        all.extend(&mut self.runners);
+        all.extend(&mut self.managers);
+        let ended: Vec<Result<()>> = all.into_iter().map(Member::stop).collect();
+        ended
+            .into_iter()
+            .collect::<Result<()>>()
+            .context("a process did not stop as it should")
+    }
+}

@@ -1,0 +1,138 @@
+//! Where the runners keep logs, artifacts and caches: a small S3-compatible server where its
+//! program is found, else a folder that all of them share.
+
+use std::ffi::OsStr;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use toml::Table;
+
+use super::super::secrets;
+use super::super::server::Server;
+use super::super::settings::{made, table};
+use super::database::free_port;
+
+/// The program: `cargo install s3s-fs --features binary`.
+const PROGRAM: &str = "s3s-fs";
+const BUCKET: &str = "orrery";
+const TIMEOUT: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// The storage; dropped, its server is killed.
+pub(super) enum Storage {
+    /// A server with this port and these keys.
+    Bucket {
+        server: Server,
+        port: u16,
+        access: String,
+        secret: String,
+    },
+    /// A folder of this machine.
+    Folder(PathBuf),
+}
+
+impl Storage {
+    /// Starts it, with what it keeps in `folder`.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, or the server does not start.
+    pub(super) fn start(folder: &Path, logs: &Path, tools: Option<&Path>) -> Result<Self> {
+        made(&folder.join(BUCKET))?;
+        let Some(program) = find(tools) else {
+            return Ok(Self::Folder(folder.join(BUCKET)));
+        };
+        let (port, access, secret) = (free_port()?, secrets::random()?, secrets::random()?);
+        let text = port.to_string();
+        let arguments = ["--host", "127.0.0.1", "--port", &text];
+        let arguments = arguments.into_iter().chain(["--access-key", &access]);
+        let arguments = arguments.chain(["--secret-key", &secret]).map(OsStr::new);
+        let arguments: Vec<&OsStr> = arguments.chain([folder.as_os_str()]).collect();
+        let mut server = Server::start(&program, &arguments, (logs, "storage.log"), &[])?;
+        let started = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            server.check_alive()?;
+            if started.elapsed() > TIMEOUT {
+                bail!("{} does not listen", program.display());
+            }
+            std::thread::park_timeout(POLL_INTERVAL);
+        }
+        Ok(Self::Bucket {
+            server,
+            port,
+            access,
+            secret,
+        })
+    }
+
+    /// The runners' table `[objects]`.
+    pub(super) fn settings(&self) -> Table {
+        match self {
+            Self::Bucket { port, .. } => table([
+                ("url", format!("s3://{BUCKET}/ci").into()),
+                ("endpoint", format!("http://127.0.0.1:{port}").into()),
+            ]),
+            Self::Folder(folder) => table([("url", format!("file://{}", folder.display()).into())]),
+        }
+    }
+
+    /// The keys, for the runners' environment.
+    pub(super) fn variables(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Bucket { access, secret, .. } => vec![
+                ("AWS_ACCESS_KEY_ID".to_owned(), access.clone()),
+                ("AWS_SECRET_ACCESS_KEY".to_owned(), secret.clone()),
+            ],
+            Self::Folder(_) => Vec::new(),
+        }
+    }
+
+    /// For people.
+    pub(super) fn describe(&self) -> String {
+        match self {
+            Self::Bucket { port, .. } => format!("S3 by {PROGRAM} on 127.0.0.1:{port}"),
+            Self::Folder(folder) => format!(
+                "the folder {}, as a shared file system (with the program `{PROGRAM}` in PATH: a bucket)",
+                folder.display()
+            ),
+        }
+    }
+
+    /// Refuses a server that has ended by itself.
+    ///
+    /// # Errors
+    /// With the end of its log.
+    pub(super) fn check_alive(&mut self) -> Result<()> {
+        match self {
+            Self::Bucket { server, .. } => server.check_alive(),
+            Self::Folder(_) => Ok(()),
+        }
+    }
+}
+
+/// The server's program, in this folder or `PATH`.
+fn find(tools: Option<&Path>) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = tools.map(Path::to_owned).into_iter();
+    folders
+        .chain(std::env::split_paths(&path))
+        .map(|folder| folder.join(PROGRAM))
+        .find(|program| program.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_without_a_server_a_folder_is_shared() {
+        let folder = Storage::Folder(PathBuf::from("/srv/shared"));
+        assert_eq!(
+            folder.settings()["url"].as_str(),
+            Some("file:///srv/shared")
+        );
+        assert!(folder.variables().is_empty());
+        assert!(folder.describe().contains("s3s-fs"));
+    }
+}

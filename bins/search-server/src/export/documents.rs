@@ -1,0 +1,145 @@
+//! The documents of a role's indexed sources, read beside a server that may be running.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use search_actors::{RoleSet, RoleSource, source_git};
+use search_core::role::{RoleFile, ServerSettings};
+use search_engine::answering::{DocumentRequest, SearchableRole, SearchableSource, read_document};
+use search_engine::files::SourceFiles;
+use search_engine::index::IndexSnapshot;
+use search_engine::revision::Revision;
+use search_engine::texts::TextStore;
+use search_engine::walk::RootDirectory;
+use serde_json::{Value, json};
+
+/// A source whose documents are exported.
+pub(super) struct ExportSource {
+    role: SearchableRole,
+    /// First part of its documents' ids.
+    pub(super) id: String,
+    snapshot: IndexSnapshot,
+}
+
+/// A document that is indexed.
+pub(super) struct FoundDocument {
+    pub(super) id: String,
+    /// Changes with its content.
+    pub(super) version: String,
+}
+
+impl ExportSource {
+    /// The indexed sources of a role, or of the default one.
+    pub(super) fn of_role(
+        roles: &RoleFile,
+        role: Option<&str>,
+        settings: &ServerSettings,
+    ) -> anyhow::Result<Vec<Self>> {
+        let role_set = RoleSet::new(roles);
+        let Some(entry) = role_set.role(role) else {
+            bail!("{}", role_set.unknown_role(role));
+        };
+        let indexed = entry
+            .sources
+            .iter()
+            .filter(|source| source.haystack.indexed_files().is_some());
+        let sources: Vec<Self> = indexed
+            .map(|source| Self::open(source, &settings.data_path.value.join("index")))
+            .collect::<anyhow::Result<_>>()?;
+        if sources.is_empty() {
+            bail!("role {:?} has no source with an index", entry.role.name);
+        }
+        Ok(sources)
+    }
+
+    fn open(source: &RoleSource, data: &Path) -> anyhow::Result<Self> {
+        let (id, name) = (source.handle.id.clone(), source.haystack.name.clone());
+        let snapshot = IndexSnapshot::open_published(&data.join(&id), 0, None);
+        let snapshot = snapshot.with_context(|| {
+            format!("source {name:?} has no index here: run the server until it is indexed")
+        })?;
+        let texts = TextStore::new(data.join(format!("{id}.texts")));
+        let searchable = SearchableSource {
+            id: id.clone(),
+            name: name.clone(),
+            service: source.haystack.service().as_str(),
+            snapshot: Some(snapshot.clone()),
+            root: Some(files(source)?),
+            graph: None,
+            is_embedded: false,
+            item_cache: None,
+            texts: Some(Arc::new(texts)),
+            indexing: None,
+            error: None,
+        };
+        let role = SearchableRole {
+            name,
+            function: search_core::role::RelevanceFunction::BM25F,
+            sources: vec![searchable],
+            thesaurus: None,
+            served: Vec::new(),
+        };
+        Ok(Self { role, id, snapshot })
+    }
+
+    /// Its documents, in the order of their keys.
+    pub(super) fn documents(&self) -> impl Iterator<Item = anyhow::Result<FoundDocument>> + '_ {
+        self.snapshot.documents_in_order().map(|record| {
+            let record = record?;
+            Ok(FoundDocument {
+                id: format!("{}/{}", self.id, record.key),
+                version: blake3::Hash::from_bytes(padded(record.file.hash)).to_hex()[..32]
+                    .to_owned(),
+            })
+        })
+    }
+
+    /// A document as it is put; none where its file cannot be read now.
+    pub(super) fn read(&self, id: &str) -> Option<Value> {
+        let request = DocumentRequest {
+            id: id.to_owned(),
+            ..DocumentRequest::default()
+        };
+        let view = read_document(&self.role, &request).ok()?;
+        let source = &self.role.sources[0];
+        let key = id.split_once('/')?.1;
+        let tags = self.snapshot.document(key).ok()??.tags;
+        let mut document = json!({
+            "id": view.id,
+            "title": view.title,
+            "body": view.body,
+            "url": view.url,
+            "source": source.name,
+            "service": source.service,
+            "tags": tags,
+        });
+        let optional = [("path", view.path), ("modified", view.modified)];
+        for (name, value) in optional {
+            if let Some(value) = value {
+                document[name] = Value::String(value);
+            }
+        }
+        Some(document)
+    }
+}
+
+fn padded(hash: [u8; 16]) -> [u8; 32] {
+    let mut long = [0; 32];
+    long[..16].copy_from_slice(&hash);
+    long
+}
+
+/// The files that a source reads.
+fn files(source: &RoleSource) -> anyhow::Result<Arc<dyn SourceFiles>> {
+    let files = source
+        .haystack
+        .indexed_files()
+        .context("only what is indexed is exported")?;
+    Ok(match source.haystack.revision() {
+        Some(name) => Arc::new(Revision::open(&source_git(), &files.folder, name)?.files()?),
+        None => Arc::new(
+            RootDirectory::open(&files.folder)?.respecting_gitignore(files.respect_gitignore),
+        ),
+    })
+}

@@ -1,0 +1,91 @@
+//! `snapshot`: looks at what indexers have published.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use search_actors::snapshots::{PublishedSource, VerifiedSource, list_published, verify_published};
+use search_core::role::ServerSettings;
+use search_web::boot;
+
+use crate::arguments::{Arguments, FAILED, OutputFormat, SnapshotCommand, print, say};
+
+/// Prints what is published, or what is wrong with it; 1 where anything is.
+pub(crate) fn run(
+    arguments: &Arguments,
+    command: SnapshotCommand,
+    settings: &ServerSettings,
+) -> ExitCode {
+    match looked(arguments, command, settings) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILED),
+        Err(error) => {
+            say(&daemon::error_chain(error.as_ref()));
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Whether everything is whole.
+fn looked(
+    arguments: &Arguments,
+    command: SnapshotCommand,
+    settings: &ServerSettings,
+) -> anyhow::Result<bool> {
+    let storage = boot::open_snapshots(settings)?;
+    let scratch = tempfile::tempdir().context("a folder for what is fetched")?;
+    match command {
+        SnapshotCommand::List => {
+            let found = list_published(&storage, scratch.path())?;
+            match arguments.format {
+                OutputFormat::Json => print(&serde_json::to_string(&found)?),
+                OutputFormat::Human => print(&lines(found.iter().map(|one| (one, &[][..])))),
+            }
+            Ok(found.iter().all(|one| one.error.is_none()))
+        }
+        SnapshotCommand::Verify => {
+            let found = verify_published(&storage, scratch.path())?;
+            match arguments.format {
+                OutputFormat::Json => print(&serde_json::to_string(&found)?),
+                OutputFormat::Human => {
+                    let all = found.iter();
+                    print(&lines(
+                        all.map(|one| (&one.published, one.damaged.as_slice())),
+                    ));
+                }
+            }
+            Ok(found
+                .iter()
+                .all(|one: &VerifiedSource| one.damaged.is_empty()))
+        }
+    }
+}
+
+/// A line a part, and one a file that is damaged.
+fn lines<'p>(all: impl Iterator<Item = (&'p PublishedSource, &'p [String])>) -> String {
+    let mut text = String::new();
+    for (one, damaged) in all {
+        let owner = match one.owner.as_str() {
+            "" => "nobody",
+            owner => owner,
+        };
+        text += &format!(
+            "{} {} · {} · {} documents · {} files, {} bytes · snapshot {} · epoch {} · {owner}\n",
+            one.source,
+            one.part,
+            one.folder,
+            one.documents,
+            one.files,
+            one.bytes,
+            one.sequence,
+            one.epoch,
+        );
+        let error = one.error.iter().filter(|error| !damaged.contains(*error));
+        for line in error.chain(damaged) {
+            text += &format!("  {line}\n");
+        }
+    }
+    if text.is_empty() {
+        text += "nothing is published here\n";
+    }
+    text
+}

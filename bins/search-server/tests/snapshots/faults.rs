@@ -1,0 +1,258 @@
+//! What goes wrong: indexers that die or sleep, storage that is away, objects that are damaged.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+
+use super::servers::{Home, Server, wait, wait_within, write_corpus};
+
+/// The longest time until another indexer has taken over.
+const TAKEOVER: Duration = Duration::from_secs(10);
+
+fn in_bucket(home: &mut Home, server: &S3Server) {
+    home.storage = [
+        ("SERVICE_SNAPSHOTS", format!("s3://{BUCKET}/search")),
+        ("SERVICE_PROFILE_OBJSTORE_ENDPOINT", server.endpoint()),
+        ("CLOUDSTORE_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
+        ("CLOUDSTORE_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
+    ]
+    .into();
+}
+
+#[test]
+fn i18_a_searcher_outlives_its_storage() {
+    let mut storage = S3Server::start();
+    let mut home = Home::new();
+    in_bucket(&mut home, &storage);
+    write_corpus(&home.docs(), 40);
+    home.write_roles(&["BM25F"]);
+    let checked = home.run("indexer", "indexer", &["--check"]);
+    assert_eq!(
+        checked.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&checked.stderr)
+    );
+    let mut indexer = home.start("indexer", "indexer");
+    indexer.settle(40, false);
+    let mut searcher = home.start("searcher", "searcher");
+    searcher.settle(40, false);
+    let before = searcher.answer("BM25F", "restart policy");
+    storage.stop();
+    let checked = home.run("other", "searcher", &["--check"]);
+    let text = String::from_utf8_lossy(&checked.stderr).into_owned();
+    assert_eq!(checked.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("SERVICE_SNAPSHOTS") && text.contains("cannot be used now"),
+        "{text}"
+    );
+    wait(
+        "word of it",
+        || {
+            let error = searcher.source()["error"].to_string();
+            error.contains("cannot be used now")
+                && error.contains("what was fetched last is searched")
+        },
+        || searcher.source().to_string(),
+    );
+    assert!(searcher.is_ready(), "it answers");
+    let meanwhile = searcher.answer("BM25F", "restart policy");
+    assert_eq!(meanwhile["results"], before["results"]);
+    assert_eq!(meanwhile["status"], "partial_success");
+    // It starts without its storage, too.
+    searcher.end();
+    let searcher = home.start("searcher", "searcher");
+    wait(
+        "what it has",
+        || searcher.finds("BM25F", "restart policy"),
+        || searcher.source().to_string(),
+    );
+    let again = searcher.answer("BM25F", "restart policy");
+    assert_eq!(again["results"], before["results"]);
+    // What was written meanwhile comes when the storage is back.
+    std::fs::write(home.docs().join("new.md"), "# Fresh\n\nzanzibar\n").expect("room");
+    storage.start_again();
+    wait(
+        "the new document",
+        || searcher.finds("BM25F", "zanzibar"),
+        || format!("{} {:#?}", searcher.source(), indexer.seen),
+    );
+    wait(
+        "its recovery",
+        || searcher.source()["error"].is_null(),
+        || searcher.source().to_string(),
+    );
+}
+
+/// Indexers that are killed at any moment, also while they publish: searchers see whole snapshots
+/// only, and another indexer goes on.
+#[test]
+fn i18_another_indexer_takes_over_from_one_that_is_killed() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 60);
+    home.write_roles(&["BM25F"]);
+    let mut active = home.start("a", "indexer");
+    active.settle(60, false);
+    let mut waiting = home.start("b", "indexer");
+    waiting.log_line("lease.waiting");
+    let mut searcher = home.start("searcher", "searcher");
+    searcher.settle(60, false);
+    let mut longest = Duration::ZERO;
+    for (round, word) in (0_u64..).zip(["quokka", "wombat", "numbat", "bilby"]) {
+        // Publishing is under way for some milliseconds; the kill meets another moment each time.
+        std::fs::write(
+            home.docs().join(format!("new-{round}.md")),
+            format!("# New\n\n{word}\n"),
+        )
+        .expect("room");
+        let (_kept, never) = std::sync::mpsc::channel::<()>();
+        let _ = never.recv_timeout(Duration::from_millis(40 + 35 * round));
+        active.kill();
+        let killed = Instant::now();
+        waiting.log_line("lease.taken");
+        longest = longest.max(killed.elapsed());
+        assert!(killed.elapsed() < TAKEOVER, "{:?}", killed.elapsed());
+        wait(
+            "the document",
+            || searcher.finds("BM25F", word),
+            || format!("{} {:#?}", searcher.source(), waiting.seen),
+        );
+        assert_eq!(searcher.source()["documents"], 61 + round);
+        assert!(searcher.finds("BM25F", "restart policy"));
+        let name = if round % 2 == 0 { "a" } else { "b" };
+        active = std::mem::replace(&mut waiting, home.start(name, "indexer"));
+        waiting.log_line("lease.waiting");
+    }
+    println!("longest take-over: {longest:?}");
+    // What is published is whole, whatever was under way.
+    let verified = home.run("look", "searcher", &["snapshot", "verify"]);
+    assert_eq!(
+        verified.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&verified.stderr)
+    );
+    // One that ends by itself gives the lease back.
+    active.end();
+    let ended = Instant::now();
+    waiting.log_line("lease.taken");
+    assert!(
+        ended.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        ended.elapsed()
+    );
+}
+
+/// One that sleeps through its lease cannot publish when it wakes.
+#[test]
+fn i18_an_indexer_that_was_followed_cannot_publish() {
+    let storage = S3Server::start();
+    let mut home = Home::new();
+    in_bucket(&mut home, &storage);
+    write_corpus(&home.docs(), 20);
+    home.write_roles(&["BM25F"]);
+    let mut sleeper = home.start("a", "indexer");
+    sleeper.settle(20, false);
+    let mut second = home.start("b", "indexer");
+    second.log_line("lease.waiting");
+    sleeper.signal(Signal::STOP);
+    second.log_line("lease.taken");
+    second.settle(20, false);
+    std::fs::write(home.docs().join("new.md"), "# Fresh\n\nzanzibar\n").expect("room");
+    let searcher = home.start("searcher", "searcher");
+    wait(
+        "the document",
+        || searcher.source()["documents"] == 21,
+        || searcher.source().to_string(),
+    );
+    let published = listed(&home);
+    sleeper.signal(Signal::CONT);
+    sleeper.log_line("lease.lost");
+    sleeper.log_line("lease.waiting");
+    let now = listed(&home);
+    assert_eq!(
+        (&now[0]["epoch"], &now[0]["owner"]),
+        (&published[0]["epoch"], &published[0]["owner"])
+    );
+    assert_eq!(now[0]["documents"], 21);
+}
+
+fn listed(home: &Home) -> serde_json::Value {
+    let output = home.run(
+        "look",
+        "searcher",
+        &["snapshot", "list", "--format", "json"],
+    );
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+#[test]
+fn i18_damaged_objects_are_refused_with_a_reason() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 30);
+    home.write_roles(&["BM25F"]);
+    let mut indexer = home.start("indexer", "indexer");
+    indexer.settle(30, false);
+    let mut whole = home.start("whole", "searcher");
+    whole.settle(30, false);
+    // The longest object of the index loses a byte in its middle; another one its end.
+    let objects = objects(&home);
+    let mut bytes = std::fs::read(&objects[0]).expect("there");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&objects[0], bytes).expect("room");
+    let bytes = std::fs::read(&objects[1]).expect("there");
+    std::fs::write(&objects[1], &bytes[..bytes.len() - 1]).expect("room");
+    let searcher = home.start("new", "searcher");
+    wait(
+        "a reason",
+        || {
+            searcher.source()["error"]
+                .to_string()
+                .contains("is damaged: its BLAKE3 digest is another")
+        },
+        || searcher.source().to_string(),
+    );
+    assert!(
+        whole.finds("BM25F", "restart policy"),
+        "what was fetched before is searched"
+    );
+    let verified = home.run("look", "searcher", &["snapshot", "verify"]);
+    let text = String::from_utf8_lossy(&verified.stdout).into_owned();
+    assert_eq!(verified.status.code(), Some(1), "{text}");
+    assert_eq!(text.matches("is damaged").count(), 2, "{text}");
+    // Whoever indexes next finds it, and publishes anew what nobody can read.
+    indexer.end();
+    std::fs::remove_dir_all(home.data("indexer")).expect("there");
+    let again: Server = home.start("indexer", "indexer");
+    wait_within(
+        "a whole snapshot",
+        Duration::from_secs(30),
+        || searcher.finds("BM25F", "restart policy"),
+        || format!("{} {}", searcher.source(), again.source()),
+    );
+}
+
+/// Objects of a snapshot in a folder, longest first.
+fn objects(home: &Home) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![home.snapshots()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path
+                .parent()
+                .is_some_and(|parent| parent.ends_with("objects"))
+            {
+                found.push(path);
+            }
+        }
+    }
+    found.sort_by_key(|path| std::cmp::Reverse(std::fs::metadata(path).map_or(0, |one| one.len())));
+    found
+}

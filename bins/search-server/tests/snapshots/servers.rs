@@ -1,0 +1,333 @@
+//! Servers of the kinds there are, as processes, and how they are asked.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const FUNCTIONS: [&str; 4] = ["TitleScorer", "BM25", "BM25F", "ServiceGraph"];
+
+/// Documents that others are about, and the processes' folders.
+pub(crate) struct Home {
+    folder: tempfile::TempDir,
+    /// What every process is told of the snapshots.
+    pub(crate) storage: BTreeMap<&'static str, String>,
+}
+
+impl Home {
+    /// A folder of documents, and a folder for snapshots.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("docs")).expect("a folder");
+        let snapshots = folder.path().join("snapshots");
+        let url = format!("file://{}", snapshots.display());
+        Self {
+            folder,
+            storage: BTreeMap::from([("SERVICE_SNAPSHOTS", url)]),
+        }
+    }
+
+    pub(crate) fn docs(&self) -> PathBuf {
+        self.folder.path().join("docs")
+    }
+
+    pub(crate) fn snapshots(&self) -> PathBuf {
+        self.folder.path().join("snapshots")
+    }
+
+    pub(crate) fn data(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// One role a function, over the documents.
+    pub(crate) fn write_roles(&self, functions: &[&str]) {
+        let roles: Vec<Value> = functions
+            .iter()
+            .map(|function| {
+                let haystack =
+                    json!({"name": "Docs", "service": "LocalFiles", "location": self.docs()});
+                json!({"name": function, "relevance_function": function, "haystacks": [haystack]})
+            })
+            .collect();
+        let file = json!({"roles": roles, "default_role": functions[0]});
+        std::fs::write(self.folder.path().join("roles.json"), file.to_string()).expect("room");
+    }
+
+    /// The program with its settings, in this mode.
+    pub(crate) fn command(&self, name: &str, mode: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_search-server"));
+        command
+            .env_clear()
+            .env("HOME", self.folder.path())
+            .env("SERVICE_DATA_PATH", self.data(name))
+            .env(
+                "SERVICE_SETTINGS_PATH",
+                self.folder.path().join("roles.json"),
+            )
+            .env("SERVICE_SERVER_HOSTNAME", "127.0.0.1:0")
+            .env("LOG_LEVEL", "debug")
+            .env("SERVICE_SEARCH_MODE", mode)
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null());
+        if mode != "local" {
+            command.envs(&self.storage);
+        }
+        command
+    }
+
+    pub(crate) fn start(&self, name: &str, mode: &str) -> Server {
+        Server::start(self.command(name, mode))
+    }
+
+    pub(crate) fn run(&self, name: &str, mode: &str, arguments: &[&str]) -> Output {
+        let mut command = self.command(name, mode);
+        command.args(arguments).output().expect("it runs")
+    }
+}
+
+/// A corpus of so many documents, of words that say different things.
+pub(crate) fn write_corpus(docs: &Path, count: usize) {
+    const TOPICS: [&str; 8] = [
+        "supervision restart policy actor mailbox crash",
+        "inverted index posting list segment merge term",
+        "webhook delivery signature payload push branch",
+        "virtual machine image boot kernel guest memory",
+        "lease epoch fencing storage conditional write",
+        "snippet highlight passage excerpt query word",
+        "garden tomato basil soil water sunlight",
+        "bicycle chain gear brake wheel saddle",
+    ];
+    for number in 0..count {
+        let topic = TOPICS[number % TOPICS.len()];
+        let other = TOPICS[(number / TOPICS.len() + 3) % TOPICS.len()];
+        let words: Vec<&str> = topic.split(' ').collect();
+        let mut text = format!(
+            "# {} {} note {number}\n\n",
+            words[number % 6],
+            words[(number + 1) % 6]
+        );
+        for line in 0..(3 + number % 17) {
+            let word = words[(line * 5 + number) % words.len()];
+            text += &format!("The {word} of {topic} stands beside the {word} number{line}.\n");
+        }
+        text += &format!("\nIt is unlike {other}.\n");
+        let folder = docs.join(format!("part{}", number % 5));
+        std::fs::create_dir_all(&folder).expect("room");
+        std::fs::write(folder.join(format!("note-{number:04}.md")), text).expect("room");
+    }
+}
+
+pub(crate) const QUERIES: [&str; 12] = [
+    "restart policy",
+    "posting list",
+    "\"conditional write\"",
+    "basil",
+    "supervision OR bicycle",
+    "lease AND epoch",
+    "title:garden",
+    "virt*",
+    "number16",
+    "webhok signature",
+    "the brake of a machine",
+    "crash kernel mailbox guest",
+];
+
+/// A process that has said where it listens. Dropped, it is killed.
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) address: String,
+    log: Receiver<String>,
+    pub(crate) seen: Vec<String>,
+}
+
+impl Server {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let (send, log) = channel();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let _ = send.send(line);
+            }
+        });
+        let mut server = Self {
+            child,
+            address: String::new(),
+            log,
+            seen: Vec::new(),
+        };
+        let line = server.log_line("server.listening");
+        let address = line
+            .split("http://")
+            .nth(1)
+            .and_then(|url| url.split('/').next());
+        server.address = address.expect("an address").to_owned();
+        server
+    }
+
+    /// The next line of the log with this in it.
+    pub(crate) fn log_line(&mut self, what: &str) -> String {
+        let until = Instant::now() + DEADLINE;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let line = self.log.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| panic!("no {what} in {:#?}", self.seen));
+            self.seen.push(line.clone());
+            if line.contains(what) {
+                return line;
+            }
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    }
+
+    /// Ends it as a service manager does.
+    pub(crate) fn end(mut self) {
+        self.signal(Signal::TERM);
+        assert!(
+            self.child.wait().expect("it ends").success(),
+            "{:#?}",
+            self.rest()
+        );
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    fn rest(&mut self) -> &[String] {
+        self.seen.extend(self.log.try_iter());
+        &self.seen
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        request(&self.address, &format!("GET {path} HTTP/1.1"), "")
+    }
+
+    pub(crate) fn health(&self) -> Value {
+        serde_json::from_str(&self.get("/health").1).expect("JSON")
+    }
+
+    /// The first source's state in `/health`.
+    pub(crate) fn source(&self) -> Value {
+        self.health()["sources"][0].clone()
+    }
+
+    pub(crate) fn is_ready(&self) -> bool {
+        self.get("/readyz").0 == 200
+    }
+
+    /// Waits until all of its documents and concepts are there.
+    pub(crate) fn settle(&mut self, documents: usize, concepts: bool) {
+        wait(
+            &format!("{documents} documents"),
+            || {
+                let source = self.source();
+                let learnt = !concepts || source["concepts"]["state"] == "ready";
+                source["state"] == "ready" && source["documents"] == documents && learnt
+            },
+            || format!("{} {:#?}", self.source(), self.seen),
+        );
+    }
+
+    pub(crate) fn search(&self, role: &str, words: &str) -> Value {
+        let body = json!({"role": role, "search_term": words, "limit": 30}).to_string();
+        let (status, text) = request(&self.address, "POST /api/documents/search HTTP/1.1", &body);
+        assert_eq!(status, 200, "{text}");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// An answer without what differs from call to call.
+    pub(crate) fn answer(&self, role: &str, words: &str) -> Value {
+        let mut answer = self.search(role, words);
+        let all = answer.as_object_mut().expect("an object");
+        all.remove("took_ms");
+        for source in all["sources"].as_array_mut().expect("a list") {
+            source.as_object_mut().expect("an object").remove("took_ms");
+        }
+        answer
+    }
+
+    pub(crate) fn finds(&self, role: &str, words: &str) -> bool {
+        self.search(role, words)["total"] != 0
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for something that comes by itself.
+pub(crate) fn wait(
+    what: &str,
+    is_so: impl FnMut() -> bool,
+    told: impl FnOnce() -> String,
+) -> Duration {
+    wait_within(what, DEADLINE, is_so, told)
+}
+
+pub(crate) fn wait_within(
+    what: &str,
+    most: Duration,
+    mut is_so: impl FnMut() -> bool,
+    told: impl FnOnce() -> String,
+) -> Duration {
+    let began = Instant::now();
+    let (_kept, never) = channel::<()>();
+    while !is_so() {
+        if began.elapsed() > most {
+            panic!("no {what} within {most:?}: {}", told());
+        }
+        let _ = never.recv_timeout(Duration::from_millis(20));
+    }
+    began.elapsed()
+}
+
+fn request(address: &str, line: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
+    write!(
+        stream,
+        "{line}\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("answered");
+    let status = text.get(9..12).and_then(|code| code.parse().ok());
+    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    (status.expect("a status"), body.to_owned())
+}
+
+/// Asserts that two servers give the same answers, by every function.
+pub(crate) fn assert_same_answers(one: &Server, other: &Server, functions: &[&str]) {
+    let mut hits = 0;
+    for function in functions {
+        for query in QUERIES {
+            let (a, b) = (one.answer(function, query), other.answer(function, query));
+            hits += a["results"].as_array().map_or(0, Vec::len);
+            assert_eq!(a, b, "{function}: {query}");
+        }
+    }
+    assert!(
+        hits > 20 * functions.len(),
+        "the answers say something: {hits}"
+    );
+}

@@ -1,0 +1,87 @@
+//! Where snapshots are, from the settings.
+
+use object_clients::{ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, PlaceError};
+use search_actors::snapshots::{SnapshotMode, SnapshotPlace};
+use search_core::role::{ServerMode, ServerSettings};
+use search_core::snapshots::PartError;
+
+/// Why there is no place for snapshots.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotPlaceError {
+    /// None is set.
+    #[error("SERVICE_SNAPSHOTS is not set: write s3://bucket/prefix or file:///folder")]
+    None,
+    /// Its address.
+    #[error("SERVICE_SNAPSHOTS: {0}")]
+    Address(PlaceError),
+    /// The server has no TLS.
+    #[error(
+        "SERVICE_PROFILE_OBJSTORE_ENDPOINT: {0} has no TLS; the texts of all documents would cross \
+         the network for everybody to read: use https"
+    )]
+    Plain(String),
+    /// It cannot be used.
+    #[error("SERVICE_SNAPSHOTS: {0}")]
+    Storage(#[from] ObjectError),
+    /// There is no such part.
+    #[error("SERVICE_INDEX_PART: {0}")]
+    Part(#[from] PartError),
+}
+
+/// The storage of snapshots; nothing is asked of it yet.
+///
+/// # Errors
+/// See [`SnapshotPlaceError`].
+pub fn open_snapshots(settings: &ServerSettings) -> Result<ObjectStorage, SnapshotPlaceError> {
+    let url = settings
+        .snapshots
+        .as_ref()
+        .ok_or(SnapshotPlaceError::None)?;
+    let store = settings.object_store.as_ref();
+    let keys = store.map(|store| ObjectKeys {
+        access: store.access_key_id.clone(),
+        secret: store.secret_access_key.clone(),
+        session: None,
+    });
+    let endpoint = store.and_then(|store| store.endpoint.as_ref());
+    let endpoint = endpoint.map(|url| url.as_str().trim_end_matches('/').to_owned());
+    let region = store.and_then(|store| store.region.as_deref());
+    let place = ObjectPlace::new(url.value.as_str(), endpoint.as_deref(), region, false, keys);
+    let place = place.map_err(|error| match error {
+        PlaceError::Plain(server) => SnapshotPlaceError::Plain(server),
+        error => SnapshotPlaceError::Address(error),
+    })?;
+    Ok(ObjectStorage::open(&place)?)
+}
+
+/// What this process publishes or fetches.
+///
+/// # Errors
+/// See [`SnapshotPlaceError`].
+pub fn snapshot_mode(settings: &ServerSettings) -> Result<SnapshotMode, SnapshotPlaceError> {
+    let place = || -> Result<SnapshotPlace, SnapshotPlaceError> {
+        Ok(SnapshotPlace {
+            storage: open_snapshots(settings)?,
+            parts: settings.index_parts.value,
+        })
+    };
+    Ok(match settings.mode.value {
+        ServerMode::Local => SnapshotMode::Local,
+        ServerMode::Searcher => SnapshotMode::Searcher(place()?),
+        ServerMode::Indexer => SnapshotMode::Indexer {
+            place: place()?,
+            part: settings.part()?,
+            owner: owner(),
+        },
+    })
+}
+
+/// A name that no other process has, and that people recognise.
+fn owner() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = match host.trim() {
+        "" => "indexer",
+        host => host,
+    };
+    format!("{host}-{}", uuid::Uuid::new_v4().simple())
+}
