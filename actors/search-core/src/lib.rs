@@ -3,8 +3,8 @@
 
 pub mod analysis;
 pub mod answer;
-pub mod code_places;
 pub mod bulk;
+pub mod code_places;
 pub mod code_tasks;
 pub mod concepts;
 pub mod conversation;
