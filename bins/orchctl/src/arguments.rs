@@ -197,6 +197,9 @@ pub(crate) enum Command {
     /// Read the configuration again.
     #[command(after_help = "Examples:\n  orchctl reload")]
     Reload,
+    /// Have the orchestrator that leads hand over to one that stands by, whichever is asked.
+    #[command(after_help = "Examples:\n  orchctl drain")]
+    Drain,
     /// The forge's webhooks that bring events to the orchestrator.
     #[command(
         after_help = "Examples:\n  orchctl hook add --url https://orch.example.org/webhook --forge gitea --forge-url https://gitea.example.org"

@@ -108,6 +108,10 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
         Command::Check => return checked(&bridge, format, "admin/check").await,
         // A wrong configuration is an answer, too: what is wrong with it.
         Command::Reload => return checked(&bridge, format, "admin/reload").await,
+        Command::Drain => {
+            let view: serde_json::Value = bridge.post("admin/drain").await?;
+            show(format, &view, || "the leader hands over\n".to_owned())?;
+        }
         Command::Trigger(_)
         | Command::Top(_)
         | Command::Hook { .. }

@@ -234,14 +234,21 @@ impl Checker<'_> {
 
 impl Plan {
     /// What of the machine is missing for the products: what a start would refuse, or a first job.
-    /// Nothing is made or started.
+    /// Nothing is made or started; the object storage is tried with an object that is removed
+    /// again.
     pub(crate) fn missing(&self) -> Diagnostics {
-        let Some(config) = &self.vm_manager else {
-            return Diagnostics::default();
-        };
-        let own = std::env::current_exe().unwrap_or_default();
-        let agent = agent::find(config.agent.as_deref(), &own);
-        vm_boot::missing(config, agent.as_deref())
+        let mut missing = Diagnostics::default();
+        if let Some(runner) = &self.runner
+            && let Err(error) = runner.runner.try_objects()
+        {
+            missing.extend(of("[runner.objects]", error.to_string()));
+        }
+        if let Some(config) = &self.vm_manager {
+            let own = std::env::current_exe().unwrap_or_default();
+            let agent = agent::find(config.agent.as_deref(), &own);
+            missing.extend(vm_boot::missing(config, agent.as_deref()));
+        }
+        missing
     }
 
     /// Where data is kept: the folder of all, and what a product keeps elsewhere.

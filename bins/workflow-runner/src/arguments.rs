@@ -118,6 +118,11 @@ pub(crate) enum Command {
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 printed, 1 the runner does not say, 2 usage.\n\nExamples:\n  workflow-runner tests 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner tests --repository acme/rocket --flaky\n  workflow-runner tests --repository acme/rocket --history 'tests.test_net > test_timeout'"
     )]
     Tests(TestsOptions),
+    /// Have the runner that leads hand over to one that stands by, whichever of them is asked
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner drain"
+    )]
+    Drain(RunnerOptions),
     /// What may be set, and what is in force
     #[command(
         after_help = "Examples:\n  workflow-runner config --show\n  workflow-runner config --schema"

@@ -84,6 +84,10 @@ fn main() -> ExitCode {
             let environment = daemon::environment::take();
             vm_hosts::run(&command, &environment)
         }
+        Command::Drain(options) => {
+            let environment = daemon::environment::take();
+            runner_api::drain(&options, &environment)
+        }
         Command::Tests(options) => {
             let environment = daemon::environment::take();
             tests::run(&options, &environment)

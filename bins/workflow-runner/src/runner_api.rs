@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use config_core::{Environment, Secret};
-use http_clients::http::{HttpClient, HttpError, HttpOptions, Request};
+use http_clients::http::{HttpClient, HttpError, HttpOptions, Method, Request};
 use serde_json::Value;
 use url::Url;
 
@@ -30,6 +30,16 @@ pub(crate) fn done(result: anyhow::Result<String>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Has the runner that leads hand over.
+pub(crate) fn drain(options: &RunnerOptions, environment: &Environment) -> ExitCode {
+    let ask = || {
+        let api = RunnerApi::of(options, environment)?;
+        api.ask(Request::new(Method::Post, api.at("admin/drain")?))?;
+        Ok("the leader hands over\n".to_owned())
+    };
+    done(ask())
 }
 
 /// An id is one part of a path.

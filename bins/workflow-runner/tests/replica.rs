@@ -300,6 +300,19 @@ fn i18_a_drained_leader_hands_over_at_once_and_stays_as_a_standby() {
     );
     second.until_role("leader");
     first.until_role("standby");
+    // By command, and back: a runner that was drained waits until another one has led.
+    let drained = || {
+        let mut drain = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        drain.arg("drain").arg("--url");
+        let output = drain.arg(format!("http://{}/", first.address)).output();
+        output.unwrap().status.success()
+    };
+    until(drained, "a command that is taken");
+    first.until_role("leader");
+    second.until_role("standby");
+    until(drained, "a command that is taken by the leader");
+    second.until_role("leader");
+    first.until_role("standby");
     assert!(first.child.try_wait().unwrap().is_none(), "it lives on");
     // The other way by the service manager's signal.
     second.signal(Signal::TERM);

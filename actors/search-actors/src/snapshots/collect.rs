@@ -39,3 +39,59 @@ pub(super) fn collect(
     }
     Ok(removed)
 }
+
+#[cfg(test)]
+mod tests {
+    use object_clients::{ObjectPlace, ObjectStorage};
+    use search_core::snapshots::{FileKind, MANIFEST_FORMAT, SourcePart};
+
+    use super::*;
+
+    #[test]
+    fn i18_what_is_referenced_or_young_stays() {
+        let home = tempfile::tempdir().expect("a folder");
+        let url = format!("file://{}", home.path().join("storage").display());
+        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
+        let storage = ObjectStorage::open(&place).expect("it opens");
+        let unit = Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE);
+        let file = home.path().join("file");
+        std::fs::write(&file, "content").expect("room");
+        let put = |name| unit.put(FileKind::Index, name, &file).expect("stored");
+        let (kept, gone, named) = (put("kept"), put("gone"), put("manifest"));
+        assert_ne!(kept.object, gone.object, "each has a name of its own");
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT,
+            index_format: 1,
+            source: "0a1b2c3d".to_owned(),
+            part: "1-of-1".to_owned(),
+            epoch: 1,
+            sequence: 1,
+            published_ms: 0,
+            folder: String::new(),
+            revision: None,
+            documents: 0,
+            terms: 0,
+            is_complete: true,
+            has_times: true,
+            segments: String::new(),
+            files: vec![kept.clone()],
+        };
+        let published = PublishedManifest {
+            object: named.object.clone(),
+            digest: named.digest,
+        };
+        let young = collect(&unit, &published, &manifest, GRACE).expect("it lists");
+        assert_eq!(young, 0, "a searcher may be fetching it");
+        let removed = collect(&unit, &published, &manifest, Duration::ZERO).expect("it lists");
+        assert_eq!(removed, 1);
+        let left = storage.list(&unit.objects()).expect("it lists");
+        let mut left: Vec<&str> = left
+            .iter()
+            .filter_map(|object| object.key.rsplit('/').next())
+            .collect();
+        left.sort_unstable();
+        let mut expected = [kept.object.as_str(), named.object.as_str()];
+        expected.sort_unstable();
+        assert_eq!(left, expected);
+    }
+}

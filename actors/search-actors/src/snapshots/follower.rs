@@ -18,6 +18,7 @@ use search_core::snapshots::{DescribedFile, FileKind, Manifest, PublishedManifes
 use search_engine::packs::TextPack;
 
 use super::cache::SnapshotCache;
+use super::concept_taking::ConceptTaking;
 use super::error::SnapshotError;
 use super::place::SnapshotPlace;
 use super::unit::{PointerRead, Unit};
@@ -54,8 +55,7 @@ pub(crate) struct SnapshotFollower<C> {
     in_force: Vec<Manifest>,
     packs: BTreeMap<String, Arc<TextPack>>,
     views: u64,
-    /// The concepts that were taken up last, by their files' digests.
-    concepts: Vec<String>,
+    concepts: ConceptTaking,
 }
 
 impl<C> SnapshotFollower<C> {
@@ -82,7 +82,7 @@ impl<C> SnapshotFollower<C> {
             in_force: Vec::new(),
             packs: BTreeMap::new(),
             views: 0,
-            concepts: Vec::new(),
+            concepts: ConceptTaking::default(),
         }
     }
 
@@ -122,6 +122,7 @@ impl<C> SnapshotFollower<C> {
                     RETRY_INTERVAL
                 }
             };
+            self.follow_concepts(&cache);
             if !self.wait(pause) {
                 return;
             }
@@ -292,7 +293,7 @@ impl<C> SnapshotFollower<C> {
             texts.set_packs(packs.values().cloned().collect());
         }
         self.packs = packs;
-        let shown = snapshot.clone();
+        let documents = snapshot.document_count();
         self.handle.publish(|status| {
             status.snapshot = Some(snapshot);
             status.root = Some(Arc::new(files));
@@ -308,42 +309,47 @@ impl<C> SnapshotFollower<C> {
         tracing::info!(
             event = "snapshot.shown",
             source = self.handle.haystack.name,
-            documents = shown.document_count(),
+            documents,
             sequence = manifests.iter().map(|one| one.sequence).max(),
             complete = is_complete,
         );
-        if with_texts {
-            self.take_up_concepts(&manifests, cache, &shown)?;
-        }
         self.in_force = manifests;
         Ok(())
     }
 
-    /// Takes up what was learnt, where that is new.
-    fn take_up_concepts(
-        &mut self,
-        manifests: &[Manifest],
-        cache: &SnapshotCache,
-        snapshot: &search_engine::index::IndexSnapshot,
-    ) -> Result<(), SnapshotError> {
-        let all = manifests.iter();
+    /// Takes up what was learnt, where that is new, on a thread of its own: it may take seconds,
+    /// and the index goes on meanwhile.
+    fn follow_concepts(&mut self, cache: &SnapshotCache) {
+        let source = self.handle.haystack.name.as_str();
+        if let Some(error) = self.concepts.ended() {
+            tracing::warn!(event = "snapshot.unusable", source, %error);
+        }
+        let all = self.in_force.iter();
         let files = all.flat_map(|manifest| manifest.files_of(FileKind::Concepts));
         let files: Vec<String> = files.map(|file| file.digest.clone()).collect();
-        let has_suggestions = !self.handle.graph.suggester().is_empty();
-        if files == self.concepts && has_suggestions {
-            return Ok(());
+        let snapshot = self.handle.with(|status| status.snapshot.clone());
+        let (Some(snapshot), true) = (snapshot, self.concepts.is_due(&files, self.views)) else {
+            return;
+        };
+        if self.in_force.is_empty() {
+            return;
         }
         let folder = self.folder.join(format!("concepts-{}", self.views));
         // What was learnt is of one whole source.
-        let learnt = match manifests {
-            [only] => lay_out_concepts(only, cache, &folder)?,
-            _ => false,
+        let learnt = match self.in_force.as_slice() {
+            [only] => lay_out_concepts(only, cache, &folder),
+            _ => Ok(false),
         };
-        let learnt = learnt.then_some(folder);
-        concepts::take_up(&self.handle, &self.settings, learnt, snapshot)
-            .map_err(SnapshotError::Refused)?;
-        self.concepts = files;
-        Ok(())
+        let learnt = match learnt {
+            Ok(learnt) => learnt.then_some(folder),
+            Err(error) => {
+                tracing::warn!(event = "snapshot.unusable", source, %error);
+                return;
+            }
+        };
+        let (handle, settings) = (Arc::clone(&self.handle), Arc::clone(&self.settings));
+        let take_up = move || concepts::take_up(&handle, &settings, learnt, &snapshot);
+        self.concepts.start((files, self.views), take_up);
     }
 
     /// Keeps what is shown for the next start, and removes the rest.
@@ -367,7 +373,7 @@ impl<C> SnapshotFollower<C> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let is_old = name.starts_with("view-") && *name != view;
-            if is_old || name.starts_with(learnt) {
+            if is_old || (name.starts_with(learnt) && !self.concepts.is_running()) {
                 // Tried again with the next snapshot.
                 let _ = fs::remove_dir_all(entry.path());
             }

@@ -17,6 +17,7 @@
 mod adopt;
 mod cache;
 mod collect;
+mod concept_taking;
 mod error;
 mod follower;
 mod inspect;

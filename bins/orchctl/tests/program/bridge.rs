@@ -194,6 +194,7 @@ fn admin(path: &str, script: &mut Script) -> HttpResponse {
         }),
         "/admin/agents" | "/admin/agents?project=second" => ok(json!({"agents": []})),
         "/admin/projects/main/pause" => HttpResponse::Ok().json(project(true)),
+        "/admin/drain" => HttpResponse::Accepted().json(json!({"status": "draining"})),
         "/admin/projects/main/resume" => HttpResponse::Ok().json(project(false)),
         "/admin/actors" => ok(json!({"name": "orrery", "state": "running", "restarts": 0, "mailbox": 0, "capacity": 16,
             "children": [{"name": "dispatcher\u{1b}[2J", "state": "parked", "restarts": 5, "mailbox": 2, "capacity": 64,

@@ -32,6 +32,34 @@ fn v13_a_check_looks_for_what_vms_are_made_of() {
 }
 
 #[test]
+fn i18_a_check_tries_the_object_storage() {
+    let site = Site::new();
+    let text = std::fs::read_to_string(site.path("platform.toml")).expect("it is there");
+    let folder = site.path("shared");
+    let check = || {
+        let objects = format!(
+            "\n[runner.objects]\nurl = \"file://{}\"\n",
+            folder.display()
+        );
+        site.write("platform.toml", &format!("{text}{objects}"));
+        let mut command = site.command(&site.path("platform.toml"));
+        command.arg("--check").output().expect("it runs")
+    };
+    std::fs::write(&folder, "no folder").expect("it is new");
+    let output = check();
+    assert_eq!(output.status.code(), Some(1), "{}", complaint(&output));
+    assert!(
+        complaint(&output).contains("[runner.objects]"),
+        "{}",
+        complaint(&output)
+    );
+    std::fs::remove_file(&folder).expect("it is ours");
+    std::fs::create_dir(&folder).expect("it is new");
+    let output = check();
+    assert_eq!(output.status.code(), Some(0), "{}", complaint(&output));
+}
+
+#[test]
 fn the_samples_are_valid() {
     let site = Site::new();
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples");

@@ -83,11 +83,6 @@ impl ExportSource {
         Ok(Self { role, id, snapshot })
     }
 
-    /// Whether its documents are known.
-    pub(super) fn is_open(&self) -> bool {
-        self.role.sources.iter().all(|one| one.snapshot.is_some())
-    }
-
     /// Its documents, in the order of their keys.
     pub(super) fn documents(&self) -> impl Iterator<Item = anyhow::Result<FoundDocument>> + '_ {
         self.snapshot.documents_in_order().map(|record| {

@@ -119,6 +119,65 @@ fn i18_two_parts_answer_like_one_index() {
     assert_same_answers(&alone, &searcher, &words);
 }
 
+/// Each change is a pack of texts until there are many; a new searcher needs them all.
+#[test]
+fn i18_texts_come_along_however_many_changes_there_were() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 12);
+    home.write_roles(&["BM25F"]);
+    let mut indexer = home.start("indexer", "indexer");
+    indexer.settle(12, false);
+    let mut searcher = home.start("searcher", "searcher");
+    searcher.settle(12, false);
+    for number in 0..30_u8 {
+        let word = format!(
+            "zanzibar{}",
+            char::from(b'a' + number % 26).to_string().repeat(3)
+        );
+        let text = format!("# Change\n\nthe word is {word} now\n");
+        std::fs::write(home.docs().join(format!("new-{number}.md")), text).expect("room");
+        let documents = 13 + u64::from(number);
+        wait(
+            "the change",
+            || searcher.source()["documents"] == documents,
+            || searcher.source().to_string(),
+        );
+    }
+    let mut new = home.start("new", "searcher");
+    new.settle(42, false);
+    let answer = new.search("BM25F", "word now");
+    let results = answer["results"].as_array().expect("a list");
+    assert_eq!(results.len(), 30);
+    for result in results {
+        let snippet = result["snippet"].as_str().expect("text");
+        assert!(snippet.contains("the word is zanzibar"), "{result}");
+    }
+    let packs = packs_of(&home);
+    assert!(packs <= 24, "{packs} packs");
+}
+
+/// Packs of texts that the newest manifest names.
+fn packs_of(home: &Home) -> usize {
+    let files = std::fs::read(
+        home.data("new/published")
+            .join(first_entry(home))
+            .join("in-force.json"),
+    );
+    let manifests: serde_json::Value =
+        serde_json::from_slice(&files.expect("it was fetched")).expect("JSON");
+    let files = manifests[0]["files"].as_array().expect("a list");
+    files.iter().filter(|file| file["kind"] == "texts").count()
+}
+
+fn first_entry(home: &Home) -> std::ffi::OsString {
+    let mut entries = std::fs::read_dir(home.data("new/published")).expect("a folder");
+    entries
+        .next()
+        .expect("a source")
+        .expect("an entry")
+        .file_name()
+}
+
 #[test]
 fn i18_vectors_of_a_source_that_is_split_are_refused() {
     let home = Home::new();
