@@ -1,8 +1,8 @@
 //! How fast VMs come and go, and what they cost.
 //!
 //! `cargo bench -p vm-engine --bench vm -- [--rounds N] [--kernel own|debian] [--accel tcg|kvm] [--network | --snapshots]`;
-//! the last two measure the network, or snapshots, alone. `--memory` measures what clones take alone, and with
-//! `--image full` those of that image, with `--mem 1024` of that many MiB.
+//! the last two measure the network, or snapshots, alone. `--memory` measures what clones take
+//! alone, and with `--image full` those of that image, with `--mem 1024` of that many MiB.
 //!
 //! Needs what the tests need (QEMU, and a kernel and an image in the cache folder, made when they
 //! are missing). Each figure is of the whole path, from the call to the answer out of the guest.

@@ -10,6 +10,7 @@ use daemon::settings::ConfigOptions;
 use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTask};
 
 use crate::image_arguments::ImagesCommand;
+use crate::review_options::{ReviewOptions, WaitingOptions};
 use crate::runner_options::RunnerOptions;
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
 pub(crate) use crate::store_options::ActionsStoreOptions;
@@ -187,34 +188,6 @@ impl StoreCommand {
             Self::Restore(options) => StoreTask::Restore(options),
         }
     }
-}
-
-/// What to say to a run that waits.
-#[derive(Debug, Args)]
-pub(crate) struct ReviewOptions {
-    /// The run's id
-    pub(crate) run: String,
-    /// Only this environment; all that the run waits for without any
-    #[arg(long, value_name = "NAME")]
-    pub(crate) environment: Vec<String>,
-    /// Who says it, for the record
-    #[arg(long, value_name = "NAME")]
-    pub(crate) by: Option<String>,
-    /// Why, for the record
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) comment: Option<String>,
-    #[command(flatten)]
-    pub(crate) runner: RunnerOptions,
-}
-
-/// How to print the runs that wait.
-#[derive(Debug, Args)]
-pub(crate) struct WaitingOptions {
-    /// The runs as the API gives them
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) runner: RunnerOptions,
 }
 
 /// Which tests to print, and how.

@@ -9,6 +9,7 @@ mod image_arguments;
 mod images;
 mod replica;
 mod repository;
+mod review_options;
 mod reviews;
 mod runner_api;
 mod runner_options;

@@ -9,7 +9,7 @@ use config_core::Environment;
 use http_clients::http::Request;
 use serde_json::{Value, json};
 
-use crate::arguments::{ReviewOptions, WaitingOptions};
+use crate::review_options::{ReviewOptions, WaitingOptions};
 use crate::runner_api::{RunnerApi, done, path_part};
 
 /// Says something to a run that waits; `verdict` is `approve` or `reject`.
