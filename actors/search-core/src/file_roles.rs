@@ -67,7 +67,7 @@ const TESTS: [&str; 12] = [
 /// Words of the names of folders with examples.
 const EXAMPLES: [&str; 6] = ["example", "examples", "sample", "samples", "demo", "demos"];
 
-/// Folders of manuals.
+/// Words of the names of folders with manuals.
 const DOCUMENTATION: [&str; 4] = ["doc", "docs", "documentation", "manual"];
 
 /// Extensions of texts for people.
@@ -168,10 +168,11 @@ impl FileRole {
         if (is_prose || stem == name) && HISTORY.contains(&stem) {
             return Self::History;
         }
-        if lies_among(&EXAMPLES) {
+        // Code of manuals shows how something is used: `docs_src`, `docs/conf.py`.
+        if lies_among(&EXAMPLES) || !is_prose && lies_among(&DOCUMENTATION) {
             return Self::Example;
         }
-        if is_prose || lies_in(&DOCUMENTATION) {
+        if is_prose {
             return Self::Documentation;
         }
         Self::Main
@@ -300,7 +301,9 @@ mod tests {
             ("docs/QUERIES.md", Documentation),
             ("tests/README.md", Documentation),
             ("std/vec/struct.Vec.html", Documentation),
-            ("docs/conf.py", Documentation),
+            ("docs/conf.py", Example),
+            ("docs_src/tutorial/a.py", Example),
+            ("docs_src/tutorial/a.md", Documentation),
             ("examples/hello.rs", Example),
             ("config-samples/a.toml", Example),
             ("web/dist/assets/page.js", Generated),

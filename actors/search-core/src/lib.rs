@@ -4,6 +4,7 @@
 pub mod analysis;
 pub mod answer;
 pub mod bulk;
+pub mod code_places;
 pub mod code_tasks;
 pub mod concepts;
 pub mod conversation;

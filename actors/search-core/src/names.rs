@@ -54,9 +54,24 @@ pub fn stem(key: &str) -> &str {
 const MAX_NAME_BYTES: usize = 64;
 
 /// Files that stand for the folder they lie in.
-const FOLDER_FILES: [&str; 8] = [
-    "__init__", "_index", "default", "index", "lib", "main", "mod", "readme",
+const FOLDER_FILES: [&str; 9] = [
+    "__init__", "_index", "default", "index", "init", "lib", "main", "mod", README,
 ];
+
+/// It stands for its folder as a page does, not as code.
+const README: &str = "readme";
+
+/// Whether code in a file with this [`stem`] is called by its folder: `mod.rs`, `__init__.py`.
+#[must_use]
+pub fn is_called_by_folder(stem: &str) -> bool {
+    stem != README && FOLDER_FILES.contains(&stem)
+}
+
+/// Whether a name is a number alone, which says nothing of what is meant.
+#[must_use]
+pub fn is_number(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
+}
 
 /// What stands between the name of a page and what it is part of, in its title.
 const TITLE_SEAMS: [&str; 5] = [" - ", " – ", " — ", " | ", " · "];
@@ -256,6 +271,7 @@ mod tests {
             "ch04.html, ch04, Life in the woods | A Book, Life in the woods"
         );
         assert_eq!(of("src/query/mod.rs", ""), "mod.rs, mod, query");
+        assert_eq!(of("lua/lazy/init.lua", ""), "init.lua, init, lazy");
         assert_eq!(of("", ""), "");
     }
 

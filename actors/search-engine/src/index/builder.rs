@@ -11,7 +11,7 @@ use search_core::analysis::{Word, folded_line};
 use search_core::definitions::{DefinitionKind, definitions};
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::literals::literals;
-use search_core::names::squeezed;
+use search_core::names::{file_name, is_number, squeezed, stem};
 use search_core::passages::passage_starts;
 
 use super::definition_terms::{definition_term, heading_term, kind_term, kind_word_term};
@@ -102,7 +102,7 @@ impl SegmentBuilder {
             length: 0,
         };
         // What belongs to the document as a whole comes before its passages.
-        count.text(&document.key, 1, 0);
+        count.text(named_part(&document.key), 1, 0);
         for tag in &document.tags {
             count.text(tag, TAG, TAG - 1);
         }
@@ -117,6 +117,16 @@ impl SegmentBuilder {
         self.documents
             .push(&document.key, &record, &line, title_length, length);
     }
+}
+
+/// The part of a key whose words count: a file that is called by a number alone, as rows of a
+/// collection are, is not what the number means in a query. Who types the number alone finds it by
+/// its name.
+fn named_part(key: &str) -> &str {
+    if is_number(stem(key)) {
+        return &key[..key.len() - file_name(key).len()];
+    }
+    key
 }
 
 /// Counts the terms of one document.

@@ -147,7 +147,7 @@ impl<'e> Explainer<'e> {
             term: term.text.clone(),
             word: word.map(|word| word.surface.clone()),
             fields,
-            weight: Some(term.count as f32),
+            weight: Some(self.terms.boost(part.term)),
             frequency: Some(part.frequency),
             documents: Some(with),
             idf: Some((1.0 + (documents as f32 - with as f32 + 0.5) / (with as f32 + 0.5)).ln()),

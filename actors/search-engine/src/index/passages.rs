@@ -18,8 +18,8 @@ use super::pool::Candidate;
 use super::snapshot::IndexSnapshot;
 use super::term_matches::best_of;
 
-/// Terms of a document that is ranked as a whole: about four passages.
-pub(super) const WHOLE_TERMS: f32 = 800.0;
+/// Terms of a document that is ranked as a whole: about six passages.
+const WHOLE_TERMS: f32 = 1_200.0;
 
 /// What the best passages of a document count, best first.
 const SHARES: [f32; 3] = [1.0, 0.8, 0.6];

@@ -6,6 +6,7 @@
 //! copies and what programs write are seldom meant: their words count less, unless the query asks
 //! for them.
 
+use search_core::code_places::{is_for_windows, lies_in_namesake, may_mean_windows, namesake};
 use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
 use search_core::names::NameKind;
@@ -17,6 +18,7 @@ use super::pool::Candidate;
 use super::record::DocumentRecord;
 use super::refinement::Refinement;
 use super::rerank::RankedCandidate;
+use super::scope::Scope;
 use super::snapshot::IndexSnapshot;
 use super::term_matches::TermMatches;
 
@@ -76,6 +78,12 @@ const PATH_OF_FOLDER: f32 = 1.3;
 /// of its source is meant.
 const NESTED: f32 = 0.05;
 
+/// What code adds that lies in the folder called like its source: the main one of its packages.
+const NAMESAKE: f32 = 0.2;
+
+/// What code for Windows loses, which mostly has a twin, where the query does not ask for it.
+const FOR_WINDOWS: f32 = 0.2;
+
 /// What the words of a path add, by rarity, for one word, which may be a name, and where somebody
 /// asks how to do something.
 const PATH_BY_RARITY: f32 = 1.0;
@@ -91,7 +99,7 @@ const DEFINED_WORDS: f32 = 1.0;
 const fn role_factor(role: FileRole) -> f32 {
     match role {
         FileRole::Main | FileRole::Documentation => 1.0,
-        FileRole::Example => 0.7,
+        FileRole::Example => 0.3,
         FileRole::History => 0.3,
         FileRole::Test | FileRole::Lock => 0.1,
         FileRole::Generated | FileRole::Vendored => 0.2,
@@ -99,13 +107,13 @@ const fn role_factor(role: FileRole) -> f32 {
 }
 
 /// The same of a manual, for somebody who asks how to do something.
-const MANUAL: f32 = 1.5;
+const MANUAL: f32 = 2.0;
 
 /// What is left of manuals beside code, in the same source.
 const MANUAL_BESIDE_CODE: f32 = 0.85;
 
 /// The same for one word, which is a name that the code has first.
-const MANUAL_OF_WORD: f32 = 0.5;
+const MANUAL_OF_WORD: f32 = 0.3;
 
 /// The same where somebody asks how something works, which the code says.
 const MANUAL_OF_WORKINGS: f32 = 0.4;
@@ -119,6 +127,9 @@ pub(super) struct Refiner<'r> {
     is_one_word: bool,
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
+    /// By source: what its main package is called, squeezed.
+    namesakes: Vec<Option<String>>,
+    may_mean_windows: bool,
     /// By source: whether anything else than manuals is among the results.
     has_code: Vec<bool>,
 }
@@ -143,14 +154,6 @@ impl Scale {
             lexical,
             unit: if is_fused { 1.0 } else { lexical },
         }
-    }
-}
-
-/// What code loses by the folders it lies in.
-fn nested(record: &DocumentRecord) -> f32 {
-    match record.kind {
-        ContentKind::Code => NESTED * record.key.matches('/').count() as f32,
-        _ => 0.0,
     }
 }
 
@@ -184,12 +187,15 @@ fn named_roles(query: &ParsedQuery) -> Vec<FileRole> {
 
 impl<'r> Refiner<'r> {
     pub(super) fn new(
-        sources: &'r [IndexSnapshot],
+        scope: &Scope<'r>,
         query: &'r ParsedQuery,
         outcome: &'r LexicalMatches,
     ) -> Self {
+        let mut words = query.words().iter();
         Self {
-            sources,
+            sources: scope.snapshots,
+            namesakes: scope.names.iter().map(|name| namesake(name)).collect(),
+            may_mean_windows: words.any(|word| may_mean_windows(&word.folded)),
             query,
             outcome,
             matches: TermMatches::new(query, &outcome.term_weights),
@@ -245,7 +251,8 @@ impl<'r> Refiner<'r> {
             one.candidate.score = fusion.lexical_part;
         }
         let of_words = one.candidate.score;
-        let path = (self.path(&record.key, name > 0.0) - nested(record)) * scale.unit;
+        let path = (self.path(&record.key, name > 0.0) + self.place(record, one.candidate.source))
+            * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
         let role = self.role_factor(record.role, one.candidate.source);
@@ -268,6 +275,25 @@ impl<'r> Refiner<'r> {
             role_of: record.role,
         };
         one.candidate.score += one.refinement.sum();
+    }
+
+    /// What code adds, or loses, by where it lies.
+    fn place(&self, record: &DocumentRecord, source: u32) -> f32 {
+        if record.kind != ContentKind::Code {
+            return 0.0;
+        }
+        let mut place = -NESTED * record.key.matches('/').count() as f32;
+        let name = self
+            .namesakes
+            .get(source as usize)
+            .and_then(Option::as_deref);
+        if name.is_some_and(|name| lies_in_namesake(&record.key, name)) {
+            place += NAMESAKE;
+        }
+        if !self.may_mean_windows && is_for_windows(&record.key) {
+            place -= FOR_WINDOWS;
+        }
+        place
     }
 
     /// What the words of a document's path add. Of several words each says as much of what is

@@ -8,13 +8,15 @@ use search_core::query::ParsedQuery;
 use search_graph_engine::fuse::CONCEPT_WEIGHT;
 
 use super::error::IndexError;
-use super::passages::WHOLE_TERMS;
 use super::pool::Candidate;
 use super::refinement::Refinement;
 use super::snapshot::IndexSnapshot;
 
 /// Lexical results that are ranked again.
 pub const RERANK_DEPTH: usize = 200;
+
+/// Terms of a document that one vector says all of.
+const WHOLE_TERMS: f32 = 800.0;
 
 /// What is left of the vector's part of a score where a document is far longer.
 const LEAST_OF_VECTOR: f32 = 0.2;

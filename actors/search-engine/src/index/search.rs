@@ -307,7 +307,7 @@ impl RankedSearch<'_> {
         if !self.refines {
             return Ok(ranked);
         }
-        Refiner::new(self.scope.snapshots, self.query, &self.outcome).refine(ranked)
+        Refiner::new(self.scope, self.query, &self.outcome).refine(ranked)
     }
 
     fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use search_core::analysis::{TermKind, WordAnalyzer, WordTerms, fold, identifier_parts, words};
 use search_core::defined_names::NAME_SEAM;
-use search_core::names::stem;
+use search_core::names::{is_called_by_folder, is_number, stem};
 use search_core::query::ParsedQuery;
 
 /// Letters from which on the beginning of a word stands for it, in bytes.
@@ -98,10 +98,13 @@ impl<'q> TermMatches<'q> {
 
     /// How the path of a document goes with the query.
     pub(super) fn path(&mut self, key: &str) -> PathMatch {
-        let (folders, _) = key.rsplit_once('/').unwrap_or(("", key));
-        let folder = folders.rsplit('/').next().unwrap_or_default();
+        let mut folders = key.rsplit('/').skip(1);
+        let (mut file, mut folder) = (stem(key), folders.next().unwrap_or_default());
+        if is_called_by_folder(file) && !folder.is_empty() {
+            (file, folder) = (folder, folders.next().unwrap_or_default());
+        }
         let mut of_file = Vec::new();
-        let held = self.read_path_name(stem(key), &mut of_file);
+        let held = self.read_path_name(file, &mut of_file);
         let mut all = of_file.clone();
         self.read_path_name(folder, &mut all);
         let of_folder = &all[of_file.len()..];
@@ -138,8 +141,12 @@ impl<'q> TermMatches<'q> {
             .sum()
     }
 
-    /// As [`Self::read_name`]; an identifier of the query that the name holds whole counts, too.
+    /// As [`Self::read_name`]; an identifier of the query that the name holds whole counts, too. A
+    /// number alone is the name of a row, not what the query speaks of.
     fn read_path_name(&mut self, name: &str, seen: &mut Vec<usize>) -> f32 {
+        if is_number(name) {
+            return 0.0;
+        }
         for word in words(name) {
             self.add_terms(word.text, seen);
         }
@@ -237,9 +244,15 @@ mod tests {
     fn i16_words_of_files_count_more_than_those_of_folders() {
         let path = |key: &str| share("serialization errors", |all| all.path(key));
         assert_eq!(path("a/b.rs"), PathMatch::default());
+        let numbers = share("41 errors of 7", |all| {
+            [all.path("41"), all.path("41/7.txt")]
+        });
+        assert_eq!(numbers, [PathMatch::default(); 2]);
         for (key, by_rarity, of_file, of_folder, held) in [
             ("a/serializer.rs", 0.5, 0.5, 0.0, 1.0),
-            ("serializer/mod.rs", 0.25, 0.0, 0.5, 0.0),
+            // Called by its folder.
+            ("serializer/mod.rs", 0.5, 0.5, 0.0, 1.0),
+            ("serializer/parts.rs", 0.25, 0.0, 0.5, 0.0),
             ("errors/serializer.rs", 0.75, 0.5, 0.5, 1.0),
             (
                 "serializer/serializer_of_pages.rs",

@@ -52,7 +52,13 @@ impl Naive {
                 let idf = (1.0 + (count - with + 0.5) / (with + 0.5)).ln();
                 let frequency = frequencies.get(&term.text).copied().unwrap_or(0.0);
                 let norm = 1.2 * (0.25 + 0.75 * length / average);
-                score += term.count as f32 * idf * 2.2 * frequency / (frequency + norm);
+                let is_whole = query
+                    .words()
+                    .iter()
+                    .any(|word| query.terms()[word.whole].text == term.text);
+                // Parts of identifiers count a quarter more.
+                let boost = term.count as f32 * if is_whole { 1.0 } else { 1.25 };
+                score += boost * idf * 2.2 * frequency / (frequency + norm);
             }
             if score > 0.0 {
                 scores.push((key.clone(), score));

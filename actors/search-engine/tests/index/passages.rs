@@ -1,6 +1,8 @@
 //! Ranking by passages: words that stand together count, in long documents; and what the names,
 //! definitions and roles of files add in questions about code.
 
+use search_engine::index::{Page, Scope, search_in};
+
 use super::deciding::ask;
 use super::*;
 
@@ -28,10 +30,11 @@ fn put_code(index: &mut SourceIndex, key: &str, body: &str) {
 
 /// Two long files with the same words: in one of them they stand in one function.
 fn together_and_apart(index: &mut SourceIndex) {
+    let with = |lines: [&'static str; 6]| [lines, [""; 6]].concat();
     let apart = ["a lease;", "", "that is stale;", "", "we renew it;", ""];
-    put_code(index, "src/apart.rs", &functions(&apart));
+    put_code(index, "src/apart.rs", &functions(&with(apart)));
     let together = ["", "", "", "renew(a stale lease);", "", ""];
-    put_code(index, "src/together.rs", &functions(&together));
+    put_code(index, "src/together.rs", &functions(&with(together)));
     for number in 0..20 {
         let key = format!("src/{number}.rs");
         put_code(index, &key, &functions(&["a lease;", ""]));
@@ -84,6 +87,56 @@ fn i16_passages_have_a_part_in_the_explanation_and_none_for_one_word() {
         let part = explanation.parts.iter().any(|part| part.kind == "passages");
         assert_eq!(part, has_part, "{explanation:?}");
     }
+}
+
+#[test]
+fn i16_a_number_of_the_query_is_not_the_name_of_a_row() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    put(&mut index, "41", "", "wings of other birds");
+    put(&mut index, "7", "", "wings, by 41 authors");
+    let snapshot = commit(&mut index);
+    let hits = bm25f(&snapshot, "41 authors on wings");
+    assert_eq!(keys(&hits), ["7", "41"]);
+    let words = bm25f(&snapshot, "41 authors");
+    assert_eq!(keys(&words), ["7"]);
+}
+
+#[test]
+fn i16_the_main_package_and_no_twin_for_windows_come_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for key in [
+        "pond-extra/frog.rs",
+        "pond/frog.rs",
+        "pond/win/toad.rs",
+        "pond/unix/toad.rs",
+    ] {
+        let body = format!(
+            "// {}\nlet kind = leap; // over windows\n",
+            key.rsplit('/').next().expect("a name")
+        );
+        put_code(&mut index, key, &body);
+    }
+    let snapshot = commit(&mut index);
+    let found = |names: &[&str], text: &str| {
+        let scope = Scope {
+            snapshots: std::slice::from_ref(&snapshot),
+            names,
+            texts: None,
+            reranker: None,
+        };
+        let query = parse(&SearchRequest::for_text(text)).expect("parses");
+        let page = Page {
+            limit: 1,
+            ..Page::default()
+        };
+        let hits = search_in(&scope, &query, RelevanceFunction::BM25F, page).expect("searches");
+        keys(&hits)[0].to_owned()
+    };
+    assert_eq!(found(&["pond"], "leap of a frog"), "pond/frog.rs");
+    assert_eq!(found(&[], "leap of a toad"), "pond/unix/toad.rs");
+    assert_eq!(found(&[], "leap of a toad on windows"), "pond/win/toad.rs");
 }
 
 #[test]

@@ -22,7 +22,7 @@ impl Default for LearnOptions {
         Self {
             seed: 1,
             epochs: None,
-            rate: 0.04,
+            rate: 0.03,
         }
     }
 }

@@ -34,6 +34,25 @@ pub(in crate::index) struct Terms<'q> {
     /// Documents that hold the term, by term.
     pub(in crate::index) frequencies: Vec<u64>,
     statistics: Statistics,
+    /// What each term counts beside its rarity.
+    boosts: Vec<f32>,
+}
+
+/// What a part of an identifier counts for: it says what the identifier is about, and stands in
+/// other identifiers.
+const PART: f32 = 1.25;
+
+/// How often each term was typed, with [`PART`] for those that are parts alone.
+fn boosts(query: &ParsedQuery) -> Vec<f32> {
+    let words = query.words();
+    let is_part = |term: usize| {
+        words.iter().any(|word| word.parts.contains(&term))
+            && words.iter().all(|word| word.whole != term)
+    };
+    let terms = query.terms().iter().enumerate();
+    terms
+        .map(|(at, term)| term.count as f32 * if is_part(at) { PART } else { 1.0 })
+        .collect()
 }
 
 /// Statistics of the whole corpus, as tantivy asks for them. Deleted documents do not count.
@@ -91,6 +110,7 @@ impl<'q> Terms<'q> {
             infos,
             frequencies,
             statistics,
+            boosts: boosts(query),
         })
     }
 
@@ -168,7 +188,8 @@ impl<'q> Terms<'q> {
         let scoring =
             EnableScoring::enabled_from_statistics_provider(&self.statistics, any.searcher());
         let mut weights: Vec<(Occur, Box<dyn Weight>)> = Vec::new();
-        for (term, &frequency) in self.query.terms().iter().zip(&self.frequencies) {
+        let terms = self.query.terms().iter().zip(&self.frequencies);
+        for ((term, &frequency), &boost) in terms.zip(&self.boosts) {
             if frequency == 0 || term.count == 0 {
                 continue;
             }
@@ -177,8 +198,8 @@ impl<'q> Terms<'q> {
                 IndexRecordOption::WithFreqs,
             );
             let mut weight = query.weight(scoring)?;
-            if term.count > 1 {
-                weight = Box::new(BoostWeight::new(weight, term.count as f32));
+            if boost != 1.0 {
+                weight = Box::new(BoostWeight::new(weight, boost));
             }
             weights.push((Occur::Should, weight));
         }
@@ -216,12 +237,17 @@ impl<'q> Terms<'q> {
         terms.map(weight).collect()
     }
 
+    /// What a term counts beside its rarity.
+    pub(in crate::index) fn boost(&self, term: usize) -> f32 {
+        self.boosts[term]
+    }
+
     /// The scorer of one term.
     pub(in crate::index) fn bm25(&self, term: usize) -> Bm25Weight {
         let (documents, average) = self.corpus();
         let weight =
             Bm25Weight::for_one_term_without_explain(self.frequencies[term], documents, average);
-        weight.boost_by(self.query.terms()[term].count as f32)
+        weight.boost_by(self.boost(term))
     }
 }
 
