@@ -703,6 +703,8 @@ export interface components {
             keep?: boolean;
             /** @description `owner/repo`; it must have pushed before, so that it is known where it is. */
             repository: string;
+            /** @description Snapshots are taken between their steps, to go back to; `keep` is part of it. */
+            snapshots?: boolean;
             /** @description The workflow's file, for example `.github/workflows/deploy.yml`. */
             workflow: string;
         };
@@ -953,8 +955,28 @@ export interface components {
             /** @description The VM's host; records of former versions name none. */
             vm_host?: string | null;
         };
+        /** @description A snapshot of a kept VM, for people. */
+        KeptSnapshotView: {
+            /**
+             * Format: int64
+             * @description Bytes that it takes on the host's disk.
+             */
+            bytes: number;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int32
+             * @description The step that came next, by its number.
+             */
+            step: number;
+        };
         /** @description A kept VM, for people. */
         KeptVmView: {
+            /**
+             * Format: int32
+             * @description The step before which it is, since somebody has gone back.
+             */
+            at_step?: number | null;
             /** @description Which copy of it, from 0. */
             instance: number;
             /** @description The job's name. */
@@ -982,6 +1004,8 @@ export interface components {
              * @description Since when, in milliseconds since the Unix epoch.
              */
             since: number;
+            /** @description The steps before which it can be again, in their order. */
+            snapshots: components["schemas"]["KeptSnapshotView"][];
             /**
              * Format: int64
              * @description Until when it is kept, the same.
@@ -1275,6 +1299,20 @@ export interface components {
             /** @description Its address. */
             html_url?: string | null;
         };
+        /** @description Where a job of a re-run begins: in the VM that an earlier attempt left, before one of its steps. */
+        ResumePoint: {
+            /** @description Which copy of it, from 0. */
+            instance: number;
+            /** @description The job in the plan. */
+            key: string;
+            /** @description The run whose VM is kept. */
+            run: string;
+            /**
+             * Format: int32
+             * @description The step that comes first, by its number.
+             */
+            step: number;
+        };
         /** @description An approval or its opposite. */
         Review: {
             /**
@@ -1377,8 +1415,11 @@ export interface components {
             repository: string;
             /** @description The repository's page, as its forge sent it. */
             repository_url?: string | null;
+            resume?: components["schemas"]["ResumePoint"] | null;
             /** @description The commit. */
             sha: string;
+            /** @description Snapshots are taken between the steps of its jobs, to go back to when one fails. */
+            snapshots?: boolean;
             /**
              * Format: int64
              * @description When its first job began.
@@ -2668,6 +2709,18 @@ export interface operations {
                 failed?: boolean;
                 /** @description `true`: VMs of jobs that fail are kept for a while, so that a shell can be opened in them. */
                 keep?: boolean;
+                /**
+                 * @description `true`: snapshots are taken between the steps of its jobs, so that a shell or a re-run can
+                 *     begin before a step; VMs of jobs that fail are kept.
+                 */
+                snapshots?: boolean;
+                /**
+                 * @description The number of the step before which a failed job begins, in the VM that is kept of it;
+                 *     nothing before is done again. The other jobs that failed begin at their first steps.
+                 */
+                from_step?: number;
+                /** @description With `from_step`: the job's name or key; the only one that is kept without it. */
+                job?: string;
             };
             header?: never;
             path: {
@@ -2694,7 +2747,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description It has not ended, or its newest attempt has not; or no job failed, where only those are to run */
+            /** @description It has not ended, or its newest attempt has not; or no job failed, where only those are to run; or no VM is kept that could go back to before that step */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2709,6 +2762,8 @@ export interface operations {
             query?: {
                 /** @description The job's name or key; the only one that is kept without it. */
                 job?: string;
+                /** @description As it was before this step, by its number: what was done in the VM since is lost. */
+                before_step?: number;
                 /** @description Columns of the terminal; 80 without it. */
                 columns?: number;
                 /** @description Rows of the terminal; 24 without it. */

@@ -219,6 +219,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/vms/{id}/snapshots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the snapshots of a VM, the oldest first. */
+        get: operations["list_snapshots"];
+        put?: never;
+        /**
+         * Keeps memory and disk of a VM as they are, to go back to. It stands still meanwhile. Only while
+         *     nothing runs in it, no files are on their way and no program has a connection open.
+         */
+        post: operations["take_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vms/{id}/snapshots/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Forgets a snapshot of a VM. That there is none is no error. */
+        delete: operations["forget_snapshot"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/vms/{id}/snapshots/{name}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lets a VM be as it was at a snapshot, with the host's time; it runs afterwards. Only while
+         *     nothing runs in it.
+         */
+        post: operations["restore_snapshot"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/vms/{id}/terminal": {
         parameters: {
             query?: never;
@@ -481,6 +539,11 @@ export interface components {
          * @enum {string}
          */
         Network: "none" | "user";
+        /** @description Body of `POST /vms/{id}/snapshots`. */
+        NewSnapshot: {
+            /** @description What it is called. */
+            name: components["schemas"]["SnapshotName"];
+        };
         Owner: string;
         /** @description Pauses a VM. */
         PauseVm: {
@@ -559,6 +622,24 @@ export interface components {
             id: string;
             /** @description Why it was released. */
             reason: components["schemas"]["FailureReason"];
+        };
+        SnapshotName: string;
+        /** @description A snapshot. */
+        SnapshotView: {
+            /**
+             * Format: int64
+             * @description Bytes that it takes on the host's disk.
+             */
+            bytes: number;
+            /** @description What it is called. */
+            name: components["schemas"]["SnapshotName"];
+            /** @description When it was taken. */
+            taken: components["schemas"]["UnixMs"];
+            /**
+             * Format: int64
+             * @description Milliseconds for which the VM stood still.
+             */
+            took_ms: number;
         };
         /**
          * @description Where a VM came from.
@@ -1199,6 +1280,150 @@ export interface operations {
                 content?: never;
             };
             /** @description It has ended. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    list_snapshots: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A VM's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it can go back to. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotView"][];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    take_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A VM's id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSnapshot"];
+            };
+        };
+        responses: {
+            /** @description There is one of this name already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotView"];
+                };
+            };
+            /** @description It was taken. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SnapshotView"];
+                };
+            };
+            /** @description Something is under way in the VM, it has as many as it may, or its driver cannot. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The host's disk has no room for it. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    forget_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A VM's id */
+                id: string;
+                /** @description The snapshot */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is none of this name. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The VM has ended. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    restore_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A VM's id */
+                id: string;
+                /** @description The snapshot */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It runs from there. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description There is no such snapshot. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Something is under way in the VM, or it has ended. */
             409: {
                 headers: {
                     [name: string]: unknown;
