@@ -42,7 +42,7 @@ const forge = createServer((request, answer) => {
 await new Promise((resolve) => forge.listen(0, "127.0.0.1", resolve));
 const url = `http://127.0.0.1:${forge.address().port}`;
 process.env.REAL_MACHINES = "yes";
-process.env.RUNNER_SETTINGS = `forge_url = "${url}"\nallow_http = true\n[runner.keep]\nfailed = true\n`;
+process.env.RUNNER_SETTINGS = `forge_url = "${url}"\nallow_http = true\n[runner.keep]\nfailed = true\nsnapshots = true\n`;
 // The site reads the variables while it is loaded; its page comes with the first test.
 const site = await import("./platform-site.mjs");
 
@@ -92,6 +92,22 @@ site.test("i17 terminal: a shell in the kept VM of a failed job takes a command 
   assert.ok(Number(columns) > 80, columns);
   await page.keyboard.type("exit 7\n");
   await page.getByText("The shell has ended with exit code 7.").waitFor({ timeout: 120_000 });
-  await kept.getByRole("button", { name: "Release" }).click();
+  // As it was before its first step: what that has made is not there yet.
+  await kept.getByLabel("as it was").selectOption("1");
+  await kept.getByRole("button", { name: "Open shell" }).click();
+  await shown("workspace#");
+  await page.keyboard.type("ls -d sub || echo none-$((3 * 3))\n");
+  await shown("none-9");
+  await page.keyboard.type("exit 0\n");
+  await page.getByText("The shell has ended with exit code 0.").waitFor({ timeout: 120_000 });
+  await site.looks("run-kept-before-a-step");
+  // Another attempt goes on before the second step.
+  await kept.getByLabel("as it was").selectOption("2");
+  await kept.getByRole("button", { name: "Run again from step 2" }).click();
+  await page.waitForURL((address) => address.pathname.includes("/ui/runs/") && !address.pathname.endsWith(run));
+  await page.getByText(`goes on in the VM of the run ${run}, before step 2`).first().waitFor({ timeout: 120_000 });
+  const next = page.getByRole("region", { name: "Kept machines" });
+  await next.waitFor({ timeout: 120_000 });
+  await next.getByRole("button", { name: "Release" }).click();
   await page.getByText("The VM of build is given back.").waitFor({ timeout: 60_000 });
 });
