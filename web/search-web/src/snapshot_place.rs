@@ -31,7 +31,7 @@ pub enum SnapshotPlaceError {
 /// The storage of snapshots; nothing is asked of it yet.
 ///
 /// # Errors
-/// See [`SnapshotPlaceError`].
+/// See `SnapshotPlaceError`.
 pub fn open_snapshots(settings: &ServerSettings) -> Result<ObjectStorage, SnapshotPlaceError> {
     let url = settings
         .snapshots
@@ -57,7 +57,7 @@ pub fn open_snapshots(settings: &ServerSettings) -> Result<ObjectStorage, Snapsh
 /// What this process publishes or fetches.
 ///
 /// # Errors
-/// See [`SnapshotPlaceError`].
+/// See `SnapshotPlaceError`.
 pub fn snapshot_mode(settings: &ServerSettings) -> Result<SnapshotMode, SnapshotPlaceError> {
     let place = || -> Result<SnapshotPlace, SnapshotPlaceError> {
         Ok(SnapshotPlace {

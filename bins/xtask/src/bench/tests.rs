@@ -36,17 +36,17 @@ fn all_runs_what_it_can() {
         collections: None,
     })
     .expect("no folder needed");
-    assert_eq!(without.len(), 8);
+    assert_eq!(without.len(), 9);
     let with = Which::All {
         files: Some(folder.path().to_owned()),
         collections: None,
     };
     let with = jobs(&with).expect("the folder is there");
     let benches: Vec<_> = with.iter().map(|job| job.bench).collect();
-    let expected = "messages appends edge vm intake matrix speed orchestrator index search";
+    let expected = "messages appends edge vm intake matrix freshness speed orchestrator index search";
     assert_eq!(benches.join(" "), expected);
     assert_eq!(
-        with[8].arguments(|_| "files".to_owned()).join(" "),
+        with[9].arguments(|_| "files".to_owned()).join(" "),
         "bench -p search-engine --bench index -- files"
     );
     let missing = Which::Index {
