@@ -43,7 +43,8 @@ fn all_runs_what_it_can() {
     };
     let with = jobs(&with).expect("the folder is there");
     let benches: Vec<_> = with.iter().map(|job| job.bench).collect();
-    let expected = "messages appends edge vm intake matrix freshness speed orchestrator index search";
+    let expected =
+        "messages appends edge vm intake matrix freshness speed orchestrator index search";
     assert_eq!(benches.join(" "), expected);
     assert_eq!(
         with[9].arguments(|_| "files".to_owned()).join(" "),
