@@ -58,6 +58,9 @@ const PACKAGES: [&str; 5] = [
 /// When something is missing or does not build; what the run finds is a failing exit code.
 pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
     prerequisites::prepare_machines()?;
+    if options.cluster {
+        prerequisites::prepare_cluster(project)?;
+    }
     let mut build = shell::cargo(&project.root, &["build"]);
     for package in PACKAGES {
         build.args(["--package", package]);
@@ -118,6 +121,7 @@ pub(crate) fn short(project: &Project) -> Result<()> {
     let programs = project.target()?.join("debug");
     let agent = prerequisites::vm_guest(project)?;
     shell::run(&mut soak(project, &programs, &agent, &options))?;
+    prerequisites::prepare_cluster(project)?;
     let cluster = Options {
         cluster: true,
         kills: 20,
@@ -139,6 +143,8 @@ fn soak(
     command.arg("--programs").arg(programs);
     command.arg("--agent").arg(agent);
     command.arg("--images").arg(project.cache.join("vm"));
+    // Where the tools of tests are.
+    command.env("ORRERY_CACHE", &project.cache);
     if let Some(seed) = options.seed {
         command.args(["--seed", &seed.to_string()]);
     }
