@@ -234,7 +234,10 @@ fn i18_an_advertised_address_is_a_host_and_a_port() {
     let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
     let advertised = |text: &str| parse(&[secret], &format!("[store]\nadvertise = \"{text}\"\n"));
     let config = advertised("ci-1.example:3000").unwrap();
-    assert_eq!(config.advertise.as_deref(), Some("ci-1.example:3000"));
+    assert_eq!(
+        config.replica.advertise.as_deref(),
+        Some("ci-1.example:3000")
+    );
     for text in [
         "",
         "ci-1.example",
