@@ -1,8 +1,8 @@
 //! The orchestrator under a long queue: ticks, start-up, memory, and from a webhook to its process.
 //!
 //! `cargo bench -p orchestrator`. `-- --engines` measures dispatches over both engines of the store
-//! instead, with a PostgreSQL server of its own in the folder of temporary files. Ticks are measured with all actors in this process, everything
-//! else with the daemon.
+//! instead, with a PostgreSQL server of its own in the folder of temporary files. Ticks are
+//! measured with all actors in this process, everything else with the daemon.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
