@@ -1,3 +1,5 @@
+//! Records and tests of a run whose store another process has, or nobody.
+
 use std::sync::Arc;
 use std::time::Duration;
 

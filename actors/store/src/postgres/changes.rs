@@ -6,6 +6,7 @@
 //! old rows. Which keys there are is known as well (`known_keys`), so a group of requests that look
 //! for new keys and count rows asks the server nothing until it commits.
 
+use super::changed_tables::{ChangedTables, TableChanges};
 use super::known_keys::KnownKeys;
 use super::queries;
 use super::session::Session;
@@ -17,12 +18,6 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Most rows of one range that are kept.
 const MOST_CACHED_OF_SCAN: usize = 256;
-
-/// Rows by encoded key; none where the group removed it.
-pub(super) type TableChanges = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
-
-/// What a group changed, by table.
-pub(super) type ChangedTables = BTreeMap<String, TableChanges>;
 
 /// The rows of a group.
 pub(super) struct PostgresChanges<'s> {

@@ -4,7 +4,7 @@
 //! question would be a round trip to the server, one behind the other within a group. So the keys
 //! of a table are read once, when it is asked for the first time, and kept as 16 bytes each.
 
-use super::changes::ChangedTables;
+use super::changed_tables::ChangedTables;
 use super::queries;
 use super::session::Session;
 use crate::error::StoreError;

@@ -16,6 +16,7 @@
 
 mod arrays;
 mod bridge;
+mod changed_tables;
 mod changes;
 mod connection;
 mod fault;
@@ -33,7 +34,8 @@ mod url;
 
 use self::arrays::Arrays;
 use self::bridge::Bridge;
-use self::changes::{ChangedTables, PostgresChanges, RowCache};
+use self::changed_tables::ChangedTables;
+use self::changes::{PostgresChanges, RowCache};
 use self::connection::Connector;
 use self::holder::Taker;
 use self::known_keys::KnownKeys;
