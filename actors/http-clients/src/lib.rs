@@ -21,6 +21,5 @@ pub mod http;
 mod lines;
 pub mod llm;
 pub mod registry;
-pub mod s3;
 pub mod vmm;
 pub mod ws;

@@ -327,7 +327,7 @@ fn target(url: &Url) -> String {
 }
 
 /// The `Host` header's value: no port when it is the scheme's own.
-pub(crate) fn authority(url: &Url) -> String {
+fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
         Some(port) => format!("{host}:{port}"),
