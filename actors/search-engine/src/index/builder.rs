@@ -15,8 +15,9 @@ use search_core::names::{file_name, is_number, squeezed, stem};
 use search_core::passages::passage_starts;
 
 use super::definition_terms::{definition_term, heading_term, kind_term, kind_word_term};
-use super::documents::Documents;
+use super::documents::{Documents, Lengths};
 use super::gathered::{PendingPostings, Weighted};
+use super::places::Numbering;
 use super::record::{self, FileState};
 use super::run::{self, RunFile};
 use super::vocabulary::Vocabulary;
@@ -100,22 +101,28 @@ impl SegmentBuilder {
             gathered: &mut self.gathered,
             document: self.documents.len(),
             length: 0,
+            numbering: Numbering::new(),
+            begins: Vec::new(),
         };
-        // What belongs to the document as a whole comes before its passages.
+        // Places come in their order: first what belongs to the document as a whole.
         count.text(named_part(&document.key), 1, 0);
         for tag in &document.tags {
             count.text(tag, TAG, TAG - 1);
         }
         count.headings(&document.headings);
-        let title_length = count.title(&document.title);
         count.body(&document.body, document.kind);
+        let title_length = count.title(&document.title);
         count.literals(&document.body);
         count.definitions(document);
-        let length = count.length;
+        let (length, begins) = (count.length, count.begins);
+        let lengths = Lengths {
+            title: title_length,
+            all: length,
+        };
         let record = record::encode(document, file);
         let line = folded_line(&document.title);
         self.documents
-            .push(&document.key, &record, &line, title_length, length);
+            .push(&document.key, &record, &line, lengths, &begins);
     }
 }
 
@@ -135,6 +142,9 @@ struct Count<'b> {
     document: u32,
     /// Number of terms so far, those of the title three times, without what BM25F counts on top.
     length: u32,
+    numbering: Numbering,
+    /// The numbers that passages begin with, but for the first one, and that of the title.
+    begins: Vec<u32>,
 }
 
 impl Count<'_> {
@@ -152,26 +162,24 @@ impl Count<'_> {
         });
     }
 
-    /// Counts the terms of the text by passages; names that source code defines count more.
+    /// Counts the terms of the text where they stand; names that source code defines count more.
     fn body(&mut self, text: &str, kind: ContentKind) {
         let is_code = kind == ContentKind::Code;
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut starts = passage_starts(text).into_iter();
-        let (mut passage, mut next) = (1, starts.next().unwrap_or(usize::MAX));
+        let mut next = starts.next().unwrap_or(usize::MAX);
         let mut defining_end = None;
         vocabulary.for_each_word(text, |vocabulary, word, list| {
             while word.start >= next {
-                passage += 1;
+                self.begins.push(self.numbering.begin_passage());
                 next = starts.next().unwrap_or(usize::MAX);
             }
             let is_defined = defining_end.is_some_and(|end| defines(text, end, word));
             let weight = if is_defined { 1 + DEFINITION } else { 1 };
-            let (ids, exact) = vocabulary.ids(&list);
-            let is_everywhere = ids.first().is_some_and(|&id| vocabulary.is_everywhere(id));
-            let passage = if is_everywhere { 0 } else { passage };
-            let counted = Weighted { weight, passage };
-            lists.count(vocabulary.len(), self.document, ids, exact, counted);
-            self.length += ids.len() as u32 * weight;
+            let word_ids = vocabulary.ids(&list);
+            let (terms, numbering) = (vocabulary.len(), &mut self.numbering);
+            lists.count_next(terms, self.document, word_ids, weight, numbering);
+            self.length += word_ids.0.len() as u32 * weight;
             defining_end = (is_code && Vocabulary::is_defining(list)).then_some(word.end());
         });
     }
@@ -237,10 +245,11 @@ impl Count<'_> {
     fn title(&mut self, title: &str) -> u32 {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut words = 0;
+        self.begins.push(self.numbering.begin_title());
         vocabulary.for_each_word(title, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
-            let counted = Weighted::whole(TITLE);
-            lists.count(vocabulary.len(), self.document, ids, exact, counted);
+            let (terms, numbering) = (vocabulary.len(), &mut self.numbering);
+            lists.count_next(terms, self.document, (ids, exact), TITLE, numbering);
             lists.count_title(self.document, ids);
             self.length += ids.len() as u32 * TITLE;
             words += 1;
