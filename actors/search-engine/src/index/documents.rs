@@ -150,7 +150,13 @@ mod tests {
         for (key, record) in [("a", "1"), ("b", "22"), ("a", "333")] {
             documents.remove(key);
             let lengths = Lengths { title: 1, all: 2 };
-            documents.push(key, record.as_bytes(), "line", lengths, &[record.len() as u32]);
+            documents.push(
+                key,
+                record.as_bytes(),
+                "line",
+                lengths,
+                &[record.len() as u32],
+            );
         }
         documents.remove("none");
         let found: Vec<_> = documents

@@ -30,7 +30,10 @@ pub(super) fn page(limit: usize) -> Page {
     }
 }
 
-pub(super) fn scope<'s>(snapshots: &'s [IndexSnapshot], texts: Option<&'s dyn TextSource>) -> Scope<'s> {
+pub(super) fn scope<'s>(
+    snapshots: &'s [IndexSnapshot],
+    texts: Option<&'s dyn TextSource>,
+) -> Scope<'s> {
     Scope {
         snapshots,
         names: &["Here"],
@@ -170,7 +173,11 @@ fn a_phrase_with_a_whole_identifier_reads_a_bounded_number_of_texts() {
     assert_eq!(hits.hits.len(), 10);
     // Whoever wants more gets more, up to a bound.
     library.reads.set(0);
-    let hits = ask(&scope(&sources, Some(&library)), "\"redfox dog\"", page(1_000));
+    let hits = ask(
+        &scope(&sources, Some(&library)),
+        "\"redfox dog\"",
+        page(1_000),
+    );
     assert_eq!(library.reads.get(), MAX_VERIFIED);
     assert_eq!((hits.unread, hits.total), (50, MAX_VERIFIED as u64 / 2));
     // A field narrows what has to be read.

@@ -48,7 +48,17 @@ fn i16_phrases_of_common_words_are_counted_whole_without_a_text() {
 
 /// What texts are made of: among them words that are parts of others, and a word that is too long.
 const PIECES: [&str; 12] = [
-    "red", "fox", "dogs", "the", "of", "redFox", "red_fox_dog", "REDFOX", "x", "fox-red", "été",
+    "red",
+    "fox",
+    "dogs",
+    "the",
+    "of",
+    "redFox",
+    "red_fox_dog",
+    "REDFOX",
+    "x",
+    "fox-red",
+    "été",
     "looooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooong",
 ];
 
