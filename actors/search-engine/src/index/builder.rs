@@ -17,7 +17,7 @@ use search_core::passages::passage_starts;
 use super::definition_terms::{definition_term, heading_term, kind_term, kind_word_term};
 use super::documents::{Documents, Lengths};
 use super::gathered::{PendingPostings, Weighted};
-use super::places::Numbering;
+use super::places::{NOWHERE, Numbering};
 use super::record::{self, FileState};
 use super::run::{self, RunFile};
 use super::vocabulary::Vocabulary;
@@ -103,6 +103,7 @@ impl SegmentBuilder {
             length: 0,
             numbering: Numbering::new(),
             begins: Vec::new(),
+            has_places: document.kind != ContentKind::Code,
         };
         // Places come in their order: first what belongs to the document as a whole.
         count.text(named_part(&document.key), 1, 0);
@@ -110,8 +111,14 @@ impl SegmentBuilder {
             count.text(tag, TAG, TAG - 1);
         }
         count.headings(&document.headings);
-        count.body(&document.body, document.kind);
-        let title_length = count.title(&document.title);
+        let title_length = if count.has_places {
+            count.body(&document.body);
+            count.placed_title(&document.title)
+        } else {
+            let length = count.title(&document.title);
+            count.code(&document.body);
+            length
+        };
         count.literals(&document.body);
         count.definitions(document);
         let (length, begins) = (count.length, count.begins);
@@ -143,8 +150,11 @@ struct Count<'b> {
     /// Number of terms so far, those of the title three times, without what BM25F counts on top.
     length: u32,
     numbering: Numbering,
-    /// The numbers that passages begin with, but for the first one, and that of the title.
+    /// The numbers that passages begin with, but for the first one, and that of the title; none
+    /// without places.
     begins: Vec<u32>,
+    /// Whether words have places; those of source code have passages alone.
+    has_places: bool,
 }
 
 impl Count<'_> {
@@ -162,25 +172,43 @@ impl Count<'_> {
         });
     }
 
-    /// Counts the terms of the text where they stand; names that source code defines count more.
-    fn body(&mut self, text: &str, kind: ContentKind) {
-        let is_code = kind == ContentKind::Code;
+    /// Counts the terms of the text where they stand.
+    fn body(&mut self, text: &str) {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut starts = passage_starts(text).into_iter();
         let mut next = starts.next().unwrap_or(usize::MAX);
-        let mut defining_end = None;
         vocabulary.for_each_word(text, |vocabulary, word, list| {
             while word.start >= next {
                 self.begins.push(self.numbering.begin_passage());
                 next = starts.next().unwrap_or(usize::MAX);
             }
+            let ids = vocabulary.ids(&list);
+            let (terms, numbering) = (vocabulary.len(), &mut self.numbering);
+            lists.count_next(terms, self.document, ids, 1, numbering);
+            self.length += ids.0.len() as u32;
+        });
+    }
+
+    /// Counts the terms of source code by passages; names that it defines count more.
+    fn code(&mut self, text: &str) {
+        let PendingPostings { vocabulary, lists } = &mut *self.gathered;
+        let mut starts = passage_starts(text).into_iter();
+        let (mut passage, mut next) = (1, starts.next().unwrap_or(usize::MAX));
+        let mut defining_end = None;
+        vocabulary.for_each_word(text, |vocabulary, word, list| {
+            while word.start >= next {
+                passage += 1;
+                next = starts.next().unwrap_or(usize::MAX);
+            }
             let is_defined = defining_end.is_some_and(|end| defines(text, end, word));
             let weight = if is_defined { 1 + DEFINITION } else { 1 };
-            let word_ids = vocabulary.ids(&list);
-            let (terms, numbering) = (vocabulary.len(), &mut self.numbering);
-            lists.count_next(terms, self.document, word_ids, weight, numbering);
-            self.length += word_ids.0.len() as u32 * weight;
-            defining_end = (is_code && Vocabulary::is_defining(list)).then_some(word.end());
+            let (ids, exact) = vocabulary.ids(&list);
+            let is_everywhere = ids.first().is_some_and(|&id| vocabulary.is_everywhere(id));
+            let place = if is_everywhere { NOWHERE } else { passage };
+            let counted = Weighted { weight, place };
+            lists.count(vocabulary.len(), self.document, ids, exact, counted);
+            self.length += ids.len() as u32 * weight;
+            defining_end = Vocabulary::is_defining(list).then_some(word.end());
         });
     }
 
@@ -241,15 +269,24 @@ impl Count<'_> {
         }
     }
 
+    /// Counts a title behind the text; returns its number of words.
+    fn placed_title(&mut self, title: &str) -> u32 {
+        self.begins.push(self.numbering.begin_title());
+        self.title(title)
+    }
+
     /// Counts a title; returns its number of words.
     fn title(&mut self, title: &str) -> u32 {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut words = 0;
-        self.begins.push(self.numbering.begin_title());
         vocabulary.for_each_word(title, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
             let (terms, numbering) = (vocabulary.len(), &mut self.numbering);
-            lists.count_next(terms, self.document, (ids, exact), TITLE, numbering);
+            if self.has_places {
+                lists.count_next(terms, self.document, (ids, exact), TITLE, numbering);
+            } else {
+                lists.count(terms, self.document, ids, exact, Weighted::whole(TITLE));
+            }
             lists.count_title(self.document, ids);
             self.length += ids.len() as u32 * TITLE;
             words += 1;

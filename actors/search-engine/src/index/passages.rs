@@ -142,7 +142,7 @@ fn begins(
 ) -> Result<Vec<Vec<u32>>, IndexError> {
     let field = snapshot.fields().begin;
     let inverted = view.reader.inverted_index(field)?;
-    let mut begins = vec![Vec::new(); documents.len()];
+    let mut begins: Vec<Vec<u32>> = vec![Vec::new(); documents.len()];
     let Some(info) = find_term(&inverted, field, BEGIN_TERM)? else {
         return Ok(begins);
     };
@@ -150,7 +150,9 @@ fn begins(
     let postings = inverted.read_postings_from_terminfo(&info, option);
     let mut postings = postings.map_err(TantivyError::from)?;
     for (&document, begins) in documents.iter().zip(&mut begins) {
-        places_in(&mut postings, document, begins);
+        if postings.doc() <= document {
+            places_in(&mut postings, document, begins);
+        }
     }
     Ok(begins)
 }

@@ -2,8 +2,8 @@
 //!
 //! The posting lists of the words are gone through together, the rarest leading; where all words
 //! stand in a document their places decide, those of rare words first, so that places of frequent
-//! ones are seldom read. Only of identifiers as a whole the index does not know where they stand:
-//! a document with one of them, where nothing else decides, is for
+//! ones are seldom read. Of identifiers as a whole the index does not know where they stand, nor of
+//! words of source code: a document with one of them, where nothing else decides, is for
 //! [`verify`](super::verify) to read.
 
 use search_core::query::MatchState;
@@ -15,11 +15,12 @@ use super::bitmap::Bitmap;
 use super::conditions::Bounds;
 use super::error::IndexError;
 use super::places::{NOWHERE, is_unplaced, without_gaps};
-use super::snapshot::SegmentView;
+use super::snapshot::{IndexSnapshot, SegmentView};
 
 /// The documents in which the words of these posting lists follow one another, deleted ones
 /// included.
 pub(super) fn documents_with_phrase(
+    snapshot: &IndexSnapshot,
     view: &SegmentView,
     infos: Vec<Option<&TermInfo>>,
 ) -> Result<Bounds, IndexError> {
@@ -28,6 +29,7 @@ pub(super) fn documents_with_phrase(
     let Some(infos) = infos.filter(|infos| !infos.is_empty()) else {
         return Ok(Bounds::known(Bitmap::new(max_doc)));
     };
+    let placed = snapshot.placed(view)?;
     let mut words = (0..).zip(infos).collect::<Vec<(u32, &TermInfo)>>();
     words.sort_by_key(|(_, info)| info.doc_freq);
     let open = |(place, info): (u32, &TermInfo)| {
@@ -46,7 +48,13 @@ pub(super) fn documents_with_phrase(
     while document != TERMINATED {
         match phrase.go_to(document) {
             Ok(()) => {
-                match phrase.state() {
+                let has_places = placed.is_none_or(|placed| placed.contains(document));
+                let state = if has_places {
+                    phrase.state()
+                } else {
+                    MatchState::Undecided
+                };
+                match state {
                     MatchState::Yes => known.push(document),
                     MatchState::Undecided => undecided.push(document),
                     MatchState::No => {}

@@ -5,6 +5,9 @@
 //! for several numbers; it has one of the [`GRID`], which no word has, in its passage: that it is
 //! there is known, and a text says where. What belongs to the document as a whole, as its path,
 //! has 0. Where passages begin is kept beside the words, so a number tells the passage.
+//!
+//! Places of source code would take an eighth of it. There a number is that of the passage, and no
+//! beginnings are kept.
 
 use std::sync::LazyLock;
 
@@ -76,13 +79,14 @@ pub(super) const fn without_gaps(place: u32) -> u32 {
 }
 
 /// The passage of a place, from 1; 0 for what belongs to the document as a whole. `begins` are the
-/// numbers that passages begin with, but for the first one, and behind them that of the title.
+/// numbers that passages begin with, but for the first one, and behind them that of the title; none
+/// where the place is the passage.
 pub(super) fn passage_of(place: u32, begins: &[u32]) -> u32 {
-    if place == NOWHERE {
-        return 0;
+    if place == NOWHERE || begins.is_empty() {
+        return place;
     }
     let before = begins.partition_point(|&begin| begin <= place);
-    if before == begins.len() && before > 0 {
+    if before == begins.len() {
         return 0;
     }
     before as u32 + 1
@@ -141,6 +145,7 @@ mod tests {
         assert!(without_gaps(title) > without_gaps(last) + 1);
         assert_eq!(passage_of(NOWHERE, &begins), 0);
         assert_eq!(passage_of(3, &begins), 1);
+        assert_eq!(passage_of(3, &[]), 3, "source code");
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub(super) struct Fields {
     pub(super) tag: Field,
     /// The names of the document, each as one term, see [`name_term`](super::name_term::name_term).
     pub(super) name: Field,
-    /// One term, whose positions in a document are the places that its passages begin with.
+    /// One term, whose positions in a document are the places that its passages begin with; not in
+    /// those without places.
     pub(super) begin: Field,
 }
 

@@ -309,16 +309,22 @@ fn names(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
     names
 }
 
-/// Writes where passages begin: one term, whose places these are.
+/// Writes where passages begin: one term, whose places these are, in the documents with places.
 fn write_begins(
     serializer: &mut InvertedIndexSerializer,
     field: Field,
     documents: &[Pending<'_>],
 ) -> tantivy::Result<()> {
+    let with_places = (0_u32..).zip(documents);
+    let with_places = with_places.filter(|(_, document)| !document.begins.is_empty());
     let mut field = serializer.new_field(field, 0, None)?;
-    field.new_term(BEGIN_TERM.as_bytes(), documents.len() as u32, true)?;
+    let count = with_places.clone().count() as u32;
+    if count == 0 {
+        return Ok(field.close()?);
+    }
+    field.new_term(BEGIN_TERM.as_bytes(), count, true)?;
     let mut distances = Vec::new();
-    for (number, document) in (0_u32..).zip(documents) {
+    for (number, document) in with_places {
         let mut before = 0;
         distances.clear();
         distances.extend(document.begins.iter().map(|&begin| {

@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState as FastHasher;
 use search_core::analysis::{
-    MAX_WORD_BYTES, TermKind, Word, WordAnalyzer, WordTerms, fold, identifier_parts, words,
+    MAX_WORD_BYTES, TermKind, Word, WordAnalyzer, WordTerms, fold, identifier_parts, stop_words,
+    words,
 };
 
 use super::tables::{Terms, WordTable};
@@ -51,6 +52,8 @@ pub(super) struct Vocabulary {
     /// Lists of term numbers, each behind its length.
     lists: Vec<TermId>,
     terms: Terms,
+    /// Behind the last of the terms of stop words, which follow those of the words that define.
+    stop_end: TermId,
 }
 
 impl Vocabulary {
@@ -76,11 +79,16 @@ impl Vocabulary {
             long: [FastHasher::default(), FastHasher::default()],
             lists: Vec::new(),
             terms: Terms::new(sizes.terms),
+            stop_end: 0,
         };
         for word in DEFINING_WORDS {
             vocabulary.look_up(word, 0, word.len());
         }
         debug_assert_eq!(vocabulary.len(), DEFINING_WORDS.len());
+        for word in stop_words() {
+            vocabulary.look_up(word, 0, word.len());
+        }
+        vocabulary.stop_end = vocabulary.len() as TermId;
         vocabulary
     }
 
@@ -107,6 +115,12 @@ impl Vocabulary {
     /// Whether a word announces the definition of the name behind it.
     pub(super) const fn is_defining(list: TermList) -> bool {
         list.0 < DEFINING_WORDS.len() as u32
+    }
+
+    /// Whether a term stands in any passage, so that its passages say nothing.
+    #[inline]
+    pub(super) const fn is_everywhere(&self, id: TermId) -> bool {
+        id >= DEFINING_WORDS.len() as TermId && id < self.stop_end
     }
 
     /// The terms of a list: those of the text, and the exact form.

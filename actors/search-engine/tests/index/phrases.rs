@@ -69,10 +69,11 @@ fn text(pieces: &[usize]) -> String {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Texts are long enough for several passages.
+    /// Texts are long enough for several passages; words of source code have no places.
     #[test]
     fn i16_phrases_are_where_a_look_at_the_texts_finds_them(
         documents in prop::collection::vec((
+            any::<bool>(),
             prop::collection::vec(0..PIECES.len(), 0..4),
             prop::collection::vec(0..PIECES.len(), 0..600),
         ), 1..6),
@@ -82,9 +83,13 @@ proptest! {
         let (mut index, _) = open(folder.path());
         let mut library = Library::default();
         let mut titles = BTreeMap::new();
-        for (number, (title, body)) in documents.iter().enumerate() {
+        for (number, (is_code, title, body)) in documents.iter().enumerate() {
             let key = format!("{number}");
-            put(&mut index, &key, &text(title), &text(body));
+            let mut page = document(&key, &text(title), &text(body));
+            if *is_code {
+                page.kind = ContentKind::Code;
+            }
+            index.put(&page, FileState::default()).expect("the document is put");
             library.texts.insert(key.clone(), text(body));
             titles.insert(key, text(title));
         }

@@ -78,7 +78,7 @@ impl Conditional<'_> {
             Condition::Phrase(phrase) => {
                 let terms = query.phrases()[*phrase].terms.iter();
                 let infos = terms.map(|&term| place.infos[term].as_ref()).collect();
-                documents_with_phrase(place.view, infos)?
+                documents_with_phrase(place.snapshot, place.view, infos)?
             }
             Condition::Pattern(pattern) => {
                 let needs = query.patterns()[*pattern].needs();
