@@ -145,8 +145,8 @@ proptest! {
     }
 }
 
-/// However many documents hold an identifier as a whole, only so many texts are read, and the answer
-/// says so.
+/// However many documents hold an identifier as a whole, only so many texts are read, and the
+/// answer says so.
 #[test]
 fn a_phrase_with_a_whole_identifier_reads_a_bounded_number_of_texts() {
     let folder = tempfile::tempdir().expect("a folder");
