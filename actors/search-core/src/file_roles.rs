@@ -82,7 +82,14 @@ const LISTED: [&str; 9] = ["c", "cpp", "go", "h", "hpp", "java", "js", "py", "rs
 const PRINTED: &str = "print.html";
 
 /// Folders of what is kept for those who have not moved on.
-const OUTDATED: [&str; 6] = ["archive", "archived", "deprecated", "legacy", "obsolete", "old"];
+const OUTDATED: [&str; 6] = [
+    "archive",
+    "archived",
+    "deprecated",
+    "legacy",
+    "obsolete",
+    "old",
+];
 
 /// What folders with an older edition of a book end in (`second-edition`).
 const EDITION: &str = "-edition";
@@ -187,7 +194,8 @@ impl FileRole {
             return Self::Test;
         }
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-        let is_outdated = is_prose && (lies_in(&OUTDATED) || folders().any(|one| one.ends_with(EDITION)));
+        let is_outdated =
+            is_prose && (lies_in(&OUTDATED) || folders().any(|one| one.ends_with(EDITION)));
         if is_outdated || (is_prose || stem == name) && HISTORY.contains(&stem) {
             return Self::History;
         }
@@ -275,7 +283,9 @@ fn is_test_name(name: &str) -> bool {
 
 /// Whether a page of a manual lists the code of a file: `sync.rs.html`.
 fn is_listing(name: &str) -> bool {
-    let listed = [".html", ".htm"].iter().find_map(|end| name.strip_suffix(end));
+    let listed = [".html", ".htm"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end));
     let code = listed.and_then(|name| name.rsplit_once('.'));
     code.is_some_and(|(stem, extension)| !stem.is_empty() && LISTED.contains(&extension))
 }
