@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::glob::Pattern;
 use runner_core::plan::{NativeAction, SetupTool, VersionRequirement, rust_parts, version_in_file};
+use runner_core::problem_matcher::of_setup;
 use runner_core::state::StepEnd;
 
 use super::frame::{CacheToSave, StepResult, in_workspace};
@@ -411,7 +412,11 @@ impl StepRunner<'_> {
             .find(|(name, _)| name == "found");
         let found = found.map_or("", |(_, found)| found.as_str());
         match ended.end {
-            StepEnd::Exited(0) if wanted.holds(found) => self.rust_parts(tool, inputs).await,
+            StepEnd::Exited(0) if wanted.holds(found) => {
+                // Those of the job come first: they are many only where the job made them so.
+                let _ = self.matchers.add(of_setup(tool.command));
+                self.rust_parts(tool, inputs).await
+            }
             StepEnd::Exited(0) => StepResult::error(format!(
                 "the image has another version of {} than {version}: {found}",
                 tool.command
