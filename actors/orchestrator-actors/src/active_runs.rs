@@ -59,8 +59,8 @@ impl ActiveRuns {
         registry.delays.remove(run);
     }
 
-    /// A run is not active any more, and not ended: it is queued again and its delay over, or it was
-    /// not begun.
+    /// A run is not active any more, and not ended: it is queued again and its delay over, or it
+    /// was not begun.
     pub(crate) fn end_delay(&self, run: &RunId) {
         self.0.lock().runs.remove(run);
     }

@@ -21,9 +21,9 @@ type ScoreCache = HashMap<[u8; 32], Vec<f32>>;
 
 /// What all searches share; clones are the same.
 #[derive(Clone)]
-pub(crate) struct Rerankers(Arc<Shelf>);
+pub(crate) struct Rerankers(Arc<ModelPool>);
 
-struct Shelf {
+struct ModelPool {
     service: ChildRef<EmbeddingService>,
     folders: Mutex<HashMap<PathBuf, Arc<CrossEncoder>>>,
     known: Mutex<ScoreCache>,
@@ -31,7 +31,7 @@ struct Shelf {
 
 impl Rerankers {
     pub(crate) fn new(service: ChildRef<EmbeddingService>) -> Self {
-        Self(Arc::new(Shelf {
+        Self(Arc::new(ModelPool {
             service,
             folders: Mutex::default(),
             known: Mutex::default(),
@@ -42,7 +42,7 @@ impl Rerankers {
     pub(crate) fn of(&self, extra: &Extra) -> Option<Reranking> {
         let scorer = RoleScorer {
             source: extra.reranking()?,
-            shelf: Arc::clone(&self.0),
+            pool: Arc::clone(&self.0),
         };
         Some(Reranking {
             scorer: Arc::new(scorer),
@@ -54,7 +54,7 @@ impl Rerankers {
 /// The model of one role.
 struct RoleScorer {
     source: ModelSource,
-    shelf: Arc<Shelf>,
+    pool: Arc<ModelPool>,
 }
 
 impl std::fmt::Debug for RoleScorer {
@@ -66,15 +66,15 @@ impl std::fmt::Debug for RoleScorer {
 impl PairScorer for RoleScorer {
     fn scores(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, String> {
         let key = self.key(query, texts);
-        if let Some(known) = self.shelf.known.lock().get(&key) {
+        if let Some(known) = self.pool.known.lock().get(&key) {
             return Ok(known.clone());
         }
         let scores = match &self.source {
             ModelSource::Folder(folder) => {
-                let model = self.shelf.model(folder)?;
+                let model = self.pool.model(folder)?;
                 texts.iter().map(|text| model.score(query, text)).collect()
             }
-            ModelSource::Server { base_url, model } => self.shelf.ask(RerankTexts {
+            ModelSource::Server { base_url, model } => self.pool.ask(RerankTexts {
                 endpoint: EmbeddingEndpoint {
                     base_url: base_url.clone(),
                     model: model.clone(),
@@ -83,7 +83,7 @@ impl PairScorer for RoleScorer {
                 texts: texts.to_vec(),
             })?,
         };
-        let mut known = self.shelf.known.lock();
+        let mut known = self.pool.known.lock();
         if known.len() >= MAX_CACHED {
             known.clear();
         }
@@ -105,7 +105,7 @@ impl RoleScorer {
     }
 }
 
-impl Shelf {
+impl ModelPool {
     /// The model of a folder, read once.
     fn model(&self, folder: &PathBuf) -> Result<Arc<CrossEncoder>, String> {
         let mut folders = self.folders.lock();

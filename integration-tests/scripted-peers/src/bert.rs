@@ -26,7 +26,8 @@ impl BertShape {
         4 + self.pieces.len()
     }
 
-    /// The tensors in their order in the file: those of a BERT, a pooler, a classifier of one label.
+    /// The tensors in their order in the file: those of a BERT, a pooler, a classifier of one
+    /// label.
     fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (width, wide) = (self.width, self.wide);
         let mut tensors = vec![
@@ -76,8 +77,8 @@ impl BertShape {
         tensors
     }
 
-    /// Writes `config.json`, `tokenizer.json` and `model.safetensors`. Its numbers follow from their
-    /// places in the file.
+    /// Writes `config.json`, `tokenizer.json` and `model.safetensors`. Its numbers follow from
+    /// their places in the file.
     pub fn write(&self, folder: &Path) {
         let config = json!({
             "model_type": "bert", "hidden_act": "gelu", "hidden_size": self.width,

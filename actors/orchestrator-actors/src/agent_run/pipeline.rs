@@ -32,8 +32,8 @@ const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
 enum RunOutcome {
     /// The run has ended.
     Ended(RunEnd),
-    /// Descriptors, threads, memory or disk ran out before its agent had begun, or a folder was gone
-    /// for a moment: the error's text.
+    /// Descriptors, threads, memory or disk ran out before its agent had begun, or a folder was
+    /// gone for a moment: the error's text.
     Shortage(String),
 }
 

@@ -6,12 +6,10 @@
 //! Only what people ask in words is read again: an identifier, a name, a phrase or an expression
 //! has its place by what it says.
 
-use std::fmt::Debug;
-use std::sync::Arc;
-
 use search_core::answer::{ScorePart, SortOrder};
 use search_core::query::ParsedQuery;
 
+use super::pair_scorer::Reranking;
 use super::params::SearchParams;
 use super::source::{SearchableRole, SearchableSource};
 use crate::excerpt::passage_range;
@@ -21,24 +19,6 @@ use crate::index::{Hit, MAX_LIMIT};
 const QUESTION_WORDS: usize = 3;
 /// Bytes of a passage that are read; models read some 200 words of it.
 const MAX_PASSAGE: usize = 2_000;
-
-/// Says how well texts answer a query.
-pub trait PairScorer: Debug + Send + Sync {
-    /// One number for each text, the higher the better it answers.
-    ///
-    /// # Errors
-    /// Why there are none.
-    fn scores(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, String>;
-}
-
-/// How a role's results are read once more.
-#[derive(Debug, Clone)]
-pub struct Reranking {
-    /// Who reads them.
-    pub scorer: Arc<dyn PairScorer>,
-    /// How many.
-    pub top: usize,
-}
 
 impl SearchableRole {
     /// What reads results of this search once more.

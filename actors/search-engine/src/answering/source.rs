@@ -11,7 +11,7 @@ use search_graph_engine::thesaurus::Thesaurus;
 use search_sources_core::Item;
 
 use super::failure::SearchFailure;
-use super::reranking::Reranking;
+use super::pair_scorer::Reranking;
 use crate::excerpt;
 use crate::extract::{self, Format};
 use crate::files::{FileLocation, SourceFiles};
