@@ -11,6 +11,7 @@
 
 mod forge;
 mod git_forge;
+mod git_lfs;
 mod llm;
 mod server;
 mod sshd;

@@ -119,6 +119,7 @@ const NATIVE: &[Entry] = &[
             "fetch-depth",
             "fetch-tags",
             "submodules",
+            "lfs",
             "github-server-url",
         ],
         // Objects that a filter leaves out are there all the same, and steps own their files.
@@ -322,7 +323,6 @@ pub(super) fn native(
             continue;
         }
         let reason = match (entry.action, input.to_ascii_lowercase().as_str()) {
-            (NativeAction::Checkout, "lfs") => "its input \"lfs\" is not done here: the runner fetches what git keeps, and large files lie elsewhere; have a step fetch them (`git lfs pull` with a token of its own)".to_owned(),
             (NativeAction::Checkout, "ssh-key") => "its input \"ssh-key\" is not done here: the runner fetches by HTTPS only; give a token of the forge as `token`".to_owned(),
             _ => format!("its input {} is not done here", config_core::quoted(input)),
         };

@@ -31,7 +31,7 @@ fn refused(step: &str) -> Vec<String> {
 fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
     for step in [
         "{uses: actions/checkout@v4}",
-        "{uses: actions/checkout@v4, with: {fetch-depth: 0, fetch-tags: true, lfs: false, ssh-key: ''}}",
+        "{uses: actions/checkout@v4, with: {fetch-depth: 0, fetch-tags: true, lfs: true, ssh-key: ''}}",
         "{uses: actions/checkout@v4, with: {repository: a/b, ref: v1, path: b, submodules: recursive, token: x}}",
         "{uses: actions/setup-node@v4, with: {node-version: 18.x}}",
         "{uses: actions/setup-node@v4, with: {node-version: '>=18 <21', check-latest: false}}",
@@ -45,7 +45,7 @@ fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
     }
     for (step, word) in [
         (
-            "{uses: actions/checkout@v4, with: {lfs: true}}",
+            "{uses: actions/checkout@v4, with: {ssh-key: x}}",
             "large files",
         ),
         (
