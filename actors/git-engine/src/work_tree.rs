@@ -238,9 +238,13 @@ impl WorkTree {
     /// # Errors
     /// When the index cannot be read.
     pub fn lfs_files(&self) -> Result<Vec<String>, GitError> {
-        let list = self.call("ls-files").args(["-z", "--", ":(attr:filter=lfs)"]);
+        let list = self
+            .call("ls-files")
+            .args(["-z", "--", ":(attr:filter=lfs)"]);
         let list = list.at_most(MAX_LFS_LIST).output()?;
-        let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let names = list
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty());
         Ok(names
             .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect())

@@ -235,7 +235,10 @@ impl LfsClient {
             let message: String = message.chars().take(200).collect();
             return Err(missing(format!("{} {message}", error.code)));
         }
-        let action = answered.actions.as_ref().and_then(|it| it.download.as_ref());
+        let action = answered
+            .actions
+            .as_ref()
+            .and_then(|it| it.download.as_ref());
         let action = action.ok_or_else(|| missing("it says no place".to_owned()))?;
         let elsewhere = || LfsError::Address(config_core::quoted(&action.href));
         let url = self.endpoint.join(&action.href).map_err(|_| elsewhere())?;

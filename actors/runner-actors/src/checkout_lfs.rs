@@ -133,7 +133,10 @@ impl LargeFiles {
             let below = object_path(oid);
             let places = [clone.join(&below), clone.join(".git").join(&below)];
             let Some(from) = places.into_iter().find(|place| place.is_file()) else {
-                return Err(format!("{} has not the large file {oid}", quoted(&clone.to_string_lossy())));
+                return Err(format!(
+                    "{} has not the large file {oid}",
+                    quoted(&clone.to_string_lossy())
+                ));
             };
             let path = self.object(oid);
             let copy = || {
@@ -192,7 +195,9 @@ impl HashedFile {
         if found == oid {
             return Ok(());
         }
-        Err(format!("the large file {oid} came as {found}: nothing of it is used"))
+        Err(format!(
+            "the large file {oid} came as {found}: nothing of it is used"
+        ))
     }
 }
 

@@ -14,11 +14,14 @@ pub(crate) struct LfsFetcher {
 
 impl LfsFetcher {
     /// The server of a repository, with the rights that its remote has.
-    pub(crate) fn client(&self, remote: &Remote, config: Option<&str>) -> Result<LfsClient, String> {
+    pub(crate) fn client(
+        &self,
+        remote: &Remote,
+        config: Option<&str>,
+    ) -> Result<LfsClient, String> {
         let endpoint = lfs_endpoint(remote.url(), config)?;
         let credentials = remote.credentials();
         let http = self.http.clone();
         Ok(LfsClient::new(http, endpoint, credentials, self.plain))
     }
 }
-

@@ -76,7 +76,10 @@ impl GitRepository {
     /// forge serves them.
     pub fn commit_large(&self, pattern: &str, files: &[(&str, &str)]) -> String {
         let version = Command::new("git-lfs").arg("version").output();
-        assert!(version.is_ok(), "git-lfs is missing (Debian package git-lfs)");
+        assert!(
+            version.is_ok(),
+            "git-lfs is missing (Debian package git-lfs)"
+        );
         self.git(&["lfs", "install", "--local"]);
         self.git(&["lfs", "track", pattern]);
         for (path, text) in files {
@@ -172,7 +175,8 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
         if read == 0 || line.trim().is_empty() {
             break;
         }
-        if let Some(basic) = line.strip_prefix("Authorization: Basic ") {
+        let lower = line.to_ascii_lowercase();
+        if let Some(basic) = lower.strip_prefix("authorization: basic ") {
             has_token = !basic.trim().is_empty();
         }
         headers.push(line.trim().to_ascii_lowercase());
@@ -185,10 +189,12 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
         let open = has_token || !own.join("private").exists();
         open.then(|| own.join(rest))
     });
-    let found = file.as_ref().map(|file| match lfs::answer(file, &headers, &mut reader) {
-        Some(answer) => answer,
-        None => std::fs::read(file),
-    });
+    let found = file
+        .as_ref()
+        .map(|file| match lfs::answer(file, &headers, &mut reader) {
+            Some(answer) => answer,
+            None => std::fs::read(file),
+        });
     let (status, body) = match found {
         Some(Ok(body)) => ("200 OK", body),
         Some(Err(_)) => ("404 Not Found", Vec::new()),

@@ -1,7 +1,7 @@
 //! The LFS server of a [`GitForge`](crate::GitForge): batches, and objects that want the header that
 //! a batch has named.
 
-use std::io::{BufRead, Error, Read};
+use std::io::{BufRead, Error};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -47,8 +47,14 @@ fn batch(git: &Path, headers: &[String], body: &mut impl BufRead) -> std::io::Re
     }
     let host = value("host: ").unwrap_or_default();
     let name = git.parent().map(Path::to_owned).unwrap_or_default();
-    let mut parts = name.components().rev().map(|part| part.as_os_str().to_string_lossy());
-    let name = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let mut parts = name
+        .components()
+        .rev()
+        .map(|part| part.as_os_str().to_string_lossy());
+    let name = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
     let objects = asked["objects"].as_array().cloned().unwrap_or_default();
     let objects = objects.into_iter().map(|asked| {
         let oid = asked["oid"].as_str().unwrap_or_default();
@@ -63,5 +69,7 @@ fn batch(git: &Path, headers: &[String], body: &mut impl BufRead) -> std::io::Re
         }
     });
     let objects: Vec<Value> = objects.collect();
-    Ok(json!({"transfer": "basic", "objects": objects}).to_string().into_bytes())
+    Ok(json!({"transfer": "basic", "objects": objects})
+        .to_string()
+        .into_bytes())
 }

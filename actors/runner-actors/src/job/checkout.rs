@@ -24,8 +24,9 @@ const EMPTY: &str = "[ -d \"$1\" ] || rm -f -- \"$1\"; mkdir -p -- \"$1\" && fin
 /// Takes the files of the commit away and leaves all others, as git does when it goes to another.
 const TAKE_AWAY: &str = "command -v git >/dev/null || { echo '`clean: false` over a former checkout needs git in the image' >&2; exit 4; }; git -C \"$1\" rm -r -f -q --ignore-unmatch -- .";
 
-/// Lets git in the machine take pointers for what they stand for, as the action does.
-const INSTALL_LFS: &str = "git lfs version >/dev/null 2>&1 || { echo 'git-lfs is not in the image: to git large files are changed'; exit 0; }; git -C \"$1\" lfs install --local >/dev/null";
+/// Lets git in the machine take pointers for what they stand for, as the action does, and the large
+/// files for unchanged: their sizes in the index are those of the pointers.
+const INSTALL_LFS: &str = "cd -- \"$1\" || exit 1; git lfs version >/dev/null 2>&1 || { echo 'git-lfs is not in the image: to git large files are changed'; exit 0; }; git lfs install --local >/dev/null && git ls-files -z -- ':(attr:filter=lfs)' | git update-index -q -z --refresh --stdin";
 
 impl StepRunner<'_> {
     pub(super) async fn checkout(&mut self, inputs: &[(String, String)]) -> StepResult {

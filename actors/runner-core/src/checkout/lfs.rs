@@ -26,7 +26,10 @@ impl LfsPointer {
         let text = std::str::from_utf8(bytes).ok()?;
         let mut lines = text.lines();
         let version = lines.next()?.strip_prefix("version ")?;
-        let known = ["https://git-lfs.github.com/spec/v1", "https://hawser.github.com/spec/v1"];
+        let known = [
+            "https://git-lfs.github.com/spec/v1",
+            "https://hawser.github.com/spec/v1",
+        ];
         if !known.contains(&version) {
             return None;
         }
@@ -38,7 +41,8 @@ impl LfsPointer {
                 _ => {}
             }
         }
-        let oid = oid.filter(|oid| oid.len() == 64 && oid.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        let oid =
+            oid.filter(|oid| oid.len() == 64 && oid.bytes().all(|b| b.is_ascii_hexdigit()))?;
         Some(Self {
             oid: oid.to_ascii_lowercase(),
             size: size?,
@@ -96,7 +100,8 @@ mod tests {
     #[test]
     fn i17_a_pointer_is_what_the_specification_says() {
         let oid = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
-        let text = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 12345\n");
+        let text =
+            format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 12345\n");
         let pointer = LfsPointer::parse(text.as_bytes()).unwrap();
         assert_eq!((pointer.oid.as_str(), pointer.size), (oid, 12345));
         let extended = text.replace("oid", "ext-0-foo sha256:00\noid");
@@ -118,13 +123,21 @@ mod tests {
     fn i17_the_server_of_large_files_is_at_the_repository_s_host() {
         let url: Url = "https://f.example/acme/rocket.git".parse().unwrap();
         let at = |configured: Option<&str>| lfs_endpoint(&url, configured).map(String::from);
-        assert_eq!(at(None).unwrap(), "https://f.example/acme/rocket.git/info/lfs");
+        assert_eq!(
+            at(None).unwrap(),
+            "https://f.example/acme/rocket.git/info/lfs"
+        );
         let bare: Url = "https://f.example/acme/rocket/".parse().unwrap();
         let usual = lfs_endpoint(&bare, None).unwrap();
         assert_eq!(usual.path(), "/acme/rocket.git/info/lfs");
         let other = "https://f.example/acme/other.git/info/lfs";
         assert_eq!(at(Some(other)).unwrap(), other);
-        for elsewhere in ["https://evil.example/x", "http://f.example/x", "x", "https://u:p@f.example/"] {
+        for elsewhere in [
+            "https://evil.example/x",
+            "http://f.example/x",
+            "x",
+            "https://u:p@f.example/",
+        ] {
             let error = at(Some(elsewhere)).unwrap_err();
             assert!(error.contains("own host only"), "{error}");
         }
