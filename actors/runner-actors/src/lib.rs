@@ -64,6 +64,7 @@ mod reviews;
 mod rows;
 mod run;
 mod run_files;
+mod run_finder;
 mod run_list;
 mod run_queue;
 mod schedule_clock;

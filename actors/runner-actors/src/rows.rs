@@ -225,6 +225,29 @@ pub(crate) fn page(
     }
 }
 
+/// The id of a repository's run that has this `github.run_id`, or this id.
+pub(crate) fn find_run(
+    rows: &mut impl ReadRows,
+    named: &str,
+    repository: &str,
+) -> Result<Option<String>, StoreError> {
+    let prefix = run_id_prefix(named).unwrap_or_else(|| named.to_owned());
+    for (id, row) in rows.range(&HEADS, prefix.clone().., HEADS_AT_ONCE)? {
+        let is_named = id == named || (prefix != named && id.starts_with(&prefix));
+        if !is_named {
+            break;
+        }
+        if row
+            .record
+            .value()
+            .is_some_and(|head| head.is_of(repository))
+        {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
 /// All runs, oldest first (ids are in the order of time).
 pub(crate) fn all(rows: &mut impl ReadRows) -> Result<Vec<RunRecord>, StoreError> {
     let mut runs = Vec::new();

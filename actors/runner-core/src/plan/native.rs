@@ -176,7 +176,15 @@ const NATIVE: &[Entry] = &[
     Entry {
         name: "actions/download-artifact",
         action: NativeAction::DownloadArtifact,
-        inputs: &["name", "path", "pattern", "merge-multiple"],
+        inputs: &[
+            "name",
+            "path",
+            "pattern",
+            "merge-multiple",
+            "run-id",
+            "repository",
+            "github-token",
+        ],
         idle: &[],
         required: &[],
         outputs: &["download-path"],
