@@ -1,5 +1,5 @@
-//! `lfs: true` of `actions/checkout`: the objects that Git LFS keeps, read from the repository's own
-//! host with the rights that the run has there, in the place of their pointers.
+//! `lfs: true` of `actions/checkout`: the objects that Git LFS keeps, read from the repository's
+//! own host with the rights that the run has there, in the place of their pointers.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -2,6 +2,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use runner_core::context::run_id_prefix;
 use serde::{Deserialize, Serialize};
 use store::{Blob, Extent, RawBytes, ReadRows, Row, StoreError, Table, WriteTxn};
 

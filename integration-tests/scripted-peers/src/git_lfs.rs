@@ -1,5 +1,5 @@
-//! The LFS server of a [`GitForge`](crate::GitForge): batches, and objects that want the header that
-//! a batch has named.
+//! The LFS server of a [`GitForge`](crate::GitForge): batches, and objects that want the header
+//! that a batch has named.
 
 use std::io::{BufRead, Error};
 use std::path::{Path, PathBuf};

@@ -225,3 +225,14 @@ fn i17_a_run_s_number_is_one_that_javascript_holds() {
     assert_eq!(first, (0x01a2_0cdd_63d0 - 1_577_836_800_000) << 12 | 0x244);
     assert_eq!(run_number_id("7"), "7");
 }
+
+#[test]
+fn i17_a_number_leads_to_the_run_that_has_it() {
+    use runner_core::context::{run_id_prefix, run_number_id};
+    let id = "01a20cdd-63d0-7244-aa39-1628c30399c4";
+    let prefix = run_id_prefix(&run_number_id(id)).unwrap();
+    assert_eq!(prefix, "01a20cdd-63d0-7244-");
+    for none in ["", "x", "-1", "18446744073709551616", id] {
+        assert_eq!(run_id_prefix(none), None, "{none}");
+    }
+}
