@@ -104,7 +104,7 @@ impl LargeFiles {
     async fn read(&self, fetcher: &LfsFetcher) -> Result<(), String> {
         let wrong = |error: std::io::Error| format!("a large file could not be written: {error}");
         if self.remote.url().scheme() == "file" {
-            return self.copy_local().map_err(|error| error.to_string());
+            return self.copy_local();
         }
         let client = fetcher.client(&self.remote, self.config.as_deref())?;
         let objects = self.objects.iter().map(|(oid, (size, _))| LfsObject {

@@ -108,12 +108,14 @@ impl JobServices {
                 session
                     .artifacts()
                     .remove(&run, &name)
-                    .map_err(unreadable)?;
+                    .map_err(|error| unreadable(&error))?;
                 Ok(empty(204, Vec::new()))
             }
             ArtifactCall::One(_) | ArtifactCall::OfRun(_) => {
                 let listed = session.artifacts().listed(&run, &name);
-                let listed = listed.map_err(unreadable)?.map(ListedArtifact::from);
+                let listed = listed
+                    .map_err(|error| unreadable(&error))?
+                    .map(ListedArtifact::from);
                 let number = runner_core::context::run_number_id(&run);
                 let found = listed.ok_or_else(|| refusal(404, "Not Found"))?;
                 Ok(json_answer(&view.one(&found, &number)))
@@ -123,7 +125,7 @@ impl JobServices {
     }
 }
 
-fn unreadable(error: std::io::Error) -> GatewayRefusal {
+fn unreadable(error: &std::io::Error) -> GatewayRefusal {
     tracing::warn!(event = "run.artifacts_unread", %error, "artifacts cannot be read for a job");
     refusal(503, "the artifacts cannot be read")
 }
@@ -139,7 +141,7 @@ async fn list(
     artifacts: ArtifactStore,
     run: String,
 ) -> Result<Vec<ListedArtifact>, GatewayRefusal> {
-    let all = blocking(move || artifacts.list(&run).map_err(unreadable)).await?;
+    let all = blocking(move || artifacts.list(&run).map_err(|error| unreadable(&error))).await?;
     Ok(all.into_iter().map(ListedArtifact::from).collect())
 }
 
