@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use forge_core::StatusContext;
 use runner_core::actions::NoActions;
-use runner_core::context::{RunFacts, github};
+use runner_core::context::{RunFacts, default_variables, github};
+use runner_core::env_file::is_reserved;
 use runner_core::event::{EventContext, EventKind};
 use runner_core::expr::{Contexts, Value};
 use runner_core::plan::{Instances, Plan, PlanInput, StatusContexts, plan, run_context};
@@ -185,6 +186,10 @@ fn x6_only_pull_requests_have_a_head_ref() {
             .get("head_ref")
             .map(|value| value.as_text().to_string());
         assert_eq!(found.as_deref(), Some(wanted), "{kind:?}");
+        for (name, _) in default_variables(&event, &RunFacts::default(), "a") {
+            let is_own = name.starts_with("GITHUB_") || name.starts_with("RUNNER_");
+            assert_eq!(is_reserved(&name), is_own, "{name}: no step changes it");
+        }
     }
 }
 
