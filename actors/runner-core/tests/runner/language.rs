@@ -45,10 +45,6 @@ fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
     }
     for (step, word) in [
         (
-            "{uses: actions/checkout@v4, with: {ssh-key: x}}",
-            "large files",
-        ),
-        (
             "{uses: actions/checkout@v4, with: {ssh-key: '${{ secrets.KEY }}'}}",
             "HTTPS only",
         ),
