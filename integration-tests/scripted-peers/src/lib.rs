@@ -13,6 +13,7 @@
 mod bert;
 mod forge;
 mod git_forge;
+mod git_lfs;
 mod llm;
 mod server;
 mod sshd;

@@ -302,7 +302,9 @@ impl Inner {
                     "the value of {name} holds characters no header can"
                 ))
             })?;
-            sending = sending.insert_header((*name, header));
+            let name = awc::http::header::HeaderName::from_bytes(name.as_bytes());
+            let name = name.map_err(|_| wrong("a header has no usable name".to_owned()))?;
+            sending = sending.insert_header((name, header));
         }
         let sent = match request.body {
             Body::Empty => sending.send().await,
