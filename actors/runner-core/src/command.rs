@@ -42,6 +42,15 @@ pub enum Command {
     },
     /// A directory for the `PATH` of later steps, where this is allowed.
     AddPath(String),
+    /// A file of problem matchers that hold from here on.
+    AddMatcher(String),
+    /// Problem matchers hold no longer: those of an owner, or of a file.
+    RemoveMatcher {
+        /// Whose.
+        owner: Option<String>,
+        /// The file that they came from.
+        file: String,
+    },
     /// A command that is switched off because output of others could use it: it fails the step.
     Disabled(String),
 }
@@ -144,7 +153,11 @@ impl Commands {
                 "off" => Command::Echo(false),
                 _ => return None,
             },
-            "add-matcher" | "remove-matcher" => Command::NoEffect(name.to_owned()),
+            "add-matcher" => Command::AddMatcher(data),
+            "remove-matcher" => Command::RemoveMatcher {
+                owner: property("owner"),
+                file: data,
+            },
             "set-env" if self.unsecure => Command::SetEnv {
                 name: property("name")?,
                 value: data,

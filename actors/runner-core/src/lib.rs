@@ -40,6 +40,7 @@ pub mod node;
 pub mod placement;
 pub mod plan;
 pub mod prepare;
+pub mod problem_matcher;
 pub mod protection;
 pub mod report;
 pub mod schedule;

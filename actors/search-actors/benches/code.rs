@@ -6,8 +6,9 @@
 //! FOLDER holds `repos.json`, `annotations/NAME.json` and the checkouts in `repos/NAME`;
 //! repositories without annotations or a checkout are left out. Each is indexed twice by the actors
 //! of the search server: only the folder that the benchmark names, and the whole tree. nDCG@10 over
-//! files, each of those that answer counting alike, as the mean over queries. `--results` writes a
-//! line of JSON a query: its results, and what their scores are made of.
+//! files, each of those that answer counting alike, as the mean over queries; and recall: the share
+//! of those files that is among the passages of an answer to a program, of 1,000 tokens.
+//! `--results` writes a line of JSON a query: its results, and what their scores are made of.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 #[path = "support/role.rs"]
@@ -19,19 +20,22 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use search_core::code_tasks::{Category, CodeTask, Repository, repositories, tasks};
-use search_core::measures::judge;
+use search_core::measures::{judge, recall};
 use search_core::query::SearchRequest;
 use search_core::role::RelevanceFunction;
 use search_engine::answering::{SearchParams, SearchableRole, search};
 use serde_json::json;
 
-use role::{found, wait, with_role};
+use role::{found, passages, wait, with_role};
 
 /// What is measured beside one another.
 const FUNCTIONS: [RelevanceFunction; 2] = [role::FUNCTIONS[1], role::FUNCTIONS[2]];
 
 /// How deep right files are looked for.
 const DEPTH: usize = 100;
+
+/// Tokens that a program gets.
+const BUDGET: usize = 1_000;
 
 /// What is searched of a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,13 +55,17 @@ impl Scope {
     }
 }
 
-/// nDCG@10 of one query.
+/// How well one query is answered.
 struct Judged {
     repository: String,
     scope: Scope,
     function: RelevanceFunction,
     category: Category,
     ndcg: f64,
+    /// Share of the right files among the passages of a small answer.
+    recall: f64,
+    /// Tokens of these passages.
+    tokens: usize,
 }
 
 /// What is to be measured, and where.
@@ -170,12 +178,16 @@ impl Run {
                 let grades: HashMap<String, i32> =
                     right.iter().map(|key| (key.clone(), 1)).collect();
                 let ndcg = judge(&grades, &ranking).map_or(0.0, |measures| measures.ndcg_at_10);
+                let (ids, tokens) = passages(&role, &task.query, BUDGET);
+                let shown: Vec<&str> = ids.iter().map(|id| key_of(id)).collect();
                 let judged = Judged {
                     repository: name.to_owned(),
                     scope,
                     function,
                     category: task.category,
                     ndcg,
+                    recall: recall(&right, &shown),
+                    tokens,
                 };
                 if self.lists_misses && ndcg < 1.0 {
                     miss(&judged, task, &right, &ranking);
@@ -230,15 +242,17 @@ impl Run {
             for category in Category::ALL {
                 print!(" {:>13}", category.as_str());
             }
-            println!();
+            println!(" {:>22}", format!("recall at {BUDGET} tokens"));
             for function in FUNCTIONS {
                 let of = |one: &&Judged| one.scope == scope && one.function == function;
-                print!("  {:26} {:8.4}", function.as_str(), self.mean(of));
+                print!("  {:26} {:8.4}", function.as_str(), self.ndcg(of));
                 for category in Category::ALL {
-                    let mean = self.mean(|one| of(one) && one.category == category);
+                    let mean = self.ndcg(|one| of(one) && one.category == category);
                     print!(" {mean:13.4}");
                 }
-                println!();
+                let recall = self.mean(of, |one| one.recall);
+                let tokens = self.mean(of, |one| one.tokens as f64);
+                println!(" {:>22}", format!("{recall:.4} (of {tokens:.0})"));
             }
         }
         println!("\n{:28} {:>17} {:>17}", "by repository", "folder", "tree");
@@ -249,7 +263,7 @@ impl Run {
                     let of = |one: &&Judged| one.scope == scope && one.function == function;
                     print!(
                         " {:8.3}",
-                        self.mean(|one| of(one) && one.repository == name)
+                        self.ndcg(|one| of(one) && one.repository == name)
                     );
                 }
             }
@@ -257,8 +271,12 @@ impl Run {
         }
     }
 
-    fn mean(&self, of: impl Fn(&&Judged) -> bool) -> f64 {
-        let chosen: Vec<f64> = self.judged.iter().filter(of).map(|one| one.ndcg).collect();
+    fn ndcg(&self, of: impl Fn(&&Judged) -> bool) -> f64 {
+        self.mean(of, |one| one.ndcg)
+    }
+
+    fn mean(&self, of: impl Fn(&&Judged) -> bool, measure: fn(&Judged) -> f64) -> f64 {
+        let chosen: Vec<f64> = self.judged.iter().filter(of).map(measure).collect();
         chosen.iter().sum::<f64>() / chosen.len().max(1) as f64
     }
 }

@@ -15,10 +15,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use search_actors::RoleRegistry;
-use search_core::query::SearchRequest;
-use search_engine::answering::{SearchParams, SearchableRole, search};
+use search_engine::answering::SearchableRole;
 
-use role::{FUNCTIONS, found, wait, with_role};
+use role::{FUNCTIONS, found, passages, wait, with_role};
 
 /// Results that a person looks at.
 const TOP: usize = 3;
@@ -102,7 +101,7 @@ fn measure(registry: &RoleRegistry, questions: &[Question], lists_misses: bool) 
             let place = results.iter().position(|id| answers(question, id));
             first += usize::from(place == Some(0));
             top += usize::from(place.is_some_and(|place| place < TOP));
-            let (ids, size) = passages(&role, &question.text);
+            let (ids, size) = passages(&role, &question.text, BUDGET);
             within += usize::from(ids.iter().any(|id| answers(question, id)));
             tokens += size;
             if lists_misses && place.is_none_or(|place| place >= TOP) {
@@ -143,22 +142,4 @@ fn ids(role: &SearchableRole) -> HashSet<String> {
         }
     }
     ids
-}
-
-/// The documents whose passages a program gets, and their tokens.
-fn passages(role: &SearchableRole, text: &str) -> (Vec<String>, usize) {
-    let params = SearchParams {
-        request: SearchRequest::for_text(text),
-        limit: 10,
-        budget_tokens: BUDGET,
-        ..SearchParams::default()
-    };
-    let answer = search(role, &params);
-    let passages = answer.ok().and_then(|answer| answer.passages);
-    let passages = passages.unwrap_or_default();
-    let tokens = passages.iter().map(|passage| passage.tokens).sum();
-    (
-        passages.into_iter().map(|passage| passage.id).collect(),
-        tokens,
-    )
 }

@@ -51,6 +51,19 @@ pub fn judge<S: BuildHasher>(
     })
 }
 
+/// Share of the relevant documents that are among those found, however often; 1 of none.
+#[must_use]
+pub fn recall(relevant: &[impl AsRef<str>], found: &[impl AsRef<str>]) -> f64 {
+    let is_found = |document: &&_| {
+        let document: &str = AsRef::as_ref(*document);
+        found.iter().any(|one| one.as_ref() == document)
+    };
+    if relevant.is_empty() {
+        return 1.0;
+    }
+    relevant.iter().filter(is_found).count() as f64 / relevant.len() as f64
+}
+
 /// Discounted cumulative gain of the first ten gains.
 fn discounted_gain(gains: &[f64]) -> f64 {
     let discounted = gains.iter().take(10).enumerate();
@@ -75,7 +88,7 @@ pub fn mean(queries: &[Measures]) -> Measures {
 mod tests {
     use std::collections::HashMap;
 
-    use super::{Measures, judge, mean};
+    use super::{Measures, judge, mean, recall};
 
     fn relevance(grades: &[(&str, i32)]) -> HashMap<String, i32> {
         grades
@@ -113,6 +126,14 @@ mod tests {
         // Found again counts once, and does not take a rank.
         check(&[("a", 1)], &["x", "x", "a", "a"], [0.63093, 0.5, 1.0]);
         check(&[("a", 1)], &[], [0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn i16_recall_is_the_share_of_what_is_found() {
+        let relevant = ["a", "b", "c", "d"];
+        assert_eq!(recall(&relevant, &["b", "x", "b", "d", "b"]), 0.5);
+        assert_eq!(recall(&relevant, &[] as &[&str]), 0.0);
+        assert_eq!(recall(&[] as &[&str], &["a"]), 1.0);
     }
 
     #[test]

@@ -92,6 +92,7 @@ impl StepRunner<'_> {
                 steps: frame.steps.clone(),
                 env: self.env.clone(),
                 path: self.path.clone(),
+                matchers: self.matchers.clone(),
                 number: self.number,
                 processes: self.processes,
                 ran: self.steps,
@@ -137,6 +138,7 @@ impl StepRunner<'_> {
         frame.steps = state.steps;
         self.env = state.env;
         self.path = state.path;
+        self.matchers = state.matchers;
         self.number = state.number;
         self.processes = state.processes;
         self.steps = state.ran;

@@ -10,6 +10,7 @@
 use http_clients::vmm::SnapshotName;
 use runner_core::expr::Object;
 use runner_core::mask::Secrets;
+use runner_core::problem_matcher::ProblemMatchers;
 
 use super::checked_out::CheckedOutTree;
 use super::frame::CacheToSave;
@@ -44,6 +45,7 @@ pub(super) struct JobState {
     pub(super) steps: Object,
     pub(super) env: Vec<(String, String)>,
     pub(super) path: Vec<String>,
+    pub(super) matchers: ProblemMatchers,
     pub(super) number: u32,
     pub(super) processes: u32,
     pub(super) ran: u32,

@@ -6,12 +6,14 @@ use std::time::Duration;
 use http_clients::vmm::{ExecReport, ExecState, FollowEvent, NewExec, OutputStream, VmmError};
 use runner_core::limits::MAX_ENV_FILE_BYTES;
 use runner_core::mask::Secrets;
+use runner_core::problem_matcher::{MatcherError, ProblemMatchers, matcher_path, parse_file};
 use runner_core::state::StepEnd;
 use tokio::sync::watch;
 
 use super::log_writer::LogWriter;
 use super::machine::Machine;
-use super::output::{OutputCap, OutputParser, StepOutput};
+use super::output::{MatcherChange, OutputCap, OutputParser, StepOutput};
+use super::small_files::matcher_file;
 use crate::log::LineKind;
 
 /// A process to be run.
@@ -23,6 +25,8 @@ pub(crate) struct Process {
     pub(crate) limit: Option<Duration>,
     /// The step, for the log.
     pub(crate) step: u32,
+    /// What makes annotations of its lines. `None`: it is the runner's own.
+    pub(crate) matchers: Option<ProblemMatchers>,
 }
 
 /// How it ended, and what its commands set.
@@ -42,6 +46,8 @@ pub(crate) struct OutputCommands {
     /// Variables and directories for later steps, where the step allows this old way.
     pub(crate) env: Vec<(String, String)>,
     pub(crate) path: Vec<String>,
+    /// The job's problem matchers after it, where a step's process ran.
+    pub(crate) matchers: Option<ProblemMatchers>,
     /// Why a command fails the step.
     pub(crate) wrong: Option<String>,
     /// Bytes of the names and values so far.
@@ -73,6 +79,8 @@ impl OutputCommands {
 
 /// Extra time the manager has to end a process by itself before it is asked to.
 const KILL_GRACE: Duration = Duration::from_secs(15);
+/// Commands of one process that add or remove problem matchers.
+const MAX_MATCHER_CHANGES: u32 = 200;
 /// How often a stream that broke is taken up again.
 const FOLLOW_RETRIES: u32 = 3;
 
@@ -112,10 +120,14 @@ pub(crate) async fn execute(
         secrets,
         cap: OutputCap::default(),
         log,
+        machine,
         step: process.step,
         commands: OutputCommands::default(),
+        matchers: process.matchers,
+        matcher_changes: 0,
         taken: 0,
     };
+    sink.match_problems();
     let followed = {
         let follow = follow(machine, &exec, &mut sink);
         let overdue = async {
@@ -263,8 +275,12 @@ struct OutputSink<'a> {
     secrets: &'a mut Secrets,
     cap: OutputCap,
     log: &'a LogWriter,
+    machine: &'a Machine,
     step: u32,
     commands: OutputCommands,
+    matchers: Option<ProblemMatchers>,
+    /// How often they were asked to change.
+    matcher_changes: u32,
     /// Bytes of both streams so far.
     taken: u64,
 }
@@ -294,6 +310,60 @@ impl OutputSink<'_> {
         for (kind, text) in self.cap.pass(output.lines) {
             self.log.line(self.step, kind, &text).await;
         }
+        for change in output.matchers {
+            self.change_matchers(change).await;
+        }
+    }
+
+    /// Adds or removes problem matchers; a file that is wrong fails the step, as on GitHub.
+    async fn change_matchers(&mut self, change: MatcherChange) {
+        self.matcher_changes += 1;
+        let Some(matchers) = &mut self.matchers else {
+            return;
+        };
+        if self.matcher_changes > MAX_MATCHER_CHANGES {
+            return;
+        }
+        let (file, adds) = match change {
+            MatcherChange::RemoveOwner(owner) => {
+                matchers.remove(&owner);
+                return self.match_problems();
+            }
+            MatcherChange::RemoveFile(file) => (file, false),
+            MatcherChange::Add(file) => (file, true),
+        };
+        let read = matcher_file(self.machine, &matcher_path(&file)).await;
+        let changed = read.map_err(MatcherError::Wrong).and_then(|bytes| {
+            let known = parse_file(&bytes)?;
+            if adds {
+                return matchers.add(known);
+            }
+            matchers.remove_like(&known);
+            Ok(())
+        });
+        self.match_problems();
+        let Err(error) = changed else { return };
+        let text = format!(
+            "problem matchers of {}: {error}",
+            config_core::quoted(&file)
+        );
+        let text = self.secrets.mask(&text);
+        match error {
+            MatcherError::Unsupported(_) => {
+                self.log.line(self.step, LineKind::Warning, &text).await;
+            }
+            MatcherError::Wrong(_) => {
+                self.commands.wrong.get_or_insert(text);
+            }
+        }
+    }
+
+    fn match_problems(&mut self) {
+        if let Some(matchers) = &self.matchers {
+            for stream in &mut self.streams {
+                stream.match_problems(matchers);
+            }
+        }
     }
 
     async fn finish(mut self) -> OutputCommands {
@@ -305,6 +375,7 @@ impl OutputSink<'_> {
         for (kind, text) in std::mem::take(&mut self.cap).finish() {
             self.log.line(self.step, kind, &text).await;
         }
+        self.commands.matchers = self.matchers;
         self.commands
     }
 }

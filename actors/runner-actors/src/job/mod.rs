@@ -6,6 +6,7 @@
 //!      └── JobEvents: Allocated, StepEnded, … and at last the JobReport
 //! ```
 
+mod artifact_steps;
 mod between_steps;
 mod checked_out;
 mod checkout;
@@ -21,14 +22,17 @@ mod log_writer;
 mod machine;
 mod machine_hash;
 mod native;
+mod native_input;
 mod node;
 mod node_state;
 mod output;
 mod packing;
+mod problems;
 mod process;
 mod project_tests;
 mod protocol;
 mod shell_start;
+mod small_files;
 mod step_runner;
 mod steps;
 mod test_reports;

@@ -3,9 +3,11 @@
 
 use std::collections::VecDeque;
 
-use runner_core::command::{Command, Commands, Level};
+use runner_core::command::{Command, Commands};
 use runner_core::mask::{Masker, Secrets};
+use runner_core::problem_matcher::ProblemMatchers;
 
+use super::problems::{Problems, annotation_line};
 use crate::log::LineKind;
 
 /// Bytes of one step's lines that are kept from its beginning; from its end.
@@ -29,8 +31,21 @@ pub(crate) struct StepOutput {
     pub(crate) env: Vec<(String, String)>,
     /// Directories for their `PATH`.
     pub(crate) path: Vec<String>,
+    /// Problem matchers that come and go.
+    pub(crate) matchers: Vec<MatcherChange>,
     /// Why a command fails the step.
     pub(crate) wrong: Option<String>,
+}
+
+/// What a command does to the problem matchers of the job.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum MatcherChange {
+    /// Those of a file are added.
+    Add(String),
+    /// Those of an owner go.
+    RemoveOwner(String),
+    /// Those of a file go.
+    RemoveFile(String),
 }
 
 /// One stream of one step.
@@ -45,6 +60,7 @@ pub(crate) struct OutputParser {
     first: Option<u8>,
     /// Whether `::debug::` lines are shown.
     debug: bool,
+    problems: Problems,
 }
 
 impl OutputParser {
@@ -57,6 +73,7 @@ impl OutputParser {
             continued: false,
             first: None,
             debug: false,
+            problems: Problems::default(),
         }
     }
 
@@ -77,6 +94,11 @@ impl OutputParser {
         } else {
             vec![bytes]
         }
+    }
+
+    /// Makes annotations of lines that fit these, from here on.
+    pub(crate) fn match_problems(&mut self, matchers: &ProblemMatchers) {
+        self.problems.set(matchers);
     }
 
     pub(crate) fn mask(&mut self, secrets: &Secrets) {
@@ -127,25 +149,18 @@ impl OutputParser {
             self.commands.line(text)
         };
         let shown = match command {
-            None => (self.kind, clean(text)),
+            None => {
+                output.lines.push((self.kind, clean(text)));
+                let found = self.problems.line(text).into_iter();
+                let found = found.map(|(kind, text)| (kind, clean(&text)));
+                output.lines.extend(found);
+                return;
+            }
             Some(Command::Group(title)) => (LineKind::Group, clean(&title)),
             Some(Command::EndGroup) => (LineKind::EndGroup, String::new()),
             Some(Command::Annotation(note)) => {
-                let kind = match note.level {
-                    Level::Notice => LineKind::Notice,
-                    Level::Warning => LineKind::Warning,
-                    Level::Error => LineKind::Error,
-                };
-                let location = match (&note.file, note.lines.0) {
-                    (Some(file), Some(line)) => format!("{file}:{line}: "),
-                    (Some(file), None) => format!("{file}: "),
-                    (None, _) => String::new(),
-                };
-                let title = note
-                    .title
-                    .map(|title| format!("{title}: "))
-                    .unwrap_or_default();
-                (kind, clean(&format!("{location}{title}{}", note.message)))
+                let (kind, text) = annotation_line(note);
+                (kind, clean(&text))
             }
             Some(Command::AddMask(text)) => {
                 output.masks.push(text);
@@ -169,6 +184,18 @@ impl OutputParser {
             }
             Some(Command::AddPath(path)) => {
                 output.path.push(path);
+                return;
+            }
+            Some(Command::AddMatcher(file)) => {
+                output.matchers.push(MatcherChange::Add(file));
+                return;
+            }
+            Some(Command::RemoveMatcher { owner, file }) => {
+                let change = match owner {
+                    Some(owner) => MatcherChange::RemoveOwner(owner),
+                    None => MatcherChange::RemoveFile(file),
+                };
+                output.matchers.push(change);
                 return;
             }
             Some(Command::Disabled(name)) => {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use http_clients::vmm::{Network, PROXY_PORT};
 use runner_core::context::{self, OWN_DIRECTORY};
 use runner_core::env_file;
@@ -16,9 +15,9 @@ use tokio::sync::watch;
 use super::execute::{OutputCommands, Process, execute};
 use super::frame::{ARCH, Frame, ProcessOwner, StepProcess, StepResult, in_workspace, set};
 use super::protocol::JobRequest;
+use super::small_files;
 use super::step_runner::StepRunner;
 use crate::job_services::JobAdmission;
-use crate::tarball;
 
 /// The `PATH` of the VM's images, when steps add directories to it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -108,6 +107,7 @@ impl StepRunner<'_> {
             env,
             limit,
             step: self.number,
+            matchers: Some(self.matchers.clone()),
         };
         let machine = self.machine;
         // What runs after a cancellation is not cancelled again.
@@ -140,8 +140,13 @@ impl StepRunner<'_> {
     /// What commands in the output have set, and what they have done wrong.
     fn apply_commands(&mut self, commands: OutputCommands, result: &mut StepResult) {
         let OutputCommands {
-            env, path, wrong, ..
+            env,
+            path,
+            wrong,
+            matchers,
+            ..
         } = commands;
+        self.matchers = matchers.unwrap_or_default();
         let own = env.iter().find(|(name, _)| env_file::is_reserved(name));
         let wrong = wrong.or_else(|| {
             own.map(|(name, _)| {
@@ -265,22 +270,8 @@ impl StepRunner<'_> {
 
     /// The small files of a directory of the VM.
     pub(super) async fn fetch_small(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
-        let mut stream = self
-            .machine
-            .vmm
-            .get_files(&self.machine.id, path)
-            .await
-            .map_err(|error| error.to_string())?;
-        let mut tar = Vec::new();
-        while let Some(chunk) = stream.next().await {
-            let chunk = chunk.map_err(|error| error.to_string())?;
-            tar.extend_from_slice(&chunk);
-            if tar.len() > 5 * MAX_ENV_FILE_BYTES + (64 << 10) {
-                return Err("they are larger than allowed".to_owned());
-            }
-        }
-        tarball::files_in(&tar, MAX_ENV_FILE_BYTES.max(MAX_SUMMARY_BYTES))
-            .map_err(|error| error.to_string())
+        let limit = MAX_ENV_FILE_BYTES.max(MAX_SUMMARY_BYTES);
+        small_files::fetch(self.machine, path, limit, 5 * MAX_ENV_FILE_BYTES).await
     }
 }
 

@@ -9,6 +9,7 @@ use runner_core::expr::{Context, Contexts, Status, Value};
 use runner_core::id_token::id_token_claims;
 use runner_core::mask::Secrets;
 use runner_core::prepare;
+use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
 
 use super::checked_out::CheckedOutTree;
@@ -42,6 +43,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) env: Vec<(String, String)>,
     /// Directories that steps put before `PATH`, the last one first.
     pub(super) path: Vec<String>,
+    /// What makes annotations of lines of output.
+    pub(super) matchers: ProblemMatchers,
     /// Number of the step at the top level.
     pub(super) number: u32,
     /// Counts processes: their files' directory.
@@ -88,7 +91,7 @@ fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission
 }
 
 /// What the job may do at the forge; a stranger's pull request changes nothing.
-fn forge_permissions(request: &JobRequest) -> ForgePermissions {
+pub(super) fn forge_permissions(request: &JobRequest) -> ForgePermissions {
     let permissions = &request.plan.jobs[request.job].permissions;
     ForgePermissions {
         repository: request.event.repository.clone(),
@@ -137,6 +140,7 @@ impl<'a> StepRunner<'a> {
             secrets: Secrets::default(),
             env: Vec::new(),
             path: Vec::new(),
+            matchers: ProblemMatchers::default(),
             number: 0,
             processes: 0,
             steps: 0,
@@ -236,6 +240,7 @@ impl<'a> StepRunner<'a> {
             env: self.containers.command_env(),
             limit: Some(COMMAND_TIMEOUT),
             step: self.number,
+            matchers: None,
         };
         let mut cancel = self.cancel.clone();
         execute(

@@ -17,6 +17,7 @@ mod masking;
 mod mistakes;
 mod model;
 mod plans;
+mod problem_matchers;
 mod properties;
 mod references;
 mod stored_actions;

@@ -99,3 +99,22 @@ pub(crate) fn found(role: &SearchableRole, text: &str, limit: usize) -> Vec<Stri
     let results = answer.map_or_else(|_| Vec::new(), |answer| answer.results);
     results.into_iter().map(|result| result.id).collect()
 }
+
+/// The documents of the passages that a program gets within a budget of tokens, and their tokens.
+#[allow(dead_code, reason = "not every benchmark looks at them")]
+pub(crate) fn passages(role: &SearchableRole, text: &str, budget: usize) -> (Vec<String>, usize) {
+    let params = SearchParams {
+        request: SearchRequest::for_text(text),
+        limit: 10,
+        budget_tokens: budget,
+        ..SearchParams::default()
+    };
+    let answer = search(role, &params);
+    let passages = answer.ok().and_then(|answer| answer.passages);
+    let passages = passages.unwrap_or_default();
+    let tokens = passages.iter().map(|passage| passage.tokens).sum();
+    (
+        passages.into_iter().map(|passage| passage.id).collect(),
+        tokens,
+    )
+}

@@ -1,0 +1,44 @@
+//! Small files of the VM, read into memory.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use runner_core::problem_matcher::MAX_FILE_BYTES;
+
+use super::machine::Machine;
+use crate::tarball;
+
+/// Longest time to read a file of problem matchers: the step's output waits for it.
+const MATCHERS_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A file of problem matchers.
+pub(super) async fn matcher_file(machine: &Machine, path: &str) -> Result<Vec<u8>, String> {
+    let fetch = fetch(machine, path, MAX_FILE_BYTES, MAX_FILE_BYTES);
+    let files = tokio::time::timeout(MATCHERS_TIMEOUT, fetch).await;
+    let files = files.map_err(|_| "it could not be read in time".to_owned())??;
+    let mut files = files.into_iter();
+    match (files.next(), files.next()) {
+        (Some((_, bytes)), None) => Ok(bytes),
+        _ => Err("it is no file".to_owned()),
+    }
+}
+
+/// The files of a directory of at most `limit` bytes, `total` of them all.
+pub(super) async fn fetch(
+    machine: &Machine,
+    path: &str,
+    limit: usize,
+    total: usize,
+) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let stream = machine.vmm.get_files(&machine.id, path).await;
+    let mut stream = stream.map_err(|error| error.to_string())?;
+    let mut tar = Vec::new();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(|error| error.to_string())?;
+        tar.extend_from_slice(&chunk);
+        if tar.len() > total + (64 << 10) {
+            return Err("they are larger than allowed".to_owned());
+        }
+    }
+    tarball::files_in(&tar, limit).map_err(|error| error.to_string())
+}
