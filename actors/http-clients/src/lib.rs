@@ -8,7 +8,6 @@
 //! - [`llm`]: language-model servers, Ollama's protocol and the OpenAI-style one.
 //! - [`atomic`]: signed requests to an Atomic Data server.
 //! - [`registry`]: registries of container images.
-//! - [`s3`]: S3-compatible object storage.
 //! - [`vmm`]: the VM manager's API, as the runner uses it.
 //! - [`ws`]: a WebSocket to another server.
 //!
