@@ -84,7 +84,32 @@ fn a_document_indexed_again_unchanged_keeps_its_vector() {
         .collect();
     space.put("d007", body.iter().rev());
     assert_eq!(space.scan(&query, 60), before);
-    assert_eq!(space.changes(), 1);
+    assert!(space.is_changed() && !space.wants_refresh());
+}
+
+/// All documents changed at once are no reason to learn all words again, unless they say something
+/// else.
+#[test]
+fn i16_a_document_counts_as_changed_by_what_has_changed_of_it() {
+    let mut space = space(60);
+    assert!(!space.is_changed());
+    let body = |number: usize| (0..10).map(move |at| WORDS[(number * 5 + at * at) % WORDS.len()]);
+    for number in 0..60 {
+        let key = format!("d{number:03}");
+        space.put(&key, body(number).chain(["unheard", "of"]));
+    }
+    assert!(space.is_changed() && !space.wants_refresh());
+    for number in 0..60 {
+        space.put(
+            &format!("d{number:03}"),
+            [WORDS[(number + 6) % WORDS.len()]],
+        );
+    }
+    assert!(space.wants_refresh());
+    for number in 0..150 {
+        space.put(&format!("e{number:03}"), body(number));
+    }
+    assert!(space.is_another());
 }
 
 #[test]
@@ -95,8 +120,9 @@ fn readers_of_a_clone_see_the_space_as_it_was() {
     assert!(space.remove("d007") && !space.remove("d007"));
     space.put("d008", ["panic"]);
     space.put("d009", ["unheard"]);
+    assert!(space.remove("d010"));
     assert_eq!(reader.scan(&query, 60), before);
-    assert_eq!((space.len(), reader.len()), (58, 60));
+    assert_eq!((space.len(), reader.len()), (57, 60));
     assert_eq!(space.cosine(&query, "d007"), None);
     assert_eq!(
         space.cosine(&query, "d009"),

@@ -58,10 +58,20 @@ fn grow(registry: &RoleRegistry, home: &Path, count: usize) {
     row("indexed and learnt: CPU s", format!("{:.1}", all.cpu));
     row("indexed and learnt: MB written", all.written >> 20);
     row("indexed and learnt: memory, most MB", memory().2);
+    let text = size(&home.join("files"));
+    let learnt = size(&home.join("data/concepts"));
+    let index = size(&home.join("data")) - learnt;
+    row("text MB", text >> 20);
+    row(
+        "index, % of the text",
+        format!("{:.1}", index as f64 * 100.0 / text as f64),
+    );
+    row("graph, vectors, model MB", learnt >> 20);
     let role = registry.now().role(None).unwrap().searchable();
     let sample = Sample::read(&home.join("sample"));
     for (kind, cost) in KINDS.iter().zip(queries::cost(&role, &sample)) {
-        row(&format!("a query: {kind}, CPU ms"), format!("{cost:.2}"));
+        let cost = cost.map_or_else(|| "refused".to_owned(), |cost| format!("{cost:.2}"));
+        row(&format!("a query: {kind}, CPU ms"), cost);
     }
     let (own, mapped, _) = memory();
     row("memory after queries: own MB", own);
@@ -74,6 +84,16 @@ fn grow(registry: &RoleRegistry, home: &Path, count: usize) {
 /// Seconds without those that were waited to see that nothing more happens.
 fn seconds_since(began: Instant, quiet: Duration) -> String {
     format!("{:.1}", began.elapsed().saturating_sub(quiet).as_secs_f64())
+}
+
+/// Bytes of all files of a folder.
+fn size(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let sizes = entries.map(|entry| match entry.metadata().unwrap() {
+        facts if facts.is_dir() => size(&entry.path()),
+        facts => facts.len(),
+    });
+    sizes.sum()
 }
 
 fn path(home: &Path, number: usize) -> PathBuf {
@@ -108,6 +128,7 @@ fn one_change(registry: &RoleRegistry, home: &Path, count: usize) {
     let used = Usage::since(before);
     let each = used.cpu * 1e3 / CHANGES as f64;
     row("one change: CPU ms", format!("{each:.0}"));
+    row("one change: KB read", used.read / 1024 / CHANGES as u64);
     row(
         "one change: KB written",
         used.written / 1024 / CHANGES as u64,

@@ -12,6 +12,8 @@ pub(crate) struct Usage {
     pub(crate) cpu: f64,
     /// Bytes that were or will be written to a disk.
     pub(crate) written: u64,
+    /// Bytes that were read, from the page cache too; what is mapped does not count.
+    pub(crate) read: u64,
 }
 
 impl Usage {
@@ -20,6 +22,7 @@ impl Usage {
         Self {
             cpu: cpu_seconds(),
             written: line(&io, "write_bytes:"),
+            read: line(&io, "rchar:"),
         }
     }
 
@@ -29,6 +32,7 @@ impl Usage {
         Self {
             cpu: now.cpu - before.cpu,
             written: now.written - before.written,
+            read: now.read - before.read,
         }
     }
 }

@@ -15,8 +15,9 @@ use search_core::names::{file_name, is_number, squeezed, stem};
 use search_core::passages::passage_starts;
 
 use super::definition_terms::{definition_term, heading_term, kind_term, kind_word_term};
-use super::documents::Documents;
+use super::documents::{Documents, Lengths};
 use super::gathered::{PendingPostings, Weighted};
+use super::places::{NOWHERE, Numbering};
 use super::record::{self, FileState};
 use super::run::{self, RunFile};
 use super::vocabulary::Vocabulary;
@@ -100,22 +101,35 @@ impl SegmentBuilder {
             gathered: &mut self.gathered,
             document: self.documents.len(),
             length: 0,
+            numbering: Numbering::new(),
+            begins: Vec::new(),
+            has_places: document.kind != ContentKind::Code,
         };
-        // What belongs to the document as a whole comes before its passages.
+        // Places come in their order: first what belongs to the document as a whole.
         count.text(named_part(&document.key), 1, 0);
         for tag in &document.tags {
             count.text(tag, TAG, TAG - 1);
         }
         count.headings(&document.headings);
-        let title_length = count.title(&document.title);
-        count.body(&document.body, document.kind);
+        let title_length = if count.has_places {
+            count.body(&document.body);
+            count.placed_title(&document.title)
+        } else {
+            let length = count.title(&document.title);
+            count.code(&document.body);
+            length
+        };
         count.literals(&document.body);
         count.definitions(document);
-        let length = count.length;
+        let (length, begins) = (count.length, count.begins);
+        let lengths = Lengths {
+            title: title_length,
+            all: length,
+        };
         let record = record::encode(document, file);
         let line = folded_line(&document.title);
         self.documents
-            .push(&document.key, &record, &line, title_length, length);
+            .push(&document.key, &record, &line, lengths, &begins);
     }
 }
 
@@ -135,6 +149,12 @@ struct Count<'b> {
     document: u32,
     /// Number of terms so far, those of the title three times, without what BM25F counts on top.
     length: u32,
+    numbering: Numbering,
+    /// The numbers that passages begin with, but for the first one, and that of the title; none
+    /// without places.
+    begins: Vec<u32>,
+    /// Whether words have places; those of source code have passages alone.
+    has_places: bool,
 }
 
 impl Count<'_> {
@@ -152,9 +172,25 @@ impl Count<'_> {
         });
     }
 
-    /// Counts the terms of the text by passages; names that source code defines count more.
-    fn body(&mut self, text: &str, kind: ContentKind) {
-        let is_code = kind == ContentKind::Code;
+    /// Counts the terms of the text where they stand.
+    fn body(&mut self, text: &str) {
+        let PendingPostings { vocabulary, lists } = &mut *self.gathered;
+        let mut starts = passage_starts(text).into_iter();
+        let mut next = starts.next().unwrap_or(usize::MAX);
+        vocabulary.for_each_word(text, |vocabulary, word, list| {
+            while word.start >= next {
+                self.begins.push(self.numbering.begin_passage());
+                next = starts.next().unwrap_or(usize::MAX);
+            }
+            let ids = vocabulary.ids(&list);
+            let (terms, numbering) = (vocabulary.len(), &mut self.numbering);
+            lists.count_next(terms, self.document, ids, 1, numbering);
+            self.length += ids.0.len() as u32;
+        });
+    }
+
+    /// Counts the terms of source code by passages; names that it defines count more.
+    fn code(&mut self, text: &str) {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut starts = passage_starts(text).into_iter();
         let (mut passage, mut next) = (1, starts.next().unwrap_or(usize::MAX));
@@ -168,11 +204,11 @@ impl Count<'_> {
             let weight = if is_defined { 1 + DEFINITION } else { 1 };
             let (ids, exact) = vocabulary.ids(&list);
             let is_everywhere = ids.first().is_some_and(|&id| vocabulary.is_everywhere(id));
-            let passage = if is_everywhere { 0 } else { passage };
-            let counted = Weighted { weight, passage };
+            let place = if is_everywhere { NOWHERE } else { passage };
+            let counted = Weighted { weight, place };
             lists.count(vocabulary.len(), self.document, ids, exact, counted);
             self.length += ids.len() as u32 * weight;
-            defining_end = (is_code && Vocabulary::is_defining(list)).then_some(word.end());
+            defining_end = Vocabulary::is_defining(list).then_some(word.end());
         });
     }
 
@@ -233,14 +269,24 @@ impl Count<'_> {
         }
     }
 
+    /// Counts a title behind the text; returns its number of words.
+    fn placed_title(&mut self, title: &str) -> u32 {
+        self.begins.push(self.numbering.begin_title());
+        self.title(title)
+    }
+
     /// Counts a title; returns its number of words.
     fn title(&mut self, title: &str) -> u32 {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut words = 0;
         vocabulary.for_each_word(title, |vocabulary, _, list| {
             let (ids, exact) = vocabulary.ids(&list);
-            let counted = Weighted::whole(TITLE);
-            lists.count(vocabulary.len(), self.document, ids, exact, counted);
+            let (terms, numbering) = (vocabulary.len(), &mut self.numbering);
+            if self.has_places {
+                lists.count_next(terms, self.document, (ids, exact), TITLE, numbering);
+            } else {
+                lists.count(terms, self.document, ids, exact, Weighted::whole(TITLE));
+            }
             lists.count_title(self.document, ids);
             self.length += ids.len() as u32 * TITLE;
             words += 1;

@@ -11,6 +11,7 @@ pub(super) struct Documents {
     keys: String,
     records: Vec<u8>,
     lines: String,
+    begins: Vec<u32>,
     entries: Vec<Entry>,
     /// Numbers of the living documents, by the hash of their keys.
     by_key: FxHashMap<u64, u32>,
@@ -22,9 +23,18 @@ struct Entry {
     key_end: usize,
     record_end: usize,
     line_end: usize,
-    title_length: u32,
-    length: u32,
+    begins_end: usize,
+    lengths: Lengths,
     is_removed: bool,
+}
+
+/// Numbers of words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lengths {
+    /// Of the title.
+    pub(super) title: u32,
+    /// Of all: terms, the length of BM25.
+    pub(super) all: u32,
 }
 
 /// A document, to be written.
@@ -34,10 +44,9 @@ pub(super) struct Pending<'d> {
     pub(super) record: &'d [u8],
     /// The folded title.
     pub(super) title_line: &'d str,
-    /// Words of the title.
-    pub(super) title_length: u32,
-    /// Terms of the document: the length of BM25.
-    pub(super) length: u32,
+    pub(super) lengths: Lengths,
+    /// The numbers that its passages begin with, see [`places`](super::places).
+    pub(super) begins: &'d [u32],
     /// Whether the document was removed or replaced.
     pub(super) is_removed: bool,
 }
@@ -57,6 +66,7 @@ impl Documents {
         self.keys.capacity()
             + self.records.capacity()
             + self.lines.capacity()
+            + self.begins.capacity() * 4
             + self.entries.capacity() * size_of::<Entry>()
             + self.by_key.capacity() * 20
     }
@@ -70,8 +80,8 @@ impl Documents {
             key: &self.keys[start.map_or(0, |start| start.key_end)..entry.key_end],
             record: &self.records[start.map_or(0, |start| start.record_end)..entry.record_end],
             title_line: &self.lines[start.map_or(0, |start| start.line_end)..entry.line_end],
-            title_length: entry.title_length,
-            length: entry.length,
+            lengths: entry.lengths,
+            begins: &self.begins[start.map_or(0, |start| start.begins_end)..entry.begins_end],
             is_removed: entry.is_removed,
         }
     }
@@ -110,19 +120,20 @@ impl Documents {
         key: &str,
         record: &[u8],
         title_line: &str,
-        title_length: u32,
-        length: u32,
+        lengths: Lengths,
+        begins: &[u32],
     ) {
         let number = self.len();
         self.keys.push_str(key);
         self.records.extend_from_slice(record);
         self.lines.push_str(title_line);
+        self.begins.extend_from_slice(begins);
         self.entries.push(Entry {
             key_end: self.keys.len(),
             record_end: self.records.len(),
             line_end: self.lines.len(),
-            title_length,
-            length,
+            begins_end: self.begins.len(),
+            lengths,
             is_removed: false,
         });
         self.by_key.insert(self.hasher.hash_one(key), number);
@@ -131,19 +142,26 @@ impl Documents {
 
 #[cfg(test)]
 mod tests {
-    use super::Documents;
+    use super::{Documents, Lengths};
 
     #[test]
     fn documents_keep_their_parts_and_are_replaced_by_key() {
         let mut documents = Documents::default();
         for (key, record) in [("a", "1"), ("b", "22"), ("a", "333")] {
             documents.remove(key);
-            documents.push(key, record.as_bytes(), "line", 1, 2);
+            let lengths = Lengths { title: 1, all: 2 };
+            documents.push(
+                key,
+                record.as_bytes(),
+                "line",
+                lengths,
+                &[record.len() as u32],
+            );
         }
         documents.remove("none");
         let found: Vec<_> = documents
             .iter()
-            .map(|d| (d.key, d.record.len(), d.is_removed))
+            .map(|d| (d.key, d.begins[0] as usize, d.is_removed))
             .collect();
         assert_eq!(found, [("a", 1, true), ("b", 2, false), ("a", 3, false)]);
     }

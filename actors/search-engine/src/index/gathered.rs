@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::arena::Arena;
+use super::places::{NOWHERE, Numbering};
 use super::postings::Posting;
 use super::term_id::TermId;
 use super::vocabulary::Vocabulary;
@@ -32,14 +33,17 @@ pub(super) struct Lists {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weighted {
     pub(super) weight: u32,
-    /// The passage it stands in, from 1; 0 for what belongs to the document as a whole.
-    pub(super) passage: u32,
+    /// Its number, see [`places`](super::places).
+    pub(super) place: u32,
 }
 
 impl Weighted {
     /// What belongs to the document as a whole: its title, its path.
     pub(super) const fn whole(weight: u32) -> Self {
-        Self { weight, passage: 0 }
+        Self {
+            weight,
+            place: NOWHERE,
+        }
     }
 }
 
@@ -70,16 +74,47 @@ impl Lists {
         document: u32,
         ids: &[TermId],
         exact: Option<TermId>,
-        Weighted { weight, passage }: Weighted,
+        Weighted { weight, place }: Weighted,
     ) {
         if self.postings.len() < terms {
             self.postings.resize(terms, Posting::default());
         }
         for &id in ids {
-            self.postings[id as usize].count(document, passage, weight, &mut self.arena);
+            self.postings[id as usize].count(document, place, weight, &mut self.arena);
         }
         if let Some(id) = exact {
             self.postings[id as usize].count_once(document, &mut self.arena);
+        }
+    }
+
+    /// Counts the terms of the next word of a text `weight` times, where they stand. There are
+    /// `terms` terms so far.
+    #[inline]
+    pub(super) fn count_next(
+        &mut self,
+        terms: usize,
+        document: u32,
+        (ids, exact): (&[TermId], Option<TermId>),
+        weight: u32,
+        numbering: &mut Numbering,
+    ) {
+        match ids {
+            [whole, parts @ ..] if !parts.is_empty() => {
+                let place = numbering.whole();
+                let counted = Weighted { weight, place };
+                self.count(terms, document, &[*whole], exact, counted);
+                for part in parts {
+                    let place = numbering.take();
+                    let list = &mut self.postings[*part as usize];
+                    list.count(document, place, weight, &mut self.arena);
+                }
+            }
+            // A word that is too long to be a term stands between others, too.
+            _ => {
+                let place = numbering.take();
+                let counted = Weighted { weight, place };
+                self.count(terms, document, ids, exact, counted);
+            }
         }
     }
 

@@ -6,8 +6,8 @@
 //!                       per document        format)          or synced)
 //! ```
 //!
-//! One tantivy index a source. Bodies are not stored, and of places only the passages that words
-//! stand in; what is stored of a document is its record: what a result shows, and which version of
+//! One tantivy index a source. Bodies are not stored, but where each word stands; what is stored
+//! of a document is its record: what a result shows, and which version of
 //! the file this is. The index is the only account of that, so it cannot disagree with another one.
 
 mod arena;
@@ -38,6 +38,8 @@ mod needed;
 mod options;
 mod ordered;
 mod passages;
+mod phrases;
+mod places;
 mod pool;
 mod postings;
 mod published;

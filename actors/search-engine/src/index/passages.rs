@@ -1,7 +1,8 @@
 //! The best results by their passages: a long document holds many words somewhere, what is meant
 //! holds them together.
 //!
-//! The index says of each occurrence of a word in which passage it is, so that no text is read.
+//! The index says where each occurrence of a word is, and where passages begin, so that no text is
+//! read.
 //! Passages are about equally long: their scores have no length norm. A short document is one
 //! passage, whose score is the document's; the longer one is, the more its passages count, and the
 //! more words are looked for.
@@ -14,8 +15,10 @@ use tantivy::{DocId, DocSet, TantivyError};
 
 use super::error::IndexError;
 use super::lexical::{LexicalMatches, Terms};
+use super::places::{is_everywhere, passage_of};
 use super::pool::Candidate;
-use super::snapshot::IndexSnapshot;
+use super::schema::BEGIN_TERM;
+use super::snapshot::{IndexSnapshot, SegmentView, find_term};
 use super::term_matches::best_of;
 
 /// Terms of a document that is ranked as a whole: about six passages.
@@ -76,7 +79,7 @@ impl PassageScores {
             let norms = reader.get_fieldnorms_reader(snapshot.fields().text);
             let norms = norms.map_err(IndexError::from)?;
             let documents: Vec<DocId> = group.iter().map(|&at| candidates[at].document).collect();
-            let passages = passages(sources, (source, segment), outcome, &documents)?;
+            let passages = passages(sources, query, (source, segment), outcome, &documents)?;
             for (&at, passages) in group.iter().zip(&passages) {
                 let length = norms.fieldnorm(candidates[at].document) as f32;
                 let part = share * (1.0 - WHOLE_TERMS / length.max(WHOLE_TERMS));
@@ -101,6 +104,7 @@ impl PassageScores {
 /// The scores of the passages of documents of a segment, which are ascending.
 fn passages(
     sources: &[IndexSnapshot],
+    query: &ParsedQuery,
     (source, segment): (u32, u32),
     outcome: &LexicalMatches,
     documents: &[DocId],
@@ -108,16 +112,21 @@ fn passages(
     let mut scores: Vec<Vec<f32>> = vec![Vec::new(); documents.len()];
     let infos = &outcome.infos[Terms::place_of(sources, source, segment)];
     let view = &sources[source as usize].segments()[segment as usize];
+    let begins = begins(&sources[source as usize], view, documents)?;
     let mut places = Vec::new();
-    for (info, &weight) in infos.iter().zip(&outcome.term_weights) {
-        let Some(info) = info.as_ref().filter(|_| weight > 0.0) else {
+    let terms = query.terms().iter().zip(&outcome.term_weights);
+    for (info, (term, &weight)) in infos.iter().zip(terms) {
+        let counts = weight > 0.0 && !is_everywhere(&term.text);
+        let Some(info) = info.as_ref().filter(|_| counts) else {
             continue;
         };
         let option = IndexRecordOption::WithFreqsAndPositions;
         let postings = view.text.read_postings_from_terminfo(info, option);
         let mut postings = postings.map_err(TantivyError::from)?;
-        for (&document, scores) in documents.iter().zip(&mut scores) {
+        for ((&document, begins), scores) in documents.iter().zip(&begins).zip(&mut scores) {
             if places_in(&mut postings, document, &mut places) {
+                let to_passage = |place: &mut u32| *place = passage_of(*place, begins);
+                places.iter_mut().for_each(to_passage);
                 add_term(weight, &places, scores);
             }
         }
@@ -125,7 +134,30 @@ fn passages(
     Ok(scores)
 }
 
-/// The passage of each occurrence in a document, which is not before the last one; whether there
+/// The places that the passages of documents of a segment begin with.
+fn begins(
+    snapshot: &IndexSnapshot,
+    view: &SegmentView,
+    documents: &[DocId],
+) -> Result<Vec<Vec<u32>>, IndexError> {
+    let field = snapshot.fields().begin;
+    let inverted = view.reader.inverted_index(field)?;
+    let mut begins: Vec<Vec<u32>> = vec![Vec::new(); documents.len()];
+    let Some(info) = find_term(&inverted, field, BEGIN_TERM)? else {
+        return Ok(begins);
+    };
+    let option = IndexRecordOption::WithFreqsAndPositions;
+    let postings = inverted.read_postings_from_terminfo(&info, option);
+    let mut postings = postings.map_err(TantivyError::from)?;
+    for (&document, begins) in documents.iter().zip(&mut begins) {
+        if postings.doc() <= document {
+            places_in(&mut postings, document, begins);
+        }
+    }
+    Ok(begins)
+}
+
+/// The place of each occurrence in a document, which is not before the last one; whether there
 /// are any.
 fn places_in(postings: &mut SegmentPostings, document: DocId, places: &mut Vec<u32>) -> bool {
     if postings.doc() < document {
@@ -140,8 +172,8 @@ fn places_in(postings: &mut SegmentPostings, document: DocId, places: &mut Vec<u
 
 /// Adds what a term gives to the passages it stands in. Passages are numbered from 1: 0 is the
 /// document as a whole.
-fn add_term(weight: f32, places: &[u32], scores: &mut Vec<f32>) {
-    for same in places.chunk_by(|a, b| a == b) {
+fn add_term(weight: f32, passages: &[u32], scores: &mut Vec<f32>) {
+    for same in passages.chunk_by(|a, b| a == b) {
         let Some(passage) = same[0].checked_sub(1) else {
             continue;
         };

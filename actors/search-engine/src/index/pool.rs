@@ -50,6 +50,11 @@ impl Pool {
         }
     }
 
+    /// Number of candidates that are wanted.
+    pub(super) fn wanted(&self) -> usize {
+        self.wanted
+    }
+
     /// Candidates have to score more than this to matter.
     pub(super) fn threshold(&self) -> f32 {
         self.threshold

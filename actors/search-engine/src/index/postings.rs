@@ -2,18 +2,18 @@
 
 use super::arena::{Arena, ByteList, take_number};
 
-/// Documents and term frequencies of one term, by passage. The last place is kept apart until the
-/// next one comes, because its frequency is still counted; terms that stand in one passage of one
-/// document take no arena memory.
+/// Documents, places and term frequencies of one term. The last place is kept apart until the next
+/// one comes, because its frequency is still counted; terms that stand once in one document take no
+/// arena memory.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Posting {
     /// The last document, counted from 1; 0 when there is none.
     last: u32,
-    /// The last passage in it; 0 is the document as a whole.
-    passage: u32,
+    /// The last place in it, see [`places`](super::places).
+    place: u32,
     /// The coded distance of this place to the one before it, see [`step`].
     step: u32,
-    /// Term frequency in the last passage.
+    /// Term frequency at the last place.
     frequency: u32,
     /// The places before the last one.
     earlier: ByteList,
@@ -25,34 +25,44 @@ const NEW: u32 = 1;
 /// The term is there once.
 const ONCE: u32 = 2;
 
-/// A place in a new document is in a passage, whose number follows.
-const PASSAGE: u32 = 4;
+/// In a new document: the number of the place follows. In the same one: it is before the last one.
+const PLACE: u32 = 4;
 
 /// Bits of a step that are signs.
 const SIGNS: u32 = 3;
 
+/// Whether the number of a place follows.
+#[inline]
+const fn has_place(step: u32) -> bool {
+    step & (NEW | PLACE) == NEW | PLACE
+}
+
 impl Posting {
-    /// Counts `weight` occurrences in a passage of `document` (from 0), neither before the last
-    /// one.
+    /// Counts `weight` occurrences at a place of `document` (from 0), which is not before the last
+    /// one. Nearly all places come in their order.
     #[inline]
-    pub(super) fn count(&mut self, document: u32, passage: u32, weight: u32, arena: &mut Arena) {
+    pub(super) fn count(&mut self, document: u32, place: u32, weight: u32, arena: &mut Arena) {
         let document = document + 1;
         if self.last == document {
-            if self.passage >= passage {
+            if self.place == place {
                 self.frequency += weight;
                 return;
             }
             self.put_by(arena);
-            self.step = (passage - self.passage) << SIGNS;
+            self.step = if place > self.place {
+                (place - self.place) << SIGNS
+            } else {
+                (self.place - place) << SIGNS | PLACE
+            };
         } else {
             if self.last != 0 {
                 self.put_by(arena);
             }
-            let in_passage = if passage > 0 { PASSAGE } else { 0 };
-            self.step = (document - self.last) << SIGNS | NEW | in_passage;
+            let at_place = if place > 0 { PLACE } else { 0 };
+            self.step = (document - self.last) << SIGNS | NEW | at_place;
             self.last = document;
         }
-        self.passage = passage;
+        self.place = place;
         self.frequency = weight;
     }
 
@@ -69,8 +79,8 @@ impl Posting {
     fn code(&self, mut put: impl FnMut(u32)) {
         let is_once = self.frequency == 1;
         put(self.step | if is_once { ONCE } else { 0 });
-        if self.step & PASSAGE != 0 {
-            put(self.passage);
+        if has_place(self.step) {
+            put(self.place);
         }
         if !is_once {
             put(self.frequency);
@@ -109,46 +119,55 @@ pub(super) struct DecodedPosting {
     pub(super) document: u32,
     /// How often the term is there.
     pub(super) frequency: u32,
-    /// Where its passages begin among those of the list.
-    passages: usize,
+    /// Where its places begin among those of the list.
+    places: usize,
 }
 
 /// A posting list that was decoded.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct DecodedPostings {
     pub(super) documents: Vec<DecodedPosting>,
-    /// For each occurrence of the term in a document how many passages it is behind the one before
-    /// it.
-    passages: Vec<u32>,
+    /// For each occurrence of the term in a document how far it is behind the one before it.
+    places: Vec<u32>,
 }
 
 impl DecodedPostings {
     pub(super) fn clear(&mut self) {
         self.documents.clear();
-        self.passages.clear();
+        self.places.clear();
     }
 
-    /// The passages of a document of the list, as distances, one an occurrence.
-    pub(super) fn passages(&self, of: DecodedPosting) -> &[u32] {
-        &self.passages[of.passages..of.passages + of.frequency as usize]
+    /// The places in a document of the list, as distances, one an occurrence.
+    pub(super) fn places(&self, of: DecodedPosting) -> &[u32] {
+        &self.places[of.places..of.places + of.frequency as usize]
     }
 
     /// Adds an encoded list.
     pub(super) fn decode(&mut self, mut bytes: &[u8]) {
-        let mut document = 0;
+        let (mut document, mut place) = (0, 0);
+        let (mut is_open, mut is_sorted) = (false, true);
         while let Some(head) = take_number(&mut bytes) {
-            let mut distance = head >> SIGNS;
+            let distance = head >> SIGNS;
             if head & NEW != 0 {
+                if is_open {
+                    self.close_document(is_sorted);
+                }
+                (is_open, is_sorted) = (true, true);
                 document += distance;
                 self.documents.push(DecodedPosting {
                     document: document - 1,
                     frequency: 0,
-                    passages: self.passages.len(),
+                    places: self.places.len(),
                 });
-                distance = 0;
-                if head & PASSAGE != 0 {
-                    distance = take_number(&mut bytes).unwrap_or(0);
+                place = 0;
+                if has_place(head) {
+                    place = take_number(&mut bytes).unwrap_or(0);
                 }
+            } else if head & PLACE != 0 {
+                place -= distance.min(place);
+                is_sorted = false;
+            } else {
+                place += distance;
             }
             let frequency = if head & ONCE != 0 {
                 1
@@ -158,9 +177,26 @@ impl DecodedPostings {
             if let Some(last) = self.documents.last_mut() {
                 last.frequency += frequency;
             }
-            self.passages.push(distance);
-            let repeated = self.passages.len() + frequency as usize - 1;
-            self.passages.resize(repeated, 0);
+            let counted = self.places.len() + frequency as usize;
+            self.places.resize(counted, place);
+        }
+        if is_open {
+            self.close_document(is_sorted);
+        }
+    }
+
+    /// From the places in the last document to their distances.
+    fn close_document(&mut self, is_sorted: bool) {
+        let Some(last) = self.documents.last() else {
+            return;
+        };
+        let places = &mut self.places[last.places..];
+        if !is_sorted {
+            places.sort_unstable();
+        }
+        let mut before = 0;
+        for place in places {
+            (*place, before) = (*place - before, *place);
         }
     }
 }
@@ -176,44 +212,44 @@ mod tests {
 
     proptest! {
         #[test]
-        fn counts_read_back(
+        fn i16_counts_read_back_sorted_whatever_the_order_of_places(
             mut counts in prop::collection::vec((0_u32..2000, 0_u32..300, 1_u32..300), 1..400),
+            is_sorted: bool,
         ) {
-            counts.sort_unstable();
+            if is_sorted {
+                counts.sort_unstable();
+            } else {
+                counts.sort_by_key(|count| count.0);
+            }
             let mut arena = Arena::default();
             let mut posting = Posting::default();
             let mut expected: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-            for (document, passage, weight) in counts {
-                posting.count(document, passage, weight, &mut arena);
-                let passages = expected.entry(document).or_default();
-                passages.extend((0..weight).map(|_| passage));
+            for (document, place, weight) in counts {
+                posting.count(document, place, weight, &mut arena);
+                let places = expected.entry(document).or_default();
+                places.extend((0..weight).map(|_| place));
+                places.sort_unstable();
             }
             let (mut bytes, mut read) = (Vec::new(), DecodedPostings::default());
             posting.encode(&arena, &mut bytes);
+            // Runs are decoded one behind the other.
+            let mut other = Posting::default();
+            other.count(5_000, 7, 2, &mut arena);
             read.decode(&bytes);
+            other.encode(&arena, &mut bytes);
+            read.decode(&bytes);
+            expected.insert(5_000, vec![7, 7]);
             let added_up = |distances: &[u32]| -> Vec<u32> {
-                let mut passage = 0;
+                let mut place = 0;
                 let add = |distance: &u32| {
-                    passage += distance;
-                    passage
+                    place += distance;
+                    place
                 };
                 distances.iter().map(add).collect()
             };
             let documents = read.documents.iter();
-            let found = documents.map(|&one| (one.document, added_up(read.passages(one))));
+            let found = documents.map(|&one| (one.document, added_up(read.places(one))));
             prop_assert_eq!(found.collect::<BTreeMap<_, _>>(), expected);
         }
-    }
-
-    #[test]
-    fn i16_occurrences_before_the_last_passage_count_in_it() {
-        let mut arena = Arena::default();
-        let mut posting = Posting::default();
-        posting.count(3, 2, 1, &mut arena);
-        posting.count(3, 0, 2, &mut arena);
-        let (mut bytes, mut read) = (Vec::new(), DecodedPostings::default());
-        posting.encode(&arena, &mut bytes);
-        read.decode(&bytes);
-        assert_eq!(read.passages(read.documents[0]), [2, 0, 0]);
     }
 }

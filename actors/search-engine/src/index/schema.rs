@@ -6,10 +6,13 @@ use tantivy::store::Compressor;
 
 /// Grows whenever the fields, their weights or the analysis change: an index of another format is
 /// built anew.
-pub(super) const FORMAT: u32 = 7;
+pub(super) const FORMAT: u32 = 8;
 
 /// Name of the key field, by which every segment is sorted.
 pub(super) const KEY: &str = "key";
+
+/// The one term of the field of beginnings.
+pub(super) const BEGIN_TERM: &str = "begin";
 
 /// Handles of the fields.
 #[derive(Debug, Clone, Copy)]
@@ -18,8 +21,9 @@ pub(super) struct Fields {
     pub(super) key: Field,
     /// What a result shows and what the next scan compares; the only stored field.
     pub(super) record: Field,
-    /// All text in one field. Term frequencies are weighted (BM25F), the length is not. Where
-    /// tantivy keeps positions there are the numbers of passages.
+    /// All text in one field. Term frequencies are weighted (BM25F), the length is not.
+    /// Positions are those of [`places`](super::places); a word that counts several times has as
+    /// many.
     pub(super) text: Field,
     /// How much of a term frequency in `text` is weight beyond the first: `text` minus `surplus`
     /// is the plain term frequency (BM25).
@@ -35,6 +39,9 @@ pub(super) struct Fields {
     pub(super) tag: Field,
     /// The names of the document, each as one term, see [`name_term`](super::name_term::name_term).
     pub(super) name: Field,
+    /// One term, whose positions in a document are the places that its passages begin with; not in
+    /// those without places.
+    pub(super) begin: Field,
 }
 
 /// Builds the schema.
@@ -43,13 +50,14 @@ pub(super) fn schema() -> (Schema, Fields) {
     let fields = Fields {
         key: builder.add_text_field(KEY, documents_only().set_fast("raw")),
         record: builder.add_bytes_field("record", STORED),
-        text: builder.add_text_field("text", with_passages()),
+        text: builder.add_text_field("text", with_places(true)),
         surplus: builder.add_text_field("surplus", with_frequencies(false)),
         exact: builder.add_text_field("exact", documents_only()),
         title: builder.add_text_field("title", with_frequencies(true)),
         title_line: builder.add_text_field("title_line", documents_only()),
         tag: builder.add_text_field("tag", documents_only()),
         name: builder.add_text_field("name", documents_only()),
+        begin: builder.add_text_field("begin", with_places(false)),
     };
     (builder.build(), fields)
 }
@@ -76,9 +84,9 @@ fn documents_only() -> TextOptions {
     TextOptions::default().set_indexing_options(indexing(IndexRecordOption::Basic, false))
 }
 
-fn with_passages() -> TextOptions {
+fn with_places(norms: bool) -> TextOptions {
     let option = IndexRecordOption::WithFreqsAndPositions;
-    TextOptions::default().set_indexing_options(indexing(option, true))
+    TextOptions::default().set_indexing_options(indexing(option, norms))
 }
 
 fn with_frequencies(norms: bool) -> TextOptions {

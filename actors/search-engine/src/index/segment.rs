@@ -24,7 +24,7 @@ use super::name_term::name_term;
 use super::postings::{DecodedPosting, DecodedPostings};
 use super::record;
 use super::run::{FileRun, MemoryRun, Run, SECTIONS, Section};
-use super::schema::{Fields, STORE_BLOCK_BYTES};
+use super::schema::{BEGIN_TERM, Fields, STORE_BLOCK_BYTES};
 
 /// Marks a document that is not written.
 const DROPPED: u32 = u32::MAX;
@@ -118,8 +118,8 @@ fn write_norms(
     };
     let write = segment.open_write(SegmentComponent::FieldNorms)?;
     let mut serializer = FieldNormsSerializer::from_write(write)?;
-    serializer.serialize_field(fields.text, &norms(|document| document.length))?;
-    serializer.serialize_field(fields.title, &norms(|document| document.title_length))?;
+    serializer.serialize_field(fields.text, &norms(|document| document.lengths.all))?;
+    serializer.serialize_field(fields.title, &norms(|document| document.lengths.title))?;
     serializer.close()?;
     Ok(())
 }
@@ -181,10 +181,10 @@ fn write_inverted(
     };
     for section in SECTIONS {
         let (field, length) = match section {
-            Section::Text => (fields.text, total(|document| document.length)),
+            Section::Text => (fields.text, total(|document| document.lengths.all)),
             Section::Surplus => (fields.surplus, 0),
             Section::Exact => (fields.exact, 0),
-            Section::Title => (fields.title, total(|document| document.title_length)),
+            Section::Title => (fields.title, total(|document| document.lengths.title)),
         };
         let mut field = serializer.new_field(field, length, norms.get_field(field)?)?;
         merge.write_section(&mut field, section)?;
@@ -194,6 +194,7 @@ fn write_inverted(
     write_lines(&mut serializer, fields.title_line, titles)?;
     write_lines(&mut serializer, fields.tag, tags(documents))?;
     write_lines(&mut serializer, fields.name, names(documents))?;
+    write_begins(&mut serializer, fields.begin, documents)?;
     serializer.close()?;
     Ok(())
 }
@@ -232,11 +233,11 @@ impl Merge<'_> {
             let documents = self.list.documents.len() as u32;
             field.new_term(&self.term, documents, with_frequencies)?;
             for &one in &self.list.documents {
-                let passages = match section {
-                    Section::Text => self.list.passages(one),
+                let places = match section {
+                    Section::Text => self.list.places(one),
                     _ => &[],
                 };
-                field.write_doc(one.document, one.frequency, passages);
+                field.write_doc(one.document, one.frequency, places);
             }
             field.close_term()?;
         }
@@ -306,6 +307,36 @@ fn names(documents: &[Pending<'_>]) -> BTreeMap<String, Vec<u32>> {
         }
     }
     names
+}
+
+/// Writes where passages begin: one term, whose places these are, in the documents with places.
+fn write_begins(
+    serializer: &mut InvertedIndexSerializer,
+    field: Field,
+    documents: &[Pending<'_>],
+) -> tantivy::Result<()> {
+    let with_places = (0_u32..).zip(documents);
+    let with_places = with_places.filter(|(_, document)| !document.begins.is_empty());
+    let mut field = serializer.new_field(field, 0, None)?;
+    let count = with_places.clone().count() as u32;
+    if count == 0 {
+        return Ok(field.close()?);
+    }
+    field.new_term(BEGIN_TERM.as_bytes(), count, true)?;
+    let mut distances = Vec::new();
+    for (number, document) in with_places {
+        let mut before = 0;
+        distances.clear();
+        distances.extend(document.begins.iter().map(|&begin| {
+            let distance = begin - before;
+            before = begin;
+            distance
+        }));
+        field.write_doc(number, distances.len() as u32, &distances);
+    }
+    field.close_term()?;
+    field.close()?;
+    Ok(())
 }
 
 /// Writes a field of whole lines.

@@ -12,7 +12,7 @@ use super::error::IndexError;
 use super::facts::SegmentFacts;
 use super::living::{self, LiveStatistics};
 use super::record::{self, DocumentRecord};
-use super::schema::Fields;
+use super::schema::{BEGIN_TERM, Fields};
 use super::segment_words::SegmentWords;
 
 /// Bytes of document sets of frequent terms that are kept per snapshot.
@@ -66,6 +66,8 @@ pub(super) struct SegmentView {
     pub(super) living: LiveStatistics,
     /// What narrows searches down; read when one asks.
     facts: Arc<OnceLock<SegmentFacts>>,
+    /// Documents whose words have places, where not all have; read when a phrase is looked for.
+    placed: Arc<OnceLock<Option<Bitmap>>>,
     /// Its words as one text; read when a search asks for letters inside words.
     words: Arc<OnceLock<SegmentWords>>,
 }
@@ -107,6 +109,9 @@ impl IndexSnapshot {
                 living,
                 facts: same_segment
                     .map(|view| Arc::clone(&view.facts))
+                    .unwrap_or_default(),
+                placed: same_segment
+                    .map(|view| Arc::clone(&view.placed))
                     .unwrap_or_default(),
                 words: same_segment
                     .map(|view| Arc::clone(&view.words))
@@ -154,6 +159,25 @@ impl IndexSnapshot {
         let exact = view.reader.inverted_index(self.0.fields.exact)?;
         let words = SegmentWords::read(&view.text, &exact)?;
         Ok(view.words.get_or_init(|| words))
+    }
+
+    /// The documents of a segment whose words have places; `None` where all have.
+    pub(super) fn placed<'v>(
+        &self,
+        view: &'v SegmentView,
+    ) -> Result<Option<&'v Bitmap>, IndexError> {
+        if let Some(known) = view.placed.get() {
+            return Ok(known.as_ref());
+        }
+        let field = self.0.fields.begin;
+        let inverted = view.reader.inverted_index(field)?;
+        let max_doc = view.reader.max_doc();
+        let placed = match find_term(&inverted, field, BEGIN_TERM)? {
+            Some(info) if info.doc_freq == max_doc => None,
+            Some(info) => Some(documents_of(&inverted, &info, max_doc)?),
+            None => Some(Bitmap::new(max_doc)),
+        };
+        Ok(view.placed.get_or_init(|| placed).as_ref())
     }
 
     /// What narrows searches down, of all documents of a segment; its records are read once.

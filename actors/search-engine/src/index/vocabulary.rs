@@ -117,7 +117,7 @@ impl Vocabulary {
         list.0 < DEFINING_WORDS.len() as u32
     }
 
-    /// Whether a term stands in any passage, so that its places say nothing.
+    /// Whether a term stands in any passage, so that its passages say nothing.
     #[inline]
     pub(super) const fn is_everywhere(&self, id: TermId) -> bool {
         id >= DEFINING_WORDS.len() as TermId && id < self.stop_end

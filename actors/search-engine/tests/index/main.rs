@@ -10,6 +10,7 @@ mod facets;
 mod histories;
 mod passages;
 mod patterns;
+mod phrases;
 mod streaming;
 
 use std::collections::{BTreeMap, HashMap};

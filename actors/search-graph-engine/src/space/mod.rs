@@ -34,12 +34,15 @@ pub const MIN_DOCUMENTS: usize = 200;
 /// Documents found by [`ConceptSpace::scan`] that are worth ranking beside the lexical ones.
 pub const SCAN_DEPTH: usize = 100;
 
+/// Parts of a document that changes are counted in.
+const DOCUMENT: u64 = 100;
+
 /// Vectors of the words and documents of a source. See the module.
 #[derive(Debug, Clone)]
 pub struct ConceptSpace {
     words: Arc<WordTable>,
     documents: DocumentTable,
-    /// Documents put or removed since the words were learnt.
+    /// What has changed since the words were learnt, in [parts](DOCUMENT) of a document.
     changes: u64,
 }
 
@@ -77,16 +80,23 @@ impl ConceptSpace {
     }
 
     /// Whether so much has changed since the words were learnt that they should be learnt anew,
-    /// shortly: more than 5 % of the documents.
+    /// shortly: more than 5 % of the documents. A document that says nearly the same as before
+    /// counts as little as its vector has turned.
     #[must_use]
     pub fn wants_refresh(&self) -> bool {
-        self.changes * 20 > self.len() as u64
+        self.changes * 20 > self.len() as u64 * DOCUMENT
     }
 
-    /// Documents put or removed since the words were learnt.
+    /// Whether most documents say something else than when the words were learnt.
     #[must_use]
-    pub fn changes(&self) -> u64 {
-        self.changes
+    pub fn is_another(&self) -> bool {
+        self.changes * 2 > self.len() as u64 * DOCUMENT
+    }
+
+    /// Whether any document was put or removed since the words were learnt.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.changes > 0
     }
 
     /// The direction of a query, from its terms and how often it holds each. Unknown terms count by
@@ -126,8 +136,9 @@ impl ConceptSpace {
 
     /// The same with its [vector](Self::document_vector); one without any is not there any more.
     pub fn put_at(&mut self, key: &str, vector: Option<&ConceptVector>) {
+        let kept = vector.and_then(|vector| self.cosine(vector, key));
+        self.changes += kept.map_or(DOCUMENT, parts_changed);
         self.place(key, vector);
-        self.changes += 1;
     }
 
     /// Puts a document at its place; without a vector it is removed.
@@ -150,7 +161,7 @@ impl ConceptSpace {
     /// Removes the document whose key has this [hash](key_hash); says whether it was there.
     pub fn remove_hashed(&mut self, hash: u64) -> bool {
         let was_there = self.documents.remove(hash);
-        self.changes += u64::from(was_there);
+        self.changes += if was_there { DOCUMENT } else { 0 };
         was_there
     }
 
@@ -192,6 +203,13 @@ impl ConceptSpace {
     pub fn heap_bytes(&self) -> usize {
         self.words.heap_bytes() + self.documents.heap_bytes()
     }
+}
+
+/// How much of a document has changed whose vector has this cosine with the former one: at least
+/// one part.
+fn parts_changed(cosine: f32) -> u64 {
+    let turned = (1.0 - cosine).clamp(0.0, 1.0);
+    ((turned * DOCUMENT as f32).ceil() as u64).clamp(1, DOCUMENT)
 }
 
 const _: () = assert!(WIDTH == 128, "the file's rows are 128 bytes");

@@ -128,8 +128,8 @@ impl ConceptWorker {
         let Ok(corpus) = self.gather(snapshot, root, None)? else {
             return Ok(Err(Cancelled));
         };
-        let other = |space: &ConceptSpace| space.changes() * 2 > space.len() as u64;
-        let from_nothing = settle || self.space.as_deref().is_some_and(other);
+        let is_another = self.space.as_deref().is_some_and(ConceptSpace::is_another);
+        let from_nothing = settle || is_another;
         let model = self.saved.open("model").filter(|_| !from_nothing);
         let is_refreshed = model.is_some();
         if is_refreshed {

@@ -9,8 +9,8 @@ const REFRESHED: &str = "refreshed";
 impl ConceptWorker {
     /// Whether the vectors are a function of the documents alone.
     fn is_settled(&self) -> bool {
-        let changed = |space: &ConceptSpace| space.changes() > 0;
-        !self.space.as_deref().is_some_and(changed) && self.saved.open(REFRESHED).is_none()
+        let is_changed = self.space.as_deref().is_some_and(ConceptSpace::is_changed);
+        !is_changed && self.saved.open(REFRESHED).is_none()
     }
 
     fn settles_at(&self) -> Instant {

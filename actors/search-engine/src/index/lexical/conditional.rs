@@ -11,6 +11,7 @@ use crate::index::conditions::{Bounds, Matching};
 use crate::index::error::IndexError;
 use crate::index::leaves::{documents_with_prefix, filter_documents};
 use crate::index::needed::documents_with;
+use crate::index::phrases::documents_with_phrase;
 use crate::index::pool::Pool;
 use crate::index::scope::Scope;
 use crate::index::snapshot::IndexSnapshot;
@@ -75,11 +76,9 @@ impl Conditional<'_> {
         Ok(match leaf {
             Condition::Word(word) => Bounds::known(place.word_documents(&query.words()[*word])?),
             Condition::Phrase(phrase) => {
-                let mut all = Bitmap::full(max_doc);
-                for &term in &query.phrases()[*phrase].terms {
-                    all.intersect(&place.term_documents(term)?);
-                }
-                Bounds::open(all, max_doc)
+                let terms = query.phrases()[*phrase].terms.iter();
+                let infos = terms.map(|&term| place.infos[term].as_ref()).collect();
+                documents_with_phrase(place.snapshot, place.view, infos)?
             }
             Condition::Pattern(pattern) => {
                 let needs = query.patterns()[*pattern].needs();

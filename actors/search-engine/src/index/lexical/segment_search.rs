@@ -91,7 +91,8 @@ impl SegmentSearch<'_> {
     }
 
     /// Scores documents one by one: a handful, or such as hold no term. Those that no word speaks
-    /// for come last, in the order of their keys.
+    /// for come last, in the order of their keys. Ends where no other document can be among the
+    /// best.
     pub(super) fn score_each(
         &self,
         matching: &Matching,
@@ -103,6 +104,14 @@ impl SegmentSearch<'_> {
         let prefixes: Vec<(&Bitmap, f32)> = prefixes
             .filter_map(|(prefix, &add)| Some((matching.leaf(&Condition::Prefix(prefix))?, add)))
             .collect();
+        // Without terms many documents tie, and of those the first by key are the best.
+        let has_terms = self.present().next().is_some();
+        let highest = prefixes
+            .iter()
+            .map(|(_, add)| add)
+            .sum::<f32>()
+            .max(NO_WORD);
+        let mut highest_left = if has_terms { usize::MAX } else { pool.wanted() };
         for document in matching.whole.upper.iter() {
             let mut score = exact.score(document);
             for (set, add) in &prefixes {
@@ -110,7 +119,14 @@ impl SegmentSearch<'_> {
                     score += add;
                 }
             }
-            pool.push(self.candidate(document, score.max(NO_WORD)));
+            let score = score.max(NO_WORD);
+            pool.push(self.candidate(document, score));
+            if score >= highest {
+                highest_left -= 1;
+                if highest_left == 0 {
+                    break;
+                }
+            }
         }
         Ok(())
     }

@@ -1,0 +1,172 @@
+//! The documents of a segment that hold a phrase, by the places of its words.
+//!
+//! The posting lists of the words are gone through together, the rarest leading; where all words
+//! stand in a document their places decide, those of rare words first, so that places of frequent
+//! ones are seldom read. Of identifiers as a whole the index does not know where they stand, nor of
+//! words of source code: a document with one of them, where nothing else decides, is for
+//! [`verify`](super::verify) to read.
+
+use search_core::query::MatchState;
+use tantivy::postings::{Postings, SegmentPostings, TermInfo};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocId, DocSet, TERMINATED, TantivyError};
+
+use super::bitmap::Bitmap;
+use super::conditions::Bounds;
+use super::error::IndexError;
+use super::places::{NOWHERE, is_unplaced, without_gaps};
+use super::snapshot::{IndexSnapshot, SegmentView};
+
+/// The documents in which the words of these posting lists follow one another, deleted ones
+/// included.
+pub(super) fn documents_with_phrase(
+    snapshot: &IndexSnapshot,
+    view: &SegmentView,
+    infos: Vec<Option<&TermInfo>>,
+) -> Result<Bounds, IndexError> {
+    let max_doc = view.reader.max_doc();
+    let infos: Option<Vec<&TermInfo>> = infos.into_iter().collect();
+    let Some(infos) = infos.filter(|infos| !infos.is_empty()) else {
+        return Ok(Bounds::known(Bitmap::new(max_doc)));
+    };
+    let placed = snapshot.placed(view)?;
+    let mut words = (0..).zip(infos).collect::<Vec<(u32, &TermInfo)>>();
+    words.sort_by_key(|(_, info)| info.doc_freq);
+    let open = |(place, info): (u32, &TermInfo)| {
+        let option = IndexRecordOption::WithFreqsAndPositions;
+        let postings = view.text.read_postings_from_terminfo(info, option);
+        postings.map(|postings| PhraseWord { place, postings })
+    };
+    let words: Result<Vec<PhraseWord>, _> = words.into_iter().map(open).collect();
+    let mut phrase = OpenPhrase {
+        words: words.map_err(TantivyError::from)?,
+        places: Vec::new(),
+        begins: Vec::new(),
+    };
+    let (mut known, mut undecided) = (Vec::new(), Vec::new());
+    let mut document = phrase.words[0].postings.doc();
+    while document != TERMINATED {
+        match phrase.go_to(document) {
+            Ok(()) => {
+                let has_places = placed.is_none_or(|placed| placed.contains(document));
+                let state = if has_places {
+                    phrase.state()
+                } else {
+                    MatchState::Undecided
+                };
+                match state {
+                    MatchState::Yes => known.push(document),
+                    MatchState::Undecided => undecided.push(document),
+                    MatchState::No => {}
+                }
+                document = phrase.words[0].postings.advance();
+            }
+            Err(next) => document = phrase.words[0].seek(next),
+        }
+    }
+    let mut lower = Bitmap::new(max_doc);
+    lower.insert_all(&known);
+    if undecided.is_empty() {
+        return Ok(Bounds::known(lower));
+    }
+    let mut upper = lower.clone();
+    upper.insert_all(&undecided);
+    Ok(Bounds {
+        upper,
+        lower: Some(lower),
+    })
+}
+
+/// A word of a phrase.
+struct PhraseWord {
+    /// Its place in the phrase.
+    place: u32,
+    postings: SegmentPostings,
+}
+
+impl PhraseWord {
+    /// The first document from `document` on.
+    fn seek(&mut self, document: DocId) -> DocId {
+        if self.postings.doc() < document {
+            self.postings.seek(document)
+        } else {
+            self.postings.doc()
+        }
+    }
+}
+
+/// The posting lists of a phrase, the rarest word first.
+struct OpenPhrase {
+    words: Vec<PhraseWord>,
+    /// Places of a word.
+    places: Vec<u32>,
+    /// Where the phrase may begin, by the words looked at.
+    begins: Vec<u32>,
+}
+
+impl OpenPhrase {
+    /// Goes to a document that holds all words; fails with the next one that may.
+    fn go_to(&mut self, document: DocId) -> Result<(), DocId> {
+        for word in &mut self.words[1..] {
+            let found = word.seek(document);
+            if found != document {
+                return Err(found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the document holds the phrase.
+    fn state(&mut self) -> MatchState {
+        let (mut is_first, mut is_unsure) = (true, false);
+        for PhraseWord { place, postings } in &mut self.words {
+            postings.positions(&mut self.places);
+            let without_nowhere = self.places.iter().filter(|&&place| place != NOWHERE);
+            let is_anywhere = without_nowhere.clone().next().is_some();
+            if !is_anywhere {
+                return MatchState::No;
+            }
+            is_unsure |= without_nowhere.clone().any(|&place| is_unplaced(place));
+            let placed = without_nowhere.filter(|&&place| !is_unplaced(place));
+            let begins = placed.filter_map(|&at| without_gaps(at).checked_sub(*place));
+            if is_first {
+                self.begins.clear();
+                self.begins.extend(begins);
+                is_first = false;
+            } else {
+                keep_common(&mut self.begins, begins);
+            }
+            if self.begins.is_empty() && !is_unsure {
+                return MatchState::No;
+            }
+        }
+        match (self.begins.is_empty(), is_unsure) {
+            (false, _) => MatchState::Yes,
+            (true, true) => MatchState::Undecided,
+            (true, false) => MatchState::No,
+        }
+    }
+}
+
+/// Keeps the numbers that are among others; both are ascending, and may repeat.
+fn keep_common(numbers: &mut Vec<u32>, others: impl Iterator<Item = u32>) {
+    let mut others = others.peekable();
+    numbers.retain(|&number| {
+        while others.next_if(|&other| other < number).is_some() {}
+        others.peek() == Some(&number)
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keep_common;
+
+    #[test]
+    fn i16_common_numbers_are_kept_however_often_they_are_there() {
+        let mut numbers = vec![1, 3, 3, 5, 9];
+        keep_common(&mut numbers, [2, 3, 5, 5, 8].into_iter());
+        assert_eq!(numbers, [3, 3, 5]);
+        keep_common(&mut numbers, [7].into_iter());
+        assert!(numbers.is_empty());
+    }
+}
