@@ -74,6 +74,7 @@ mod settings;
 mod shared_files;
 mod shared_logs;
 mod source;
+mod store_retry;
 mod stored_tar;
 mod tar_guard;
 mod tar_store;
