@@ -125,6 +125,11 @@ impl Remote {
         self
     }
 
+    /// The user's name and the token that let git in.
+    pub fn credentials(&self) -> Option<(&str, &Secret<String>)> {
+        self.token.as_ref().map(|token| (self.user.as_str(), token))
+    }
+
     /// The checked URL.
     pub fn url(&self) -> &Url {
         &self.url

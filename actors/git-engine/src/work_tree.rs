@@ -15,6 +15,9 @@ use crate::measure::{TreeLimits, TreeSize, tree_size};
 use crate::mirror::{Depth, Mirror, Mirrors};
 use crate::remote::Remote;
 
+/// Bytes of the names of all files that Git LFS keeps.
+const MAX_LFS_LIST: usize = 16 << 20;
+
 /// A folder with a `.git` of its own.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
@@ -227,6 +230,24 @@ impl WorkTree {
             }
         }
         Ok(())
+    }
+
+    /// The files of the index that Git LFS keeps elsewhere by the repository's attributes, from the
+    /// work tree.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn lfs_files(&self) -> Result<Vec<String>, GitError> {
+        let list = self
+            .call("ls-files")
+            .args(["-z", "--", ":(attr:filter=lfs)"]);
+        let list = list.at_most(MAX_LFS_LIST).output()?;
+        let names = list
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty());
+        Ok(names
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect())
     }
 
     fn leads_to(&self, reference: &str, commit: &CommitSha) -> Result<bool, GitError> {

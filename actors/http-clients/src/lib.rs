@@ -4,6 +4,7 @@
 //! - [`http`]: the client.
 //! - [`forward`]: requests of others passed on to a server of this machine.
 //! - [`forge`]: Gitea, Forgejo and GitHub.
+//! - [`lfs`]: Git LFS servers.
 //! - [`llm`]: language-model servers, Ollama's protocol and the OpenAI-style one.
 //! - [`atomic`]: signed requests to an Atomic Data server.
 //! - [`registry`]: registries of container images.
@@ -18,9 +19,9 @@ pub mod atomic;
 pub mod forge;
 pub mod forward;
 pub mod http;
+pub mod lfs;
 mod lines;
 pub mod llm;
 pub mod registry;
-pub mod s3;
 pub mod vmm;
 pub mod ws;

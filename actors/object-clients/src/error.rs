@@ -12,15 +12,15 @@ pub enum ObjectError {
         key: String,
     },
     /// The bucket is not there.
-    #[error("{place}: there is no such bucket; make it, or correct `url` in [objects]")]
+    #[error("{place}: there is no such bucket; make it, or correct its name")]
     NoBucket {
         /// Where.
         place: String,
     },
     /// The server does not take the keys.
     #[error(
-        "{place} refuses the keys: {reason}; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, \
-         `region` and the rights of their owner"
+        "{place} refuses the keys: {reason}; check the access key and its secret, the region, and \
+         the rights of their owner"
     )]
     Refused {
         /// Where.
@@ -43,6 +43,18 @@ pub enum ObjectError {
         place: String,
         /// Which.
         key: String,
+    },
+    /// An object that is to be held in memory is larger than its reader takes.
+    #[error("{place}: the object {key} has {bytes} bytes; at most {most} are read")]
+    TooLarge {
+        /// Where.
+        place: String,
+        /// Which.
+        key: String,
+        /// Its length.
+        bytes: u64,
+        /// The longest that is read.
+        most: u64,
     },
     /// Another installation has the place.
     #[error(

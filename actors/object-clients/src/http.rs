@@ -161,7 +161,7 @@ async fn converted(request: HttpRequest) -> Result<Request, StoreError> {
         let value = value.to_str().map_err(unusable)?.to_owned();
         converted = match *known {
             "authorization" | "x-amz-security-token" => {
-                converted.secret_header(known, Secret::new(value))
+                converted.secret_header(*known, Secret::new(value))
             }
             _ => converted.header(known, value),
         };

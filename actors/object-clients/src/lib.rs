@@ -22,6 +22,7 @@ mod conditional;
 mod crypto;
 mod error;
 mod http;
+mod in_memory;
 mod place;
 mod storage;
 mod worker;

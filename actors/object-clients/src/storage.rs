@@ -330,7 +330,7 @@ impl ObjectStorage {
         }
     }
 
-    fn run<T, F>(
+    pub(crate) fn run<T, F>(
         &self,
         key: &str,
         work: impl FnOnce(Arc<dyn ObjectStore>) -> F,

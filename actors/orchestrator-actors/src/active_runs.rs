@@ -50,11 +50,18 @@ impl ActiveRuns {
             stopper.stop(cause);
         }
         switch.stopper = Some(stopper);
-        registry.delays.remove(run);
     }
 
     /// The end of a run is recorded.
-    pub(crate) fn remove(&self, run: &RunId) {
+    pub(crate) fn forget(&self, run: &RunId) {
+        let mut registry = self.0.lock();
+        registry.runs.remove(run);
+        registry.delays.remove(run);
+    }
+
+    /// A run is not active any more, and not ended: it is queued again and its delay over, or it
+    /// was not begun.
+    pub(crate) fn end_delay(&self, run: &RunId) {
         self.0.lock().runs.remove(run);
     }
 
@@ -138,7 +145,7 @@ mod tests {
         assert!(runs.stop(&id, StopCause::Superseded));
         assert!(runs.stop(&id, StopCause::Shutdown));
         assert_eq!(runs.requested_stop(&id), Some(StopCause::Superseded));
-        runs.remove(&id);
+        runs.forget(&id);
         assert!(runs.ids().is_empty());
     }
 }

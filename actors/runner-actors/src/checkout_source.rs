@@ -130,10 +130,32 @@ impl CheckoutSource {
         } else if fetched.reference.is_none() {
             laid_out.reference = String::new();
         }
+        let (base, url) = (fetched.size, fetched.url.clone());
         let work = self.permits.acquire(&event.repository).await;
-        let submodules = blocking(move || checkout.check_out(&fetched)).await?;
+        let (submodules, large) = blocking(move || {
+            let submodules = checkout.check_out(&fetched)?;
+            let reference = fetched.reference.as_ref().map(ToString::to_string);
+            let large = checkout.request.lfs;
+            let large = large.then(|| checkout.large_files(&fetched.tree, &fetched.url, reference));
+            Ok((submodules, large.transpose()?))
+        })
+        .await?;
         drop(work);
         laid_out.permits.push(self.room(&submodules).await?);
+        if let Some(large) = large {
+            let size = large.size();
+            let taken = [base.bytes, submodules.bytes, size.bytes];
+            let taken = taken.into_iter().fold(0, u64::saturating_add);
+            let limit = self.repositories.tree_limits().bytes;
+            if taken > limit {
+                return Err(format!(
+                    "with its large files it takes {taken} bytes, and a checkout may take {limit} (`checkouts`)"
+                ));
+            }
+            laid_out.permits.push(self.room(&size).await?);
+            let fetcher = self.repositories.lfs_fetcher(&url);
+            large.fetch(fetcher).await?;
+        }
         Ok(laid_out)
     }
 

@@ -259,6 +259,8 @@ impl RunCoordinator {
                 Ok(NextStep::None) => return,
                 Ok(NextStep::Now) => return coordinator.queue(id, ctx),
                 Ok(NextStep::At(time)) => Duration::from_millis(time.saturating_sub(now_ms())),
+                // Another process looks at it now.
+                Err(error) if error.is_final() => return,
                 Err(error) => {
                     tracing::warn!(event = "run.store_failed", run = %id, %error, "a run that waits cannot be looked at now");
                     START_RETRY_DELAY

@@ -1,7 +1,6 @@
 //! A run's record and its commit statuses: every change of both is one transaction.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use forge_actors::OutboxWorker;
 use forge_actors::messages::Wake;
@@ -22,6 +21,7 @@ use crate::event::StoredEvent;
 use crate::log::{LineKind, LogLine, Logs};
 use crate::records::{JobRecord, RunRecord};
 use crate::rows;
+use crate::store_retry::until_stored;
 use crate::test_rows::NewJobTests;
 
 /// Whose token posts statuses.
@@ -100,19 +100,16 @@ impl Ledger {
     }
 
     /// Stores the record and the statuses; a store that is full or busy is waited for, because the
-    /// truth must be told.
+    /// truth must be told. One that was taken over by another leader, or closed, is not: the next
+    /// leader says what became of the run.
     pub(crate) async fn save(&self, statuses: Vec<StatusChange>) {
         let statuses = Arc::new(statuses);
-        let mut pause = Duration::from_millis(100);
-        loop {
-            match self.store(Arc::clone(&statuses)).await {
-                Ok(()) => break,
-                Err(error) => {
-                    tracing::warn!(event = "run.store_failed", run = %self.record.id, %error, "the record of a run cannot be stored; tried again");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(10));
-                }
-            }
+        let (run, what) = (&self.record.id, "the record of a run");
+        if until_stored(run, what, || self.store(Arc::clone(&statuses)))
+            .await
+            .is_err()
+        {
+            return;
         }
         self.recorder.changed.send_modify(|count| *count += 1);
         if !statuses.is_empty()
@@ -123,20 +120,15 @@ impl Ledger {
         }
     }
 
-    /// Stores the tests of a job; a store that is full or busy is waited for.
+    /// Stores the tests of a job, as [`Ledger::save`] does the record.
     pub(crate) async fn save_tests(&self, tests: NewJobTests) {
-        let mut pause = Duration::from_millis(100);
-        loop {
+        let store = &self.recorder.store;
+        let write = || {
             let tests = tests.clone();
-            match self.recorder.store.write(move |rows| tests.put(rows)).await {
-                Ok(()) => break,
-                Err(error) => {
-                    tracing::warn!(event = "run.store_failed", run = %self.record.id, %error, "the tests of a job cannot be stored; tried again");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(10));
-                }
-            }
-        }
+            store.write(move |rows| tests.put(rows))
+        };
+        // Whoever leads now has them of the job's next run.
+        let _ = until_stored(&self.record.id, "the tests of a job", write).await;
     }
 
     async fn store(&self, statuses: Arc<Vec<StatusChange>>) -> Result<(), StoreError> {

@@ -10,9 +10,11 @@ use git_engine::{
     Git, GitError, Mirror, Mirrors, Remote, RemoteError, Transports, TreeLimits, WorkTree,
 };
 use http_clients::forge::ForgeClient;
+use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions, Redirects};
 use runner_core::state::RunState;
 use url::Url;
 
+use crate::lfs_fetcher::LfsFetcher;
 use crate::settings::RunnerSettings;
 
 /// Why the commit cannot be used.
@@ -135,6 +137,36 @@ impl Repositories {
         match (&self.settings.forge_token, is_forge) {
             (Some(token), true) => Ok(remote.with_token("oauth2", token.clone())),
             _ => Ok(remote),
+        }
+    }
+
+    /// How large files of the repository at `url` are read: from public addresses, those that the
+    /// operator allows, and the forge's own.
+    pub(crate) fn lfs_fetcher(&self, url: &str) -> LfsFetcher {
+        let settings = &self.settings;
+        let url = Url::parse(url).ok();
+        let forge = settings.forge_url.as_ref();
+        let is_forge = url.as_ref().zip(forge);
+        let is_forge = is_forge.is_some_and(|(url, forge)| url.origin() == forge.origin());
+        let own = url.filter(|_| is_forge).and_then(|url| {
+            let host = url.host_str()?;
+            let place = format!("{host}:{}", url.port_or_known_default()?);
+            place.parse::<AllowedAddress>().ok()
+        });
+        let addresses = match &settings.addresses {
+            AddressPolicy::Any => AddressPolicy::Any,
+            AddressPolicy::PublicOnly => AddressPolicy::Listed(own.into_iter().collect()),
+            AddressPolicy::Listed(places) => {
+                AddressPolicy::Listed(places.iter().cloned().chain(own).collect())
+            }
+        };
+        LfsFetcher {
+            http: HttpClient::new(HttpOptions {
+                redirects: Redirects::Anywhere(5),
+                addresses,
+                ..HttpOptions::default()
+            }),
+            plain: settings.transports.http,
         }
     }
 

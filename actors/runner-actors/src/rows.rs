@@ -2,6 +2,7 @@
 
 use std::ops::{Bound, ControlFlow};
 
+use runner_core::context::run_id_prefix;
 use serde::{Deserialize, Serialize};
 use store::{Blob, Extent, RawBytes, ReadRows, Row, StoreError, Table, WriteTxn};
 
@@ -223,6 +224,29 @@ pub(crate) fn page(
             return Ok(page);
         }
     }
+}
+
+/// The id of a repository's run that has this `github.run_id`, or this id.
+pub(crate) fn find_run(
+    rows: &mut impl ReadRows,
+    named: &str,
+    repository: &str,
+) -> Result<Option<String>, StoreError> {
+    let prefix = run_id_prefix(named).unwrap_or_else(|| named.to_owned());
+    for (id, row) in rows.range(&HEADS, prefix.clone().., HEADS_AT_ONCE)? {
+        let is_named = id == named || (prefix != named && id.starts_with(&prefix));
+        if !is_named {
+            break;
+        }
+        if row
+            .record
+            .value()
+            .is_some_and(|head| head.is_of(repository))
+        {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
 }
 
 /// All runs, oldest first (ids are in the order of time).

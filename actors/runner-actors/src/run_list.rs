@@ -103,6 +103,11 @@ impl RunFilter {
 }
 
 impl RunHead {
+    /// Whether it is of this repository.
+    pub(crate) fn is_of(&self, repository: &str) -> bool {
+        self.repository.eq_ignore_ascii_case(repository)
+    }
+
     fn holds(&self, text: &str, branch: &str) -> bool {
         let text = text.trim().to_lowercase();
         let fields = [

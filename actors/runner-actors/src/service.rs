@@ -46,6 +46,7 @@ use crate::recovery::RunRecovery;
 use crate::repositories::Repositories;
 use crate::run::{JobLauncher, ParkedRuns, RunHandles, RunServices};
 use crate::run_files::RunFiles;
+use crate::run_finder::RunFinder;
 use crate::run_queue::RunQueue;
 use crate::schedule_clock::ScheduleClock;
 use crate::settings::RunnerSettings;
@@ -105,7 +106,7 @@ impl RunnerService {
             hosts: hosts.clone(),
             kept: KeptVms::new(&settings, &hosts, &files.logs),
         };
-        let offered = offered(&settings, &files)?;
+        let offered = offered(&settings, &files, RunFinder::new(&store))?;
         let job_services = offered.1.clone();
         let recorder = RunRecorder {
             store: store.clone(),
@@ -285,6 +286,7 @@ fn run_files(settings: &RunnerSettings, store: &Store) -> std::io::Result<RunFil
 fn offered(
     settings: &RunnerSettings,
     files: &RunFiles,
+    runs: RunFinder,
 ) -> std::io::Result<(CacheStore, JobServices)> {
     let caches = files.caches.clone();
     let issuer = settings.public_url.as_ref().map(url::Url::as_str);
@@ -294,7 +296,7 @@ fn offered(
         artifacts,
         caches.clone(),
         issuer,
-        ForgeApi::of(settings),
+        ForgeApi::of(settings, runs),
     )?;
     Ok((caches, services))
 }

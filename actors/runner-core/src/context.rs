@@ -46,13 +46,23 @@ pub fn api_url(forge: Forge, server: &str) -> String {
     }
 }
 
+/// 2020-01-01, in milliseconds: numbers of runs count from there.
+const NUMBERS_FROM: u64 = 1_577_836_800_000;
+
+/// How the id of the run begins that has this `github.run_id`; `None`: it is the number of none.
+#[must_use]
+pub fn run_id_prefix(number: &str) -> Option<String> {
+    let number: u64 = number.parse().ok()?;
+    let (time, random) = ((number >> 12) + NUMBERS_FROM, number & 0xfff);
+    let (high, low) = (time >> 16, time & 0xffff);
+    (high <= u64::from(u32::MAX)).then(|| format!("{high:08x}-{low:04x}-7{random:03x}-"))
+}
+
 /// `github.run_id` of a run: programs take it for a number, and JavaScript holds numbers of 53
 /// bits. Made of the time and the first random bits of the run's own id, a UUID of version 7;
 /// another id is given as it is.
 #[must_use]
 pub fn run_number_id(id: &str) -> String {
-    /// 2020-01-01, in milliseconds.
-    const FROM: u64 = 1_577_836_800_000;
     let digits: String = id.chars().filter(|digit| *digit != '-').collect();
     let part = |from: usize, to: usize| {
         let digits = digits.get(from..to)?;
@@ -61,7 +71,7 @@ pub fn run_number_id(id: &str) -> String {
     let is_uuid = digits.len() == 32 && digits.as_bytes()[12] == b'7';
     match (part(0, 12), part(13, 16)) {
         (Some(time), Some(random)) if is_uuid => {
-            (time.saturating_sub(FROM) << 12 | random).to_string()
+            (time.saturating_sub(NUMBERS_FROM) << 12 | random).to_string()
         }
         _ => id.to_owned(),
     }

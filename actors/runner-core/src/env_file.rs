@@ -101,10 +101,56 @@ pub fn parse_env(bytes: &[u8]) -> Result<Vec<(String, String)>, EnvFileError> {
     }
 }
 
+/// What the runner's own variables are called behind `GITHUB_` (page "Variables reference"). Others
+/// that begin so are the workflow's: actions set `GITHUB_PAGES`, scripts `GITHUB_TOKEN`.
+const OWN_VARIABLES: [&str; 38] = [
+    "ACTION",
+    "ACTIONS",
+    "ACTION_PATH",
+    "ACTION_REF",
+    "ACTION_REPOSITORY",
+    "ACTOR",
+    "ACTOR_ID",
+    "API_URL",
+    "BASE_REF",
+    "ENV",
+    "EVENT_NAME",
+    "EVENT_PATH",
+    "GRAPHQL_URL",
+    "HEAD_REF",
+    "JOB",
+    "OUTPUT",
+    "PATH",
+    "REF",
+    "REF_NAME",
+    "REF_PROTECTED",
+    "REF_TYPE",
+    "REPOSITORY",
+    "REPOSITORY_ID",
+    "REPOSITORY_OWNER",
+    "REPOSITORY_OWNER_ID",
+    "RETENTION_DAYS",
+    "RUN_ATTEMPT",
+    "RUN_ID",
+    "RUN_NUMBER",
+    "SERVER_URL",
+    "SHA",
+    "STATE",
+    "STEP_SUMMARY",
+    "TRIGGERING_ACTOR",
+    "WORKFLOW",
+    "WORKFLOW_REF",
+    "WORKFLOW_SHA",
+    "WORKSPACE",
+];
+
 /// Whether a variable belongs to the runner: a step cannot set it for later ones.
 pub fn is_reserved(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    upper.starts_with("GITHUB_") || upper.starts_with("RUNNER_") || upper == "NODE_OPTIONS"
+    let is_own = |name: &str| OWN_VARIABLES.contains(&name);
+    upper.strip_prefix("GITHUB_").is_some_and(is_own)
+        || upper.starts_with("RUNNER_")
+        || upper == "NODE_OPTIONS"
 }
 
 /// Reads `GITHUB_PATH`: a directory a line. The last line stands first in `PATH`.

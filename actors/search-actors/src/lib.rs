@@ -16,6 +16,7 @@ mod limits;
 pub mod messages;
 mod registry;
 mod remote_sources;
+mod rerankers;
 mod role_manager;
 mod search_service;
 mod skips;

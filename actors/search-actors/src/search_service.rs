@@ -5,7 +5,7 @@
 //!     ^                                |     ^                 |
 //!     |                           QuerySources |                 |
 //!     |                                v     |                 |
-//!     |                 RemoteSources (sources that are asked at query time), EmbeddingService (the query's vector)
+//!     |                 RemoteSources (sources that are asked at query time), EmbeddingService (the query's vector; best results)
 //!     +-----------------------reply----------------------------+
 //! ```
 //! A worker answers the sender itself: the service's own thread is not woken for the reply. How
@@ -26,6 +26,7 @@ use crate::embedding::{EmbeddingService, PendingQuery, QueryEmbedder};
 use crate::messages::{QuerySources, ReadDocument, Search};
 use crate::registry::{RoleEntry, RoleRegistry, RoleSet};
 use crate::remote_sources::{self, RemoteSources, SourceOutcome};
+use crate::rerankers::Rerankers;
 
 /// Jobs in the queue for each permit.
 const JOBS_PER_PERMIT: usize = 4;
@@ -48,6 +49,8 @@ pub struct SearchService {
     registry: RoleRegistry,
     /// Gives the query to embedding models of servers.
     queries: QueryEmbedder,
+    /// Has the best results read once more.
+    rerankers: Rerankers,
     /// Where the workers take their jobs from. Dropped with the service, which ends them.
     jobs: Sender<Job>,
 }
@@ -74,7 +77,8 @@ impl SearchService {
         Self {
             remote_sources,
             registry: registry.clone(),
-            queries: QueryEmbedder::new(embedding),
+            queries: QueryEmbedder::new(embedding.clone()),
+            rerankers: Rerankers::new(embedding),
             jobs,
         }
     }
@@ -120,6 +124,7 @@ fn search(
     params: &SearchParams,
     outcomes: &[SourceOutcome],
     served: &[ServedQuery],
+    rerankers: &Rerankers,
 ) -> <Search as Message>::Result {
     let role = params.role.as_deref();
     let entry = role_set
@@ -128,6 +133,7 @@ fn search(
     retry_without_damaged(entry, || {
         let mut searched = entry.searchable_with(outcomes);
         searched.role.served = served.to_vec();
+        searched.role.reranking = rerankers.of(&entry.role.extra);
         let answer =
             remote_sources::with_times(answering::search(&searched.role, params)?, &searched);
         remote_sources::remember(entry, &searched, &answer);
@@ -228,6 +234,7 @@ impl Handler<Search> for SearchService {
         let question = self.question(&role_set, &params);
         let remote_sources =
             question.is_some() || wanted.as_ref().is_some_and(PendingQuery::needs_server);
+        let rerankers = self.rerankers.clone();
         let plan = if remote_sources {
             let queries = self.queries.clone();
             ReplyPlan::After(Box::pin(async move {
@@ -247,12 +254,14 @@ impl Handler<Search> for SearchService {
                 };
                 let (outcomes, served) = tokio::join!(outcomes, served);
                 let work: ReplyWork<Search> =
-                    Box::new(move || search(&role_set, &params, &outcomes, &served));
+                    Box::new(move || search(&role_set, &params, &outcomes, &served, &rerankers));
                 work
             }))
         } else {
             let served = wanted.map(PendingQuery::known).unwrap_or_default();
-            ReplyPlan::Now(Box::new(move || search(&role_set, &params, &[], &served)))
+            ReplyPlan::Now(Box::new(move || {
+                search(&role_set, &params, &[], &served, &rerankers)
+            }))
         };
         DeferredReply {
             jobs: self.jobs.clone(),

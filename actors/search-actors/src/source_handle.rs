@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::{Mutex, RwLock};
 use search_core::answer::{IndexProgress, LimitReason, SourceState};
 use search_core::concepts::ConceptsHealth;
-use search_core::role::{EmbeddingSource, Haystack};
+use search_core::role::{Haystack, ModelSource};
 use search_engine::files::SourceFiles;
 use search_engine::index::IndexSnapshot;
 use search_engine::texts::TextStore;
@@ -40,7 +40,7 @@ pub struct SourceHandle {
     /// Whether a role ranks it by concepts.
     pub learns: bool,
     /// The embedding model it is ranked by.
-    pub(crate) model: Option<EmbeddingSource>,
+    pub(crate) model: Option<ModelSource>,
     status: RwLock<SourceStatus>,
     /// Which documents have changed since its concepts were brought in step; locked after `status`.
     changed: Mutex<ChangedDocuments>,
@@ -181,8 +181,8 @@ impl SourceHandle {
     /// The server's model that it is ranked by, if it is one of a server.
     pub(crate) fn embedding_endpoint(&self) -> Option<EmbeddingEndpoint> {
         match self.model.as_ref()? {
-            EmbeddingSource::Folder(_) => None,
-            EmbeddingSource::Server { base_url, model } => Some(EmbeddingEndpoint {
+            ModelSource::Folder(_) => None,
+            ModelSource::Server { base_url, model } => Some(EmbeddingEndpoint {
                 base_url: base_url.clone(),
                 model: model.clone(),
             }),

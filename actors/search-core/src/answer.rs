@@ -100,7 +100,7 @@ pub struct Explanation {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScorePart {
     /// `term`, `prefix`, `title` or `concept`; `identifier`, `name`, `definition`, `path` or `role`
-    /// for what a document is beside its words.
+    /// for what a document is beside its words; `rerank` where a model has read it once more.
     pub kind: String,
     /// What was looked up, as the index holds it.
     pub term: String,

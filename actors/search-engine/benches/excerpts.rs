@@ -47,6 +47,7 @@ fn main() {
     let queries = std::fs::read_to_string(queries).unwrap();
     let role = SearchableRole {
         served: Vec::new(),
+        reranking: None,
         name: "bench".to_owned(),
         function: RelevanceFunction::BM25F,
         sources: vec![SearchableSource {

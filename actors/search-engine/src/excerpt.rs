@@ -14,9 +14,9 @@ use std::ops::{ControlFlow, Range};
 use search_core::query::{ParsedQuery, PatternFinder, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, best_window, covers, cut};
 
+pub(crate) use self::pieces::passage_range;
 use self::pieces::{
-    around, content_range, extent, is_inside_tag, line, passage_range, plain_around, whole_text,
-    whole_words,
+    around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
 };
 use crate::extract::{self, Format};
 use crate::files::SourceFiles;

@@ -68,6 +68,7 @@ fn asked(name: &str, items: Vec<Item>) -> SearchableSource {
 fn role(function: RelevanceFunction, sources: Vec<SearchableSource>) -> SearchableRole {
     SearchableRole {
         served: Vec::new(),
+        reranking: None,
         name: "R".to_owned(),
         function,
         sources,

@@ -1,12 +1,16 @@
-//! Times of what a search asks: the scan over all vectors, suggestions, the graph.
+//! Times of what a search asks: the scan over all vectors, suggestions, the graph, the best results
+//! read once more.
 //!
 //! `cargo bench -p search-graph-engine --bench speed`: 80,000 documents, 60,000 words, 10,000
 //! suggestions, all made up from a fixed seed. Prints median, 99th percentile and the 99th
 //! percentile of CPU time.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
+use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use scripted_peers::BertShape;
+use search_graph_engine::embedding::CrossEncoder;
 use search_graph_engine::graph::{ConceptGraph, DocumentFacts, Extractor};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner};
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
@@ -24,6 +28,7 @@ fn main() {
         (random >> 33) as usize % bound
     };
     let words: Vec<String> = (0..60_000).map(|at| word(at, &mut next)).collect();
+    reranking();
     suggestions(&words[..10_000]);
     graph(&words, &mut next);
     space(&words, &mut next);
@@ -64,6 +69,33 @@ fn times(name: &str, rounds: usize, mut run: impl FnMut(usize)) {
 fn cpu_ns() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split(' ').next().unwrap().parse().unwrap()
+}
+
+/// A cross-encoder of the size of MiniLM's six layers, which reads the best 20 results of a query.
+fn reranking() {
+    let folder = tempfile::tempdir().unwrap();
+    let shape = BertShape {
+        width: 384,
+        heads: 12,
+        layers: 6,
+        wide: 1_536,
+        positions: 512,
+        pieces: &["how", "to", "mend", "a", "net"],
+    };
+    shape.write(folder.path());
+    let model = CrossEncoder::open(folder.path()).unwrap();
+    println!("a cross-encoder of 6 layers, 384 wide: median, 99th percentile, CPU time");
+    for (name, words) in [
+        ("20 texts of 256 tokens", 300),
+        ("20 texts of 100 tokens", 90),
+    ] {
+        let text = "a net ".repeat(words / 2);
+        times(name, 10, |_| {
+            (0..20).for_each(|_| {
+                black_box(model.score("how to mend a net", &text));
+            });
+        });
+    }
 }
 
 fn suggestions(words: &[String]) {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use search_graph_engine::embedding::{Embedding, EmbeddingModel};
+use scripted_peers::BertShape;
+use search_graph_engine::embedding::{CrossEncoder, Embedding, EmbeddingModel};
 
 /// The folder of MiniLM: named by `ORRERY_MINILM`, else where the project's tasks put it.
 fn minilm() -> PathBuf {
@@ -76,55 +77,17 @@ fn minilm_gives_what_the_reference_gives() {
     }
 }
 
-/// Writes a model folder of one layer, 8 wide, whose numbers follow from their places.
+/// A model folder of one layer, 8 wide.
 fn small_model(folder: &Path) {
-    let config = r#"{"model_type":"bert","hidden_act":"gelu","hidden_size":8,"num_attention_heads":2,"num_hidden_layers":1,"intermediate_size":16,"max_position_embeddings":16,"vocab_size":8}"#;
-    let vocab =
-        r###"{"[PAD]":0,"[UNK]":1,"[CLS]":2,"[SEP]":3,"wing":4,"act":5,"##or":6,"flow":7}"###;
-    let tokenizer = format!(
-        r###"{{"model":{{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","vocab":{vocab}}},"normalizer":{{"type":"BertNormalizer","lowercase":true}}}}"###
-    );
-    std::fs::write(folder.join("config.json"), config).expect("a file");
-    std::fs::write(folder.join("tokenizer.json"), tokenizer).expect("a file");
-    let mut shapes: Vec<(String, Vec<usize>)> = Vec::new();
-    let mut add = |name: &str, shape: &[usize]| shapes.push((name.to_owned(), shape.to_vec()));
-    add("embeddings.word_embeddings.weight", &[8, 8]);
-    add("embeddings.position_embeddings.weight", &[16, 8]);
-    add("embeddings.token_type_embeddings.weight", &[2, 8]);
-    for (name, rows, columns) in [
-        ("attention.self.query", 8, 8),
-        ("attention.self.key", 8, 8),
-        ("attention.self.value", 8, 8),
-        ("attention.output.dense", 8, 8),
-        ("intermediate.dense", 16, 8),
-        ("output.dense", 8, 16),
-    ] {
-        add(&format!("encoder.layer.0.{name}.weight"), &[rows, columns]);
-        add(&format!("encoder.layer.0.{name}.bias"), &[rows]);
-    }
-    for name in [
-        "embeddings",
-        "encoder.layer.0.attention.output",
-        "encoder.layer.0.output",
-    ] {
-        add(&format!("{name}.LayerNorm.weight"), &[8]);
-        add(&format!("{name}.LayerNorm.bias"), &[8]);
-    }
-    let (mut header, mut numbers) = (serde_json::Map::new(), Vec::new());
-    for (name, shape) in shapes {
-        let (start, count) = (numbers.len(), shape.iter().product::<usize>());
-        for at in 0..count {
-            let value = ((at * 37 + start * 11) % 19) as f32 / 9.0 - 1.0;
-            numbers.extend_from_slice(&value.to_le_bytes());
-        }
-        let entry = serde_json::json!({"dtype": "F32", "shape": shape, "data_offsets": [start, numbers.len()]});
-        header.insert(name, entry);
-    }
-    let header = serde_json::to_vec(&header).expect("JSON");
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header);
-    bytes.extend(numbers);
-    std::fs::write(folder.join("model.safetensors"), bytes).expect("a file");
+    let shape = BertShape {
+        width: 8,
+        heads: 2,
+        layers: 1,
+        wide: 16,
+        positions: 16,
+        pieces: &["wing", "act", "##or", "flow"],
+    };
+    shape.write(folder);
 }
 
 #[test]
@@ -190,4 +153,39 @@ fn a_folder_that_cannot_be_run_is_refused_with_the_file_and_the_reason() {
         std::fs::write(&path, damage).expect("a file");
         assert!(refusal().contains("model.safetensors"), "{}", refusal());
     }
+}
+
+#[test]
+fn i16_a_pair_is_scored_as_an_independent_calculation_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_model(folder.path());
+    let model = CrossEncoder::open(folder.path()).expect("it opens");
+    // By the formulas of the papers in numpy, with the exact error function.
+    for (query, text, expected) in [
+        ("Wing", "actor", 0.235_305_41),
+        ("actor", "wing", 0.224_029_78),
+        ("wing", "flow flow", 0.234_017_83),
+        ("", "", 0.234_185_67),
+        // The query gets half of the 16 places at most, the text the rest.
+        (&"flow ".repeat(20), &"wing ".repeat(20), 0.239_073_2),
+    ] {
+        let score = model.score(query, text);
+        assert!((score - expected).abs() < 1e-5, "{query} {text}: {score}");
+    }
+}
+
+#[test]
+fn i16_a_model_that_embeds_is_no_cross_encoder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_model(folder.path());
+    let path = folder.path().join("model.safetensors");
+    let bytes = std::fs::read(&path).expect("bytes");
+    let without = String::from_utf8_lossy(&bytes[8..]).find("classifier.weight");
+    let mut renamed = bytes;
+    renamed[8 + without.expect("its name")] = b'k';
+    std::fs::write(&path, renamed).expect("a file");
+    let error = CrossEncoder::open(folder.path()).expect_err("refused");
+    let text = error.to_string();
+    assert!(text.contains("`classifier.weight` is missing"), "{text}");
+    assert!(EmbeddingModel::open(folder.path()).is_ok());
 }

@@ -1,4 +1,4 @@
-//! A model of a language-model server that embeds texts.
+//! A model of a language-model server that embeds texts or reranks them.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ impl From<LlmError> for EmbeddingFailure {
 }
 
 /// The server; belongs to one thread.
-pub struct EmbeddingServer {
+pub struct ModelServer {
     base: Url,
     model: String,
     protocol: Cell<Option<LlmProtocol>>,
@@ -72,7 +72,7 @@ pub struct EmbeddingServer {
     pause: RefCell<HostBackoff>,
 }
 
-impl EmbeddingServer {
+impl ModelServer {
     /// The model called `model` of the server at `base`.
     #[must_use]
     pub fn new(base: Url, model: String) -> Self {
@@ -94,13 +94,7 @@ impl EmbeddingServer {
         texts: &[String],
         deadline: Duration,
     ) -> Result<Vec<Vec<f32>>, EmbeddingFailure> {
-        let http = HttpClient::new(HttpOptions {
-            connect: CONNECT_TIMEOUT.min(deadline),
-            deadline,
-            connections: 1,
-            ..HttpOptions::default()
-        });
-        let vectors = tokio::time::timeout(deadline, self.ask(http, texts)).await;
+        let vectors = tokio::time::timeout(deadline, self.ask(client(deadline), texts)).await;
         let late = || LlmError::TimedOut(format!("no vectors within {deadline:?}"));
         let vectors = vectors.unwrap_or_else(|_| Err(late())).and_then(sound);
         // Another server may answer at this address next time.
@@ -114,22 +108,58 @@ impl EmbeddingServer {
     /// # Errors
     /// Why there is none.
     pub async fn embed_query(&self, text: &str, deadline: Duration) -> Result<Vec<f32>, String> {
+        let vectors = self
+            .unless_paused(async {
+                let vectors = self.embed(&[text.to_owned()], deadline).await;
+                vectors.map_err(|failure| failure.reason)
+            })
+            .await?;
+        let first = vectors.into_iter().next();
+        first.ok_or_else(|| "it gave no vector".to_owned())
+    }
+
+    /// How well each text answers a query, in their order. A server that failed is left alone for a
+    /// while, longer each time.
+    ///
+    /// # Errors
+    /// Why it does not say.
+    pub async fn rerank(
+        &self,
+        query: &str,
+        texts: &[String],
+        deadline: Duration,
+    ) -> Result<Vec<f32>, String> {
+        let client = LlmClient::new(
+            client(deadline),
+            LlmProtocol::OpenAi,
+            self.base.clone(),
+            None,
+        );
+        self.unless_paused(async {
+            let asked = client.rerank(&self.model, query, texts);
+            match tokio::time::timeout(deadline, asked).await {
+                Ok(scores) => scores.map_err(|error| error.to_string()),
+                Err(_) => Err(format!("no answer within {deadline:?}")),
+            }
+        })
+        .await
+    }
+
+    async fn unless_paused<T>(
+        &self,
+        asked: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
         if let Some((left, reason)) = self.pause.borrow().left(Instant::now()) {
             let left = left.as_secs() + 1;
             return Err(format!("{reason}; it is asked again in {left} s"));
         }
-        match self.embed(&[text.to_owned()], deadline).await {
-            Ok(vectors) => {
-                self.pause.borrow_mut().answered(Instant::now(), None);
-                let first = vectors.into_iter().next();
-                first.ok_or_else(|| "it gave no vector".to_owned())
-            }
-            Err(failure) => {
-                let mut pause = self.pause.borrow_mut();
-                pause.failed(Instant::now(), None, failure.reason.clone());
-                Err(failure.reason)
-            }
+        let answer = asked.await;
+        let mut pause = self.pause.borrow_mut();
+        match &answer {
+            Ok(_) => pause.answered(Instant::now(), None),
+            Err(reason) => pause.failed(Instant::now(), None, reason.clone()),
         }
+        answer
     }
 
     async fn ask(&self, http: HttpClient, texts: &[String]) -> Result<Vec<Vec<f32>>, LlmError> {
@@ -141,6 +171,15 @@ impl EmbeddingServer {
         let client = LlmClient::new(http, protocol, self.base.clone(), None);
         client.embed(&self.model, texts).await
     }
+}
+
+fn client(deadline: Duration) -> HttpClient {
+    HttpClient::new(HttpOptions {
+        connect: CONNECT_TIMEOUT.min(deadline),
+        deadline,
+        connections: 1,
+        ..HttpOptions::default()
+    })
 }
 
 /// Vectors that have a direction.

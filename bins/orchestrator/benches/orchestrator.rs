@@ -1,12 +1,15 @@
 //! The orchestrator under a long queue: ticks, start-up, memory, and from a webhook to its process.
 //!
-//! `cargo bench -p orchestrator`. Ticks are measured with all actors in this process, everything
-//! else with the daemon.
+//! `cargo bench -p orchestrator`. `-- --engines` measures dispatches over both engines of the store
+//! instead, with a PostgreSQL server of its own in the folder of temporary files. Ticks are
+//! measured with all actors in this process, everything else with the daemon.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 #[path = "orchestrator/daemon.rs"]
 mod daemon;
+#[path = "orchestrator/dispatches.rs"]
+mod dispatches;
 #[path = "orchestrator/ticks.rs"]
 mod ticks;
 
@@ -14,6 +17,8 @@ use std::time::Duration;
 
 /// Agents of the configuration, as the claim says.
 pub(crate) const AGENTS: usize = 1000;
+/// Mentions of one comment.
+pub(crate) const MENTIONS: usize = 100;
 
 /// The value below which `share` of all are.
 pub(crate) fn at(sorted: &[Duration], share: f64) -> Duration {
@@ -62,6 +67,9 @@ fn main() {
     // `cargo test --benches` only asks whether it starts.
     if std::env::args().any(|argument| argument == "--test") {
         return;
+    }
+    if std::env::args().any(|argument| argument == "--engines") {
+        return dispatches::measure();
     }
     ticks::measure();
     daemon::measure();

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use config_core::{Diagnostic, Diagnostics, Environment, ValueError};
 use search_core::role::{RoleFile, ServerMode, ServerSettings};
-use search_graph_engine::embedding::EmbeddingModel;
+use search_graph_engine::embedding::{CrossEncoder, EmbeddingModel};
 use search_graph_engine::thesaurus;
 use search_web::boot::{self, BootError};
 
@@ -95,7 +95,7 @@ fn check_snapshots(settings: &ServerSettings, found: &mut Diagnostics) {
     }
 }
 
-/// Thesauri and embedding models that cannot be read, by role.
+/// Thesauri and models that cannot be read, by role.
 fn check_concepts(roles: &RoleFile, found: &mut Diagnostics) {
     for role in roles.roles() {
         let extra = &role.extra;
@@ -103,9 +103,12 @@ fn check_concepts(roles: &RoleFile, found: &mut Diagnostics) {
         let thesaurus = thesaurus.and_then(|path| thesaurus::load(path).err());
         let model = extra.embedding_model.as_ref();
         let model = model.and_then(|folder| EmbeddingModel::open(folder).err());
+        let reranker = extra.rerank_model.as_ref();
+        let reranker = reranker.and_then(|folder| CrossEncoder::open(folder).err());
         let wrong = [
             ("thesaurus", thesaurus.map(|error| error.to_string())),
             ("embedding_model", model.map(|error| error.to_string())),
+            ("rerank_model", reranker.map(|error| error.to_string())),
         ];
         for (key, error) in wrong {
             if let Some(error) = error {

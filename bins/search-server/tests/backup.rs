@@ -1,113 +1,12 @@
 //! `backup` and `restore` against a real S3-compatible server that checks signatures: s3s-fs.
 
 use std::io::Read;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
+use s3_server::{ACCESS_KEY, BUCKET, S3Server as Storage, SECRET_KEY as SECRET};
 use serde_json::Value;
 use store::{LocalState, LocalStateKind};
-
-const DEADLINE: Duration = Duration::from_secs(30);
-const SECRET: &str = "verysecretkey";
-
-/// The real server, over a folder with one bucket.
-struct Storage {
-    child: Child,
-    address: String,
-    folder: tempfile::TempDir,
-}
-
-impl Storage {
-    fn start() -> Self {
-        let cache = std::env::var_os("ORRERY_CACHE").map(PathBuf::from);
-        let program = cache.map(|cache| cache.join("tools/bin/s3s-fs"));
-        let program = program.filter(|path| path.is_file()).expect(
-            "s3s-fs is needed: run `cargo xtask test`, or `cargo install --locked --features binary --root $ORRERY_CACHE/tools s3s-fs@0.14.1`",
-        );
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir(folder.path().join("safe")).expect("a bucket");
-        // It takes no port 0: one that was free a moment ago, and another one where somebody was
-        // faster.
-        for _ in 0..10 {
-            let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-            let port = free.local_addr().expect("an address").port();
-            drop(free);
-            let mut child = Command::new(&program)
-                .args(["--host", "127.0.0.1", "--port", &port.to_string()])
-                .args(["--access-key", "orrery", "--secret-key", SECRET])
-                .arg(folder.path())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .expect("it starts");
-            let address = format!("127.0.0.1:{port}");
-            let began = Instant::now();
-            while !is_listening(port, child.id()) {
-                assert!(began.elapsed() < DEADLINE, "s3s-fs does not listen");
-                if child.try_wait().expect("a child").is_some() {
-                    break;
-                }
-                let (_kept, never) = std::sync::mpsc::channel::<()>();
-                let _ = never.recv_timeout(Duration::from_millis(5));
-            }
-            if child.try_wait().expect("a child").is_none() {
-                return Self {
-                    child,
-                    address,
-                    folder,
-                };
-            }
-        }
-        panic!("s3s-fs ends at once, whatever its port")
-    }
-
-    /// The stored objects, below the bucket.
-    fn objects(&self) -> Vec<PathBuf> {
-        let mut found = Vec::new();
-        let mut folders = vec![self.folder.path().join("safe")];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).expect("a folder") {
-                let path = entry.expect("an entry").path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else {
-                    found.push(path);
-                }
-            }
-        }
-        found.sort();
-        found
-    }
-}
-
-/// Whether this very process listens on the port, and not another one that was faster.
-fn is_listening(port: u16, process: u32) -> bool {
-    let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap_or_default();
-    let wanted = format!("0100007F:{port:04X}");
-    let listening = table.lines().filter_map(|line| {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        (fields.get(1) == Some(&wanted.as_str()) && fields.get(3) == Some(&"0A"))
-            .then(|| format!("socket:[{}]", fields.get(9).copied().unwrap_or_default()))
-    });
-    let sockets: Vec<String> = listening.collect();
-    let open = std::fs::read_dir(format!("/proc/{process}/fd"));
-    let open = open.into_iter().flatten().flatten();
-    let mut targets = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
-    targets.any(|target| {
-        sockets
-            .iter()
-            .any(|socket| target.as_os_str() == socket.as_str())
-    })
-}
-
-impl Drop for Storage {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// A machine: a home with a data folder and a role file.
 struct Machine {
@@ -133,15 +32,12 @@ impl Machine {
             .env("SERVICE_SETTINGS_PATH", self.path("roles.json"))
             .env("SERVICE_DATA_PATH", self.path("data"))
             .env("SERVICE_STORAGE", self.backend)
-            .env("CLOUDSTORE_ACCESS_KEY_ID", "orrery")
+            .env("CLOUDSTORE_ACCESS_KEY_ID", ACCESS_KEY)
             .env("CLOUDSTORE_SECRET_ACCESS_KEY", SECRET)
             .env("SERVICE_PROFILE_OBJSTORE_REGION", "us-east-1")
-            .env(
-                "SERVICE_PROFILE_OBJSTORE_ENDPOINT",
-                format!("http://{}", storage.address),
-            )
+            .env("SERVICE_PROFILE_OBJSTORE_ENDPOINT", storage.endpoint())
             .args(arguments)
-            .args(["--bucket", "safe", "--format", "json"])
+            .args(["--bucket", BUCKET, "--format", "json"])
             .stdin(Stdio::null());
         command
     }

@@ -7,6 +7,8 @@
 
 mod stage;
 
+use std::os::unix::fs::PermissionsExt;
+
 use scripted_peers::{GitForge, GitRepository};
 use stage::{Stage, in_order};
 
@@ -243,4 +245,123 @@ fn i17_submodules_that_lead_elsewhere_are_not_followed() {
         assert_eq!(code, Some(1), "{url}: {said}");
         in_order(&said, &["the submodule `sub`", reason]);
     }
+}
+
+const LARGE: &str = r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - uses: actions/checkout@v4
+        with: {repository: acme/large, path: large, lfs: true, token: "${{ secrets.PAT }}"}
+      - run: |
+          cd large
+          echo "content $(cat data/one.bin) $(cat two.bin) $(stat -c %a two.bin) [$(git status --porcelain)]"
+          git lfs ls-files | cut -d ' ' -f 2- | sort | xargs echo list
+          rm two.bin && git checkout -- two.bin && echo "again $(cat two.bin)"
+          head -n 1 no-pointer.txt
+      - uses: actions/checkout@v4
+        with: {repository: acme/large, path: pointers, token: "${{ secrets.PAT }}"}
+      - run: head -n 1 pointers/two.bin
+      - id: missing
+        continue-on-error: true
+        uses: actions/checkout@v4
+        with: {repository: acme/missing, path: missing, lfs: true}
+      - id: changed
+        continue-on-error: true
+        uses: actions/checkout@v4
+        with: {repository: acme/changed, path: changed, lfs: true}
+      - id: elsewhere
+        continue-on-error: true
+        uses: actions/checkout@v4
+        with: {repository: acme/elsewhere, path: elsewhere, lfs: true}
+      - run: echo "${{ steps.missing.outcome }} ${{ steps.changed.outcome }} ${{ steps.elsewhere.outcome }} [$(ls | xargs)]"
+"#;
+
+#[test]
+fn i17_large_files_come_from_the_forge_with_the_step_s_token() {
+    let stage = Stage::new();
+    let forge = GitForge::start();
+    stage.add_settings(&format!(
+        "forge_url = {:?}\nallow_http = true\n",
+        forge.url()
+    ));
+    let large = forge.repository("acme/large", true);
+    let pointer = format!(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 1\n",
+        "0".repeat(64)
+    );
+    // Not by the attributes of the repository: this one stays.
+    large.write("no-pointer.txt", &pointer);
+    large.commit_large(
+        "*.bin",
+        &[("data/one.bin", "the first"), ("two.bin", "the second")],
+    );
+    let program = large.folder.join("two.bin");
+    std::fs::set_permissions(program, PermissionsExt::from_mode(0o755)).unwrap();
+    large.commit("a program");
+    let object = |repository: &GitRepository| {
+        let objects = repository.folder.join(".git/lfs/objects");
+        let found = repository.git(&["lfs", "ls-files", "--long", "--name-only"]);
+        let oid = repository.git(&["lfs", "ls-files", "--long"]);
+        let oid = oid.split(' ').next().unwrap().to_owned();
+        assert_eq!(found, "one.bin");
+        objects.join(&oid[..2]).join(&oid[2..4]).join(oid)
+    };
+    let missing = forge.repository("acme/missing", false);
+    missing.commit_large("*.bin", &[("one.bin", "missing")]);
+    std::fs::remove_file(object(&missing)).unwrap();
+    let changed = forge.repository("acme/changed", false);
+    changed.commit_large("*.bin", &[("one.bin", "changed")]);
+    let file = object(&changed);
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(&file, "CHANGED").unwrap();
+    let elsewhere = forge.repository("acme/elsewhere", false);
+    elsewhere.commit_large("*.bin", &[("one.bin", "elsewhere")]);
+    elsewhere.write(".lfsconfig", "[lfs]\n\turl = http://127.0.0.1:9/x\n");
+    elsewhere.commit("a server elsewhere");
+    let token = format!("PAT={}", forge.token());
+    let (code, said) = stage.exec_with(LARGE, &["--secret", &token]);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "[a] content the first the second 755 []",
+            "[a] list * data/one.bin * two.bin - no-pointer.txt",
+            "[a] again the second",
+            "[a] version https://git-lfs.github.com/spec/v1",
+            "[a] version https://git-lfs.github.com/spec/v1",
+            "404 Object does not exist",
+            "nothing of it is used",
+            "`lfs.url` of .lfsconfig is `http://127.0.0.1:9/x`",
+            "[a] failure failure failure [large pointers]",
+        ],
+    );
+    assert!(!said.contains(forge.token()), "{said}");
+    let asked = forge.asked();
+    let of_objects =
+        |(path, _): &&(String, bool)| path.contains("/large/") && path.contains("large.git");
+    assert_eq!(asked.iter().filter(of_objects).count(), 2, "{asked:?}");
+}
+
+#[test]
+fn i17_large_files_of_a_working_tree_come_from_its_own_store() {
+    let stage = Stage::new();
+    let tree = GitRepository::new(stage.path("tree"));
+    tree.commit_large("*.bin", &[("one.bin", "of the tree")]);
+    let (code, said) = stage.exec(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - uses: actions/checkout@v4
+        with: {lfs: true}
+      - run: echo "content $(cat one.bin)"
+"#,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(&said, &["[a] content of the tree"]);
 }

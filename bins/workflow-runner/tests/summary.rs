@@ -46,7 +46,7 @@ fn tree() -> tempfile::TempDir {
         "group/two/.github/workflows/b.yml",
         &job("services: {db: {image: x}}, ", &both),
     );
-    let inputs = "{uses: actions/checkout@v4, with: {ssh-key: x, lfs: true}}";
+    let inputs = "{uses: actions/checkout@v4, with: {ssh-key: x, nobody: x}}";
     file("three/.gitea/workflows/c.yml", &job("", inputs));
     file("four/.github/workflows/wrong.yml", "on: push\njobs: 3\n");
     let mac = job("", "{run: make}").replace("ubuntu-latest", "macos-14");
@@ -99,7 +99,7 @@ fn files_are_counted_by_reason_and_by_what_would_help() {
     assert_eq!(
         inputs["details"],
         json!([
-            ["lfs of actions/checkout", 1],
+            ["nobody of actions/checkout", 1],
             ["ssh-key of actions/checkout", 1]
         ])
     );

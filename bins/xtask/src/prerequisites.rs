@@ -23,8 +23,9 @@ const ACTIONS_TOOLKIT: [&str; 5] = [
 ];
 
 /// A program, by the names it may have, and Debian's package for it.
-const PROGRAMS: [(&[&str], &str); 12] = [
+const PROGRAMS: [(&[&str], &str); 13] = [
     (&["git"], "git"),
+    (&["git-lfs"], "git-lfs"),
     (&["curl"], "curl"),
     (&["node"], "nodejs"),
     (

@@ -332,6 +332,31 @@ impl PostgresServer {
         self.psql(USER, statements)
     }
 
+    /// Processor time that all its processes have used so far, those that have ended included.
+    #[must_use]
+    pub fn cpu_time(&self) -> Duration {
+        let Some(server) = &self.server else {
+            return Duration::ZERO;
+        };
+        let own = server.id().to_string();
+        let ticks: u64 = std::fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| std::fs::read_to_string(entry.ok()?.path().join("stat")).ok())
+            .filter_map(|stat| ticks_of(&stat, &own))
+            .sum();
+        Duration::from_millis(ticks * 10)
+    }
+
+    /// Transactions that were ended in its database so far, as its statistics have it; they lag by
+    /// up to a second.
+    #[must_use]
+    pub fn transactions(&self) -> u64 {
+        let count = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = ";
+        let count = self.sql(&format!("{count}'{USER}'"));
+        count.parse().expect("a number")
+    }
+
     fn psql(&self, database: &str, statements: &str) -> String {
         let done = self
             .command("psql")
@@ -361,6 +386,20 @@ impl Drop for PostgresServer {
     fn drop(&mut self) {
         self.stop(Stop::Crash);
     }
+}
+
+/// What a process's line in /proc says it has used, in ticks of 10 ms, where it is the server or a
+/// child of its.
+fn ticks_of(stat: &str, server: &str) -> Option<u64> {
+    let (head, tail) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    let number = |field: usize| fields.get(field)?.parse::<u64>().ok();
+    let used = number(11)? + number(12)?;
+    if head.split(' ').next()? == server {
+        // And what children that have ended had used.
+        return Some(used + number(13)? + number(14)?);
+    }
+    (*fields.get(1)? == server).then_some(used)
 }
 
 /// A port that nobody listens on at the moment.

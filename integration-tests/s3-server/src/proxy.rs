@@ -16,6 +16,10 @@ pub enum Weather {
     Silent,
     /// It ends each connection after so many bytes of an answer.
     Cut(u64),
+    /// It passes half of the body of each request on, and then nothing more.
+    Half,
+    /// It passes requests on, and no answers.
+    Unanswered,
 }
 
 /// The proxy. Dropped, it takes no more.
@@ -31,6 +35,8 @@ struct State {
     ended: AtomicBool,
     /// Connections that came.
     connections: AtomicU64,
+    /// Requests with a body that were held by [`Weather::Half`] or [`Weather::Unanswered`].
+    held: AtomicU64,
     open: Mutex<Vec<TcpStream>>,
 }
 
@@ -44,6 +50,7 @@ impl FaultProxy {
             weather: Mutex::new(Weather::Fair),
             ended: AtomicBool::new(false),
             connections: AtomicU64::new(0),
+            held: AtomicU64::new(0),
             open: Mutex::default(),
         });
         let of_thread = Arc::clone(&state);
@@ -82,6 +89,14 @@ impl FaultProxy {
     }
 }
 
+impl FaultProxy {
+    /// Uploads of which half was passed on, or all of it, and which will not be answered.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.state.held.load(Ordering::SeqCst)
+    }
+}
+
 impl Drop for FaultProxy {
     fn drop(&mut self) {
         self.state.ended.store(true, Ordering::SeqCst);
@@ -117,8 +132,57 @@ fn serve(mut client: TcpStream, target: u16, state: &Arc<State>) {
         }
         Weather::Fair => pass(&client, target, state, u64::MAX),
         Weather::Cut(bytes) => pass(&client, target, state, bytes),
+        Weather::Half => hold(&mut client, target, state, 2),
+        Weather::Unanswered => hold(&mut client, target, state, 1),
     }
     let _ = client.shutdown(Shutdown::Both);
+}
+
+/// Passes one request on, of its body only this part, and gives its sender no answer.
+fn hold(client: &mut TcpStream, target: u16, state: &State, part: usize) {
+    let Some((head, body)) = request(client) else {
+        return;
+    };
+    let Ok(mut server) = TcpStream::connect(("127.0.0.1", target)) else {
+        return;
+    };
+    state.remember(&server);
+    let sent = server
+        .write_all(&head)
+        .and_then(|()| server.write_all(&body[..body.len() / part]));
+    // The server has taken the whole of it when it answers.
+    let mut answer = [0; 1];
+    let has_answered = part > 1 || server.read(&mut answer).is_ok_and(|count| count > 0);
+    if sent.is_ok() && has_answered && !body.is_empty() {
+        state.held.fetch_add(1, Ordering::SeqCst);
+    }
+    // Until the client goes, or the weather changes.
+    let _ = client.read(&mut answer);
+    let _ = server.shutdown(Shutdown::Both);
+}
+
+/// One request: its head, and its body.
+fn request(client: &mut TcpStream) -> Option<(Vec<u8>, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let mut chunk = [0; 1 << 14];
+    let end = loop {
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at + 4;
+        }
+        let count = client.read(&mut chunk).ok().filter(|count| *count > 0)?;
+        bytes.extend_from_slice(&chunk[..count]);
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"));
+    let length: usize = length.map_or(Some(0), |length| length.trim().parse().ok())?;
+    let mut body = bytes.split_off(end);
+    while body.len() < length {
+        let count = client.read(&mut chunk).ok().filter(|count| *count > 0)?;
+        body.extend_from_slice(&chunk[..count]);
+    }
+    Some((bytes, body))
 }
 
 fn pass(client: &TcpStream, target: u16, state: &State, most: u64) {

@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
+use crate::git_lfs as lfs;
+
 const TOKEN: &str = "pat-0123456789abcdef";
 
 /// Paths that were asked for, and whether with a token.
@@ -68,6 +70,22 @@ impl GitRepository {
         self.git(&["commit", "--quiet", "--allow-empty", "-m", message]);
         self.git(&["update-server-info"]);
         self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Commits these files as large ones, by the real client of Git LFS, and gives the commit. The
+    /// forge serves them.
+    pub fn commit_large(&self, pattern: &str, files: &[(&str, &str)]) -> String {
+        let version = Command::new("git-lfs").arg("version").output();
+        assert!(
+            version.is_ok(),
+            "git-lfs is missing (Debian package git-lfs)"
+        );
+        self.git(&["lfs", "install", "--local"]);
+        self.git(&["lfs", "track", pattern]);
+        for (path, text) in files {
+            self.write(path, text);
+        }
+        self.commit("large files")
     }
 
     /// Names a commit of another repository, and says where that is.
@@ -149,6 +167,7 @@ impl GitForge {
 fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut first, mut has_token) = (String::new(), false);
+    let mut headers = Vec::new();
     let _ = reader.read_line(&mut first);
     loop {
         let mut line = String::new();
@@ -156,9 +175,11 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
         if read == 0 || line.trim().is_empty() {
             break;
         }
-        if let Some(basic) = line.strip_prefix("Authorization: Basic ") {
+        let lower = line.to_ascii_lowercase();
+        if let Some(basic) = lower.strip_prefix("authorization: basic ") {
             has_token = !basic.trim().is_empty();
         }
+        headers.push(line.trim().to_ascii_lowercase());
     }
     let path = first.split(' ').nth(1).unwrap_or_default();
     let path = path.split('?').next().unwrap_or_default().to_owned();
@@ -168,7 +189,12 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
         let open = has_token || !own.join("private").exists();
         open.then(|| own.join(rest))
     });
-    let found = file.as_ref().map(std::fs::read);
+    let found = file
+        .as_ref()
+        .map(|file| match lfs::answer(file, &headers, &mut reader) {
+            Some(answer) => answer,
+            None => std::fs::read(file),
+        });
     let (status, body) = match found {
         Some(Ok(body)) => ("200 OK", body),
         Some(Err(_)) => ("404 Not Found", Vec::new()),

@@ -7,15 +7,19 @@
 //! - [`ScriptedLlm`]: a server that answers language-model requests with what it was given, byte for
 //!   byte.
 //! - [`ScriptedVmm`]: a VM manager whose machines play what a test says.
+//! - [`BertShape`]: folders of models with made-up numbers.
 //! - [`Sshd`]: a real OpenSSH server, with keys of its own.
 
+mod bert;
 mod forge;
 mod git_forge;
+mod git_lfs;
 mod llm;
 mod server;
 mod sshd;
 mod vmm;
 
+pub use bert::BertShape;
 pub use forge::{Comment, Failure, Hook, PlannedFailure, Pull, ScriptedForge, Status};
 pub use git_forge::{GitForge, GitRepository};
 pub use llm::{Answer, ScriptedLlm};

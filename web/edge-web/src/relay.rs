@@ -163,10 +163,41 @@ pub async fn web_socket(
     actix_web::rt::spawn(async move {
         // The servers end before this one does, and their connections with them.
         let (_open, closing) = watch::channel(false);
-        pass_frames((sender, receiver), session, messages, closing).await;
+        pass_frames(
+            (sender, receiver),
+            session,
+            messages,
+            closing,
+            PassOptions::default(),
+        )
+        .await;
         drop(permit);
     });
     Ok(response)
+}
+
+/// How frames are passed.
+#[derive(Debug, Clone, Copy)]
+pub struct PassOptions {
+    /// How long one side may take nothing.
+    pub write_timeout: Duration,
+    /// What the client is told when the other side has ended.
+    pub gone: &'static str,
+}
+
+impl Default for PassOptions {
+    fn default() -> Self {
+        Self {
+            write_timeout: WRITE_TIMEOUT,
+            gone: "the server behind this one is gone",
+        }
+    }
+}
+
+impl PassOptions {
+    fn reason(self) -> CloseReason {
+        (CloseCode::Error, self.gone).into()
+    }
 }
 
 /// Passes frames until one side has ended, is too slow, or this server ends.
@@ -175,10 +206,11 @@ pub async fn pass_frames(
     session: Session,
     messages: MessageStream,
     mut closing: watch::Receiver<bool>,
+    options: PassOptions,
 ) {
     let reason = tokio::select! {
-        reason = up(messages, sender) => reason,
-        reason = down(receiver, session.clone()) => reason,
+        reason = up(messages, sender, options) => reason,
+        reason = down(receiver, session.clone(), options) => reason,
         _ = closing.changed() => Some(CloseCode::Away.into()),
     };
     // Whoever does not read it is gone anyway.
@@ -186,46 +218,56 @@ pub async fn pass_frames(
 }
 
 /// From the client to the other server; the reason to close with.
-async fn up(mut messages: MessageStream, mut sender: WsSender) -> Option<CloseReason> {
+async fn up(
+    mut messages: MessageStream,
+    mut sender: WsSender,
+    options: PassOptions,
+) -> Option<CloseReason> {
     loop {
         let message = match messages.recv().await {
             Some(Ok(Message::Close(reason))) => {
-                let _ = timeout(WRITE_TIMEOUT, sender.send(Message::Close(reason.clone()))).await;
+                let _ = timeout(
+                    options.write_timeout,
+                    sender.send(Message::Close(reason.clone())),
+                )
+                .await;
                 return reason;
             }
             Some(Ok(message)) => message,
             Some(Err(error)) => return Some((CloseCode::Protocol, error.to_string()).into()),
             None => return None,
         };
-        match timeout(WRITE_TIMEOUT, sender.send(message)).await {
+        match timeout(options.write_timeout, sender.send(message)).await {
             Ok(Ok(())) => {}
-            Ok(Err(_)) | Err(_) => return Some(gone()),
+            Ok(Err(_)) | Err(_) => return Some(options.reason()),
         }
     }
 }
 
 /// From the other server to the client; the reason to close with.
-async fn down(mut receiver: WsReceiver, mut session: Session) -> Option<CloseReason> {
+async fn down(
+    mut receiver: WsReceiver,
+    mut session: Session,
+    options: PassOptions,
+) -> Option<CloseReason> {
     while let Some(frame) = receiver.next().await {
         let Ok(frame) = frame else { break };
         let sent = match frame {
             Frame::Text(text) => match String::from_utf8(text.to_vec()) {
-                Ok(text) => timeout(WRITE_TIMEOUT, session.text(text)).await,
+                Ok(text) => timeout(options.write_timeout, session.text(text)).await,
                 Err(_) => return Some((CloseCode::Invalid, "a text that is not UTF-8").into()),
             },
-            Frame::Binary(bytes) => timeout(WRITE_TIMEOUT, session.binary(bytes)).await,
-            Frame::Continuation(item) => timeout(WRITE_TIMEOUT, session.continuation(item)).await,
-            Frame::Ping(bytes) => timeout(WRITE_TIMEOUT, session.ping(&bytes)).await,
-            Frame::Pong(bytes) => timeout(WRITE_TIMEOUT, session.pong(&bytes)).await,
+            Frame::Binary(bytes) => timeout(options.write_timeout, session.binary(bytes)).await,
+            Frame::Continuation(item) => {
+                timeout(options.write_timeout, session.continuation(item)).await
+            }
+            Frame::Ping(bytes) => timeout(options.write_timeout, session.ping(&bytes)).await,
+            Frame::Pong(bytes) => timeout(options.write_timeout, session.pong(&bytes)).await,
             Frame::Close(reason) => return reason,
         };
         if !matches!(sent, Ok(Ok(()))) {
             return None;
         }
     }
-    Some(gone())
-}
-
-fn gone() -> CloseReason {
-    (CloseCode::Error, "the server behind this one is gone").into()
+    Some(options.reason())
 }

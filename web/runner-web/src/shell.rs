@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
-use actix_ws::{CloseCode, CloseReason, Message, MessageStream, Session};
+use actix_ws::{MessageStream, Session};
+use edge_web::relay::{PassOptions, pass_frames};
 use edge_web::{ConcurrencyLimit, Problem};
 use http_clients::vmm::{TerminalEvent, TerminalSize, VmmError};
-use http_clients::ws::{Frame, WsReceiver, WsSender};
 use runner_actors::{KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest};
 use serde::Deserialize;
-use tokio::time::timeout;
+use tokio::sync::watch;
 use utoipa::IntoParams;
 
 use crate::problems::find;
@@ -213,53 +213,12 @@ async fn pass(shell: OpenShell, session: Session, messages: MessageStream) {
         receiver,
         closing,
     } = shell;
-    let reason = tokio::select! {
-        reason = up(messages, sender) => reason,
-        reason = down(receiver, session.clone()) => reason,
+    // The runner's end ends the VM, and the shell with it.
+    let (_open, ending) = watch::channel(false);
+    let options = PassOptions {
+        write_timeout: WRITE_TIMEOUT,
+        gone: "the shell is gone",
     };
+    pass_frames((sender, receiver), session, messages, ending, options).await;
     closing.close().await;
-    // Whoever does not read it is gone anyway.
-    let _ = timeout(Duration::from_secs(5), session.close(reason)).await;
-}
-
-/// What is typed.
-async fn up(mut messages: MessageStream, mut sender: WsSender) -> Option<CloseReason> {
-    loop {
-        let message = match messages.recv().await {
-            Some(Ok(Message::Close(reason))) => return reason,
-            Some(Ok(message)) => message,
-            Some(Err(error)) => return Some((CloseCode::Protocol, error.to_string()).into()),
-            None => return None,
-        };
-        let sent = timeout(WRITE_TIMEOUT, sender.send(message)).await;
-        if !matches!(sent, Ok(Ok(()))) {
-            return Some(gone());
-        }
-    }
-}
-
-/// What is shown.
-async fn down(mut receiver: WsReceiver, mut session: Session) -> Option<CloseReason> {
-    while let Some(frame) = receiver.next().await {
-        let Ok(frame) = frame else { break };
-        let sent = match frame {
-            Frame::Text(text) => match String::from_utf8(text.to_vec()) {
-                Ok(text) => timeout(WRITE_TIMEOUT, session.text(text)).await,
-                Err(_) => return Some(gone()),
-            },
-            Frame::Binary(bytes) => timeout(WRITE_TIMEOUT, session.binary(bytes)).await,
-            Frame::Continuation(item) => timeout(WRITE_TIMEOUT, session.continuation(item)).await,
-            Frame::Ping(bytes) => timeout(WRITE_TIMEOUT, session.ping(&bytes)).await,
-            Frame::Pong(bytes) => timeout(WRITE_TIMEOUT, session.pong(&bytes)).await,
-            Frame::Close(reason) => return reason,
-        };
-        if !matches!(sent, Ok(Ok(()))) {
-            return None;
-        }
-    }
-    Some(gone())
-}
-
-fn gone() -> CloseReason {
-    (CloseCode::Error, "the shell is gone").into()
 }

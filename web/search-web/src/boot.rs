@@ -14,8 +14,8 @@ use store::local::LocalOpenError;
 use store::{DirectoryLock, LocalState, LocalStateKind, LockError};
 
 pub use crate::config_token::{ConfigurationToken, configuration_token, private_token, token_file};
+pub use crate::object_places::{open_backups, open_snapshots, snapshot_mode};
 use crate::server::ServerOptions;
-pub use crate::snapshot_place::{open_snapshots, snapshot_mode};
 pub use crate::source_check::check_sources;
 
 /// The longest a search may take, waiting included.

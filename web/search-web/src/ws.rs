@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Session};
-use edge_web::relay::pass_frames;
+use edge_web::relay::{PassOptions, pass_frames};
 use edge_web::{ConcurrencyLimit, Permit, Problem};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -84,7 +84,7 @@ pub(crate) async fn ws(
         let messages = messages.max_frame_size(MESSAGE_BYTES);
         let closing = gate.closing.subscribe();
         actix_web::rt::spawn(async move {
-            pass_frames(upstream, session, messages, closing).await;
+            pass_frames(upstream, session, messages, closing, PassOptions::default()).await;
             drop(permit);
         });
         return Ok(response);

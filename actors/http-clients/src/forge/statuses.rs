@@ -62,6 +62,21 @@ impl ForgeClient {
         }
     }
 
+    /// Whether the client's token reads a repository.
+    ///
+    /// # Errors
+    /// See [`ForgeError`].
+    pub async fn can_read(&self, repo: &RepoName) -> Result<bool, ForgeError> {
+        match self
+            .fetch(self.request(Method::Get, &repo_path(repo, ""), &[]))
+            .await
+        {
+            Ok(_) => Ok(true),
+            Err(error) if error.refusal().is_some() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Whether a repository has a commit.
     ///
     /// # Errors

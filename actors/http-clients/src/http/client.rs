@@ -302,7 +302,9 @@ impl Inner {
                     "the value of {name} holds characters no header can"
                 ))
             })?;
-            sending = sending.insert_header((*name, header));
+            let name = awc::http::header::HeaderName::from_bytes(name.as_bytes());
+            let name = name.map_err(|_| wrong("a header has no usable name".to_owned()))?;
+            sending = sending.insert_header((name, header));
         }
         let sent = match request.body {
             Body::Empty => sending.send().await,
@@ -327,7 +329,7 @@ fn target(url: &Url) -> String {
 }
 
 /// The `Host` header's value: no port when it is the scheme's own.
-pub(crate) fn authority(url: &Url) -> String {
+fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
         Some(port) => format!("{host}:{port}"),

@@ -41,7 +41,6 @@ mod tls;
 
 pub use address::{AddressPolicy, AllowedAddress, AllowedAddressError};
 pub use client::HttpClient;
-pub(crate) use client::authority;
 pub(crate) use connect::{ConnectOptions, Connector};
 pub(crate) use error::shown;
 pub use error::{HttpError, Phase};

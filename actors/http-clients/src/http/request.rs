@@ -1,5 +1,6 @@
 //! A request, before it is sent.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
@@ -86,7 +87,7 @@ pub(crate) enum Body {
 pub struct Request {
     pub(crate) method: Method,
     pub(crate) url: Url,
-    pub(crate) headers: Vec<(&'static str, Value)>,
+    pub(crate) headers: Vec<(Cow<'static, str>, Value)>,
     pub(crate) body: Body,
     pub(crate) within: Option<Duration>,
     pub(crate) at_most: Option<usize>,
@@ -138,14 +139,18 @@ impl Request {
     /// With a header; a value that cannot stand in one is an error when the request is sent.
     #[must_use]
     pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, Value::Plain(value.into())));
+        self.headers.push((name.into(), Value::Plain(value.into())));
         self
     }
 
     /// With a header that is never printed and never follows a redirect to another origin.
     #[must_use]
-    pub fn secret_header(mut self, name: &'static str, value: Secret<String>) -> Self {
-        self.headers.push((name, Value::Secret(value)));
+    pub fn secret_header(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: Secret<String>,
+    ) -> Self {
+        self.headers.push((name.into(), Value::Secret(value)));
         self
     }
 

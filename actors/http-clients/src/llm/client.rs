@@ -159,6 +159,30 @@ impl LlmClient {
         Ok(vectors)
     }
 
+    /// How well each of some texts answers a query, in their order, by `POST /v1/rerank` as Jina,
+    /// llama.cpp, vLLM and Infinity have it; whatever the protocol for chats is.
+    /// Source: <https://docs.vllm.ai/en/stable/serving/openai_compatible_server.html>.
+    ///
+    /// # Errors
+    /// See [`LlmError`]; an answer without a number for each text is `BadReply`.
+    pub async fn rerank(
+        &self,
+        model: &str,
+        query: &str,
+        texts: &[String],
+    ) -> Result<Vec<f32>, LlmError> {
+        if texts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let request = self.request(Method::Post, self.versioned_path("rerank"));
+        let request = request.json(&serde_json::json!({
+            "model": model, "query": query, "documents": texts, "top_n": texts.len(),
+            "return_documents": false,
+        }));
+        let response = checked(self.http.call(request.at_most(ANSWER)).await?)?;
+        json::<openai::RerankReply>(&response)?.scores(texts.len())
+    }
+
     fn chat_request(&self, request: &ChatRequest, stream: bool) -> Request {
         let body = match self.protocol {
             LlmProtocol::Ollama => ollama::chat_body(request, stream),
@@ -178,14 +202,25 @@ impl LlmClient {
 
     /// An address of the API.
     fn path(&self, ollama: &str, openai: &str) -> Url {
+        match self.protocol {
+            LlmProtocol::Ollama => self.address(ollama),
+            LlmProtocol::OpenAi => self.versioned_path(openai),
+        }
+    }
+
+    /// An address below the version that the base names, or below `/v1`.
+    fn versioned_path(&self, path: &str) -> Url {
+        if ends_in_version(self.base.path().trim_end_matches('/')) {
+            self.address(path)
+        } else {
+            self.address(&format!("v1/{path}"))
+        }
+    }
+
+    fn address(&self, path: &str) -> Url {
         let base = self.base.path().trim_end_matches('/');
-        let path = match self.protocol {
-            LlmProtocol::Ollama => format!("{base}/{ollama}"),
-            LlmProtocol::OpenAi if ends_in_version(base) => format!("{base}/{openai}"),
-            LlmProtocol::OpenAi => format!("{base}/v1/{openai}"),
-        };
         let mut url = self.base.clone();
-        url.set_path(&path);
+        url.set_path(&format!("{base}/{path}"));
         url.set_query(None);
         url
     }

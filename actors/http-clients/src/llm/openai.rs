@@ -175,3 +175,54 @@ pub(super) struct Embedding {
     pub(super) index: usize,
     pub(super) embedding: Vec<f32>,
 }
+
+/// The answer of `POST /v1/rerank`.
+#[derive(Debug, Deserialize)]
+pub(super) struct RerankReply {
+    results: Vec<RerankedText>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RerankedText {
+    index: usize,
+    relevance_score: f32,
+}
+
+impl RerankReply {
+    /// The numbers in the order of the texts.
+    pub(super) fn scores(self, texts: usize) -> Result<Vec<f32>, LlmError> {
+        let mut scores = vec![None; texts];
+        for one in self.results {
+            if let Some(score) = scores.get_mut(one.index)
+                && one.relevance_score.is_finite()
+            {
+                *score = Some(one.relevance_score);
+            }
+        }
+        let whole: Option<Vec<f32>> = scores.into_iter().collect();
+        whole.ok_or_else(|| LlmError::BadReply("it does not hold one number for each text".into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i16_a_rerank_reply_has_a_number_for_each_text_in_any_order() {
+        let scores = |value: Value| {
+            let reply: RerankReply = serde_json::from_value(value).expect("its shape");
+            reply.scores(2)
+        };
+        let found = scores(json!({"id": "x", "results": [
+            {"index": 1, "relevance_score": 0.9, "document": {"text": "b"}},
+            {"index": 0, "relevance_score": -3.5}]}));
+        assert_eq!(found.expect("whole"), [-3.5, 0.9]);
+        for lacking in [
+            json!({"results": [{"index": 0, "relevance_score": 1}]}),
+            json!({"results": [{"index": 0, "relevance_score": 1}, {"index": 2, "relevance_score": 1}]}),
+        ] {
+            assert!(matches!(scores(lacking), Err(LlmError::BadReply(_))));
+        }
+    }
+}

@@ -9,7 +9,6 @@ mod common;
 mod forge;
 mod llm;
 mod redirects;
-mod s3;
 mod streams;
 mod tls;
 mod vmm;

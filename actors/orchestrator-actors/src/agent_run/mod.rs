@@ -95,7 +95,7 @@ impl Actor for AgentRun {
             if let Some(delay) = delay {
                 // Active meanwhile, so that no tick starts it; it is queued, and can be cancelled.
                 std::thread::park_timeout(delay);
-                services.runs.remove(&request.run.id);
+                services.runs.end_delay(&request.run.id);
                 services.notifier.ticks.request();
             }
         };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! workspace ─▶ process ─▶ result ─▶ workspace settled ─▶ ledger (run, status, comment, outbox: one transaction)
-//!      └───────────┴─── a shortage of the machine: discarded, queued again after a delay
+//!      └───────────┴─── a shortage of the machine, a folder that was gone: queued again after a delay
 //! ```
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,7 +32,8 @@ const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
 enum RunOutcome {
     /// The run has ended.
     Ended(RunEnd),
-    /// Descriptors, threads, memory or disk ran out before its agent had begun: the error's text.
+    /// Descriptors, threads, memory or disk ran out before its agent had begun, or a folder was
+    /// gone for a moment: the error's text.
     Shortage(String),
 }
 
@@ -80,7 +81,10 @@ fn run_stages(services: &RunServices, request: &StartRequest) -> RunOutcome {
         store_running(ledger, run, started, &workspace)
     });
     let end = match waited {
-        Ok(ended) => result::of_process(&ledger.config(), run, &ended, &nonce, ledger.now()),
+        Ok(ended) => {
+            let known = (nonce.as_str(), services.runs.start_delays(&run.id));
+            result::of_process(&ledger.config(), run, &ended, known, ledger.now())
+        }
         Err(error) if error.is_exhaustion() => Err(error.to_string()),
         Err(error) => Ok(ledger::start_failure(&error.to_string(), ledger.now())),
     };
@@ -160,7 +164,7 @@ fn finish(services: &RunServices, run: &Run, end: &RunEnd) {
     if stored.is_ok() {
         services.ended.count(run.agent.as_str(), class.as_str());
     }
-    services.runs.remove(&run.id);
+    services.runs.forget(&run.id);
     services.notifier.notify();
 }
 

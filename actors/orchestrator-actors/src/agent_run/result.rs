@@ -10,7 +10,7 @@ use orchestrator_core::run::{ExitClass, ExitReport, Run, Terminal};
 use orchestrator_core::verdict::{self, Verdict, VerdictSource};
 use orchestrator_engine::exhaustion;
 use orchestrator_engine::output::LogReader;
-use orchestrator_engine::process::{EndCause, Ended, ProcessEnd, StopCause};
+use orchestrator_engine::process::{EndCause, Ended, ProcessEnd, StopCause, is_vanished_path};
 
 use crate::host::log_directory;
 use crate::ledger::{self, RunEnd};
@@ -20,13 +20,17 @@ const MAX_SEARCHED: usize = 8 << 20;
 /// Most output posted as a comment, in bytes.
 const MAX_COMMENT: usize = 30_000;
 
-/// The result of a process that has ended. The error is what the machine lacked when the sandbox
-/// could not start the program.
+/// How often a start is repeated that found a folder gone: one that stays away is a wrong setting.
+const MAX_VANISHED: u32 = 2;
+
+/// The result of a process that has ended. The error is why the sandbox could not start the program
+/// this time, where that is the machine's affair: what it lacked, or a folder that was gone for a
+/// moment. `attempts` are those before this one.
 pub(super) fn of_process(
     config: &Config,
     run: &Run,
     ended: &Ended,
-    nonce: &str,
+    (nonce, attempts): (&str, u32),
     now: Millis,
 ) -> Result<RunEnd, String> {
     let log = log_directory(config, run.id.as_str());
@@ -35,8 +39,9 @@ pub(super) fn of_process(
         let agent = config.agent(&run.home, &run.agent);
         return Ok(classified(run, agent, (ended, &output), nonce, now));
     }
-    let why = why_not_run(&log);
-    if exhaustion::of_text(&why) {
+    let line = last_line(&log);
+    let why = format!("the sandbox did not start the program: {line}");
+    if exhaustion::of_text(&line) || (is_vanished_path(&line) && attempts < MAX_VANISHED) {
         return Err(why);
     }
     Ok(ledger::start_failure(&why, now))
@@ -189,14 +194,11 @@ fn terminal(ended: &Ended) -> Terminal {
     }
 }
 
-/// Why a sandbox did not start its program: the last thing it printed.
-fn why_not_run(log: &Path) -> String {
+/// The last thing that was printed.
+fn last_line(log: &Path) -> String {
     let output = LogReader::tail(log, 4096).unwrap_or_default();
     let last = output.lines().rev().find(|line| !line.trim().is_empty());
-    format!(
-        "the sandbox did not start the program: {}",
-        last.unwrap_or("it printed nothing").trim()
-    )
+    last.unwrap_or("it printed nothing").trim().to_owned()
 }
 
 fn survivors_text(ended: &Ended) -> Option<String> {

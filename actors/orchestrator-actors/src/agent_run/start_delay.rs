@@ -1,4 +1,4 @@
-//! Delays of a start for lack of descriptors, threads, memory or disk.
+//! Delays of a start for lack of descriptors, threads, memory or disk, or of a folder for a moment.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) fn next_delay(runs: &ActiveRuns, run: &Run, reason: &str) -> Duration
     tracing::warn!(
         event = "run.start_paused", run = %run.id, agent = %run.agent, reason,
         pause_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-        "a run could not be started for lack of descriptors, threads, memory or disk; it is tried again"
+        "a run could not be started: the machine lacked something or a folder was gone; it is tried again"
     );
     delay
 }
@@ -37,7 +37,7 @@ pub(crate) fn delay_start(services: &RunServices, run: Run, reason: &str) {
         }
         services.notifier.ticks.request();
         actix_rt::time::sleep(delay).await;
-        services.runs.remove(&run.id);
+        services.runs.end_delay(&run.id);
         services.notifier.ticks.request();
     });
 }

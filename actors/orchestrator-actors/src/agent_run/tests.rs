@@ -13,7 +13,7 @@ use http_clients::forge::ForgeClient;
 use http_clients::http::HttpClient;
 use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
 use orchestrator_core::run::{ExitClass, Reason, Run, RunState, Terminal};
-use orchestrator_engine::process::{Confinement, StopCause};
+use orchestrator_engine::process::{Confinement, Sandbox, StopCause};
 use store::{Options, Store};
 use supervision::ChildSpec;
 
@@ -42,6 +42,7 @@ struct World {
 
 const AGENTS: &str = "[[agents]]\nproject = \"main\"\nname = \"broken\"\ncli = \"command\"\n\
     command = [\"/nonexistent/program\"]\nworktree = \"none\"\n\
+    [[agents]]\nproject = \"main\"\nname = \"plain\"\ncli = \"sh\"\nscript = \"true\"\nworktree = \"none\"\n\
     [[agents]]\nproject = \"main\"\nname = \"lost\"\ncli = \"sh\"\nscript = \"true\"\nworktree = \"base\"\n";
 
 fn config(folder: &Path, agents: &str) -> Config {
@@ -184,7 +185,7 @@ fn a_run_that_is_stopped_before_its_process_exists_starts_none() {
 fn an_agent_that_was_taken_out_meanwhile_is_not_started() {
     let world = World::new();
     let request = world.started_run("broken");
-    let without = AGENTS.split_inclusive("worktree = \"none\"\n").nth(1);
+    let without = AGENTS.split_inclusive("worktree = \"none\"\n").nth(2);
     let without = config(world.folder.path(), without.expect("the other agent"));
     world.config.replace(without, &Default::default(), 0);
     assert_eq!(execute(&world.services, &request), None);
@@ -221,4 +222,40 @@ fn a_start_that_lacks_something_is_queued_again_and_active_until_its_delay_is_ov
         assert!(world.services.runs.ids().is_empty(), "now one may");
         assert_eq!(world.services.runs.start_delays(&id), 1);
     });
+}
+
+/// A sandbox program that answers as bubblewrap does when a folder goes while it is mounted.
+fn sandbox_without_a_folder(folder: &Path) -> Sandbox {
+    let script = "#!/bin/sh\nwhile [ \"$1\" != --json-status-fd ]; do shift; done\n\
+        echo \"{\\\"child-pid\\\": $$}\" > /proc/self/fd/$2\n\
+        echo \"bwrap: Can't remount readonly on /newroot/worktrees: No such file or directory\" >&2\n\
+        exit 1\n";
+    let path = folder.join("bwrap");
+    std::fs::write(&path, script).expect("a script");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).expect("a program");
+    Sandbox::Bubblewrap(path)
+}
+
+#[test]
+fn i14_a_folder_that_goes_while_a_sandbox_is_made_is_tried_again_and_not_for_ever() {
+    let mut world = World::new();
+    std::fs::create_dir(world.folder.path().join("repo")).expect("a folder");
+    world.services.host.sandbox = sandbox_without_a_folder(world.folder.path());
+    let mut request = world.started_run("plain");
+    let id = request.run.id.clone();
+    for attempt in 1..=2 {
+        assert!(execute(&world.services, &request).is_some(), "{attempt}");
+        assert_eq!(world.run(&id).state, RunState::Queued, "{attempt}");
+        let begun = world.services.ledger.write_blocking({
+            let id = id.clone();
+            move |txn| ledger::begin(txn, &id)
+        });
+        request = begun.expect("memory does not fail").expect("it is queued");
+    }
+    assert_eq!(execute(&world.services, &request), None);
+    let exit = world.run(&id).exit.expect("it has ended");
+    assert_eq!(exit.class, ExitClass::ConfigError);
+    let detail = exit.detail.expect("why");
+    assert!(detail.contains("worktrees: No such file"), "{detail}");
 }

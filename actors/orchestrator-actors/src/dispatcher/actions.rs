@@ -175,7 +175,7 @@ async fn start(runs: &RunServices, targets: &DispatchTargets, ids: Vec<RunId>) {
     for (run, request) in ids.into_iter().zip(requests) {
         match request {
             Some(request) => spawn_run(runs, targets, request).await,
-            None => runs.runs.remove(&run),
+            None => runs.runs.end_delay(&run),
         }
     }
 }

@@ -68,7 +68,7 @@ async fn settle_and_store(services: &RunServices, run: Run) {
             Err(_) => tokio::time::sleep(STORE_RETRY_DELAY).await,
         }
     }
-    services.runs.remove(&id);
+    services.runs.forget(&id);
 }
 
 /// Ends the processes of a run, by process id and start time, and closes its log.

@@ -41,5 +41,5 @@ pub use previous_run::{PreviousRun, ProcessKey, end_previous_run};
 pub use process_group::Confinement;
 pub use reaper::adopt_orphans;
 pub use run::RunningAgent;
-pub use sandbox::{Sandbox, View};
+pub use sandbox::{Sandbox, View, is_vanished_path};
 pub use spec::{AgentInput, AgentSpec, EndCause, Ended, ProcessEnd, StartError, StopCause};

@@ -33,6 +33,16 @@ const DROPPED_CAPABILITIES: [&str; 13] = [
     "CAP_PERFMON",
 ];
 
+/// Whether bubblewrap's last line says that a path was gone while it made its mounts: somebody
+/// removed or replaced a folder at that moment, and the next attempt finds another one. That the
+/// program itself is not there is no such case.
+#[must_use]
+pub fn is_vanished_path(line: &str) -> bool {
+    line.starts_with("bwrap: ")
+        && !line.starts_with("bwrap: execvp")
+        && line.ends_with("No such file or directory")
+}
+
 /// Runs a program as the child of a first process that forwards nothing and ends with it.
 const INIT_SCRIPT: &str = "\"$@\"; exit \"$?\"";
 

@@ -24,6 +24,10 @@ const EMPTY: &str = "[ -d \"$1\" ] || rm -f -- \"$1\"; mkdir -p -- \"$1\" && fin
 /// Takes the files of the commit away and leaves all others, as git does when it goes to another.
 const TAKE_AWAY: &str = "command -v git >/dev/null || { echo '`clean: false` over a former checkout needs git in the image' >&2; exit 4; }; git -C \"$1\" rm -r -f -q --ignore-unmatch -- .";
 
+/// Lets git in the machine take pointers for what they stand for, as the action does, and the large
+/// files for unchanged: their sizes in the index are those of the pointers.
+const INSTALL_LFS: &str = "cd -- \"$1\" || exit 1; git lfs version >/dev/null 2>&1 || { echo 'git-lfs is not in the image: to git large files are changed'; exit 0; }; git lfs install --local >/dev/null && git ls-files -z -- ':(attr:filter=lfs)' | git update-index -q -z --refresh --stdin";
+
 impl StepRunner<'_> {
     pub(super) async fn checkout(&mut self, inputs: &[(String, String)]) -> StepResult {
         let order = self.request;
@@ -50,6 +54,15 @@ impl StepRunner<'_> {
         };
         if let Err(result) = self.put_checkout(&request, Some(&laid_out)).await {
             return result;
+        }
+        if request.lfs {
+            let argv = ["sh", "-c", INSTALL_LFS, "sh", &request.directory].map(str::to_owned);
+            let ended = self.command(argv.to_vec()).await;
+            match ended.end {
+                StepEnd::Exited(0) => {}
+                StepEnd::Lost => return StepResult::lost(ended.reason.unwrap_or_default()),
+                _ => return StepResult::error("`git lfs install --local` failed; see above"),
+            }
         }
         let (commit, reference) = (laid_out.commit.to_string(), laid_out.reference.clone());
         let said = match reference.as_str() {

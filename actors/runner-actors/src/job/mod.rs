@@ -6,6 +6,7 @@
 //!      └── JobEvents: Allocated, StepEnded, … and at last the JobReport
 //! ```
 
+mod artifact_steps;
 mod between_steps;
 mod checked_out;
 mod checkout;
@@ -21,6 +22,7 @@ mod log_writer;
 mod machine;
 mod machine_hash;
 mod native;
+mod native_input;
 mod node;
 mod node_state;
 mod output;

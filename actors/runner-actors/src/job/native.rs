@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
-use runner_core::glob::Pattern;
 use runner_core::plan::{NativeAction, SetupTool, VersionRequirement, rust_parts, version_in_file};
 use runner_core::problem_matcher::of_setup;
 use runner_core::state::StepEnd;
 
 use super::frame::{CacheToSave, StepResult, in_workspace};
+use super::native_input::{blocking, input, lines};
 use super::packing::{OneFile, PACK};
 use super::step_runner::StepRunner;
 use crate::stored_tar::PendingTar;
@@ -17,21 +17,6 @@ use crate::tarball;
 
 /// Longest time for a transfer.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
-
-fn input<'i>(inputs: &'i [(String, String)], name: &str) -> &'i str {
-    let found = inputs
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name));
-    found.map_or("", |(_, value)| value.trim())
-}
-
-fn lines(text: &str) -> Vec<String> {
-    text.lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
 
 impl StepRunner<'_> {
     pub(super) async fn native(
@@ -49,130 +34,6 @@ impl StepRunner<'_> {
             NativeAction::CacheSave => self.save_now(inputs).await,
             NativeAction::Setup(tool) => self.setup(tool, uses, inputs).await,
         }
-    }
-
-    async fn upload(&mut self, inputs: &[(String, String)]) -> StepResult {
-        let name = match input(inputs, "name") {
-            "" => "artifact",
-            name => name,
-        };
-        let paths = lines(input(inputs, "path"));
-        if paths.is_empty() {
-            return StepResult::error("the input `path` is missing");
-        }
-        let hidden = input(inputs, "include-hidden-files") == "true";
-        let packed = self.pack("artifact", &paths, hidden).await;
-        let file = match packed {
-            Ok(Some(file)) => file,
-            Ok(None) => {
-                let text = format!("no files were found for {}", paths.join(", "));
-                return match input(inputs, "if-no-files-found") {
-                    "error" => StepResult::error(text),
-                    "ignore" => StepResult::success(Vec::new()),
-                    _ => {
-                        self.log
-                            .line(self.number, crate::log::LineKind::Warning, &text)
-                            .await;
-                        StepResult::success(Vec::new())
-                    }
-                };
-            }
-            Err(result) => return result,
-        };
-        let run = self.request.run.clone();
-        let (artifacts, of, named) = (self.request.artifacts.clone(), run.clone(), name.to_owned());
-        let (by, maker) = (self.request.maker(), self.request.maker());
-        match blocking(move || artifacts.is_free(&of, &named, &maker)).await {
-            Ok(false) if input(inputs, "overwrite") != "true" => {
-                return StepResult::error(format!(
-                    "the run has an artifact {name} already; `overwrite: true` replaces it"
-                ));
-            }
-            Ok(_) => {}
-            Err(error) => return StepResult::error(format!("artifacts cannot be read: {error}")),
-        }
-        let pending = self.request.artifacts.create(&run, name);
-        let fetched = self.fetch_into(&file, pending).await;
-        let kept = match fetched {
-            Ok(pending) => {
-                let artifacts = self.request.artifacts.clone();
-                let kept = blocking(move || artifacts.keep(&run, pending, &by)).await;
-                kept.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))
-            }
-            Err(result) => Err(result),
-        };
-        match kept {
-            Ok(bytes) => {
-                self.log
-                    .info(self.number, &format!("artifact {name}: {bytes} bytes"))
-                    .await;
-                StepResult::success(vec![("artifact-id".to_owned(), name.to_owned())])
-            }
-            Err(result) => result,
-        }
-    }
-
-    async fn download(&mut self, inputs: &[(String, String)]) -> StepResult {
-        let (name, pattern) = (input(inputs, "name"), input(inputs, "pattern"));
-        let directory = in_workspace(input(inputs, "path"));
-        let (artifacts, run) = (self.request.artifacts.clone(), self.request.run.clone());
-        let all = match blocking(move || artifacts.list(&run)).await {
-            Ok(all) => all,
-            Err(error) => return StepResult::error(format!("artifacts cannot be read: {error}")),
-        };
-        let wanted: Vec<String> = match (name, pattern) {
-            ("", "") => all.iter().map(|stored| stored.name.clone()).collect(),
-            ("", pattern) => match Pattern::parse(pattern) {
-                Ok(pattern) => all
-                    .iter()
-                    .filter(|stored| pattern.matches(&stored.name))
-                    .map(|stored| stored.name.clone())
-                    .collect(),
-                Err(error) => return StepResult::error(format!("pattern: {error}")),
-            },
-            (name, _) => vec![name.to_owned()],
-        };
-        let merge = !name.is_empty() || input(inputs, "merge-multiple") == "true";
-        for one in &wanted {
-            let (artifacts, run) = (self.request.artifacts.clone(), self.request.run.clone());
-            let name = one.clone();
-            let file = match blocking(move || artifacts.find(&run, &name)).await {
-                Ok(Some(file)) => file,
-                Ok(None) => return StepResult::error(format!("the run has no artifact {one}")),
-                Err(error) => {
-                    let text = format!("the artifact {one} cannot be read: {error}");
-                    return StepResult::error(text);
-                }
-            };
-            // A name is a directory's name only when it is one.
-            if !merge && (one.contains('/') || one == "..") {
-                return StepResult::error(format!("the artifact {one} cannot be a folder"));
-            }
-            let target = if merge {
-                directory.clone()
-            } else {
-                format!("{directory}/{one}")
-            };
-            let put = self
-                .machine
-                .vmm
-                .put_files(
-                    &self.machine.id,
-                    &target,
-                    tarball::of_file(&file),
-                    TRANSFER_TIMEOUT,
-                )
-                .await;
-            if let Err(error) = put {
-                return StepResult::lost(format!(
-                    "the artifact {one} could not be put into the VM: {error}"
-                ));
-            }
-            self.log
-                .info(self.number, &format!("artifact {one} is in {target}"))
-                .await;
-        }
-        StepResult::success(vec![("download-path".to_owned(), directory)])
     }
 
     async fn cache(&mut self, inputs: &[(String, String)], save: bool) -> StepResult {
@@ -302,7 +163,7 @@ impl StepRunner<'_> {
 
     /// Packs files of the VM into a tar in the VM; `None` when no file was found. The patterns go
     /// as arguments to a constant script.
-    async fn pack(
+    pub(super) async fn pack(
         &mut self,
         what: &str,
         paths: &[String],
@@ -342,7 +203,7 @@ impl StepRunner<'_> {
 
     /// Brings one file of the VM to the host: the manager packs it once more, so its tar is taken
     /// apart on the way.
-    async fn fetch_into(
+    pub(super) async fn fetch_into(
         &self,
         file: &str,
         pending: std::io::Result<PendingTar>,
@@ -482,12 +343,4 @@ impl StepRunner<'_> {
         }
         StepResult::success(Vec::new())
     }
-}
-
-/// Reads or writes what is kept, on a thread that may block.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
-) -> std::io::Result<T> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(std::io::Error::other).flatten()
 }

@@ -21,6 +21,7 @@ use crate::image_store::ImageStore;
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::records::{JobEnd, ResumePoint, StepRecord};
+use crate::run_finder::RunFinder;
 use crate::vm_hosts::{MachineType, VmHosts};
 
 /// Everything a job needs to run.
@@ -58,6 +59,8 @@ pub(crate) struct JobRequest {
     /// The store of images of containers.
     pub(crate) images: ImageStore,
     pub(crate) artifacts: ArtifactStore,
+    /// Finds the runs whose artifacts steps name.
+    pub(crate) runs: RunFinder,
     pub(crate) caches: CacheStore,
     /// What clients in the machine talk to, where it can reach them.
     pub(crate) services: Option<JobServices>,

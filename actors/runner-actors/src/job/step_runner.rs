@@ -91,7 +91,7 @@ fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission
 }
 
 /// What the job may do at the forge; a stranger's pull request changes nothing.
-fn forge_permissions(request: &JobRequest) -> ForgePermissions {
+pub(super) fn forge_permissions(request: &JobRequest) -> ForgePermissions {
     let permissions = &request.plan.jobs[request.job].permissions;
     ForgePermissions {
         repository: request.event.repository.clone(),

@@ -157,8 +157,13 @@ impl JobSession {
     /// # Errors
     /// When there is none.
     pub fn artifact_address(&self, name: &str) -> Result<String, ServiceFault> {
-        let stored = self.artifacts().listed(&self.grant.run, name)?;
-        let file = self.artifacts().find(&self.grant.run, name)?;
+        self.address_of(&self.grant.run, name)
+    }
+
+    /// The same of a run that the job may read.
+    pub(super) fn address_of(&self, run: &str, name: &str) -> Result<String, ServiceFault> {
+        let stored = self.artifacts().listed(run, name)?;
+        let file = self.artifacts().find(run, name)?;
         let (Some(stored), Some(tar)) = (stored, file) else {
             return Err(ServiceFault::NotFound(format!(
                 "the run has no artifact {name}"

@@ -6,6 +6,7 @@
 //!                                                       └─▶ 403 with what is missing
 //! ```
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use config_core::Secret;
@@ -17,6 +18,7 @@ use runner_core::workflow::Permissions;
 use tokio::sync::Semaphore;
 use url::Url;
 
+use crate::run_finder::RunFinder;
 use crate::settings::RunnerSettings;
 
 /// Calls of one job in an hour, as GitHub has it for a repository, and at once.
@@ -33,6 +35,8 @@ pub(crate) struct ForgeApi {
     kind: Forge,
     base: Url,
     token: Secret<String>,
+    /// Finds the runs whose artifacts jobs ask for.
+    pub(super) runs: RunFinder,
 }
 
 /// What a job may do there.
@@ -49,7 +53,14 @@ pub(crate) struct ForgeGrant {
     pub(super) at_once: Semaphore,
     /// When the hour began, and calls since then.
     calls: Mutex<(u64, u32)>,
+    /// What its token for the services hashes to.
+    pub(super) job: blake3::Hash,
+    /// Artifacts that it was told of, by their numbers.
+    pub(super) artifacts: Mutex<HashMap<u64, ArtifactPlace>>,
 }
+
+/// An artifact: its run, and its name.
+pub(super) type ArtifactPlace = (String, String);
 
 /// Why a call is not passed on: a status, and what is said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +80,7 @@ pub(super) fn refusal(status: u16, message: impl Into<String>) -> GatewayRefusal
 
 impl ForgeApi {
     /// As the settings say; nothing without a token or a known forge.
-    pub(crate) fn of(settings: &RunnerSettings) -> Option<Self> {
+    pub(crate) fn of(settings: &RunnerSettings, runs: RunFinder) -> Option<Self> {
         let token = settings.forge_token.clone()?;
         let base = match (&settings.forge_url, settings.forge) {
             (Some(url), _) => url.clone(),
@@ -80,6 +91,7 @@ impl ForgeApi {
             kind: settings.forge,
             base,
             token,
+            runs,
         })
     }
 
@@ -126,11 +138,13 @@ impl ForgeApi {
 }
 
 impl ForgeGrant {
-    pub(crate) fn new(may: ForgePermissions) -> Self {
+    pub(crate) fn new(may: ForgePermissions, job: blake3::Hash) -> Self {
         Self {
             may,
             at_once: Semaphore::new(MAX_AT_ONCE),
             calls: Mutex::default(),
+            job,
+            artifacts: Mutex::default(),
         }
     }
 
@@ -156,10 +170,11 @@ mod tests {
 
     #[test]
     fn i17_a_job_s_calls_are_counted_by_the_hour() {
-        let grant = ForgeGrant::new(ForgePermissions {
+        let may = ForgePermissions {
             repository: "acme/rocket".to_owned(),
             permissions: Permissions::restricted(),
-        });
+        };
+        let grant = ForgeGrant::new(may, blake3::hash(b"a job"));
         for _ in 0..MAX_CALLS {
             assert_eq!(grant.count(5 * HOUR_MS), Ok(()));
         }

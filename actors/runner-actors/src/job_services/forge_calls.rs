@@ -97,6 +97,9 @@ impl JobServices {
         let call = permitted(&grant, &asked).map_err(|message| refusal(403, message))?;
         grant.count(now_ms())?;
         let _turn = grant.at_once.acquire().await;
+        if let Some(answer) = self.answer_of_artifacts(forge, &grant, &asked).await? {
+            return Ok(answer);
+        }
         if let Some(check) = &call.check {
             check_pull(forge, http, check).await?;
         }

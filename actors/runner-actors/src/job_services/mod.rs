@@ -10,6 +10,7 @@
 //! run's own whatever a request names, and lies where the native actions have it. Beside them the
 //! forge's API, see [`forge`].
 
+mod artifact_api;
 mod artifacts;
 mod blob;
 mod caches;
@@ -161,8 +162,9 @@ impl JobServices {
         });
         let forge_token = self.shared.forge.is_some().then(|| {
             let own = forge_token.map_or_else(random, str::to_owned);
+            let services_key = key;
             let key = blake3::hash(own.as_bytes());
-            let grant = ForgeGrant::new(grant.forge.clone());
+            let grant = ForgeGrant::new(grant.forge.clone(), services_key);
             self.shared.forge_jobs.lock().insert(key, Arc::new(grant));
             (own, key)
         });

@@ -21,6 +21,7 @@ use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
 use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord, ResumePoint};
+use crate::run_finder::RunFinder;
 use crate::scopes::{EnvironmentSettings, narrowest};
 use crate::vm_hosts::MachineType;
 use crate::vm_owner::vm_key;
@@ -420,6 +421,7 @@ impl ActiveRun {
             actions: jobs.actions.clone(),
             images: jobs.images.clone(),
             artifacts: jobs.artifacts.clone(),
+            runs: RunFinder::new(&self.services.recorder.store),
             caches: jobs.caches.clone(),
             services: settings.services.is_some().then(|| jobs.services.clone()),
             hosts: jobs.hosts.clone(),

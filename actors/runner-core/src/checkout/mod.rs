@@ -2,7 +2,9 @@
 //! come from.
 
 mod address;
+mod lfs;
 mod request;
 
 pub use address::{repository_url, same_repository, submodule_url};
+pub use lfs::{LfsPointer, MAX_POINTER_BYTES, lfs_endpoint, lfs_url};
 pub use request::{CheckoutRequest, History, ReadBy, RepositoryPattern, Submodules, read_by};

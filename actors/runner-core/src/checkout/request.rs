@@ -32,6 +32,8 @@ pub struct CheckoutRequest {
     pub token: String,
     /// Whether later commands of git may use the token.
     pub persist: bool,
+    /// Whether large files come in the place of their pointers.
+    pub lfs: bool,
 }
 
 /// How much history a checkout has.
@@ -122,6 +124,7 @@ impl CheckoutRequest {
             clean: flag("clean", true),
             token: input("token").to_owned(),
             persist: flag("persist-credentials", true),
+            lfs: flag("lfs", false),
         })
     }
 
@@ -137,6 +140,7 @@ impl CheckoutRequest {
             && self.submodules == Submodules::None
             && self.sparse.is_empty()
             && self.token.is_empty()
+            && !self.lfs
     }
 
     /// The commit, where the reference is one.
@@ -281,6 +285,7 @@ mod tests {
             ("fetch-tags", "true"),
             ("submodules", "true"),
             ("sparse-checkout", "src"),
+            ("lfs", "true"),
             ("repository", "acme/other"),
         ] {
             let asked = parse(&[not_usual]).unwrap();

@@ -119,6 +119,7 @@ const NATIVE: &[Entry] = &[
             "fetch-depth",
             "fetch-tags",
             "submodules",
+            "lfs",
             "github-server-url",
         ],
         // Objects that a filter leaves out are there all the same, and steps own their files.
@@ -175,7 +176,15 @@ const NATIVE: &[Entry] = &[
     Entry {
         name: "actions/download-artifact",
         action: NativeAction::DownloadArtifact,
-        inputs: &["name", "path", "pattern", "merge-multiple"],
+        inputs: &[
+            "name",
+            "path",
+            "pattern",
+            "merge-multiple",
+            "run-id",
+            "repository",
+            "github-token",
+        ],
         idle: &[],
         required: &[],
         outputs: &["download-path"],
@@ -322,7 +331,6 @@ pub(super) fn native(
             continue;
         }
         let reason = match (entry.action, input.to_ascii_lowercase().as_str()) {
-            (NativeAction::Checkout, "lfs") => "its input \"lfs\" is not done here: the runner fetches what git keeps, and large files lie elsewhere; have a step fetch them (`git lfs pull` with a token of its own)".to_owned(),
             (NativeAction::Checkout, "ssh-key") => "its input \"ssh-key\" is not done here: the runner fetches by HTTPS only; give a token of the forge as `token`".to_owned(),
             _ => format!("its input {} is not done here", config_core::quoted(input)),
         };

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use forge_core::StatusContext;
 use runner_core::actions::NoActions;
-use runner_core::context::{RunFacts, github};
+use runner_core::context::{RunFacts, default_variables, github};
+use runner_core::env_file::is_reserved;
 use runner_core::event::{EventContext, EventKind};
 use runner_core::expr::{Contexts, Value};
 use runner_core::plan::{Instances, Plan, PlanInput, StatusContexts, plan, run_context};
@@ -185,6 +186,10 @@ fn x6_only_pull_requests_have_a_head_ref() {
             .get("head_ref")
             .map(|value| value.as_text().to_string());
         assert_eq!(found.as_deref(), Some(wanted), "{kind:?}");
+        for (name, _) in default_variables(&event, &RunFacts::default(), "a") {
+            let is_own = name.starts_with("GITHUB_") || name.starts_with("RUNNER_");
+            assert_eq!(is_reserved(&name), is_own, "{name}: no step changes it");
+        }
     }
 }
 
@@ -224,4 +229,15 @@ fn i17_a_run_s_number_is_one_that_javascript_holds() {
     // 2026-11-24T09:32:48.720Z, and 0x244.
     assert_eq!(first, (0x01a2_0cdd_63d0 - 1_577_836_800_000) << 12 | 0x244);
     assert_eq!(run_number_id("7"), "7");
+}
+
+#[test]
+fn i17_a_number_leads_to_the_run_that_has_it() {
+    use runner_core::context::{run_id_prefix, run_number_id};
+    let id = "01a20cdd-63d0-7244-aa39-1628c30399c4";
+    let prefix = run_id_prefix(&run_number_id(id)).unwrap();
+    assert_eq!(prefix, "01a20cdd-63d0-7244-");
+    for none in ["", "x", "-1", "18446744073709551616", id] {
+        assert_eq!(run_id_prefix(none), None, "{none}");
+    }
 }

@@ -31,7 +31,7 @@ fn refused(step: &str) -> Vec<String> {
 fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
     for step in [
         "{uses: actions/checkout@v4}",
-        "{uses: actions/checkout@v4, with: {fetch-depth: 0, fetch-tags: true, lfs: false, ssh-key: ''}}",
+        "{uses: actions/checkout@v4, with: {fetch-depth: 0, fetch-tags: true, lfs: true, ssh-key: ''}}",
         "{uses: actions/checkout@v4, with: {repository: a/b, ref: v1, path: b, submodules: recursive, token: x}}",
         "{uses: actions/setup-node@v4, with: {node-version: 18.x}}",
         "{uses: actions/setup-node@v4, with: {node-version: '>=18 <21', check-latest: false}}",
@@ -44,10 +44,6 @@ fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
         assert_eq!(refused(step), [""; 0], "{step}");
     }
     for (step, word) in [
-        (
-            "{uses: actions/checkout@v4, with: {lfs: true}}",
-            "large files",
-        ),
         (
             "{uses: actions/checkout@v4, with: {ssh-key: '${{ secrets.KEY }}'}}",
             "HTTPS only",

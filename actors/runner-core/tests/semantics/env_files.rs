@@ -52,7 +52,8 @@ fn files_are_read_as_documented() {
 
 #[test]
 fn a_step_cannot_change_the_runner() {
-    for name in ["GITHUB_SHA", "RUNNER_OS", "github_token", "NODE_OPTIONS"] {
+    let own = ["GITHUB_SHA", "RUNNER_OS", "github_env", "NODE_OPTIONS"];
+    for name in own {
         assert!(
             parse_env(format!("{name}=x\n").as_bytes()).is_err(),
             "{name}"
@@ -66,6 +67,21 @@ fn a_step_cannot_change_the_runner() {
     assert!(parse_pairs(&vec![b'a'; (1 << 20) + 1]).is_err());
     assert_eq!(parse_path(b"/a\n\n/b c\n").unwrap(), ["/a", "/b c"]);
     assert!(parse_summary(&vec![b'x'; (1 << 20) + 1]).ends_with("1 MiB)\n"));
+}
+
+#[test]
+fn i17_only_the_runner_s_own_variables_are_out_of_reach() {
+    // What `actions/configure-pages` sets, and scripts for tools that look for it.
+    for name in ["GITHUB_PAGES", "GITHUB_TOKEN", "GITHUB_PATHS"] {
+        let pairs = parse_env(format!("{name}=x\n").as_bytes());
+        assert_eq!(pairs.unwrap(), [(name.to_owned(), "x".to_owned())]);
+    }
+    for name in ["GITHUB_PATH", "GITHUB_ACTION_PATH", "RUNNER_ANYTHING"] {
+        assert!(
+            parse_env(format!("{name}=x\n").as_bytes()).is_err(),
+            "{name}"
+        );
+    }
 }
 
 #[test]

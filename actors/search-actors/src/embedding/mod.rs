@@ -1,9 +1,10 @@
-//! Embedding models of language-model servers: documents in the background, queries on their way to
-//! a search.
+//! Models of language-model servers that embed, documents in the background and queries on their
+//! way to a search, or that read the best results once more.
 //!
 //! ```text
 //! concepts threads --EmbedTexts (batches)--> EmbeddingService --HTTP--> language-model server
 //! SearchService --EmbedQuery (one, 1.5 s)---------^
+//! search workers --RerankTexts (20, 5 s)----------+
 //! ```
 //! Nobody waits for the server but who asked: a search goes on by words and learnt vectors when it
 //! does not answer, and says so.
@@ -13,7 +14,7 @@ mod service;
 
 pub(crate) use queries::{PendingQuery, QueryEmbedder};
 pub use service::EmbeddingService;
-pub(crate) use service::{EmbedQuery, EmbedTexts, TEXTS_TIMEOUT};
+pub(crate) use service::{EmbedQuery, EmbedTexts, RERANK_TIMEOUT, RerankTexts, TEXTS_TIMEOUT};
 
 use url::Url;
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use actix::{Actor, Context, Handler, Message, ResponseFuture};
-use search_remote_actors::{EmbeddingFailure, EmbeddingServer};
+use search_remote_actors::{EmbeddingFailure, ModelServer};
 
 use super::EmbeddingEndpoint;
 
@@ -13,6 +13,9 @@ pub(crate) const TEXTS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a query may take: a search waits for it.
 const QUERY_TIMEOUT: Duration = Duration::from_millis(1_500);
+
+/// How long the best results may take to be read once more: a search waits for it.
+pub(crate) const RERANK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Servers that are remembered; configurations hold a handful.
 const MAX_SERVERS: usize = 64;
@@ -38,21 +41,33 @@ pub(crate) struct EmbedQuery {
     pub(crate) text: String,
 }
 
+/// How well some texts answer a query.
+///
+/// Sent by: search workers. Handled by: `EmbeddingService`. Reply: a number for each text, or why
+/// there are none.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Vec<f32>, String>")]
+pub(crate) struct RerankTexts {
+    pub(crate) endpoint: EmbeddingEndpoint,
+    pub(crate) query: String,
+    pub(crate) texts: Vec<String>,
+}
+
 /// The actor. An incarnation that fails loses what it knows of servers, nothing else.
 #[derive(Default)]
 pub struct EmbeddingService {
-    servers: Vec<(EmbeddingEndpoint, Rc<EmbeddingServer>)>,
+    servers: Vec<(EmbeddingEndpoint, Rc<ModelServer>)>,
 }
 
 impl EmbeddingService {
-    fn server(&mut self, endpoint: &EmbeddingEndpoint) -> Rc<EmbeddingServer> {
+    fn server(&mut self, endpoint: &EmbeddingEndpoint) -> Rc<ModelServer> {
         if let Some((_, server)) = self.servers.iter().find(|(known, _)| known == endpoint) {
             return Rc::clone(server);
         }
         if self.servers.len() >= MAX_SERVERS {
             self.servers.clear();
         }
-        let server = EmbeddingServer::new(endpoint.base_url.clone(), endpoint.model.clone());
+        let server = ModelServer::new(endpoint.base_url.clone(), endpoint.model.clone());
         let server = Rc::new(server);
         self.servers.push((endpoint.clone(), Rc::clone(&server)));
         server
@@ -78,5 +93,17 @@ impl Handler<EmbedQuery> for EmbeddingService {
     fn handle(&mut self, asked: EmbedQuery, _: &mut Self::Context) -> Self::Result {
         let server = self.server(&asked.endpoint);
         Box::pin(async move { server.embed_query(&asked.text, QUERY_TIMEOUT).await })
+    }
+}
+
+impl Handler<RerankTexts> for EmbeddingService {
+    type Result = ResponseFuture<Result<Vec<f32>, String>>;
+
+    fn handle(&mut self, asked: RerankTexts, _: &mut Self::Context) -> Self::Result {
+        let server = self.server(&asked.endpoint);
+        Box::pin(async move {
+            let RerankTexts { query, texts, .. } = asked;
+            server.rerank(&query, &texts, RERANK_TIMEOUT).await
+        })
     }
 }

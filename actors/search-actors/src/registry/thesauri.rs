@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use search_core::role::{EmbeddingSource, Haystack, RelevanceFunction, Role, RoleFile};
+use search_core::role::{Haystack, ModelSource, RelevanceFunction, Role, RoleFile};
 use search_graph_engine::thesaurus::{self, Thesaurus};
 
 /// One thesaurus a role, in the order of the roles; empty where a role names none.
@@ -16,7 +16,7 @@ pub(crate) struct SourceConcepts {
     /// Whether any of them ranks by concepts.
     pub(crate) learns: bool,
     /// The embedding model of the first that has one.
-    pub(crate) model: Option<EmbeddingSource>,
+    pub(crate) model: Option<ModelSource>,
 }
 
 /// A role's thesaurus.

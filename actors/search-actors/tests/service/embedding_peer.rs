@@ -1,4 +1,5 @@
-//! A scripted Ollama that embeds by counting words: what means the same has the same number.
+//! A scripted server that embeds by counting words, as Ollama does, and reranks by the same, as
+//! llama.cpp does: what means the same has the same number.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -160,6 +161,9 @@ fn answer(
         let list = json!({"models": [{"name": "words:latest"}]});
         return Some((200, list.to_string(), 0));
     }
+    if first.contains("/v1/rerank") && body["model"] == "words" {
+        return reranked(body, &mut now);
+    }
     if !first.contains("/api/embed") || body["model"] != "words" {
         return Some((404, json!({"error": "model not found"}).to_string(), 0));
     }
@@ -195,6 +199,32 @@ fn answer(
         }
     }
     let answer = json!({"model": "words", "embeddings": vectors}).to_string();
+    let cut = match now.manner {
+        Manner::HalfJson => answer.len() / 2,
+        _ => 0,
+    };
+    Some((200, answer, cut))
+}
+
+/// How near each text is to the query, the nearest first.
+fn reranked(body: &Value, now: &mut State) -> Option<(u16, String, usize)> {
+    let documents = body["documents"].as_array().cloned().unwrap_or_default();
+    let texts = documents.iter().filter_map(Value::as_str);
+    let query = body["query"].as_str().unwrap_or_default();
+    let asked = std::iter::once(query).chain(texts.clone());
+    now.asked.push(asked.map(str::to_owned).collect());
+    let of = |text: &str| vector(text, now.width);
+    let near = |text| -> f32 { of(query).iter().zip(of(text)).map(|(a, b)| a * b).sum() };
+    let mut results: Vec<(usize, f32)> = texts.map(near).enumerate().collect();
+    results.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if now.manner == Manner::TooFew {
+        results.pop();
+    }
+    let results = results.into_iter();
+    let results: Vec<Value> = results
+        .map(|(index, score)| json!({"index": index, "relevance_score": score}))
+        .collect();
+    let answer = json!({"model": "words", "results": results}).to_string();
     let cut = match now.manner {
         Manner::HalfJson => answer.len() / 2,
         _ => 0,

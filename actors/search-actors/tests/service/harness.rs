@@ -134,14 +134,19 @@ impl Running {
         }
     }
 
-    /// A search that must succeed: `search_term`, `role`, `limit` and `explain` as over HTTP.
+    /// A search that must succeed: `search_term`, `role`, `skip`, `limit` and `explain` as over
+    /// HTTP.
     pub(crate) fn search(&self, body: &Value) -> Value {
         let text = body["search_term"].as_str().expect("words");
-        let limit = body["limit"].as_u64().unwrap_or(10);
+        let number = |key: &str, default: u64| {
+            let number = body[key].as_u64().unwrap_or(default);
+            usize::try_from(number).expect("a small number")
+        };
         let params = SearchParams {
             role: body["role"].as_str().map(str::to_owned),
             request: SearchRequest::for_text(text),
-            limit: usize::try_from(limit).expect("a small number"),
+            skip: number("skip", 0),
+            limit: number("limit", 10),
             explain: body["explain"] == true,
             ..SearchParams::default()
         };

@@ -9,6 +9,7 @@ mod graph_links;
 mod harness;
 mod learning;
 mod limits;
+mod reranking;
 mod revisions;
 mod typed;
 mod vanishing;

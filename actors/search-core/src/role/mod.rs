@@ -36,7 +36,7 @@ pub use file::{RoleFile, UnknownRole};
 pub use filter::FileFilter;
 pub use filter_error::FilterError;
 pub use haystack::{GitRevision, Haystack, LocalFiles, Source};
-pub use model::{EmbeddingSource, Extra, LanguageModel, Role};
+pub use model::{Extra, LanguageModel, ModelSource, Role};
 pub use paths::Os;
 pub use reach::{AllowedRoots, Reach, ReachTarget};
 pub use schema::schema;

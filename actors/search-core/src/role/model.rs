@@ -58,11 +58,26 @@ pub struct Extra {
     /// The embedding model of that server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedding_server_model: Option<String>,
+    /// A folder with a cross-encoder (`config.json`, `tokenizer.json`, `model.safetensors`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank_model: Option<PathBuf>,
+    /// The server that reranks; the local language model's where it is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank_server_url: Option<Url>,
+    /// The reranking model of that server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank_server_model: Option<String>,
+    /// How many of the best results are reranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerank_top: Option<u32>,
 }
 
-/// What embeds a role's documents and its queries.
+/// Results that are reranked where nothing else is set.
+const DEFAULT_RERANK_TOP: u32 = 20;
+
+/// Where a model of a role is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EmbeddingSource {
+pub enum ModelSource {
     /// A model folder, run here.
     Folder(PathBuf),
     /// A model of a language-model server.
@@ -104,20 +119,47 @@ impl Extra {
         if let Some(thesaurus) = &mut self.thesaurus {
             *thesaurus = folder.join(&*thesaurus);
         }
-        if let Some(model) = &mut self.embedding_model {
+        let models = [&mut self.embedding_model, &mut self.rerank_model];
+        for model in models.into_iter().flatten() {
             *model = folder.join(&*model);
         }
     }
 
     /// What embeds; `None` when the role has no embedding model.
-    pub fn embeddings(&self) -> Option<EmbeddingSource> {
-        if let Some(folder) = &self.embedding_model {
-            return Some(EmbeddingSource::Folder(folder.clone()));
+    pub fn embeddings(&self) -> Option<ModelSource> {
+        self.model(
+            self.embedding_model.as_ref(),
+            self.embedding_server_url.as_ref(),
+            self.embedding_server_model.as_ref(),
+        )
+    }
+
+    /// What reads the best results once more; `None` when the role has no such model.
+    pub fn reranking(&self) -> Option<ModelSource> {
+        self.model(
+            self.rerank_model.as_ref(),
+            self.rerank_server_url.as_ref(),
+            self.rerank_server_model.as_ref(),
+        )
+    }
+
+    /// How many of the best results it reads.
+    pub fn rerank_top(&self) -> usize {
+        self.rerank_top.unwrap_or(DEFAULT_RERANK_TOP) as usize
+    }
+
+    fn model(
+        &self,
+        folder: Option<&PathBuf>,
+        base_url: Option<&Url>,
+        name: Option<&String>,
+    ) -> Option<ModelSource> {
+        if let Some(folder) = folder {
+            return Some(ModelSource::Folder(folder.clone()));
         }
-        let base_url = self.embedding_server_url.as_ref();
-        Some(EmbeddingSource::Server {
+        Some(ModelSource::Server {
             base_url: base_url.or(self.localllm_base_url.as_ref())?.clone(),
-            model: self.embedding_server_model.clone()?,
+            model: name.cloned()?,
         })
     }
 

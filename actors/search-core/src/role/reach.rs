@@ -117,6 +117,8 @@ impl Reach {
             ("embedding_model", file(&extra.embedding_model)),
             ("localllm_base_url", server(&extra.localllm_base_url)),
             ("embedding_server_url", server(&extra.embedding_server_url)),
+            ("rerank_model", file(&extra.rerank_model)),
+            ("rerank_server_url", server(&extra.rerank_server_url)),
         ];
         let of_extra = extras.into_iter().filter_map(|(key, target)| {
             Some(Self {

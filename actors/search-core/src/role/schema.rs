@@ -121,6 +121,10 @@ fn extra() -> Value {
             "embedding_model": {"$ref": "#/$defs/text", "description": "A folder with config.json, tokenizer.json and model.safetensors."},
             "embedding_server_url": {"$ref": "#/$defs/text", "format": "uri", "description": "Address of a language-model server that embeds; localllm_base_url when absent."},
             "embedding_server_model": {"$ref": "#/$defs/text", "description": "The embedding model of that server."},
+            "rerank_model": {"$ref": "#/$defs/text", "description": "A folder with config.json, tokenizer.json and model.safetensors of a cross-encoder that reads the best results once more."},
+            "rerank_server_url": {"$ref": "#/$defs/text", "format": "uri", "description": "Address of a server that reranks; localllm_base_url when absent."},
+            "rerank_server_model": {"$ref": "#/$defs/text", "description": "The reranking model of that server."},
+            "rerank_top": {"type": "integer", "minimum": 2, "maximum": 100, "default": 20, "description": "How many of the best results are reranked."},
         },
     })
 }

@@ -136,6 +136,7 @@ mod tests {
             sources: Vec::new(),
             thesaurus: Some(thesaurus().into()),
             served: Vec::new(),
+            reranking: None,
         };
         let request = SearchRequest {
             operator,

@@ -12,6 +12,7 @@ use super::concepts::ConceptRanker;
 use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
+use super::pair_scorer::Reranking;
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
@@ -66,13 +67,13 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         typed: &typed,
         role,
         params,
+        reranking: role.reranking_of(&typed, params),
     };
-    let (query, hits, corrections) =
-        searching
-            .hits(query)
-            .map_err(|error| SearchFailure::Index {
-                message: error.to_string(),
-            })?;
+    let found = searching.hits(query);
+    let (query, mut hits, corrections) = found.map_err(|error| SearchFailure::Index {
+        message: error.to_string(),
+    })?;
+    let not_reranked = searching.rerank(&open, &mut hits.hits);
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
     let results = Page {
         params,
@@ -90,6 +91,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
     let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
     noted.extend(notes(&hits, &query, &corrections, &added));
     noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
+    noted.extend(not_reranked);
     Ok(SearchAnswer {
         status: status(&reports),
         indexing: reports.iter().any(|report| report.indexing.is_some()),
@@ -114,9 +116,22 @@ struct RunningSearch<'s> {
     typed: &'s ParsedQuery,
     role: &'s SearchableRole,
     params: &'s SearchParams,
+    /// What reads the best results once more, where they are of the page.
+    reranking: Option<&'s Reranking>,
 }
 
 impl RunningSearch<'_> {
+    /// Puts the best results into the order of the model, and leaves those of the page. Gives what
+    /// to tell of a model that did not read them.
+    fn rerank(&self, open: &[&SearchableSource], hits: &mut Vec<Hit>) -> Option<String> {
+        let reranking = self.reranking?;
+        let done = reranking.reorder(&self.params.request.text, open, hits);
+        hits.drain(..self.params.skip.min(hits.len()));
+        hits.truncate(self.params.limit);
+        let reason = done.err()?;
+        Some(format!("not reranked: {reason}"))
+    }
+
     /// Searches, and once more where words were mistyped.
     fn hits(&self, query: ParsedQuery) -> Result<(ParsedQuery, Hits, Vec<Correction>), IndexError> {
         let found = self.search(&query)?;
@@ -137,9 +152,14 @@ impl RunningSearch<'_> {
     }
 
     fn search(&self, query: &ParsedQuery) -> Result<Hits, IndexError> {
+        let (skip, limit) = (self.params.skip, self.params.limit);
+        let (skip, limit) = match self.reranking {
+            Some(reranking) => (0, (skip + limit).max(reranking.top)),
+            None => (skip, limit),
+        };
         let page = index::Page {
-            skip: self.params.skip,
-            limit: self.params.limit,
+            skip,
+            limit,
             explain: self.params.explain,
             sort: self.params.sort,
             facets: self.params.facets,

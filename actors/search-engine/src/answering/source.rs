@@ -11,6 +11,7 @@ use search_graph_engine::thesaurus::Thesaurus;
 use search_sources_core::Item;
 
 use super::failure::SearchFailure;
+use super::pair_scorer::Reranking;
 use crate::excerpt;
 use crate::extract::{self, Format};
 use crate::files::{FileLocation, SourceFiles};
@@ -34,6 +35,8 @@ pub struct SearchableRole {
     pub thesaurus: Option<Arc<Thesaurus>>,
     /// The query as the embedding models of servers see it.
     pub served: Vec<ServedQuery>,
+    /// What reads the best results once more.
+    pub reranking: Option<Reranking>,
 }
 
 /// A source at one moment.

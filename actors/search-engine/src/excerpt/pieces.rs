@@ -37,7 +37,7 @@ pub(super) fn content_range(text: &str, format: Format) -> Range<usize> {
 
 /// The bytes of a passage of a text that is `bytes` long and begins with `text`; none where it does
 /// not end there, or where another text decides how it was cut.
-pub(super) fn passage_range(text: &str, passage: usize, bytes: usize) -> Option<Range<usize>> {
+pub(crate) fn passage_range(text: &str, passage: usize, bytes: usize) -> Option<Range<usize>> {
     if is_scaled(bytes) && text.len() < bytes {
         return None;
     }

@@ -7,14 +7,14 @@ use crate::math::{Fused, PackedMatrix, Work, dot, exp, multiply, vectorised};
 
 /// A matrix and what is added to its products.
 #[derive(Debug)]
-struct Dense {
+pub(super) struct Dense {
     matrix: PackedMatrix,
     bias: Vec<f32>,
 }
 
 impl Dense {
     /// Reads the layers of these names side by side.
-    fn read(
+    pub(super) fn read(
         weights: &mut Weights,
         names: &[String],
         inner: usize,
@@ -31,7 +31,7 @@ impl Dense {
         })
     }
 
-    fn apply(&self, input: &[f32], output: &mut Vec<f32>, rows: usize) {
+    pub(super) fn apply(&self, input: &[f32], output: &mut Vec<f32>, rows: usize) {
         let columns = self.matrix.columns();
         output.resize(rows * columns, 0.0);
         multiply(input, &self.matrix, output, Fused::WherePossible);
@@ -119,8 +119,10 @@ impl Layer {
 #[derive(Debug)]
 pub(super) struct Bert {
     pieces: Vec<f32>,
-    /// Rows of the positions, with that of the only segment added.
+    /// Rows of the positions, with that of the first segment added.
     positions: Vec<f32>,
+    /// What the second segment's row has more than the first's.
+    second: Vec<f32>,
     normal: Normal,
     layers: Vec<Layer>,
     heads: usize,
@@ -146,8 +148,9 @@ impl Bert {
         let positions = [config.max_position_embeddings, width];
         let mut positions = weights.tensor("embeddings.position_embeddings.weight", &positions)?;
         let segments = weights.tensor("embeddings.token_type_embeddings.weight", &[2, width])?;
+        let (first, second) = segments.split_at(width);
         for row in positions.chunks_exact_mut(width) {
-            for (value, segment) in row.iter_mut().zip(&segments) {
+            for (value, segment) in row.iter_mut().zip(first) {
                 *value += segment;
             }
         }
@@ -155,6 +158,7 @@ impl Bert {
         Ok(Self {
             pieces: weights.tensor("embeddings.word_embeddings.weight", &shape)?,
             positions,
+            second: second.iter().zip(first).map(|(b, a)| b - a).collect(),
             normal: Normal::read(weights, "embeddings.LayerNorm", config)?,
             layers: (0..config.num_hidden_layers)
                 .map(|number| Layer::read(weights, number, config))
@@ -175,6 +179,20 @@ impl Bert {
 
     /// The mean of the last layer's rows.
     pub(super) fn embed(&self, tokens: &[u32]) -> Vec<f32> {
+        let mut mean = vec![0.0; self.width];
+        for row in self
+            .last_rows(tokens, tokens.len())
+            .chunks_exact(self.width)
+        {
+            mean.iter_mut()
+                .zip(row)
+                .for_each(|(sum, value)| *sum += value);
+        }
+        mean
+    }
+
+    /// The last layer's rows; the second segment begins with the token `second_from`.
+    pub(super) fn last_rows(&self, tokens: &[u32], second_from: usize) -> Vec<f32> {
         let mut rows = Vec::with_capacity(tokens.len() * self.width);
         let positions = self.positions.chunks_exact(self.width);
         for (token, position) in tokens.iter().zip(positions) {
@@ -182,18 +200,17 @@ impl Bert {
             let piece = &self.pieces[start..start + self.width];
             rows.extend(piece.iter().zip(position).map(|(a, b)| a + b));
         }
+        for row in rows.chunks_exact_mut(self.width).skip(second_from) {
+            row.iter_mut()
+                .zip(&self.second)
+                .for_each(|(value, more)| *value += more);
+        }
         self.normal.apply(&mut rows);
         let mut scratch = Scratch::default();
         for layer in &self.layers {
             self.run(layer, &mut rows, &mut scratch);
         }
-        let mut mean = vec![0.0; self.width];
-        for row in rows.chunks_exact(self.width) {
-            mean.iter_mut()
-                .zip(row)
-                .for_each(|(sum, value)| *sum += value);
-        }
-        mean
+        rows
     }
 
     fn run(&self, layer: &Layer, rows: &mut [f32], scratch: &mut Scratch) {

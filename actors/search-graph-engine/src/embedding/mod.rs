@@ -9,6 +9,7 @@
 
 mod bert;
 mod config;
+mod cross_encoder;
 mod demand;
 mod error;
 mod index;
@@ -21,6 +22,7 @@ use std::path::Path;
 
 use bert::Bert;
 use config::Config;
+pub use cross_encoder::CrossEncoder;
 pub use demand::EmbeddingDemand;
 pub use error::EmbeddingError;
 pub use index::EmbeddingIndex;

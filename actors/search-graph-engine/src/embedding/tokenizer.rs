@@ -86,6 +86,22 @@ impl Tokenizer {
         })
     }
 
+    /// The pieces of two texts behind each other, at most `limit` with the three around them, and
+    /// where those of the second begin. The first has `first` of them at most.
+    pub(super) fn pair(
+        &self,
+        (one, first): (&str, usize),
+        other: &str,
+        limit: usize,
+    ) -> (Vec<u32>, usize) {
+        let mut tokens = self.tokens(one, first.min(limit.saturating_sub(1)));
+        let second_from = tokens.len();
+        // The piece that begins a text stands once.
+        let rest = self.tokens(other, limit - second_from + 1);
+        tokens.extend(&rest[1..]);
+        (tokens, second_from)
+    }
+
     /// The pieces of a text, at most `limit` with the two at the ends.
     pub(super) fn tokens(&self, text: &str, limit: usize) -> Vec<u32> {
         let text = &text[..text.floor_char_boundary(limit * BYTES_A_TOKEN)];

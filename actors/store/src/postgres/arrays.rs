@@ -1,6 +1,6 @@
 //! A group on its way to the server.
 
-use super::changes::ChangedTables;
+use super::changed_tables::ChangedTables;
 use super::connection::Connection;
 use super::fault::Fault;
 use crate::blobs::Extent;

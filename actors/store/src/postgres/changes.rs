@@ -3,36 +3,44 @@
 //!
 //! Only the holder of the store writes, so what was committed does not change under a group, and
 //! what was read once may be kept: a process that lost the store cannot commit what it decided by
-//! old rows.
+//! old rows. Which keys there are is known as well (`known_keys`), so a group of requests that look
+//! for new keys and count rows asks the server nothing until it commits.
 
+use super::changed_tables::{ChangedTables, TableChanges};
+use super::known_keys::KnownKeys;
 use super::queries;
 use super::session::Session;
 use crate::blobs::Extent;
 use crate::error::StoreError;
 use crate::row_source::{Before, RowChanges, RowSource};
 use crate::rows::raw::{KeyRange, RawRow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-/// Rows by encoded key; none where the group removed it.
-pub(super) type TableChanges = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
-
-/// What a group changed, by table.
-pub(super) type ChangedTables = BTreeMap<String, TableChanges>;
+/// Most rows of one range that are kept.
+const MOST_CACHED_OF_SCAN: usize = 256;
 
 /// The rows of a group.
 pub(super) struct PostgresChanges<'s> {
     session: &'s mut Session,
     cache: &'s RowCache,
+    keys: &'s mut KnownKeys,
     changed: ChangedTables,
+    /// By how much the group changes the number of rows, of tables that were counted in it.
+    growth: HashMap<String, i64>,
 }
 
 impl<'s> PostgresChanges<'s> {
-    pub(super) fn new(session: &'s mut Session, cache: &'s RowCache) -> Self {
-        let changed = BTreeMap::new();
+    pub(super) fn new(
+        session: &'s mut Session,
+        cache: &'s RowCache,
+        keys: &'s mut KnownKeys,
+    ) -> Self {
         Self {
             session,
             cache,
-            changed,
+            keys,
+            changed: BTreeMap::new(),
+            growth: HashMap::new(),
         }
     }
 
@@ -57,10 +65,34 @@ impl<'s> PostgresChanges<'s> {
         if let Some(row) = self.cache.get(table, key) {
             return Ok(row);
         }
+        self.keys.load(table, self.session)?;
+        if self.keys.has(table, key) == Some(false) {
+            return Ok(None);
+        }
         let rows = self.session.rows(queries::GET, &[&table, &key])?;
         let row = queries::value(&rows);
         self.cache.put(table, key, row.as_deref());
         Ok(row)
+    }
+}
+
+impl PostgresChanges<'_> {
+    /// Whether the group sees a row; of a table whose keys are known.
+    fn is_there(&self, table: &str, key: &[u8]) -> bool {
+        match self.change(table, key) {
+            Some(row) => row.is_some(),
+            None => self.keys.has(table, key).unwrap_or_default(),
+        }
+    }
+
+    /// A row of a table that was counted comes or goes.
+    fn note_growth(&mut self, table: &str, key: &[u8], will_be_there: bool) {
+        if self.growth.contains_key(table) {
+            let by = i64::from(will_be_there) - i64::from(self.is_there(table, key));
+            self.growth
+                .entry(table.to_owned())
+                .and_modify(|growth| *growth += by);
+        }
     }
 }
 
@@ -78,7 +110,7 @@ impl RowSource for PostgresChanges<'_> {
         range: &KeyRange,
         limit: usize,
     ) -> Result<Vec<RawRow>, StoreError> {
-        if range.is_empty() {
+        if range.is_empty() || limit == 0 {
             return Ok(Vec::new());
         }
         let changes = self.changed.get(table);
@@ -93,14 +125,28 @@ impl RowSource for PostgresChanges<'_> {
         let enough = limit.saturating_add(changes.len());
         let session = &mut *self.session;
         let committed = queries::scan(&mut |s, p| session.rows(s, p), table, range, enough)?;
+        // What is found by a range is often read or removed by its key next.
+        for (key, row) in committed.iter().take(MOST_CACHED_OF_SCAN) {
+            self.cache.put(table, key, Some(row));
+        }
         Ok(merge(committed, &changes, range.backward, limit))
     }
 
     fn len(&mut self, table: &str) -> Result<u64, StoreError> {
-        let committed = queries::count(&self.session.rows(queries::LEN, &[&table])?);
+        let committed = self.keys.load(table, self.session)?;
+        if let Some(growth) = self.growth.get(table) {
+            return Ok(committed.saturating_add_signed(*growth));
+        }
         let Some(changes) = self.changed.get(table).filter(|c| !c.is_empty()) else {
+            if self.keys.has(table, &[]).is_some() {
+                self.growth.insert(table.to_owned(), 0);
+            }
             return Ok(committed);
         };
+        if let Some(growth) = growth(self.keys, table, changes) {
+            self.growth.insert(table.to_owned(), growth);
+            return Ok(committed.saturating_add_signed(growth));
+        }
         let keys: Vec<&[u8]> = changes.keys().map(Vec::as_slice).collect();
         let left = changes.values().filter(|row| row.is_some()).count() as u64;
         let there = self.session.rows(queries::KEYS_THERE, &[&table, &keys])?;
@@ -115,6 +161,7 @@ impl RowSource for PostgresChanges<'_> {
 
 impl RowChanges for PostgresChanges<'_> {
     fn insert(&mut self, table: &str, key: &[u8], row: &[u8]) -> Result<Before, StoreError> {
+        self.note_growth(table, key, true);
         let before = self.changes(table).insert(key.to_vec(), Some(row.to_vec()));
         Ok(before.map_or(Before::Committed, Before::Row))
     }
@@ -123,17 +170,29 @@ impl RowChanges for PostgresChanges<'_> {
         if self.get(table, key)?.is_none() {
             return Ok(None);
         }
+        self.note_growth(table, key, false);
         let before = self.changes(table).insert(key.to_vec(), None);
         Ok(Some(before.map_or(Before::Committed, Before::Row)))
     }
 
     fn revert(&mut self, table: &str, key: &[u8]) {
+        let committed = self.keys.has(table, key).unwrap_or_default();
+        self.note_growth(table, key, committed);
         self.changes(table).remove(key);
     }
 
     fn has_touched(&self, table: &str) -> bool {
         self.changed.contains_key(table)
     }
+}
+
+/// By how much the changes so far change a table's number of rows; `None`: its keys are not known.
+fn growth(keys: &KnownKeys, table: &str, changes: &TableChanges) -> Option<i64> {
+    let mut growth = 0;
+    for (key, row) in changes {
+        growth += i64::from(row.is_some()) - i64::from(keys.has(table, key)?);
+    }
+    Some(growth)
 }
 
 /// The first `limit` rows of what is committed with the changes on top, both in the same order.

@@ -16,11 +16,13 @@
 
 mod arrays;
 mod bridge;
+mod changed_tables;
 mod changes;
 mod connection;
 mod fault;
 mod holder;
 mod intake;
+mod known_keys;
 mod layout;
 mod listener;
 mod queries;
@@ -32,9 +34,11 @@ mod url;
 
 use self::arrays::Arrays;
 use self::bridge::Bridge;
-use self::changes::{ChangedTables, PostgresChanges, RowCache};
+use self::changed_tables::ChangedTables;
+use self::changes::{PostgresChanges, RowCache};
 use self::connection::Connector;
 use self::holder::Taker;
+use self::known_keys::KnownKeys;
 use self::readers::Readers;
 use self::session::{CommitError, Session};
 use crate::blobs::{BlobChanges, BlobEnd};
@@ -64,6 +68,7 @@ pub(crate) struct PostgresEngine {
     session: Session,
     readers: Arc<Readers>,
     cache: RowCache,
+    keys: KnownKeys,
     /// Number of the last committed group.
     last_group: u64,
     /// Where its blobs end.
@@ -111,6 +116,7 @@ impl PostgresEngine {
         let mut engine = Self {
             readers: Arc::new(readers),
             cache: RowCache::new(options.cache_bytes),
+            keys: KnownKeys::default(),
             last_group: session.last_group(),
             head: BlobEnd::default(),
             segment_bytes: options.segment_bytes,
@@ -129,7 +135,7 @@ impl PostgresEngine {
 
     /// Reads what the engine keeps in memory.
     fn read_numbers(&mut self) -> Result<(), StoreError> {
-        let mut rows = PostgresChanges::new(&mut self.session, &self.cache);
+        let mut rows = PostgresChanges::new(&mut self.session, &self.cache, &mut self.keys);
         let head = rows.get(META, BLOB_END)?;
         self.head = head
             .and_then(|row| BlobEnd::from_bytes(&row))
@@ -192,6 +198,7 @@ impl PostgresEngine {
                 self.last_group = number;
                 self.head = group.head;
                 self.cache.apply(changed);
+                self.keys.apply(changed);
                 self.next_renewal = Instant::now() + self.renew_every;
                 self.health.note_commit(began.elapsed(), group.quarantined);
                 self.health.set_state(&self.place, &State::Ready);
@@ -204,6 +211,7 @@ impl PostgresEngine {
             Err(CommitError::Unknown(reason)) => {
                 // What the server has is read when it is reached again.
                 self.cache.clear();
+                self.keys.clear();
                 let place = self.place.clone();
                 let error = StoreError::Unknown { place, reason };
                 self.halt(&error);
@@ -221,6 +229,7 @@ impl PostgresEngine {
     fn catch_up(&mut self) -> Result<(), StoreError> {
         self.session.refresh()?;
         self.cache.clear();
+        self.keys.clear();
         self.read_numbers()
     }
 }
@@ -247,7 +256,7 @@ impl Engine for PostgresEngine {
         }
         let number = self.last_group + 1;
         let appends = BlobChanges::after(self.head, self.segment_bytes);
-        let mut rows = PostgresChanges::new(&mut self.session, &self.cache);
+        let mut rows = PostgresChanges::new(&mut self.session, &self.cache, &mut self.keys);
         let mut group = WriteTxn::new(&mut rows, number, appends);
         body(&mut group);
         let finished = group.finish();

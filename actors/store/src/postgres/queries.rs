@@ -10,6 +10,9 @@ use tokio_postgres::types::ToSql;
 /// The row of a key.
 pub(super) const GET: &str = "SELECT value FROM rows WHERE tbl = $1 AND key = $2";
 
+/// The keys of a table.
+pub(super) const KEYS: &str = "SELECT key FROM rows WHERE tbl = $1";
+
 /// The number of rows of a table.
 pub(super) const LEN: &str = "SELECT rows FROM tables WHERE name = $1";
 

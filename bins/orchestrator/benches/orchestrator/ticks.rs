@@ -6,22 +6,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use config_core::{Environment, UnknownKeys};
-use forge_core::{Event, ObjectFormats, WebhookHeaders};
+use forge_core::{Event, ObjectFormats, RunId, WebhookHeaders};
 use git_engine::Git;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_actors::messages::{AdmitFound, GetStatus, Tick};
 use orchestrator_actors::{OrchestratorService, OrchestratorSetup};
-use orchestrator_core::config::check;
+use orchestrator_core::config::{Config, check};
 use orchestrator_engine::process::Confinement;
 use store::{Options, Store};
 use supervision::{Root, SupervisorSpec};
 
-use crate::{AGENTS, agents, at, comment, millis};
+use crate::{AGENTS, MENTIONS, agents, at, comment, millis};
 
 /// Ticks measured at each length.
 const TICKS: usize = 200;
-/// Mentions of one comment.
-const MENTIONS: usize = 100;
 
 /// Prints the table.
 pub(crate) fn measure() {
@@ -36,26 +34,12 @@ pub(crate) fn measure() {
 }
 
 async fn one(folder: &Path, queued: usize) -> String {
-    let mut service = service(folder);
-    let store = service.store.clone();
-    let supervisor = std::mem::replace(&mut service.supervisor, SupervisorSpec::new("nothing"));
-    let root = Root::start(SupervisorSpec::root("bench").supervisor(supervisor));
-    service.intake.ready().await;
-    service.dispatcher.ready().await;
-    service.operator_api.ready().await;
+    let store = Store::open(&folder.join("data"), &Options::new("orchestrator"));
+    let store = store.expect("a store");
+    let bench = Bench::start(folder, store.clone()).await;
+    let service = &bench.service;
     for id in 0..queued / MENTIONS {
-        let body = serde_json::to_vec(&comment(id as u64, MENTIONS)).expect("JSON");
-        let event = Event::parse(&WebhookHeaders::collect([]), &body, ObjectFormats::Sha1);
-        let event = event.expect("an event");
-        let admitted = service
-            .intake
-            .ask(AdmitFound {
-                event: Box::new(event),
-                asked_at: u64::MAX,
-            })
-            .await;
-        let reply = admitted.expect("the intake").expect("the store");
-        assert_eq!(reply.dispatches.len(), MENTIONS, "{reply:?}");
+        admit(service, id as u64).await;
     }
     let (mut ticks, mut looks) = (Vec::new(), Vec::new());
     for round in 0..TICKS + 10 {
@@ -79,8 +63,7 @@ async fn one(folder: &Path, queued: usize) -> String {
     }
     ticks.sort();
     looks.sort();
-    root.handle().stop();
-    root.verdict().await;
+    bench.stop().await;
     store.close();
     format!(
         "                                  {queued:>8} {:>8} {:>8} {:>9} {:>15}",
@@ -91,7 +74,61 @@ async fn one(folder: &Path, queued: usize) -> String {
     )
 }
 
-fn service(folder: &Path) -> OrchestratorService {
+/// The orchestrator's actors in this process.
+pub(crate) struct Bench {
+    pub(crate) service: OrchestratorService,
+    pub(crate) config: Arc<Config>,
+    root: Root,
+}
+
+impl Bench {
+    pub(crate) async fn start(folder: &Path, store: Store) -> Self {
+        let (mut service, config) = service(folder, store);
+        let supervisor = std::mem::replace(&mut service.supervisor, SupervisorSpec::new("nothing"));
+        let root = Root::start(SupervisorSpec::root("bench").supervisor(supervisor));
+        service.intake.ready().await;
+        service.dispatcher.ready().await;
+        service.operator_api.ready().await;
+        Self {
+            service,
+            config: Arc::new(config),
+            root,
+        }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.root.handle().stop();
+        self.root.verdict().await;
+    }
+}
+
+/// Queues the runs of one comment; what they are called.
+pub(crate) async fn admit(service: &OrchestratorService, id: u64) -> Vec<RunId> {
+    let body = serde_json::to_vec(&comment(id, MENTIONS)).expect("JSON");
+    let event = Event::parse(&WebhookHeaders::collect([]), &body, ObjectFormats::Sha1);
+    let event = event.expect("an event");
+    let admitted = service
+        .intake
+        .ask(AdmitFound {
+            event: Box::new(event),
+            asked_at: u64::MAX,
+        })
+        .await;
+    let reply = admitted.expect("the intake").expect("the store");
+    assert_eq!(reply.dispatches.len(), MENTIONS, "{reply:?}");
+    let runs = reply.dispatches.iter();
+    runs.map(|one| one.run.parse().expect("an id")).collect()
+}
+
+/// The clock: milliseconds since the Unix epoch.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+fn service(folder: &Path, store: Store) -> (OrchestratorService, Config) {
     let repository = folder.join("repo");
     let made = std::process::Command::new("git")
         .args(["init", "--quiet"])
@@ -112,14 +149,9 @@ fn service(folder: &Path) -> OrchestratorService {
     let host = SystemHost::new(&environment);
     let checked = check(&files, &environment, &host, UnknownKeys::Refuse);
     let checked = checked.unwrap_or_else(|wrong| panic!("{wrong:?}"));
-    let now = || {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        since.map_or(0, |since| {
-            u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-        })
-    };
-    OrchestratorService::new(OrchestratorSetup {
-        store: Store::open(&folder.join("data"), &Options::new("orchestrator")).expect("a store"),
+    let config = checked.config.clone();
+    let service = OrchestratorService::new(OrchestratorSetup {
+        store,
         config: checked.config,
         config_path: path,
         environment,
@@ -127,6 +159,6 @@ fn service(folder: &Path) -> OrchestratorService {
         git: Git::new("git", "/usr/local/bin:/usr/bin:/bin"),
         confinement: Confinement::detect("orchestrator-bench"),
         warnings: Vec::new(),
-    })
-    .expect("a store")
+    });
+    (service.expect("a store"), config)
 }

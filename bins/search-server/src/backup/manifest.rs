@@ -2,15 +2,13 @@
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
-use http_clients::s3::Condition;
+use object_clients::{ObjectError, ObjectStorage};
 use serde::{Deserialize, Serialize};
-
-use super::bucket::Bucket;
 
 /// The form of backups this version writes and reads.
 const FORMAT: u32 = 1;
-/// The most backups that are looked through for the latest.
-const MAX_LISTED: usize = 100_000;
+/// The longest object of a backup that is read, in bytes: a part, or the manifest of 100,000 parts.
+const MAX_OBJECT: u64 = 16 << 20;
 /// Name of the manifest.
 const MANIFEST: &str = "manifest.json";
 
@@ -55,88 +53,77 @@ impl Manifest {
     }
 }
 
-impl Bucket {
-    fn name(&self, id: &str, part: &str) -> String {
-        match self.prefix.as_str() {
-            "" => format!("{id}/{part}"),
-            prefix => format!("{prefix}/{id}/{part}"),
-        }
-    }
+fn name(id: &str, part: &str) -> String {
+    format!("{id}/{part}")
+}
 
-    /// Stores an object of a backup, which must be new.
-    pub(super) async fn put(&self, id: &str, name: &str, body: Bytes) -> anyhow::Result<Part> {
-        let part = Part {
-            name: name.to_owned(),
-            size: body.len() as u64,
-            blake3: blake3::hash(&body).to_hex().to_string(),
-        };
-        let key = self.name(id, name);
-        let put = self.client.put(&key, body, &Condition::Absent).await;
-        put.with_context(|| format!("storing {key}"))?;
-        Ok(part)
-    }
+/// Stores an object of a backup.
+pub(super) fn put(
+    storage: &ObjectStorage,
+    id: &str,
+    name_of_part: &str,
+    body: Bytes,
+) -> anyhow::Result<Part> {
+    let part = Part {
+        name: name_of_part.to_owned(),
+        size: body.len() as u64,
+        blake3: blake3::hash(&body).to_hex().to_string(),
+    };
+    let key = name(id, name_of_part);
+    let stored = storage.put_bytes(&key, body);
+    stored.with_context(|| format!("storing {key}"))?;
+    Ok(part)
+}
 
-    /// Reads an object, and makes sure that it is the one that was stored.
-    pub(super) async fn get(&self, id: &str, part: &Part) -> anyhow::Result<Bytes> {
-        let key = self.name(id, &part.name);
-        let object = self.client.get(&key).await;
-        let object = object.with_context(|| format!("reading {key}"))?;
-        let body = object
-            .with_context(|| format!("{key} is missing: the backup is not whole"))?
-            .body;
-        let hash = blake3::hash(&body).to_hex();
-        if body.len() as u64 != part.size || hash.as_str() != part.blake3 {
-            bail!("{key} is not what was stored: its size or checksum is another one");
-        }
-        Ok(body)
+/// Reads an object, and makes sure that it is the one that was stored.
+pub(super) fn get(storage: &ObjectStorage, id: &str, part: &Part) -> anyhow::Result<Bytes> {
+    let key = name(id, &part.name);
+    let body = match storage.get_bytes(&key, MAX_OBJECT) {
+        Err(ObjectError::Missing { .. }) => bail!("{key} is missing: the backup is not whole"),
+        body => body.with_context(|| format!("reading {key}"))?,
+    };
+    let hash = blake3::hash(&body).to_hex();
+    if body.len() as u64 != part.size || hash.as_str() != part.blake3 {
+        bail!("{key} is not what was stored: its size or checksum is another one");
     }
+    Ok(body)
+}
 
-    /// Ends a backup: from now on it can be restored.
-    pub(super) async fn seal(&self, manifest: &Manifest) -> anyhow::Result<()> {
-        let text = serde_json::to_vec_pretty(manifest)?;
-        self.put(&manifest.id, MANIFEST, Bytes::from(text)).await?;
-        Ok(())
-    }
+/// Ends a backup: from now on it can be restored.
+pub(super) fn seal(storage: &ObjectStorage, manifest: &Manifest) -> anyhow::Result<()> {
+    let text = serde_json::to_vec_pretty(manifest)?;
+    put(storage, &manifest.id, MANIFEST, Bytes::from(text)).map(drop)
+}
 
-    /// The backup called `id`, or the latest.
-    pub(super) async fn manifest(&self, id: Option<&str>) -> anyhow::Result<Manifest> {
-        let prefix = match self.prefix.as_str() {
-            "" => String::new(),
-            prefix => format!("{prefix}/"),
-        };
-        let id = match id {
-            Some(id) => id.to_owned(),
-            None => self.latest(&prefix).await?,
-        };
-        let key = self.name(&id, MANIFEST);
-        let object = self.client.get(&key).await;
-        let object = object.with_context(|| format!("reading {key}"))?;
-        let object = object.with_context(|| format!("there is no backup {id}"))?;
-        let manifest: Manifest =
-            serde_json::from_slice(&object.body).with_context(|| format!("{key} is unreadable"))?;
-        if manifest.format != FORMAT || manifest.id != id {
-            bail!(
-                "backup {id} was made by version {}, in a form that this one does not read",
-                manifest.version
-            );
-        }
-        Ok(manifest)
+/// The backup called `id`, or the latest.
+pub(super) fn find(storage: &ObjectStorage, id: Option<&str>) -> anyhow::Result<Manifest> {
+    let id = match id {
+        Some(id) => id.to_owned(),
+        None => latest(storage)?,
+    };
+    let key = name(&id, MANIFEST);
+    let body = match storage.get_bytes(&key, MAX_OBJECT) {
+        Err(ObjectError::Missing { .. }) => bail!("there is no backup {id}"),
+        body => body.with_context(|| format!("reading {key}"))?,
+    };
+    let manifest: Manifest =
+        serde_json::from_slice(&body).with_context(|| format!("{key} is unreadable"))?;
+    if manifest.format != FORMAT || manifest.id != id {
+        bail!(
+            "backup {id} was made by version {}, in a form that this one does not read",
+            manifest.version
+        );
     }
+    Ok(manifest)
+}
 
-    /// Ids begin with the time, so the last by name is the latest.
-    async fn latest(&self, prefix: &str) -> anyhow::Result<String> {
-        let list = self
-            .client
-            .list(prefix, MAX_LISTED)
-            .await
-            .context("listing the backups")?;
-        let ids = list.objects.iter().filter_map(|object| {
-            let rest = object.key.strip_prefix(prefix)?;
-            rest.strip_suffix(MANIFEST)?.strip_suffix('/')
-        });
-        let latest = ids.filter(|id| !id.contains('/')).max();
-        Ok(latest
-            .context("there is no backup at this place")?
-            .to_owned())
-    }
+/// Ids begin with the time, so the last by name is the latest.
+fn latest(storage: &ObjectStorage) -> anyhow::Result<String> {
+    let objects = storage.list("").context("listing the backups")?;
+    let ids = objects.iter().filter_map(|object| {
+        let id = object.key.strip_suffix(MANIFEST)?.strip_suffix('/')?;
+        (!id.contains('/')).then_some(id)
+    });
+    let latest = ids.max().context("there is no backup at this place")?;
+    Ok(latest.to_owned())
 }

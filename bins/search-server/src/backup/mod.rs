@@ -7,28 +7,23 @@
 //! ```
 //! Indexes and what was learnt of concepts are made again from their sources.
 
-mod bucket;
 mod manifest;
+mod report;
 mod restore;
 mod save;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::{Context, bail};
 use config_core::Environment;
-use http_clients::http::{HttpClient, HttpOptions};
-use http_clients::s3::{S3Client, S3Options};
-use search_core::role::{ObjectStore, ServerSettings, StorageBackend};
-use url::Url;
+use object_clients::ObjectStorage;
+use search_core::role::{ServerSettings, StorageBackend};
+use search_web::boot;
 
 use crate::arguments::{
     Arguments, BackupLocation, FAILED, OutputFormat, RestoreArguments, print, say,
 };
-use bucket::{BackupReport, Bucket, PART};
-
-/// The longest a part may take.
-const PART_DEADLINE: Duration = Duration::from_secs(300);
+use report::BackupReport;
 
 /// Saves the local state and the role file.
 pub(crate) fn save(
@@ -37,13 +32,14 @@ pub(crate) fn save(
     settings: &ServerSettings,
     environment: &Environment,
 ) -> ExitCode {
-    let done = actix_rt::System::new().block_on(async {
-        let bucket = bucket(location, settings)?;
-        bucket.check().await?;
+    let done = || {
+        let storage = open(location, settings)?;
+        // A server may close the connection in the middle of a large object without saying why.
+        storage.probe()?;
         let _lock = exclusively(settings)?;
-        save::run(&bucket, settings, environment).await
-    });
-    end(arguments, done)
+        save::run(&storage, settings, environment)
+    };
+    end(arguments, done())
 }
 
 /// Brings them back.
@@ -53,12 +49,12 @@ pub(crate) fn restore(
     settings: &ServerSettings,
     environment: &Environment,
 ) -> ExitCode {
-    let done = actix_rt::System::new().block_on(async {
-        let bucket = bucket(&order.location, settings)?;
+    let done = || {
+        let storage = open(&order.location, settings)?;
         let _lock = exclusively(settings)?;
-        restore::run(&bucket, order, settings, environment).await
-    });
-    end(arguments, done)
+        restore::run(&storage, order, settings, environment)
+    };
+    end(arguments, done())
 }
 
 fn end(arguments: &Arguments, done: anyhow::Result<BackupReport>) -> ExitCode {
@@ -83,7 +79,7 @@ fn end(arguments: &Arguments, done: anyhow::Result<BackupReport>) -> ExitCode {
     }
 }
 
-fn bucket(location: &BackupLocation, settings: &ServerSettings) -> anyhow::Result<Bucket> {
+fn open(location: &BackupLocation, settings: &ServerSettings) -> anyhow::Result<ObjectStorage> {
     if matches!(
         settings.storage.value,
         StorageBackend::Memory | StorageBackend::ConcurrentMap
@@ -93,38 +89,12 @@ fn bucket(location: &BackupLocation, settings: &ServerSettings) -> anyhow::Resul
             settings.storage.value.as_str()
         );
     }
-    let keys = settings.object_store.as_ref().context(
-        "there are no keys of the object storage: set CLOUDSTORE_ACCESS_KEY_ID and CLOUDSTORE_SECRET_ACCESS_KEY",
-    )?;
-    let region = keys.region.clone().unwrap_or("us-east-1".to_owned());
-    let options = S3Options {
-        endpoint: endpoint(keys, &region)?,
-        bucket: location.bucket.clone(),
-        access_key: keys.access_key_id.clone(),
-        secret_key: keys.secret_access_key.clone(),
-        region,
-    };
-    let http = HttpClient::new(HttpOptions {
-        deadline: PART_DEADLINE,
-        max_body: PART * 2,
-        ..HttpOptions::default()
-    });
-    Ok(Bucket {
-        client: S3Client::new(http, options),
-        prefix: location.prefix.trim_matches('/').to_owned(),
-    })
-}
-
-fn endpoint(keys: &ObjectStore, region: &str) -> anyhow::Result<Url> {
-    match &keys.endpoint {
-        Some(endpoint) => Ok(endpoint.clone()),
-        None => Url::parse(&format!("https://s3.{region}.amazonaws.com"))
-            .context("SERVICE_PROFILE_OBJSTORE_REGION"),
-    }
+    let prefix = location.prefix.trim_matches('/');
+    Ok(boot::open_backups(settings, &location.bucket, prefix)?)
 }
 
 /// The data folder, for this process alone: nobody writes while the state is copied.
 fn exclusively(settings: &ServerSettings) -> anyhow::Result<store::DirectoryLock> {
-    search_web::boot::lock_data(settings, "search-server")
+    boot::lock_data(settings, "search-server")
         .context("the state is saved and restored while no server uses it")
 }

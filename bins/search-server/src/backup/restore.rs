@@ -6,17 +6,18 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use config_core::Environment;
+use object_clients::ObjectStorage;
 use search_core::role::{REDACTED, RoleDocument, ServerSettings};
 use search_web::boot;
 use store::local::read_dump;
 
-use super::bucket::{BackupReport, Bucket, clear};
-use super::manifest::Manifest;
+use super::manifest::{self, Manifest};
+use super::report::{BackupReport, clear};
 use crate::arguments::RestoreArguments;
 
 /// Restores a backup, and says which.
-pub(super) async fn run(
-    bucket: &Bucket,
+pub(super) fn run(
+    storage: &ObjectStorage,
     order: &RestoreArguments,
     settings: &ServerSettings,
     environment: &Environment,
@@ -29,18 +30,18 @@ pub(super) async fn run(
             data.display()
         );
     }
-    let manifest = bucket.manifest(order.backup.as_deref()).await?;
+    let manifest = manifest::find(storage, order.backup.as_deref())?;
     let (copy, fresh) = (data.join("restore.tmp"), data.join("state.new"));
     clear(&copy)?;
     clear(&fresh)?;
-    let fetched = fetch(bucket, &manifest, settings, &copy, &fresh).await;
+    let fetched = fetch(storage, &manifest, settings, &copy, &fresh);
     clear(&copy)?;
     if let Err(error) = fetched {
         clear(&fresh)?;
         return Err(error);
     }
     let roles = match &manifest.roles {
-        Some(part) => Some(bucket.get(&manifest.id, part).await?),
+        Some(part) => Some(manifest::get(storage, &manifest.id, part)?),
         None => None,
     };
     exchange(settings, &fresh)?;
@@ -59,8 +60,8 @@ pub(super) async fn run(
 }
 
 /// Fetches the state and makes a folder of it, in the backend that is configured.
-async fn fetch(
-    bucket: &Bucket,
+fn fetch(
+    storage: &ObjectStorage,
     manifest: &Manifest,
     settings: &ServerSettings,
     copy: &Path,
@@ -69,7 +70,7 @@ async fn fetch(
     let mut file =
         File::create(copy).with_context(|| format!("cannot write {}", copy.display()))?;
     for part in &manifest.parts {
-        file.write_all(&bucket.get(&manifest.id, part).await?)?;
+        file.write_all(&manifest::get(storage, &manifest.id, part)?)?;
     }
     drop(file);
     fs::create_dir_all(fresh)?;

@@ -8,28 +8,29 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use bytes::Bytes;
 use config_core::Environment;
+use object_clients::ObjectStorage;
 use search_core::role::{RoleDocument, ServerSettings};
 use search_web::boot;
 use store::local::write_dump;
 
-use super::bucket::{BackupReport, Bucket, PART, clear};
-use super::manifest::Manifest;
+use super::manifest::{self, Manifest};
+use super::report::{BackupReport, PART, clear};
 
 /// Saves everything, and says what.
-pub(super) async fn run(
-    bucket: &Bucket,
+pub(super) fn run(
+    storage: &ObjectStorage,
     settings: &ServerSettings,
     environment: &Environment,
 ) -> anyhow::Result<BackupReport> {
     let copy = settings.data_path.value.join("backup.tmp");
     clear(&copy)?;
-    let saved = upload(bucket, settings, environment, &copy).await;
+    let saved = upload(storage, settings, environment, &copy);
     clear(&copy)?;
     saved
 }
 
-async fn upload(
-    bucket: &Bucket,
+fn upload(
+    storage: &ObjectStorage,
     settings: &ServerSettings,
     environment: &Environment,
     copy: &Path,
@@ -45,14 +46,14 @@ async fn upload(
             break;
         }
         let name = format!("part-{:05}", manifest.parts.len());
-        let stored = bucket.put(&manifest.id, &name, Bytes::from(part)).await?;
+        let stored = manifest::put(storage, &manifest.id, &name, Bytes::from(part))?;
         manifest.parts.push(stored);
     }
     if let Some(text) = roles(settings, environment, &mut notes) {
-        let stored = bucket.put(&manifest.id, "roles.json", Bytes::from(text));
-        manifest.roles = Some(stored.await?);
+        let stored = manifest::put(storage, &manifest.id, "roles.json", Bytes::from(text));
+        manifest.roles = Some(stored?);
     }
-    bucket.seal(&manifest).await?;
+    manifest::seal(storage, &manifest)?;
     Ok(BackupReport {
         what: "saved",
         records: manifest.records,

@@ -79,6 +79,7 @@ impl ExportSource {
             sources: vec![searchable],
             thesaurus: None,
             served: Vec::new(),
+            reranking: None,
         };
         Ok(Self { role, id, snapshot })
     }

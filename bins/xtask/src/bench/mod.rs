@@ -3,6 +3,7 @@
 mod collections;
 mod growth;
 mod machine;
+mod places;
 pub(crate) mod record;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use clap::{Args, Subcommand};
 
 use self::collections::collections;
 use self::machine::Machine;
+use self::places::{label, without_places};
 use self::record::Record;
 use crate::project::Project;
 use crate::{docs, install, prerequisites, shell, terminal};
@@ -46,6 +48,9 @@ enum Which {
     /// The workflow runner's receiver beside minimal ones, at several numbers of connections, and
     /// under too many requests
     Intake,
+    /// Both engines of the store, redb and PostgreSQL, in one run: webhooks, dispatches, what a
+    /// standby costs, and how soon it leads
+    Engines,
     /// How soon the next job of a large matrix begins once a slot is free
     Matrix,
     /// Steps beside what they do: JavaScript actions, artifacts and caches of a gigabyte
@@ -195,6 +200,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             let title = "The runner's receiver";
             vec![job("intake", title, "runner-web", "intake")]
         }
+        Which::Engines => engines(),
         Which::Matrix => vec![job("matrix", "A large matrix", "runner-actors", "matrix")],
         Which::Costs => vec![job("costs", "What steps cost", "workflow-runner", "costs")],
         Which::Orchestrator => {
@@ -288,6 +294,23 @@ fn job(name: &str, title: &str, package: &'static str, bench: &'static str) -> J
     }
 }
 
+/// The same work over each engine of the store, then several processes on PostgreSQL.
+fn engines() -> Vec<Job> {
+    let over = |name, title, package, bench| job(name, title, package, bench).with(["--engines"]);
+    let (webhooks, dispatches) = ("Webhooks over both engines", "Dispatches over both engines");
+    let standby = "What a standby costs, and how soon it leads";
+    vec![
+        over("engines-intake", webhooks, "runner-web", "intake"),
+        over(
+            "engines-dispatch",
+            dispatches,
+            "orchestrator",
+            "orchestrator",
+        ),
+        job("engines-standby", standby, "workflow-runner", "standby"),
+    ]
+}
+
 fn relevance(folder: &Path) -> Result<Job> {
     let label = label(folder);
     let job = job(
@@ -377,11 +400,11 @@ impl Job {
             Tool::Page => vec![script.as_str()],
         };
         let mut arguments: Vec<String> = arguments.into_iter().map(str::to_owned).collect();
-        if let Some(folder) = &self.folder {
+        let mut own: Vec<String> = self.folders().map(name).collect();
+        own.extend_from_slice(&self.options);
+        if !own.is_empty() {
             arguments.extend((self.tool == Tool::Bench).then(|| "--".to_owned()));
-            arguments.push(name(folder));
-            arguments.extend(self.others.iter().map(|other| name(other)));
-            arguments.extend_from_slice(&self.options);
+            arguments.extend(own);
         }
         arguments
     }
@@ -468,32 +491,4 @@ fn browser(project: &Project, command: &mut Command) -> Result<()> {
     command.env("SEARCH_SERVER", server);
     command.env("ORRERY_LOG_LINES", LOG_LINES);
     Ok(())
-}
-
-/// The folder's own name: what a published record says instead of its path.
-fn label(folder: &Path) -> String {
-    folder
-        .file_name()
-        .unwrap_or(folder.as_os_str())
-        .to_string_lossy()
-        .into_owned()
-}
-
-/// The output without the paths of this machine.
-fn without_places<'f>(
-    output: &str,
-    project: &Project,
-    folders: impl Iterator<Item = &'f Path>,
-) -> String {
-    let mut text = output.to_owned();
-    for folder in folders {
-        text = text.replace(&*folder.to_string_lossy(), &label(folder));
-    }
-    let home = std::env::var("HOME").unwrap_or_default();
-    for (place, name) in [(&*project.root.to_string_lossy(), "."), (&*home, "~")] {
-        if place.len() > 1 {
-            text = text.replace(place, name);
-        }
-    }
-    text
 }

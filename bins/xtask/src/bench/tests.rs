@@ -98,6 +98,21 @@ fn i16_questions_are_asked_of_the_folders_named() {
 }
 
 #[test]
+fn i18_both_engines_are_measured_by_one_command() {
+    let jobs = jobs(&Which::Engines).expect("no folder needed");
+    let shown: Vec<String> = jobs
+        .iter()
+        .map(|job| job.arguments(label).join(" "))
+        .collect();
+    let expected = [
+        "bench -p runner-web --bench intake -- --engines",
+        "bench -p orchestrator --bench orchestrator -- --engines",
+        "bench -p workflow-runner --bench standby",
+    ];
+    assert_eq!(shown, expected);
+}
+
+#[test]
 fn i16_code_is_searched_in_one_folder() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let code = |folder: PathBuf| Which::Code {

@@ -151,6 +151,7 @@ fn route(request: &HttpRequest, body: &Bytes, state: &ForgeState) -> Answer {
 fn of_repo(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Answer {
     let number = |text: &str| text.parse::<u64>().unwrap_or_default();
     match (call.method, rest) {
+        ("GET", []) => Answer::ok(json!({"full_name": repo})),
         ("POST", ["statuses", sha]) => post_status(model, call, repo, sha),
         ("GET", ["commits", sha, "statuses"]) => statuses(model, call, repo, sha),
         ("GET", ["git", "commits", sha]) => match model.repo(repo).commits.contains(*sha) {

@@ -4,7 +4,9 @@
 //! second for a while (F03), and ten times that (F04).
 //!
 //! `cargo bench -p runner-web --bench intake -- [--seconds N] [--rounds N] [--connections N]`; with
-//! a number of connections only that comparison is made.
+//! a number of connections only that comparison is made. `--engines` compares the two engines of
+//! the runner's store instead: a folder, and a PostgreSQL server of its own in the folder of
+//! temporary files (`TMPDIR`).
 //!
 //! Every server is a process of its own with 2 workers; the client has one thread. Beside the rates
 //! stand the server's processor time and what it gave to the disk, a request: these hardly depend
@@ -19,6 +21,7 @@
 
 mod allocator;
 mod client;
+mod engines;
 mod servers;
 
 use std::io::{BufRead, BufReader, Write};
@@ -41,6 +44,11 @@ struct Server {
 
 impl Server {
     fn start(kind: &str) -> Self {
+        Self::on(kind, "")
+    }
+
+    /// With the store at this address; in its folder without one.
+    fn on(kind: &str, store: &str) -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
         if kind == "runner" {
@@ -48,6 +56,7 @@ impl Server {
         }
         let mut child = command
             .args(["--serve", kind])
+            .env(servers::STORE, store)
             .arg(folder.path())
             .stdout(Stdio::piped())
             .spawn()
@@ -129,6 +138,11 @@ fn main() {
         "bodies of {BODY} bytes, {rounds} rounds of {} s each, median rates\n",
         turn.as_secs_f64()
     );
+    if arguments.iter().any(|argument| argument == "--engines") {
+        engines::measure(turn, rounds);
+        println!("load average after: {}", load());
+        return;
+    }
     let one = number("--connections", 0.0) as usize;
     if one > 0 {
         closed_loop(turn, rounds, &[one]);

@@ -19,6 +19,8 @@ use tokio::sync::oneshot;
 
 use super::SECRET;
 
+/// The variable with the address of the runner's store; empty: its folder.
+pub(super) const STORE: &str = "ORRERY_BENCH_STORE";
 const WORKERS: usize = 2;
 const BODIES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("bodies");
 
@@ -53,7 +55,12 @@ async fn runner(listener: TcpListener, folder: &Path) {
     settings.git = (slow_git(folder, port), settings.git.1);
     settings.max_waiting = 10_000_000;
     settings.keep_runs = 10_000_000;
-    let store = Store::open(&settings.data, &Options::new("workflow-runner")).unwrap();
+    let options = Options::new("workflow-runner");
+    let store = match std::env::var(STORE).unwrap_or_default() {
+        place if place.is_empty() => Store::open(&settings.data, &options),
+        url => Store::open_postgres(&url.parse().unwrap(), &options),
+    };
+    let store = store.unwrap();
     let service = RunnerService::new(settings, store).unwrap();
     let options = ServerOptions {
         secrets: config.secrets,

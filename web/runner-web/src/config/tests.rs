@@ -230,6 +230,27 @@ fn a_short_secret_works_and_is_warned_of() {
 }
 
 #[test]
+fn i18_an_advertised_address_is_a_host_and_a_port() {
+    let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
+    let advertised = |text: &str| parse(&[secret], &format!("[store]\nadvertise = \"{text}\"\n"));
+    let config = advertised("ci-1.example:3000").unwrap();
+    assert_eq!(
+        config.replica.advertise.as_deref(),
+        Some("ci-1.example:3000")
+    );
+    for text in [
+        "",
+        "ci-1.example",
+        "http://ci-1.example:3000",
+        "ci-1.example:99999",
+        ":3000",
+    ] {
+        let wrong = advertised(text).expect_err(text).to_string();
+        assert!(wrong.contains("advertise"), "{text}: {wrong}");
+    }
+}
+
+#[test]
 fn i18_the_address_of_the_store_comes_from_file_or_variable_and_is_shown_nowhere() {
     let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
     let config = parse(&[secret], "").unwrap();

@@ -7,6 +7,7 @@
 
 mod application;
 mod approvals;
+mod artifacts;
 mod attacks;
 mod browser;
 mod checkouts;

@@ -114,6 +114,7 @@ fn t1_what_is_added_stays_below_the_allowed_roots() {
     for (key, value) in [
         ("thesaurus", "/etc"),
         ("embedding_model", secret.as_str()),
+        ("rerank_model", secret.as_str()),
         ("localllm_base_url", "http://127.0.0.1:22"),
     ] {
         let refused = running.change(|document| document["roles"][0]["extra"][key] = value.into());

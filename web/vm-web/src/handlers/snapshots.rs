@@ -5,8 +5,9 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use edge_web::{ApiJson, Problem};
-use vm_actors::SNAPSHOT_TIMEOUT;
+use supervision::{AskError, ChildRef};
 use vm_actors::messages::{ForgetSnapshot, RestoreSnapshot, TakeSnapshot, VmFailure};
+use vm_actors::{SNAPSHOT_TIMEOUT, Vm};
 use vm_core::SnapshotName;
 use vmm_api_core::{NewSnapshot, SnapshotView};
 
@@ -79,13 +80,8 @@ pub(crate) async fn restore(
     state: web::Data<VmState>,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
-    let (id, name) = path.into_inner();
-    let actor = state.actor(&id, &caller.0)?;
-    let name = named(&name)?;
-    let restored = actor.ask_within(RestoreSnapshot { name }, TIMEOUT).await;
-    let restored: Result<(), VmFailure> = restored.map_err(|error| of_ask(&error))?;
-    restored.map_err(|failure| of_vm(&failure))?;
-    Ok(HttpResponse::NoContent().finish())
+    let ask = async |vm: ChildRef<Vm>, name| vm.ask_within(RestoreSnapshot { name }, TIMEOUT).await;
+    done(&caller, &state, &path, ask).await
 }
 
 /// Forgets a snapshot of a VM. That there is none is no error.
@@ -99,12 +95,22 @@ pub(crate) async fn forget(
     state: web::Data<VmState>,
     path: web::Path<(String, String)>,
 ) -> Result<HttpResponse, Problem> {
-    let (id, name) = path.into_inner();
-    let actor = state.actor(&id, &caller.0)?;
-    let name = named(&name)?;
-    let forgotten = actor.ask_within(ForgetSnapshot { name }, TIMEOUT).await;
-    let forgotten: Result<(), VmFailure> = forgotten.map_err(|error| of_ask(&error))?;
-    forgotten.map_err(|failure| of_vm(&failure))?;
+    let ask = async |vm: ChildRef<Vm>, name| vm.ask_within(ForgetSnapshot { name }, TIMEOUT).await;
+    done(&caller, &state, &path, ask).await
+}
+
+/// Has the VM's actor do something with one of its snapshots.
+async fn done(
+    caller: &Writer,
+    state: &VmState,
+    (id, name): &(String, String),
+    ask: impl AsyncFnOnce(ChildRef<Vm>, SnapshotName) -> Result<Result<(), VmFailure>, AskError>,
+) -> Result<HttpResponse, Problem> {
+    let vm = state.actor(id, &caller.0)?;
+    let answer = ask(vm, named(name)?).await;
+    answer
+        .map_err(|error| of_ask(&error))?
+        .map_err(|failure| of_vm(&failure))?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use search_core::document::ContentKind;
-use search_core::role::EmbeddingSource;
+use search_core::role::ModelSource;
 use search_graph_engine::embedding::Embedding;
 
 use super::*;
@@ -80,11 +80,11 @@ impl ConceptWorker {
         Ok(Ok(()))
     }
 
-    fn model_failed(&mut self, source: &EmbeddingSource, reason: &str) {
+    fn model_failed(&mut self, source: &ModelSource, reason: &str) {
         let again = self.embedded.failed();
         let model = match source {
-            EmbeddingSource::Folder(folder) => folder.display().to_string(),
-            EmbeddingSource::Server { base_url, model } => format!("{model} of {base_url}"),
+            ModelSource::Folder(folder) => folder.display().to_string(),
+            ModelSource::Server { base_url, model } => format!("{model} of {base_url}"),
         };
         let source = self.handle.haystack.name.as_str();
         let again_s = again.as_secs();
@@ -94,13 +94,13 @@ impl ConceptWorker {
         ));
     }
 
-    fn model(&mut self, source: &EmbeddingSource) -> Result<Model, String> {
+    fn model(&mut self, source: &ModelSource) -> Result<Model, String> {
         if let Some(model) = &self.embedded.model {
             return Ok(model.clone());
         }
         let model = match source {
-            EmbeddingSource::Folder(folder) => Model::Folder(self.settings.models.get(folder)?),
-            EmbeddingSource::Server { .. } => Model::Server(ServerModel {
+            ModelSource::Folder(folder) => Model::Folder(self.settings.models.get(folder)?),
+            ModelSource::Server { .. } => Model::Server(ServerModel {
                 endpoint: self
                     .handle
                     .embedding_endpoint()

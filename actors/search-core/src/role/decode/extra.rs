@@ -1,5 +1,7 @@
 //! The optional settings of a role: language model, thesaurus, embeddings.
 
+use std::ops::RangeInclusive;
+
 use config_core::{Fields, Item, ValueError};
 
 use super::Decoder;
@@ -8,7 +10,7 @@ use crate::role::model::Extra;
 
 impl Decoder<'_> {
     pub(super) fn extra(&self, item: &Item<'_>) -> Option<Extra> {
-        const KEYS: [&str; 9] = [
+        const KEYS: [&str; 13] = [
             "llm_provider",
             "localllm_base_url",
             "localllm_model",
@@ -18,6 +20,10 @@ impl Decoder<'_> {
             "embedding_model",
             "embedding_server_url",
             "embedding_server_model",
+            "rerank_model",
+            "rerank_server_url",
+            "rerank_server_model",
+            "rerank_top",
         ];
         item.fields("extra", &KEYS, |fields| {
             let extra = Extra {
@@ -32,9 +38,17 @@ impl Decoder<'_> {
                 embedding_model: fields.optional("embedding_model", |item| self.folder(item)),
                 embedding_server_url: fields.optional("embedding_server_url", Item::http_url),
                 embedding_server_model: fields.optional("embedding_server_model", Item::string),
+                rerank_model: fields.optional("rerank_model", |item| self.folder(item)),
+                rerank_server_url: fields.optional("rerank_server_url", Item::http_url),
+                rerank_server_model: fields.optional("rerank_server_model", Item::string),
+                rerank_top: fields.optional("rerank_top", |item| {
+                    u32::try_from(item.integer(RERANK_TOP)?).ok()
+                }),
             };
             check_provider(fields, &KEYS[..5]);
-            check_embeddings(fields);
+            check_model(fields, EMBEDDINGS);
+            check_model(fields, RERANKING);
+            check_rerank_top(fields);
             Some(extra)
         })
     }
@@ -66,25 +80,53 @@ fn check_provider(fields: &Fields<'_>, keys: &[&str]) {
     }
 }
 
-/// A folder or a server embeds, not both; a server needs its model, and a model its server.
-fn check_embeddings(fields: &Fields<'_>) {
-    const MODEL: &str = "embedding_server_model";
-    const URL: &str = "embedding_server_url";
-    if fields.has("embedding_model") {
-        for key in [URL, MODEL].into_iter().filter(|key| fields.has(key)) {
-            let error = ValueError::new(format!("`{key}` has no effect beside `embedding_model`"));
+/// The keys of a model: a folder, a server's address, its model's name; and what it does.
+type ModelKeys = ([&'static str; 3], &'static str);
+
+const EMBEDDINGS: ModelKeys = (
+    [
+        "embedding_model",
+        "embedding_server_url",
+        "embedding_server_model",
+    ],
+    "embeds",
+);
+const RERANKING: ModelKeys = (
+    ["rerank_model", "rerank_server_url", "rerank_server_model"],
+    "reranks",
+);
+/// What `rerank_top` may be.
+const RERANK_TOP: RangeInclusive<i64> = 2..=100;
+
+/// A folder or a server has the model, not both; a server needs its model, and a model its server.
+fn check_model(fields: &Fields<'_>, ([folder, url, model], does): ModelKeys) {
+    if fields.has(folder) {
+        for key in [url, model].into_iter().filter(|key| fields.has(key)) {
+            let error = ValueError::new(format!("`{key}` has no effect beside `{folder}`"));
             fields.error_at(
                 key,
-                error.help("a folder or a server embeds: remove one of both"),
+                error.help(format!("a folder or a server {does}: remove one of both")),
             );
         }
-    } else if fields.has(URL) && fields.lacks(MODEL) {
-        fields.error_at(URL, format!("`{URL}` needs the key `{MODEL}`"));
-    } else if fields.has(MODEL) && fields.lacks(URL) && fields.lacks("localllm_base_url") {
-        let error = ValueError::new(format!("`{MODEL}` needs the address of its server"));
+    } else if fields.has(url) && fields.lacks(model) {
+        fields.error_at(url, format!("`{url}` needs the key `{model}`"));
+    } else if fields.has(model) && fields.lacks(url) && fields.lacks("localllm_base_url") {
+        let error = ValueError::new(format!("`{model}` needs the address of its server"));
         fields.error_at(
-            MODEL,
-            error.help(format!("add `{URL}`, for example `http://127.0.0.1:11434`")),
+            model,
+            error.help(format!("add `{url}`, for example `http://127.0.0.1:11434`")),
+        );
+    }
+}
+
+/// A number of results without a model that reads them has no effect.
+fn check_rerank_top(fields: &Fields<'_>) {
+    let ([folder, _, model], _) = RERANKING;
+    if fields.has("rerank_top") && fields.lacks(folder) && fields.lacks(model) {
+        let error = ValueError::new("`rerank_top` has no effect without a reranking model");
+        fields.error_at(
+            "rerank_top",
+            error.help(format!("add `{folder}` or `{model}`")),
         );
     }
 }

@@ -3,25 +3,9 @@
 use std::path::Path;
 
 use anyhow::Context;
-use http_clients::s3::S3Client;
 
 /// Bytes of a part.
 pub(super) const PART: usize = 8 << 20;
-
-/// A bucket, and the beginning of all names in it.
-pub(super) struct Bucket {
-    pub(super) client: S3Client,
-    pub(super) prefix: String,
-}
-
-impl Bucket {
-    /// Whether the place can be used at all: a server may close the connection in the middle of a
-    /// large object without saying why.
-    pub(super) async fn check(&self) -> anyhow::Result<()> {
-        let listed = self.client.list(&self.prefix, 1).await;
-        listed.map(drop).context("looking at the bucket")
-    }
-}
 
 /// What was done.
 #[derive(Debug, serde::Serialize)]

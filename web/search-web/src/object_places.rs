@@ -1,4 +1,4 @@
-//! Where snapshots are, from the settings.
+//! Where snapshots and backups are, from the settings.
 
 use object_clients::{ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, PlaceError};
 use search_actors::snapshots::{SnapshotMode, SnapshotPlace};
@@ -11,6 +11,11 @@ pub enum SnapshotPlaceError {
     /// None is set.
     #[error("SERVICE_SNAPSHOTS is not set: write s3://bucket/prefix or file:///folder")]
     None,
+    /// No keys.
+    #[error(
+        "SERVICE_SNAPSHOTS: s3:// needs CLOUDSTORE_ACCESS_KEY_ID and CLOUDSTORE_SECRET_ACCESS_KEY"
+    )]
+    NoKeys,
     /// Its address.
     #[error("SERVICE_SNAPSHOTS: {0}")]
     Address(PlaceError),
@@ -37,6 +42,54 @@ pub fn open_snapshots(settings: &ServerSettings) -> Result<ObjectStorage, Snapsh
         .snapshots
         .as_ref()
         .ok_or(SnapshotPlaceError::None)?;
+    let place = place(settings, url.value.as_str(), false).map_err(|error| match error {
+        PlaceError::Plain(server) => SnapshotPlaceError::Plain(server),
+        PlaceError::NoKeys => SnapshotPlaceError::NoKeys,
+        error => SnapshotPlaceError::Address(error),
+    })?;
+    Ok(ObjectStorage::open(&place)?)
+}
+
+/// Why there is no place for backups.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupPlaceError {
+    /// No keys.
+    #[error(
+        "there are no keys of the object storage: set CLOUDSTORE_ACCESS_KEY_ID and \
+         CLOUDSTORE_SECRET_ACCESS_KEY"
+    )]
+    NoKeys,
+    /// Its address.
+    #[error("--bucket or SERVICE_PROFILE_OBJSTORE_ENDPOINT: {0}")]
+    Address(PlaceError),
+    /// It cannot be used.
+    #[error(transparent)]
+    Storage(#[from] ObjectError),
+}
+
+/// The storage of backups; nothing is asked of it yet. Its server may be without TLS: whoever runs
+/// the command knows the network.
+///
+/// # Errors
+/// See `BackupPlaceError`.
+pub fn open_backups(
+    settings: &ServerSettings,
+    bucket: &str,
+    prefix: &str,
+) -> Result<ObjectStorage, BackupPlaceError> {
+    let url = format!("s3://{bucket}/{prefix}");
+    let place = place(settings, &url, true).map_err(|error| match error {
+        PlaceError::NoKeys => BackupPlaceError::NoKeys,
+        error => BackupPlaceError::Address(error),
+    })?;
+    Ok(ObjectStorage::open(&place)?)
+}
+
+fn place(
+    settings: &ServerSettings,
+    url: &str,
+    allow_http: bool,
+) -> Result<ObjectPlace, PlaceError> {
     let store = settings.object_store.as_ref();
     let keys = store.map(|store| ObjectKeys {
         access: store.access_key_id.clone(),
@@ -46,12 +99,7 @@ pub fn open_snapshots(settings: &ServerSettings) -> Result<ObjectStorage, Snapsh
     let endpoint = store.and_then(|store| store.endpoint.as_ref());
     let endpoint = endpoint.map(|url| url.as_str().trim_end_matches('/').to_owned());
     let region = store.and_then(|store| store.region.as_deref());
-    let place = ObjectPlace::new(url.value.as_str(), endpoint.as_deref(), region, false, keys);
-    let place = place.map_err(|error| match error {
-        PlaceError::Plain(server) => SnapshotPlaceError::Plain(server),
-        error => SnapshotPlaceError::Address(error),
-    })?;
-    Ok(ObjectStorage::open(&place)?)
+    ObjectPlace::new(url, endpoint.as_deref(), region, allow_http, keys)
 }
 
 /// What this process publishes or fetches.

@@ -1,0 +1,26 @@
+//! What the steps of native actions have in common: their inputs, and work that blocks.
+
+/// An input, without blanks around it; empty where it is not given.
+pub(super) fn input<'i>(inputs: &'i [(String, String)], name: &str) -> &'i str {
+    let found = inputs
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name));
+    found.map_or("", |(_, value)| value.trim())
+}
+
+/// Its lines that are not empty.
+pub(super) fn lines(text: &str) -> Vec<String> {
+    text.lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Reads or writes what is kept, on a thread that may block.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+) -> std::io::Result<T> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(std::io::Error::other).flatten()
+}

@@ -1,0 +1,108 @@
+//! Records and tests of a run whose store another process has, or nobody.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use postgres_server::PostgresServer;
+use runner_core::test_report::JobTests;
+use serde_json::json;
+use store::{Options, SharedStore, Store};
+use tokio::sync::watch;
+
+use crate::event::StoredEvent;
+use crate::ledger::{Ledger, RunRecorder};
+use crate::log::Logs;
+use crate::records::{JobRecord, RunRecord};
+use crate::test_rows::NewJobTests;
+
+/// Longer than anything that gives up takes.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+fn options() -> Options {
+    Options::new("retry-test").schema("retry_test")
+}
+
+fn shared(server: &PostgresServer, name: &str) -> SharedStore {
+    let url = server.url().parse().unwrap();
+    SharedStore::new(&url, &options(), (&format!("{name}:1"), name)).unwrap()
+}
+
+fn ledger(store: Store, folder: &std::path::Path) -> Ledger {
+    let event: StoredEvent = serde_json::from_value(json!({
+        "kind": "push", "reference": "refs/heads/main", "sha": "1".repeat(40),
+        "repository": "acme/rocket", "actor": "alice", "untrusted": false, "inputs": [],
+        "clone_url": "http://127.0.0.1:9/rocket.git",
+    }))
+    .unwrap();
+    let recorder = RunRecorder {
+        store,
+        logs: Logs::open(folder).unwrap(),
+        outbox: None,
+        public_url: None,
+        counters: Arc::default(),
+        changed: watch::channel(0).0,
+    };
+    Ledger {
+        recorder,
+        record: RunRecord::received(&event, "delivery".to_owned()),
+        event: Arc::new(event),
+    }
+}
+
+fn tests_of(record: &RunRecord) -> NewJobTests {
+    let job: JobRecord = serde_json::from_value(json!({
+        "key": "test", "instance": 0, "name": "test", "context": "ci / test", "queued_at": 1,
+        "steps": [],
+    }))
+    .unwrap();
+    NewJobTests::of(record, &job, &JobTests::default(), 1)
+}
+
+/// Another process takes the store of one whose session was lost.
+fn take_over(server: &PostgresServer, by: &SharedStore) -> (Store, u64) {
+    loop {
+        server.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' \
+             AND pid <> pg_backend_pid()",
+        );
+        if let Some(taken) = by.try_take(|_| true).unwrap() {
+            return taken;
+        }
+    }
+}
+
+#[tokio::test]
+async fn i18_a_run_gives_up_storing_once_another_leader_has_the_store() {
+    let (server, folder) = (PostgresServer::start(), tempfile::tempdir().unwrap());
+    let (first, second) = (shared(&server, "first"), shared(&server, "second"));
+    let (store, _) = first.try_take(|_| true).unwrap().unwrap();
+    let ledger = ledger(store, folder.path());
+    let mut changes = ledger.recorder.changed.subscribe();
+    tokio::time::timeout(DEADLINE, ledger.save(Vec::new()))
+        .await
+        .unwrap();
+    assert!(changes.has_changed().unwrap(), "it leads: it is stored");
+    changes.mark_unchanged();
+    let _other = take_over(&server, &second);
+    for _ in 0..2 {
+        let saved = tokio::time::timeout(DEADLINE, ledger.save(Vec::new()));
+        saved.await.expect("the record is given up");
+    }
+    let tests = ledger.save_tests(tests_of(&ledger.record));
+    let saved = tokio::time::timeout(DEADLINE, tests);
+    saved.await.expect("the tests are given up");
+    assert!(!changes.has_changed().unwrap(), "nobody is told of it");
+}
+
+#[tokio::test]
+async fn i18_a_run_gives_up_storing_when_the_store_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("data"), &Options::new("retry-test")).unwrap();
+    let ledger = ledger(store.clone(), &folder.path().join("logs"));
+    store.close();
+    let saved = tokio::time::timeout(DEADLINE, ledger.save(Vec::new()));
+    saved.await.expect("the record is given up");
+    let tests = ledger.save_tests(tests_of(&ledger.record));
+    let saved = tokio::time::timeout(DEADLINE, tests);
+    saved.await.expect("the tests are given up");
+}
