@@ -10,20 +10,20 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use tantivy::HasLen;
 use tantivy::directory::error::{
     DeleteError, LockError, OpenDirectoryError, OpenReadError, OpenWriteError,
 };
 use tantivy::directory::{
-    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, OwnedBytes,
-    TerminatingWrite, WatchCallback, WatchHandle, WritePtr,
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
+    WatchCallback, WatchHandle, WritePtr,
 };
+
+use super::chunks::ChunkReader;
 
 /// Name of the marker file.
 const MARKER: &str = "unsynced";
@@ -169,92 +169,6 @@ fn files_of(root: &Path) -> io::Result<BTreeSet<PathBuf>> {
         }
     }
     Ok(files)
-}
-
-/// A file read piece by piece. Posting lists and records are read from all over large files; a map
-/// would make every page around them count as this process's memory.
-struct ChunkReader {
-    file: File,
-    length: usize,
-    /// Long pieces read lately, by where they start.
-    recent: quick_cache::sync::Cache<usize, OwnedBytes, ChunkWeight>,
-}
-
-#[derive(Clone)]
-struct ChunkWeight;
-
-impl quick_cache::Weighter<usize, OwnedBytes> for ChunkWeight {
-    fn weight(&self, _: &usize, piece: &OwnedBytes) -> u64 {
-        piece.len() as u64
-    }
-}
-
-/// Bytes of recent pieces kept, a file.
-const RECENT_BYTES: u64 = 4 << 20;
-
-/// Smaller files are mapped like the others: small changes make many of them.
-const SMALL_FILE: usize = 1 << 20;
-
-/// Shorter pieces are as quickly read as found.
-const LONG_CHUNK: usize = 8 << 10;
-
-impl ChunkReader {
-    /// Opens a file; `None` when it is so small that it is better mapped.
-    fn open(path: &Path) -> io::Result<Option<Self>> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len() as usize;
-        if length < SMALL_FILE {
-            return Ok(None);
-        }
-        let recent = quick_cache::sync::Cache::with_weighter(128, RECENT_BYTES, ChunkWeight);
-        Ok(Some(Self {
-            file,
-            length,
-            recent,
-        }))
-    }
-
-    fn read(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        let mut bytes = Vec::with_capacity(range.len());
-        while bytes.len() < range.len() {
-            let at = (range.start + bytes.len()) as u64;
-            if rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut bytes), at)? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        bytes.truncate(range.len());
-        Ok(OwnedBytes::new(bytes))
-    }
-}
-
-impl std::fmt::Debug for ChunkReader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChunkReader")
-            .field("length", &self.length)
-            .finish_non_exhaustive()
-    }
-}
-
-impl HasLen for ChunkReader {
-    fn len(&self) -> usize {
-        self.length
-    }
-}
-
-impl FileHandle for ChunkReader {
-    fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        if range.len() < LONG_CHUNK {
-            return self.read(range);
-        }
-        if let Some(piece) = self.recent.get(&range.start)
-            && piece.len() == range.len()
-        {
-            return Ok(piece);
-        }
-        let piece = self.read(range.clone())?;
-        self.recent.insert(range.start, piece.clone());
-        Ok(piece)
-    }
 }
 
 /// A file that is not synced when it is complete.

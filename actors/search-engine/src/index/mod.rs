@@ -13,6 +13,7 @@
 mod arena;
 mod bitmap;
 mod builder;
+mod chunks;
 mod conditions;
 mod cursor;
 mod damage;
