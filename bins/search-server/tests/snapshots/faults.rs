@@ -3,28 +3,18 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use s3_server::S3Server;
 
 use super::servers::{Home, Server, wait, wait_within, write_corpus};
 
 /// The longest time until another indexer has taken over.
 const TAKEOVER: Duration = Duration::from_secs(10);
 
-fn in_bucket(home: &mut Home, server: &S3Server) {
-    home.storage = [
-        ("SERVICE_SNAPSHOTS", format!("s3://{BUCKET}/search")),
-        ("SERVICE_PROFILE_OBJSTORE_ENDPOINT", server.endpoint()),
-        ("CLOUDSTORE_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
-        ("CLOUDSTORE_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
-    ]
-    .into();
-}
-
 #[test]
 fn i18_a_searcher_outlives_its_storage() {
     let mut storage = S3Server::start();
     let mut home = Home::new();
-    in_bucket(&mut home, &storage);
+    home.in_bucket(&storage);
     write_corpus(&home.docs(), 40);
     home.write_roles(&["BM25F"]);
     let checked = home.run("indexer", "indexer", &["--check"]);
@@ -149,7 +139,7 @@ fn i18_another_indexer_takes_over_from_one_that_is_killed() {
 fn i18_an_indexer_that_was_followed_cannot_publish() {
     let storage = S3Server::start();
     let mut home = Home::new();
-    in_bucket(&mut home, &storage);
+    home.in_bucket(&storage);
     write_corpus(&home.docs(), 20);
     home.write_roles(&["BM25F"]);
     let mut sleeper = home.start("a", "indexer");

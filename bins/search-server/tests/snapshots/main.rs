@@ -1,6 +1,8 @@
 //! Search over machines: indexers that publish, searchers that fetch, as processes over a shared
 //! folder and a real S3-compatible server.
 
+mod equal_answers;
+mod equality;
 mod export;
 mod faults;
 mod samples;
@@ -73,16 +75,10 @@ fn i18_two_parts_answer_like_one_index() {
     write_corpus(&home.docs(), 90);
     let words = ["TitleScorer", "BM25", "BM25F"];
     home.write_roles(&words);
-    let start = |name: &str, mode: &str, part: &str| {
-        let mut command = home.command(name, mode);
-        command
-            .env("SERVICE_INDEX_PARTS", "2")
-            .env("SERVICE_INDEX_PART", part);
-        servers::Server::start(command)
-    };
+    let start = |name: &str, mode: &str, part: u32| home.start_part(name, mode, part, 2);
     let mut alone = home.start("alone", "local");
-    let first = start("first", "indexer", "1");
-    let mut searcher = start("searcher", "searcher", "1");
+    let first = start("first", "indexer", 1);
+    let mut searcher = start("searcher", "searcher", 1);
     wait(
         "a note on what is missing",
         || {
@@ -92,7 +88,7 @@ fn i18_two_parts_answer_like_one_index() {
         || searcher.source().to_string(),
     );
     assert!(!searcher.is_ready(), "half of the documents are no answer");
-    let second = start("second", "indexer", "2");
+    let second = start("second", "indexer", 2);
     alone.settle(90, false);
     searcher.settle(90, false);
     let of_parts: Vec<u64> = [&first, &second]

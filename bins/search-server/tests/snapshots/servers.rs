@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use serde_json::{Value, json};
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
@@ -32,6 +33,17 @@ impl Home {
             folder,
             storage: BTreeMap::from([("SERVICE_SNAPSHOTS", url)]),
         }
+    }
+
+    /// Snapshots are in a bucket of this server instead.
+    pub(crate) fn in_bucket(&mut self, server: &S3Server) {
+        self.storage = [
+            ("SERVICE_SNAPSHOTS", format!("s3://{BUCKET}/search")),
+            ("SERVICE_PROFILE_OBJSTORE_ENDPOINT", server.endpoint()),
+            ("CLOUDSTORE_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
+            ("CLOUDSTORE_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
+        ]
+        .into();
     }
 
     pub(crate) fn docs(&self) -> PathBuf {
@@ -84,6 +96,15 @@ impl Home {
 
     pub(crate) fn start(&self, name: &str, mode: &str) -> Server {
         Server::start(self.command(name, mode))
+    }
+
+    /// One of the indexers or searchers of sources that are split into `parts`.
+    pub(crate) fn start_part(&self, name: &str, mode: &str, part: u32, parts: u32) -> Server {
+        let mut command = self.command(name, mode);
+        command
+            .env("SERVICE_INDEX_PARTS", parts.to_string())
+            .env("SERVICE_INDEX_PART", part.to_string());
+        Server::start(command)
     }
 
     pub(crate) fn run(&self, name: &str, mode: &str, arguments: &[&str]) -> Output {
@@ -233,8 +254,14 @@ impl Server {
 
     /// Waits until all of its documents and concepts are there.
     pub(crate) fn settle(&mut self, documents: usize, concepts: bool) {
-        wait(
+        self.settle_within(documents, concepts, DEADLINE);
+    }
+
+    /// The same, and it may take longer.
+    pub(crate) fn settle_within(&mut self, documents: usize, concepts: bool, most: Duration) {
+        wait_within(
             &format!("{documents} documents"),
+            most,
             || {
                 let source = self.source();
                 let learnt = !concepts || source["concepts"]["state"] == "ready";
@@ -244,22 +271,22 @@ impl Server {
         );
     }
 
-    pub(crate) fn search(&self, role: &str, words: &str) -> Value {
-        let body = json!({"role": role, "search_term": words, "limit": 30}).to_string();
+    /// A search: its status, and the first `limit` results.
+    pub(crate) fn ask(&self, role: &str, words: &str, limit: usize) -> (u16, Value) {
+        let body = json!({"role": role, "search_term": words, "limit": limit}).to_string();
         let (status, text) = request(&self.address, "POST /api/documents/search HTTP/1.1", &body);
-        assert_eq!(status, 200, "{text}");
-        serde_json::from_str(&text).expect("JSON")
+        (status, serde_json::from_str(&text).expect("JSON"))
+    }
+
+    pub(crate) fn search(&self, role: &str, words: &str) -> Value {
+        let (status, answer) = self.ask(role, words, 30);
+        assert_eq!(status, 200, "{answer}");
+        answer
     }
 
     /// An answer without what differs from call to call.
     pub(crate) fn answer(&self, role: &str, words: &str) -> Value {
-        let mut answer = self.search(role, words);
-        let all = answer.as_object_mut().expect("an object");
-        all.remove("took_ms");
-        for source in all["sources"].as_array_mut().expect("a list") {
-            source.as_object_mut().expect("an object").remove("took_ms");
-        }
-        answer
+        without_times(self.search(role, words))
     }
 
     pub(crate) fn finds(&self, role: &str, words: &str) -> bool {
@@ -298,6 +325,20 @@ pub(crate) fn wait_within(
         let _ = never.recv_timeout(Duration::from_millis(20));
     }
     began.elapsed()
+}
+
+/// An answer without what differs from call to call.
+pub(crate) fn without_times(mut answer: Value) -> Value {
+    if let Some(all) = answer.as_object_mut() {
+        all.remove("took_ms");
+    }
+    let sources = answer.get_mut("sources").and_then(Value::as_array_mut);
+    for source in sources.into_iter().flatten() {
+        if let Some(source) = source.as_object_mut() {
+            source.remove("took_ms");
+        }
+    }
+    answer
 }
 
 fn request(address: &str, line: &str, body: &str) -> (u16, String) {

@@ -5,9 +5,11 @@ mod growth;
 mod machine;
 mod places;
 pub(crate) mod record;
+mod searchers;
 #[cfg(test)]
 mod tests;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -115,6 +117,23 @@ enum Which {
         /// Folder with files [default: 2,000 made-up documents]
         folder: Option<PathBuf>,
     },
+    /// Searchers beside one machine: whether their answers to all queries of judged collections are
+    /// equal, and what a new searcher and a change cost over many documents
+    Searchers {
+        /// A collection in BEIR layout, or a folder of such
+        folder: Option<PathBuf>,
+        /// Also measure a new searcher and changes over so many documents, of real text cut into
+        /// sections
+        #[arg(long, value_name = "N")]
+        documents: Option<NonZeroUsize>,
+        /// Folders with the text of these documents [default: the toolchain's documentation, and
+        /// the sources of the crates that cargo has fetched]
+        #[arg(long, value_name = "FOLDER", requires = "documents")]
+        texts: Vec<PathBuf>,
+        /// Snapshots in a bucket of s3s-fs, in place of a folder
+        #[arg(long)]
+        bucket: bool,
+    },
     /// Suggestions, the concept graph, learning and searching vectors, on made-up words
     Concepts,
     /// The whole search server beside its alternatives, on the files of a folder
@@ -214,6 +233,18 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             let title = "Search over machines";
             let job = job("freshness", title, "search-server", "freshness");
             vec![folder.iter().try_fold(job, |job, folder| job.on(folder))?]
+        }
+        Which::Searchers {
+            folder,
+            documents,
+            texts,
+            bucket,
+        } => {
+            let option = bucket.then_some("--bucket");
+            searchers::jobs(folder.as_deref(), *documents, texts)?
+                .into_iter()
+                .map(|job| job.with(option))
+                .collect()
         }
         Which::Concepts => {
             let title = "Concepts, suggestions, learning";

@@ -180,3 +180,37 @@ fn i16_growth_is_measured_on_the_folders_and_numbers_that_are_named() {
         assert!(error.contains("10000,100000"), "{error}");
     }
 }
+
+#[test]
+fn i18_searchers_are_compared_on_collections_and_measured_over_many_documents() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for name in ["a", "b", "texts"] {
+        std::fs::create_dir(folder.path().join(name)).expect("own folder");
+    }
+    for name in ["a", "b"] {
+        std::fs::write(folder.path().join(name).join("corpus.jsonl"), "").expect("own file");
+    }
+    let searchers = |folder: Option<PathBuf>, documents, texts| {
+        jobs(&Which::Searchers {
+            folder,
+            documents: NonZeroUsize::new(documents),
+            texts,
+            bucket: true,
+        })
+    };
+    let texts = vec![folder.path().join("texts")];
+    let shown: Vec<String> = searchers(Some(folder.path().to_owned()), 90_000, texts)
+        .expect("all is there")
+        .iter()
+        .map(|job| format!("{}: {}", job.name, job.arguments(label).join(" ")))
+        .collect();
+    let bench = "bench -p search-server --bench searchers --";
+    let expected = [
+        format!("searchers-a: {bench} a --bucket"),
+        format!("searchers-b: {bench} b --bucket"),
+        format!("searchers-documents: {bench} texts --documents 90000 --bucket"),
+    ];
+    assert_eq!(shown, expected);
+    let nothing = searchers(None, 0, Vec::new()).expect_err("nothing is asked for");
+    assert!(nothing.to_string().contains("--documents"), "{nothing}");
+}
