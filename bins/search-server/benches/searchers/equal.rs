@@ -10,6 +10,8 @@ use crate::equality::{Comparison, Differs};
 use crate::servers::{FUNCTIONS, Home, Server};
 use crate::{DEADLINE, home, start, start_part};
 
+/// Functions that a source which is split can be ranked by.
+const WORDS: [&str; 3] = ["TitleScorer", "BM25", "BM25F"];
 /// Differences of a kind that are shown.
 const SHOWN: usize = 3;
 
@@ -30,10 +32,10 @@ pub(crate) fn measure(folder: &Path, storage: Option<&S3Server>) {
     let home = home(storage);
     let documents = write(&collection, &home);
     home.write_roles(&FUNCTIONS);
-    let alone = settled(start(&home, "alone", "local"), documents);
-    let indexer = settled(start(&home, "indexer", "indexer"), documents);
+    let alone = settled(start(&home, "alone", "local"), documents, true);
+    let indexer = settled(start(&home, "indexer", "indexer"), documents, true);
     let searchers = ["searcher 1", "searcher 2", "searcher 3"]
-        .map(|name| settled(start(&home, &folder_of(name), "searcher"), documents));
+        .map(|name| settled(start(&home, &folder_of(name), "searcher"), documents, true));
     println!(
         "  {:12} {:14} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9}",
         "", "", "queries", "equal", "order", "scores", "rest", "results"
@@ -42,14 +44,19 @@ pub(crate) fn measure(folder: &Path, storage: Option<&S3Server>) {
         .iter()
         .zip(["searcher 1", "searcher 2", "searcher 3"])
     {
-        compare(&alone, server, name, &queries);
+        compare(&alone, server, name, &FUNCTIONS, &queries);
     }
     drop((indexer, searchers));
-    // The parts have names of their own in the same storage.
+    // The parts have names of their own in the same storage; they rank by words only.
+    home.write_roles(&WORDS);
     let indexers =
         [1, 2].map(|part| start_part(&home, &format!("part-{part}"), "indexer", part, 2));
-    let split = settled(start_part(&home, "split", "searcher", 1, 2), documents);
-    compare(&alone, &split, "two parts", &queries);
+    let split = settled(
+        start_part(&home, "split", "searcher", 1, 2),
+        documents,
+        false,
+    );
+    compare(&alone, &split, "two parts", &WORDS, &queries);
     drop(indexers);
 }
 
@@ -57,13 +64,13 @@ fn folder_of(name: &str) -> String {
     name.replace(' ', "-")
 }
 
-fn settled(mut server: Server, documents: usize) -> Server {
-    server.settle_within(documents, true, DEADLINE);
+fn settled(mut server: Server, documents: usize, concepts: bool) -> Server {
+    server.settle_within(documents, concepts, DEADLINE);
     server
 }
 
-fn compare(alone: &Server, other: &Server, name: &str, queries: &[String]) {
-    for function in FUNCTIONS {
+fn compare(alone: &Server, other: &Server, name: &str, functions: &[&str], queries: &[String]) {
+    for function in functions {
         let mut comparison = Comparison::default();
         comparison.ask(alone, other, function, queries);
         println!(
