@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use config_core::{Bucket, ObjectPlace};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::local::LocalFileSystem;
@@ -21,7 +22,6 @@ use tokio::sync::mpsc;
 use crate::crypto::RingCrypto;
 use crate::error::ObjectError;
 use crate::http::HttpBridge;
-use crate::place::{Bucket, ObjectPlace};
 use crate::worker::{Worker, next};
 
 /// Bytes of one part of an upload, and the most that is held of it.

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use replica_actors::SharedFiles;
 
 use crate::clock::now_ms;
-use crate::shared_files::SharedFiles;
 use crate::stored_tar::{MAX_STORED, PendingTar, hashed};
 use crate::tar_store::{TarEntry, TarOwner, TarStore};
 

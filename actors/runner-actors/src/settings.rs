@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use config_core::Secret;
+use config_core::{ObjectSettings, Secret};
 use forge_core::Forge;
 use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
@@ -15,7 +15,6 @@ use url::Url;
 
 use crate::kept::KeepSettings;
 use crate::scopes::ScopeSettings;
-use crate::shared_files::ObjectSettings;
 use crate::vm_hosts::{MachineType, VmHostSettings};
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).

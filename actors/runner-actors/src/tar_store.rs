@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use replica_actors::{FileKey, SharedFile, SharedFiles};
 
-use crate::shared_files::{FileKey, SharedFile, SharedFiles};
 use crate::stored_tar::{PendingTar, WholeTar, hashed};
 
 /// Where tars are kept; clones share it. Methods block.

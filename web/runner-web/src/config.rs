@@ -4,13 +4,12 @@
 mod file;
 mod kinds;
 mod machines;
-mod objects;
 mod scopes;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-use config_core::{
+use config_core::{ObjectKeys, ObjectSettings, 
     Diagnostic, Diagnostics, Environment, Input, Secret, ValueError, parse_http_url, quoted,
 };
 use forge_core::{SecretBook, WebhookSecrets};
@@ -18,9 +17,8 @@ use git_engine::Transports;
 use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{Target, TargetHost};
-use object_clients::ObjectKeys;
 use runner_actors::{
-    ActionSettings, ImageSettings, MachineType, ModelServer, ObjectSettings, RepositorySettings,
+    ActionSettings, ImageSettings, MachineType, ModelServer, RepositorySettings,
     RunnerSettings, ScheduleTime, ScopeSettings, VmHostSettings,
 };
 use store::PostgresUrl;
@@ -345,7 +343,7 @@ impl Resolver<'_> {
             secret,
             session: variables.session_token.clone(),
         });
-        let found = objects::settings(&self.file.objects, keys);
+        let found = self.file.objects.settings(keys);
         self.kept("[objects]", found)
     }
 

@@ -30,6 +30,7 @@
 //! assert_eq!((pool.clones, pool.templates), (3, 0));
 //! ```
 
+mod bounded;
 mod effective;
 mod flags;
 mod info;
@@ -39,6 +40,7 @@ mod schema;
 mod texts;
 
 pub(crate) use effective::Layers;
+pub use bounded::{shown_size, size, span};
 pub use effective::{EffectiveSetting, render_effective};
 pub use flags::FlagValues;
 pub use info::{RowInfo, Shape, TableInfo};
