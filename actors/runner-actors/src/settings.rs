@@ -208,10 +208,7 @@ impl RunnerSettings {
     /// # Errors
     /// What does not work, and what to do.
     pub fn try_objects(&self) -> Result<(), ObjectError> {
-        match &self.objects {
-            Some(objects) => ObjectStorage::open(&objects.place)?.try_out(),
-            None => Ok(()),
-        }
+        ObjectStorage::try_place(self.objects.as_ref())
     }
 
     /// The forge's API on this thread, where it is known.
