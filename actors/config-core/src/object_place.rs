@@ -56,7 +56,7 @@ pub enum PlaceError {
     NoKeys,
     /// A server without TLS.
     #[error(
-        "`{0}` has no TLS; what jobs keep would cross the network for everybody to read: use \
+        "`{0}` has no TLS; what is kept there would cross the network for everybody to read: use \
          https, or set `allow_http = true` for a network that you trust"
     )]
     Plain(String),

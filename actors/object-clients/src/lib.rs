@@ -27,6 +27,6 @@ mod storage;
 mod worker;
 
 pub use conditional::{ObjectVersion, Replaced, SmallObject};
-pub use error::ObjectError;
 pub use config_core::{Bucket, ObjectKeys, ObjectPlace, PlaceError};
+pub use error::ObjectError;
 pub use storage::{ObjectStorage, StoredObject, digest_of_file};

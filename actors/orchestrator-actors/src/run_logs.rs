@@ -229,6 +229,7 @@ fn key(run: &str) -> FileKey {
 fn run_directories(data: &Path) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(data.join("runs"));
     let entries = entries.into_iter().flatten().flatten();
-    let named = entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())));
+    let named =
+        entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())));
     named.collect()
 }

@@ -11,6 +11,7 @@
 
 mod delivery;
 mod election;
+mod file_rows;
 mod intake_follower;
 mod leader_watch;
 mod role_control;
@@ -19,8 +20,9 @@ mod sight;
 
 pub use delivery::{StoredDelivery, Undecodable};
 pub use election::{Election, Taken};
+pub use file_rows::{FileKey, FileTables, SharedFile};
 pub use intake_follower::{Decide, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
 pub use role_control::{ReplicaStatus, RoleControl};
-pub use shared_files::{FileKey, FileTables, SharedFile, SharedFiles};
+pub use shared_files::SharedFiles;
 pub use sight::StoreSight;

@@ -10,9 +10,7 @@
 //! object without a row never gets one once the grace is over, so that it can be removed whatever
 //! goes on beside. Bytes that are there already get a row and no second object.
 
-use std::collections::HashSet;
 use std::fs::FileTimes;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -20,55 +18,14 @@ use std::time::{Duration, Instant, SystemTime};
 use config_core::ObjectSettings;
 use object_clients::{ObjectError, ObjectStorage, digest_of_file};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-use store::{JsonRow, ReadRows, Store, StoreError, Table, WriteTxn};
+use store::{JsonRow, ReadRows as _, Store, StoreError, WriteTxn};
 
-/// By what it is, whose, and which.
-pub type FileKey = (String, String, String);
-
-/// Where a product has its rows about files.
-#[derive(Debug, Clone, Copy)]
-pub struct FileTables {
-    files: Table<FileKey, JsonRow<SharedFile>>,
-    /// The object of a digest.
-    contents: Table<String, JsonRow<String>>,
-    /// What the storage's place is called by, so that no other installation takes it.
-    installation: Table<u8, JsonRow<String>>,
-}
-
-impl FileTables {
-    /// The tables of these names: of files, of the objects of digests, of the installation.
-    #[must_use]
-    pub const fn new(
-        files: &'static str,
-        contents: &'static str,
-        installation: &'static str,
-    ) -> Self {
-        Self {
-            files: Table::new(files),
-            contents: Table::new(contents),
-            installation: Table::new(installation),
-        }
-    }
-}
+use crate::file_rows::{FileKey, FileTables, SharedFile, without_row, writer_id};
 
 /// What objects' names begin with.
 const OBJECTS: &str = "objects";
 /// Copies that were used lately stay, whatever they take.
 const IN_USE: Duration = Duration::from_secs(600);
-
-/// A file that counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SharedFile {
-    /// The object's name.
-    object: String,
-    /// The BLAKE3 digest of its bytes.
-    digest: String,
-    /// How many they are.
-    pub bytes: u64,
-    /// What its owner says of it.
-    pub about: String,
-}
 
 /// The files; clones share them. Methods block.
 #[derive(Clone)]
@@ -206,7 +163,9 @@ impl SharedFiles {
         let tables = self.inner.tables;
         let (key, digest, about) = (key.clone(), digest.to_owned(), about.to_owned());
         self.write(move |rows| {
-            let object = rows.get(&tables.contents, &digest)?.and_then(JsonRow::value);
+            let object = rows
+                .get(&tables.contents, &digest)?
+                .and_then(JsonRow::value);
             let Some(object) = object else {
                 return Ok(false);
             };
@@ -263,7 +222,11 @@ impl SharedFiles {
             let Some(file) = rows.get(&tables.files, &key)?.and_then(JsonRow::value) else {
                 return Ok(());
             };
-            rows.put(&tables.files, &key, &JsonRow::of(&SharedFile { about, ..file }))
+            rows.put(
+                &tables.files,
+                &key,
+                &JsonRow::of(&SharedFile { about, ..file }),
+            )
         })
     }
 
@@ -374,7 +337,9 @@ impl SharedFiles {
                     .and_then(|name| name.split_once('-'));
                 let digest = digest.map(|(digest, _)| digest.to_owned());
                 let Some(digest) = digest else { continue };
-                let known = rows.get(&tables.contents, &digest)?.and_then(JsonRow::value);
+                let known = rows
+                    .get(&tables.contents, &digest)?
+                    .and_then(JsonRow::value);
                 if known.as_ref() == Some(object) {
                     rows.delete(&tables.contents, &digest)?;
                 }
@@ -492,30 +457,4 @@ impl SharedFiles {
         let written = self.inner.store.write_blocking(work);
         written.map_err(std::io::Error::other)
     }
-}
-
-/// The name of a data folder, made where it has none.
-fn writer_id(data: &Path) -> std::io::Result<String> {
-    let name = data.join("writer-id");
-    if let Ok(writer) = std::fs::read_to_string(&name) {
-        return Ok(writer);
-    }
-    let writer = uuid::Uuid::new_v4().to_string();
-    std::fs::write(&name, &writer)?;
-    Ok(writer)
-}
-
-/// Those of these objects that no row names.
-fn without_row(
-    rows: &mut impl ReadRows,
-    tables: &FileTables,
-    mut objects: Vec<String>,
-) -> Result<Vec<String>, StoreError> {
-    let mut named = HashSet::new();
-    rows.for_each(&tables.files, .., |_, row| {
-        named.extend(row.value().map(|file| file.object));
-        ControlFlow::Continue(())
-    })?;
-    objects.retain(|object| !named.contains(object));
-    Ok(objects)
 }

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use replica_actors::SharedFiles;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use replica_actors::SharedFiles;
 
 use crate::clock::now_ms;
 use crate::stored_tar::{MAX_STORED, PendingTar, hashed};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
 use serde::{Deserialize, Serialize};
-use replica_actors::SharedFiles;
 
 use crate::clock::now_ms;
 use crate::stored_tar::{PendingTar, hashed};

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use store::{JsonRow, ReadRows, StoreError, Table, WriteTxn};
 use utoipa::ToSchema;
 
-
 const REVIEWS: Table<String, JsonRow<RunReviews>> = Table::new("runner_reviews");
 
 /// An approval or its opposite.

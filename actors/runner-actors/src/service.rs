@@ -271,9 +271,7 @@ fn run_files(settings: &RunnerSettings, store: &Store) -> std::io::Result<RunFil
     let shared = shared.transpose()?;
     let logs = data.join("logs");
     std::fs::create_dir_all(&logs)?;
-    let shared_logs = shared
-        .as_ref()
-        .map(|files| SharedLogs::open(&logs, files));
+    let shared_logs = shared.as_ref().map(|files| SharedLogs::open(&logs, files));
     Ok(RunFiles {
         logs: Logs::open_shared(&logs, shared_logs)?,
         artifacts: ArtifactStore::new(data, shared.as_ref()),

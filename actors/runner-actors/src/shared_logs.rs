@@ -129,10 +129,11 @@ impl SharedLogs {
             // As long as it is now: lines go on coming.
             let part = self.inner.directory.join(format!("{run}.storing"));
             self.copy(base.as_ref(), (run, length), &part)?;
-            let put = self
-                .inner
-                .files
-                .put_without_copy(key(run), &part, self.inner.files.writer().to_owned());
+            let put = self.inner.files.put_without_copy(
+                key(run),
+                &part,
+                self.inner.files.writer().to_owned(),
+            );
             let _ = std::fs::remove_file(&part);
             put?;
             gate.stored = length + before;

@@ -6,9 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
+use replica_actors::{FileKey, SharedFile, SharedFiles};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use replica_actors::{FileKey, SharedFile, SharedFiles};
 
 use crate::stored_tar::{PendingTar, WholeTar, hashed};
 

@@ -220,8 +220,8 @@ impl LogFollower {
             .push_back(Bytes::from_static(b"event: end\ndata: {}\n\n"));
     }
 
-    /// Nothing new: a run that ended without a log (refused, cancelled early, lost with its machine)
-    /// has no end in it either.
+    /// Nothing new: a run that ended without a log (refused, cancelled early, lost with its
+    /// machine) has no end in it either.
     async fn wait(&mut self) {
         if self.has_ended {
             self.end();

@@ -9,8 +9,9 @@ mod scopes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-use config_core::{ObjectKeys, ObjectSettings, 
-    Diagnostic, Diagnostics, Environment, Input, Secret, ValueError, parse_http_url, quoted,
+use config_core::{
+    Diagnostic, Diagnostics, Environment, Input, ObjectKeys, ObjectSettings, Secret, ValueError,
+    parse_http_url, quoted,
 };
 use forge_core::{SecretBook, WebhookSecrets};
 use git_engine::Transports;
@@ -18,8 +19,8 @@ use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{Target, TargetHost};
 use runner_actors::{
-    ActionSettings, ImageSettings, MachineType, ModelServer, RepositorySettings,
-    RunnerSettings, ScheduleTime, ScopeSettings, VmHostSettings,
+    ActionSettings, ImageSettings, MachineType, ModelServer, RepositorySettings, RunnerSettings,
+    ScheduleTime, ScopeSettings, VmHostSettings,
 };
 use store::PostgresUrl;
 use url::Url;

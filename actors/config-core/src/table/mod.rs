@@ -39,8 +39,8 @@ mod rows;
 mod schema;
 mod texts;
 
-pub(crate) use effective::Layers;
 pub use bounded::{shown_size, size, span};
+pub(crate) use effective::Layers;
 pub use effective::{EffectiveSetting, render_effective};
 pub use flags::FlagValues;
 pub use info::{RowInfo, Shape, TableInfo};

@@ -23,8 +23,8 @@ use crate::active_runs::{ActiveRuns, EndCounters};
 use crate::change_notifier::ChangeNotifier;
 use crate::host::{AgentHost, WorktreeRoots};
 use crate::ledger::{self, EventSource, Ledger, StartRequest};
-use crate::run_logs::RunLogs;
 use crate::live_config::{ConfigWriter, LiveConfig};
+use crate::run_logs::RunLogs;
 use crate::ticks::TickTrigger;
 
 struct NoAccounts;

@@ -236,7 +236,10 @@ async fn decide(runs: &RunServices, number: u64) -> Result<Vec<Action>, StoreErr
 
 /// Removes what is too old, and the directories of runs that are removed.
 async fn prune(runs: &RunServices, ages: AgeClock) {
-    let removed = runs.ledger.write(move |txn| ledger::prune(txn, &ages)).await;
+    let removed = runs
+        .ledger
+        .write(move |txn| ledger::prune(txn, &ages))
+        .await;
     let removed = removed.unwrap_or_default();
     if !removed.is_empty() {
         let logs = runs.logs.clone();

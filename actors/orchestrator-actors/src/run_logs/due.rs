@@ -44,7 +44,11 @@ mod tests {
             // It was given up and begins anew.
             (10, 100, minutes(60), false),
         ] {
-            assert_eq!(is_due(bytes, stored, since), due, "{bytes} {stored} {since:?}");
+            assert_eq!(
+                is_due(bytes, stored, since),
+                due,
+                "{bytes} {stored} {since:?}"
+            );
         }
     }
 

@@ -61,8 +61,14 @@ fn run(id: &str) -> RunId {
 
 #[test]
 fn i18_a_log_is_read_where_its_run_was_not() {
-    let (objects, store) = (TempDir::new().unwrap(), Store::in_memory(&Options::new("test")).unwrap());
-    let (a, b) = (process(&store, objects.path()), process(&store, objects.path()));
+    let (objects, store) = (
+        TempDir::new().unwrap(),
+        Store::in_memory(&Options::new("test")).unwrap(),
+    );
+    let (a, b) = (
+        process(&store, objects.path()),
+        process(&store, objects.path()),
+    );
     let mut log = a.begin("one");
     log.push(b"begun\n");
     assert_eq!(b.text("one"), "", "nothing is stored yet");
@@ -94,8 +100,14 @@ fn i18_a_log_is_read_where_its_run_was_not() {
 
 #[test]
 fn i18_a_log_that_is_forgotten_leaves_no_object() {
-    let (objects, store) = (TempDir::new().unwrap(), Store::in_memory(&Options::new("test")).unwrap());
-    let (a, b) = (process(&store, objects.path()), process(&store, objects.path()));
+    let (objects, store) = (
+        TempDir::new().unwrap(),
+        Store::in_memory(&Options::new("test")).unwrap(),
+    );
+    let (a, b) = (
+        process(&store, objects.path()),
+        process(&store, objects.path()),
+    );
     for id in ["one", "two"] {
         let mut log = a.begin(id);
         log.push(id.as_bytes());
@@ -107,7 +119,10 @@ fn i18_a_log_that_is_forgotten_leaves_no_object() {
     let swept = || files.sweep().unwrap();
     let began = Instant::now();
     while swept() == 0 {
-        assert!(began.elapsed() < Duration::from_secs(20), "it goes when its grace is over");
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "it goes when its grace is over"
+        );
         std::thread::park_timeout(Duration::from_millis(50));
     }
     assert_eq!(b.text("one"), "");

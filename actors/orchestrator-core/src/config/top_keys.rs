@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config_core::{
-    BOOLEAN, Choices, Fields, OBJECTS, ObjectSettings, ObjectTable, SECRET, STORE_URL, Secret, TableInfo, TextKind, ValueError, choice,
-    list, map, opt, quoted, record, table, whole,
+    BOOLEAN, Choices, Fields, OBJECTS, ObjectSettings, ObjectTable, SECRET, STORE_URL, Secret,
+    TableInfo, TextKind, ValueError, choice, list, map, opt, quoted, record, table, whole,
 };
 use forge_core::{AgentName, BranchName, Forge, Login, ProjectId, RepoName, StatusContext};
 

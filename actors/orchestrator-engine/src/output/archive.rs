@@ -61,10 +61,7 @@ pub fn pack(folder: &Path, to: &Path) -> Result<(), LogError> {
         let appended = archive.append_data(&mut header, END_FILE, &*end);
         appended.map_err(LogError::at(to))?;
     }
-    archive
-        .into_inner()
-        .map(drop)
-        .map_err(LogError::at(to))
+    archive.into_inner().map(drop).map_err(LogError::at(to))
 }
 
 /// Puts the log of such a file into `folder`, in place of what is there. One that was never closed
@@ -134,7 +131,11 @@ mod tests {
         assert!(open.bytes > 0 && !open.complete, "{open:?}");
         pack(&path("a"), &path("open.tar")).unwrap();
         unpack(&path("open.tar"), &path("b")).unwrap();
-        assert!(text(&path("b")).starts_with("one two "), "{}", text(&path("b")));
+        assert!(
+            text(&path("b")).starts_with("one two "),
+            "{}",
+            text(&path("b"))
+        );
         let there = extent(&path("b")).unwrap().unwrap();
         assert_eq!((there.bytes, there.complete), (open.bytes, false));
 
@@ -143,7 +144,11 @@ mod tests {
         pack(&path("a"), &path("whole.tar")).unwrap();
         assert_eq!(unpack(&path("whole.tar"), &path("b")).unwrap(), summary);
         assert_eq!(text(&path("b")), text(&path("a")));
-        assert!(text(&path("b")).ends_with("seven eight"), "{}", text(&path("b")));
+        assert!(
+            text(&path("b")).ends_with("seven eight"),
+            "{}",
+            text(&path("b"))
+        );
         assert!(extent(&path("b")).unwrap().unwrap().complete);
     }
 
@@ -152,7 +157,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tar = folder.path().join("x.tar");
         let mut archive = tar::Builder::new(File::create(&tar).unwrap());
-        archive.append_data(&mut header(1), "etc/passwd", &b"x"[..]).unwrap();
+        archive
+            .append_data(&mut header(1), "etc/passwd", &b"x"[..])
+            .unwrap();
         archive.into_inner().unwrap();
         let refused = unpack(&tar, &folder.path().join("log")).unwrap_err();
         assert!(refused.to_string().contains("no log has"), "{refused}");

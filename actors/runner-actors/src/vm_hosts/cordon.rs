@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use store::{JsonRow, ReadRows as _, Store, StoreError, Table};
 use utoipa::ToSchema;
 
-
 const CORDONS: Table<String, JsonRow<Cordon>> = Table::new("runner_cordons");
 
 /// Since when a host takes no new jobs, and who wants it so.

@@ -36,7 +36,9 @@ fn until_role(daemon: &Daemon, wanted: &str) {
 
 fn mention(daemon: &Daemon, number: u64, agent: &str) -> String {
     let event = comment(number, number, &format!("@orch:{agent} please"));
-    let taken = daemon.deliver(&format!("delivery-{number}"), &event).unwrap();
+    let taken = daemon
+        .deliver(&format!("delivery-{number}"), &event)
+        .unwrap();
     assert_eq!(taken.status, 202, "{}", taken.body);
     run_of(&taken.json(), agent)
 }
@@ -77,7 +79,11 @@ fn i18_the_next_leader_shows_and_streams_the_logs_of_the_former_one() {
 
     let ended = mention(&first, 1, "printer");
     first.ended(&ended);
-    assert_eq!(objects(&storage), 1, "it is stored before its end is recorded");
+    assert_eq!(
+        objects(&storage),
+        1,
+        "it is stored before its end is recorded"
+    );
     let whole = log(&first, &ended);
     assert!(whole.contains(&format!("run {ended}\n1\n2\n")), "{whole}");
     assert!(whole.ends_with("2999\n3000\n"));
@@ -92,7 +98,10 @@ fn i18_the_next_leader_shows_and_streams_the_logs_of_the_former_one() {
     let lost = second.ended(&going_on);
     assert_eq!(lost["exit"]["class"], "orchestrator_restart", "{lost}");
     assert_eq!(log(&second, &going_on), "begun\n");
-    second.follow(&format!("/admin/runs/{going_on}/log?follow=1"), "event: end");
+    second.follow(
+        &format!("/admin/runs/{going_on}/log?follow=1"),
+        "event: end",
+    );
     assert_eq!(second.get("/health")["status"], "ok");
 }
 
@@ -108,7 +117,10 @@ fn i18_runs_go_on_while_the_storage_is_away_and_their_logs_follow() {
     let run = mention(&first, 1, "printer");
     first.ended(&run);
     let took = began.elapsed();
-    assert!(took < Duration::from_secs(25), "its end waits 10 s at most: {took:?}");
+    assert!(
+        took < Duration::from_secs(25),
+        "its end waits 10 s at most: {took:?}"
+    );
     wait_until("a health that says it", || {
         let health = first.get("/health");
         let reason = health["reason"].as_str().unwrap_or_default().to_owned();
@@ -118,7 +130,11 @@ fn i18_runs_go_on_while_the_storage_is_away_and_their_logs_follow() {
     let began = Instant::now();
     let other = mention(&first, 2, "printer");
     first.ended(&other);
-    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        began.elapsed()
+    );
     let whole = log(&first, &run);
     assert!(whole.ends_with("3000\n"), "what this host has is shown");
 
@@ -153,7 +169,10 @@ fn i18_logs_of_forgotten_runs_leave_the_storage() {
         status["queue"]["queued"] == 0 && status["queue"]["running"] == 0
     });
     wait_until("the oldest is forgotten", || {
-        daemon.admin("GET", &format!("/admin/runs/{}", runs[0])).status == 404
+        daemon
+            .admin("GET", &format!("/admin/runs/{}", runs[0]))
+            .status
+            == 404
     });
     wait_until("its object is removed", || objects(&storage) == 100);
     let last = log(&daemon, &runs[103]);

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use config_core::{OBJECTS, ObjectTable, 
-    BOOLEAN, Choices, FILE_PATH, Item, LOG_LEVELS, SECRET, STORE_URL, Secret, TableInfo, TextKind,
-    ValueError, choice, from_str, list, map, map_of, opt, quoted, table, whole,
+use config_core::{
+    BOOLEAN, Choices, FILE_PATH, Item, LOG_LEVELS, OBJECTS, ObjectTable, SECRET, STORE_URL, Secret,
+    TableInfo, TextKind, ValueError, choice, from_str, list, map, map_of, opt, quoted, table,
+    whole,
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
