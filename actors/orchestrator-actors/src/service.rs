@@ -141,9 +141,7 @@ impl OrchestratorService {
             notifier: notifier.clone(),
         };
         let log_collector = log_collector_spec(&logs, &ledger, &active);
-        let run_supervisor = SupervisorSpec::new("runs")
-            .past_limit(PastLimit::Park)
-            .max_dynamic(MAX_RUN_ACTORS);
+        let run_supervisor = run_supervisor();
         let worktree_gc = worktree_gc_spec(&ledger, worktrees);
         let preflight = preflight_spec(&ledger, &notifier);
         let (intake, poller) = event_specs(&ledger, &active, &preflight.reference(), &notifier);
@@ -243,6 +241,12 @@ fn journal_posts(ledger: &Ledger) -> impl Fn(&PostEvent) + Send + Sync + 'static
             let _ = ledger.write(move |txn| txn.journal(entry)).await;
         });
     }
+}
+
+fn run_supervisor() -> SupervisorSpec {
+    SupervisorSpec::new("runs")
+        .past_limit(PastLimit::Park)
+        .max_dynamic(MAX_RUN_ACTORS)
 }
 
 fn log_collector_spec(
