@@ -38,7 +38,7 @@ fn mention(daemon: &Daemon, number: u64, agent: &str) -> String {
     let event = comment(number, number, &format!("@orch:{agent} please"));
     let taken = daemon
         .deliver(&format!("delivery-{number}"), &event)
-        .unwrap();
+        .expect("an answer");
     assert_eq!(taken.status, 202, "{}", taken.body);
     run_of(&taken.json(), agent)
 }
