@@ -148,8 +148,7 @@ impl Call {
             self = self.setting(&setting);
         }
         self.command.envs(remote.environment());
-        self.command
-            .env("GIT_ALLOW_PROTOCOL", remote.protocols());
+        self.command.env("GIT_ALLOW_PROTOCOL", remote.protocols());
         self
     }
 

@@ -144,9 +144,7 @@ impl Remote {
             let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
             !text.is_empty() && !text.starts_with('-') && text.chars().all(known)
         };
-        let is_host = |host: &str| {
-            plain(host) || matches!(url.host(), Some(url::Host::Ipv6(_)))
-        };
+        let is_host = |host: &str| plain(host) || matches!(url.host(), Some(url::Host::Ipv6(_)));
         if !url.host_str().is_some_and(is_host) || !plain(url.username()) {
             return Err(RemoteError::Malformed("names no user or no host"));
         }

@@ -29,6 +29,7 @@ mod caches;
 mod catch_up;
 mod checkout_lfs;
 mod checkout_source;
+mod checkout_ssh;
 mod checkout_submodules;
 mod checkouts;
 mod clock;

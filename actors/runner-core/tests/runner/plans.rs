@@ -136,7 +136,7 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("      - uses: ./actions/self\n"), "uses: ./actions/self", 1),
         ("on: push\njobs: {a: {runs-on: x, steps: [{uses: actions/checkout@v4},\n      {uses: ./actions/absent}, {run: y}]}}\n".to_owned(), "uses: ./actions/absent", 3),
         (job("      - uses: ./../../etc\n"), "uses: ./../../etc", 7),
-        (job("      - uses: actions/checkout@v4\n        with: {ssh-key: x}\n"), "uses: actions/checkout@v4", 7),
+        (job("      - uses: actions/checkout@v4\n        with: {sshkey: x}\n"), "uses: actions/checkout@v4", 7),
         (job("      - run: x\n        shell: powershell\n"), "shell", 8),
         ("on: push\njobs:\n  a:\n    runs-on: windows-latest\n    steps: [{run: x}]\n".to_owned(), "runs-on: windows-latest", 3),
         ("on: push\njobs:\n  a:\n    runs-on: {group: big}\n    steps: [{run: x}]\n".to_owned(), "runs-on.group", 4),
