@@ -45,6 +45,7 @@ fn i18_the_orchestrators_sample_is_taken_on_every_host() {
         let mut check = program("orchestrator");
         check.arg("--check").arg(&file).env("HOME", folder.path());
         check.env("ORCH_PROJECT_DIR", &project);
+        check.env("ORCH_DATA_DIR", folder.path());
         for name in [
             "ORCH_WEBHOOK_SECRET",
             "ORCH_FORGE_TOKEN",
