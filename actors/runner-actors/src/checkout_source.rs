@@ -17,7 +17,7 @@ use runner_core::checkout::{
 use runner_core::event::EventContext;
 use url::Url;
 
-use crate::checkout_ssh;
+use crate::checkout_key;
 use crate::checkouts::CheckoutPermits;
 use crate::permits::HeldPermits;
 use crate::repositories::{Repositories, SourceError};
@@ -113,8 +113,8 @@ impl CheckoutSource {
             event_reference: event.reference.clone(),
             untrusted: event.untrusted,
             ssh_url: ssh_url(&event.payload),
-            ssh: checkout_ssh::access(&request)?,
-            key_folder: checkout_ssh::key_folder(name),
+            ssh: checkout_key::access(&request)?,
+            key_folder: checkout_key::key_folder(name),
             request,
         };
         // From here on the folder is removed whatever comes.

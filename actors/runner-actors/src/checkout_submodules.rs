@@ -7,8 +7,8 @@ use forge_core::CommitSha;
 use git_engine::{GitError, Submodule, TreeLimits, TreeSize, WorkTree};
 use runner_core::checkout::{ReadBy, Submodules, is_ssh, submodule_address, submodule_url};
 
+use crate::checkout_key::hint;
 use crate::checkout_source::Checkout;
-use crate::checkout_ssh::hint;
 
 /// Submodules of one checkout, and how deep they lie in one another.
 const MAX_SUBMODULES: usize = 200;

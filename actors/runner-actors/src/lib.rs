@@ -27,6 +27,7 @@ mod action_store;
 mod artifacts;
 mod caches;
 mod catch_up;
+mod checkout_key;
 mod checkout_lfs;
 mod checkout_source;
 mod checkout_ssh;
