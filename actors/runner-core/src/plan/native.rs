@@ -306,6 +306,11 @@ fn entry(uses: &str) -> Option<&'static Entry> {
         .find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
+/// Whether it is an action that sets a tool up, whatever version it names.
+pub(super) fn sets_up(uses: &str) -> bool {
+    entry(uses).is_some_and(|entry| matches!(entry.action, NativeAction::Setup(_)))
+}
+
 /// The native action of a `uses`, or everything that is missing for it, and why.
 pub(super) fn native(
     uses: &str,
