@@ -5,10 +5,12 @@
     reason = "a test that fails here should say where"
 )]
 
+mod site;
 mod stage;
 
 use std::io::Write;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use scripted_peers::{GitForge, GitRepository, Sshd};
 use stage::{Stage, in_order};
@@ -25,18 +27,7 @@ impl Site {
     fn new(allowed: bool) -> Self {
         let stage = Stage::new();
         stage.make_tree();
-        // Repositories have their forge's paths, as everywhere.
-        let serve = format!(
-            "path=${{SSH_ORIGINAL_COMMAND#*\\'}}\nexec git-upload-pack {:?}\"${{path%\\'}}\"\n",
-            stage.path("served")
-        );
-        let script = stage.path("serve.sh");
-        std::fs::write(&script, serve).unwrap();
-        let settings = format!(
-            "AcceptEnv GIT_PROTOCOL\nForceCommand sh {}",
-            script.display()
-        );
-        let sshd = Sshd::start(&stage.path("."), &settings);
+        let sshd = serve(&stage.path("."), &stage.path("served"));
         let forge = GitForge::start();
         let user = sshd.host();
         let user = user.split('@').next().unwrap();
@@ -112,6 +103,20 @@ impl Site {
         let workflow = format!("on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n{steps}\n");
         self.stage.exec_with(&workflow, &options)
     }
+}
+
+/// A server of the repositories below `top`, by the paths that their forge has for them.
+fn serve(folder: &Path, top: &Path) -> Sshd {
+    let serve = format!(
+        "path=${{SSH_ORIGINAL_COMMAND#*\\'}}\nexec git-upload-pack {top:?}\"${{path%\\'}}\"\n"
+    );
+    let script = folder.join("serve.sh");
+    std::fs::write(&script, serve).unwrap();
+    let settings = format!(
+        "AcceptEnv GIT_PROTOCOL\nForceCommand sh {}",
+        script.display()
+    );
+    Sshd::start(folder, &settings)
 }
 
 fn append(stage: &Stage, file: &str, text: &str) {
@@ -264,4 +269,60 @@ fn i17_a_server_elsewhere_is_reached_within_the_address_policy() {
     let (code, said) = closed.exec(&step, &key);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("neither public nor the forge's"), "{said}");
+}
+
+/// The runner as a service: the run's own repository, and a machine that is kept after its job.
+#[test]
+fn i17_the_run_s_own_repository_comes_by_ssh_and_a_kept_machine_has_no_key() {
+    let mut site = site::Site::new("namespace-sandbox", "failed = true\nvms = 1");
+    let folder = tempfile::tempdir().unwrap();
+    let top = site.repository.folder.parent().unwrap().parent().unwrap();
+    std::os::unix::fs::symlink(&site.repository.folder, top.join("acme/rocket.git")).unwrap();
+    let sshd = serve(folder.path(), top);
+    let user = sshd.host();
+    let user = user.split('@').next().unwrap();
+    // At the forge's own host, at the port that its event names: no `allow_addresses`.
+    let url = format!("ssh://{user}@127.0.0.1:{}/acme/rocket.git", sshd.port());
+    site.ssh_url = Some(url.clone());
+    let key = sshd.key();
+    let indented = key.trim().replace('\n', "\n            ");
+    let known = sshd.known_hosts();
+    let known = known.trim();
+    let (run, record) = site.run(&format!(
+        r#"
+on: push
+jobs:
+  build:
+    runs-on: x
+    steps:
+      - uses: actions/checkout@v4
+        with:
+          path: mine
+          ssh-known-hosts: "{known}"
+          ssh-key: |
+            {indented}
+      - run: |
+          echo "own $(git -C mine remote get-url origin) $(git -C mine branch --show-current) $(git -C mine rev-list --count HEAD)"
+          cat /tmp/checkout-key-*/key
+          test -s /tmp/checkout-key-*/key && exit 3
+"#
+    ));
+    let log = site.log(&run);
+    assert_eq!(record["state"], "failed", "{record:#}\n{log}");
+    assert!(log.contains(&format!("own {url} main 1")), "{log}");
+    assert!(log.contains("exit code 3"), "the key was there: {log}");
+    assert!(!log.contains(middle(&key)), "{log}");
+    assert!(sshd.connections() > 0);
+    let mut shell = site.command(&["shell", &run]);
+    let mut shell = shell
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let look = b"stat -c 'size %s' /tmp/checkout-key-*/key; exit 5\n";
+    shell.stdin.take().unwrap().write_all(look).unwrap();
+    let output = shell.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(5), "{text}");
+    assert!(text.contains("size 0"), "{text}");
 }
