@@ -108,7 +108,12 @@ if [ -z "$base" ]; then
     case "$system" in
         debian)
             command -v mmdebstrap >/dev/null 2>&1 || stop "mmdebstrap is needed for --system debian; install it, or take --system libs"
-            mmdebstrap --variant=minbase --include=git,ca-certificates,openssh-client --quiet \
+            packages=git,ca-certificates,openssh-client
+            # Whoever gives VMs starts them by QEMU.
+            case "$program" in
+                platform | vm-manager) packages=$packages,qemu-system-x86,qemu-utils,bubblewrap ;;
+            esac
+            mmdebstrap --variant=minbase --include="$packages" --quiet \
                 --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
                 stable "$work/rootfs.tar"
             tar -xf "$work/rootfs.tar" -C "$root" --exclude='./dev/*'
@@ -127,16 +132,26 @@ if [ -z "$base" ]; then
     esac
 fi
 mkdir -p "$root/usr/local/bin"
-for one in "$program" vm-guest; do
-    # The agent of VMs goes with whoever starts some.
-    case "$one-$program" in
-        vm-guest-platform | vm-guest-vm-manager) [ -x "$programs/$one" ] || continue ;;
-        vm-guest-*) continue ;;
-    esac
-    cp -- "$programs/$one" "$root/usr/local/bin/$one"
-    chmod 755 "$root/usr/local/bin/$one"
-    if command -v strip >/dev/null 2>&1; then strip --strip-debug "$root/usr/local/bin/$one" 2>/dev/null || true; fi
-done
+install_program() {
+    cp -- "$1" "$root/usr/local/bin/"
+    chmod 755 "$root/usr/local/bin/${1##*/}"
+    if command -v strip >/dev/null 2>&1; then strip --strip-debug "$root/usr/local/bin/${1##*/}" 2>/dev/null || true; fi
+}
+install_program "$programs/$program"
+# The agent of VMs goes with whoever starts some. A program of its own, static: see README.
+case "$program" in
+    platform | vm-manager)
+        guest=
+        for one in "$programs/vm-guest" "$programs/../x86_64-unknown-linux-gnu/guest/vm-guest"; do
+            if [ -x "$one" ] && ! ldd "$one" 2>/dev/null | grep -q "=>"; then guest=$one; break; fi
+        done
+        if [ -n "$guest" ]; then
+            install_program "$guest"
+        elif [ "$program" = vm-manager ]; then
+            stop "there is no static vm-guest in $programs: build it first (README.md, \"A first session of workflows\")"
+        fi
+        ;;
+esac
 ln -s "$program" "$root/usr/local/bin/entrypoint"
 
 image=orrery-$program:v$version

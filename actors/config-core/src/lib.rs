@@ -37,6 +37,8 @@ mod environment;
 mod expand;
 mod input;
 mod link;
+mod object_place;
+mod object_settings;
 mod origin;
 mod public;
 mod redact;
@@ -61,6 +63,8 @@ pub use duration::{format_duration, parse_duration};
 pub use environment::{Environment, NotUnicode};
 pub use input::{Decoded, Input, SecretPlace};
 pub use link::parse_http_url;
+pub use object_place::{Bucket, ObjectKeys, ObjectPlace, PlaceError};
+pub use object_settings::{OBJECTS, ObjectSettings, ObjectTable};
 pub use origin::{Origin, Setting};
 pub use public::is_public;
 pub use secret::Secret;
@@ -73,7 +77,7 @@ pub use table::{
     BOOLEAN, Choice, Described, EffectiveSetting, FILE_PATH, FlagValues, Given, List, Map, Opt,
     PROGRAM, Plain, Record, Row, RowInfo, SECRET, STORE_URL, Set, Shape, Shaped, Table, TableInfo,
     TextKind, ValueKind, Whole, choice, from_str, list, map, map_of, no_text, opt, record,
-    render_effective, set, whole,
+    render_effective, set, shown_size, size, span, whole,
 };
 pub use text::SourceText;
 pub use unknown_keys::UnknownKeys;

@@ -148,8 +148,7 @@ impl Call {
             self = self.setting(&setting);
         }
         self.command.envs(remote.environment());
-        self.command
-            .env("GIT_ALLOW_PROTOCOL", remote.transports().allowed());
+        self.command.env("GIT_ALLOW_PROTOCOL", remote.protocols());
         self
     }
 
@@ -294,7 +293,10 @@ fn last_line(err: &[u8]) -> String {
         .map(str::trim)
         .filter(|l| !l.is_empty())
         .collect();
-    let marked = |line: &&&str| MESSAGE_PREFIXES.iter().any(|mark| line.starts_with(mark));
+    let marked = |line: &&&str| {
+        MESSAGE_PREFIXES.iter().any(|mark| line.starts_with(mark))
+            || SSH_MESSAGES.iter().any(|words| line.contains(words))
+    };
     let mut told: Vec<&str> = lines.iter().filter(marked).copied().collect();
     if told.is_empty() {
         told.extend(lines.last());
@@ -315,3 +317,13 @@ fn last_line(err: &[u8]) -> String {
 
 /// How git begins a line that matters; others are hints.
 const MESSAGE_PREFIXES: [&str; 3] = ["fatal:", "error:", "remote:"];
+
+/// What ssh says when it cannot get in; git itself says only that it could not read.
+const SSH_MESSAGES: [&str; 6] = [
+    "ssh: ",
+    "Load key ",
+    "Permission denied (",
+    "Host key verification failed",
+    "host key is known for",
+    "Host key for ",
+];

@@ -172,7 +172,7 @@ fn listed(
 ) -> Result<String, GitError> {
     let call = call("ls-remote").remote(remote).within(within);
     let call = call.at_most(MAX_BYTES).arg("--quiet").args(options);
-    let call = call.args(["--", remote.url().as_str()]);
+    let call = call.args(["--", remote.address()]);
     call.args(patterns).text()
 }
 

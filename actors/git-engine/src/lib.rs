@@ -18,6 +18,8 @@
 //!   host can be pinned to addresses that the caller has checked ([`Remote::pinned`]).
 //! - **Tokens stand in no URL and no argument list.** git asks a credential helper, which reads
 //!   them from the environment of that one process, for that one host.
+//! - **Keys of SSH stand in no file of a disk.** ssh is started with one key and the hosts that are
+//!   known to the caller, without a configuration, an agent or a question ([`Remote::ssh`]).
 //! - **Everything ends.** Each call has a time limit, and its whole process group is ended with it;
 //!   output is kept up to a limit.
 //! - **What is laid out is counted before.** [`Mirror::tree_size`] counts entries, bytes and depth
@@ -43,6 +45,7 @@ mod remote;
 mod repository;
 mod run;
 mod session;
+mod ssh;
 mod submodules;
 mod tree;
 mod work_tree;
@@ -59,6 +62,7 @@ pub use remote::{Remote, RemoteError, Transports};
 pub use repository::{
     RefStamp, Repository, RepositoryError, TreeChange, TreeChanges, TreeItem, TreeItems,
 };
+pub use ssh::SshAccess;
 pub use submodules::Submodule;
 pub use tree::{EntryKind, TreeEntry};
 pub use work_tree::{Fetch, Sparse, WorkTree};

@@ -150,7 +150,7 @@ impl Mirror {
             "--no-recurse-submodules",
             "--no-write-fetch-head",
         ]);
-        let call = call.args(["--", remote.url().as_str()]);
+        let call = call.args(["--", remote.address()]);
         let specs = [
             "+refs/heads/*:refs/named/heads/*",
             "+refs/tags/*:refs/named/tags/*",
@@ -211,7 +211,7 @@ impl Mirror {
             Depth::Commits(count) => call.arg(format!("--depth={}", count.max(1))),
             Depth::Full => call,
         };
-        let fetched = call.args(["--", remote.url().as_str(), spec]).output();
+        let fetched = call.args(["--", remote.address(), spec]).output();
         match fetched {
             Ok(_) => Ok(()),
             Err(error) => {

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use config_core::Secret;
 use url::Url;
 
+use crate::ssh::SshAccess;
+
 /// Which ways git may take beside `https`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Transports {
@@ -54,6 +56,15 @@ pub struct Remote {
     token: Option<Secret<String>>,
     user: String,
     pins: Vec<IpAddr>,
+    ssh: Option<SshRemote>,
+}
+
+/// A remote that is reached by SSH.
+#[derive(Debug, Clone)]
+struct SshRemote {
+    /// As git takes it: the short form leads from the user's home folder, a URL does not.
+    address: String,
+    access: SshAccess,
 }
 
 impl Remote {
@@ -105,6 +116,57 @@ impl Remote {
             token: None,
             user: "oauth2".to_owned(),
             pins: Vec::new(),
+            ssh: None,
+        })
+    }
+
+    /// Checks an address of SSH, `user@host:path` or `ssh://user@host:port/path`.
+    ///
+    /// # Errors
+    /// When it is none, or malformed.
+    pub fn ssh(address: &str, access: SshAccess) -> Result<Self, RemoteError> {
+        let checked = |c: char| !c.is_control() && !matches!(c, ' ' | '\'' | '"' | '`' | '\\');
+        if address.len() > 2048 || !address.chars().all(checked) {
+            return Err(RemoteError::Malformed(
+                "holds blanks, quotes or control characters, or is too long",
+            ));
+        }
+        let not_a_url = || RemoteError::NotAUrl(address.to_owned());
+        let url = match address.strip_prefix("ssh://") {
+            Some(_) => address.to_owned(),
+            None => {
+                let (host, path) = address.split_once(':').ok_or_else(not_a_url)?;
+                format!("ssh://{host}/{}", path.trim_start_matches('/'))
+            }
+        };
+        let url = Url::parse(&url).map_err(|_| not_a_url())?;
+        let plain = |text: &str| {
+            let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+            !text.is_empty() && !text.starts_with('-') && text.chars().all(known)
+        };
+        let is_host = |host: &str| plain(host) || matches!(url.host(), Some(url::Host::Ipv6(_)));
+        if !url.host_str().is_some_and(is_host) || !plain(url.username()) {
+            return Err(RemoteError::Malformed("names no user or no host"));
+        }
+        if url.password().is_some() {
+            return Err(RemoteError::Credentials);
+        }
+        if matches!(url.path(), "" | "/") || url.path().starts_with("/-") {
+            return Err(RemoteError::Malformed("names no repository"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(RemoteError::Malformed("has a query or a fragment"));
+        }
+        Ok(Self {
+            url,
+            transports: Transports::default(),
+            token: None,
+            user: String::new(),
+            pins: Vec::new(),
+            ssh: Some(SshRemote {
+                address: address.to_owned(),
+                access,
+            }),
         })
     }
 
@@ -135,18 +197,36 @@ impl Remote {
         &self.url
     }
 
-    /// Host and port to resolve and check; `None` for a folder.
-    pub fn host_and_port(&self) -> Option<(&str, u16)> {
-        Some((self.url.host_str()?, self.url.port_or_known_default()?))
+    /// The address as git takes it.
+    pub fn address(&self) -> &str {
+        let ssh = self.ssh.as_ref();
+        ssh.map_or(self.url.as_str(), |ssh| ssh.address.as_str())
     }
 
-    pub(crate) fn transports(&self) -> Transports {
-        self.transports
+    /// Host and port to resolve and check; `None` for a folder.
+    pub fn host_and_port(&self) -> Option<(&str, u16)> {
+        let default = self.ssh.as_ref().map(|_| SSH_PORT);
+        let port = self.url.port_or_known_default().or(default)?;
+        Some((self.url.host_str()?, port))
+    }
+
+    /// The protocols that git may use, in the form of its `GIT_ALLOW_PROTOCOL`.
+    pub(crate) fn protocols(&self) -> String {
+        match self.ssh {
+            Some(_) => "ssh".to_owned(),
+            None => self.transports.allowed(),
+        }
     }
 
     /// `-c` settings for this remote: the credential helper for its host, the pinned addresses.
     pub(crate) fn settings(&self) -> Vec<String> {
         let mut settings = vec!["credential.helper=".to_owned()];
+        if let (Some(ssh), Some((host, port))) = (&self.ssh, self.host_and_port()) {
+            let command = ssh.access.command(host, port, self.pins.first());
+            settings.push(format!("core.sshCommand={command}"));
+            settings.push("ssh.variant=ssh".to_owned());
+            return settings;
+        }
         if self.token.is_some() {
             let origin = self.url.origin().ascii_serialization();
             settings.push(format!("credential.{origin}.helper={HELPER}"));
@@ -179,6 +259,8 @@ impl Remote {
         token.into_iter().flatten().collect()
     }
 }
+
+const SSH_PORT: u16 = 22;
 
 /// The helper is git's own way to run a line of shell; the line is a constant, and the secrets are
 /// variables of it.
@@ -224,6 +306,43 @@ mod tests {
         assert!(Remote::parse("https://example.org/a/b.git", Transports::default()).is_ok());
         assert!(Remote::parse("http://127.0.0.1:3000/a/b.git", ALL).is_ok());
         assert!(Remote::parse("file:///srv/a.git", ALL).is_ok());
+    }
+
+    #[test]
+    fn i17_addresses_of_ssh_are_checked_and_stay_as_they_are_written() {
+        let access = || SshAccess::new(&Secret::new("key".to_owned()), "", true).unwrap();
+        for (text, host, port) in [
+            ("git@example.org:acme/rocket.git", "example.org", 22),
+            ("git@example.org:/srv/rocket.git", "example.org", 22),
+            ("ssh://git@example.org:2222/acme/x", "example.org", 2222),
+            ("ssh://git@[2001:db8::1]/acme/x", "[2001:db8::1]", 22),
+        ] {
+            let remote = Remote::ssh(text, access()).unwrap();
+            assert_eq!(remote.address(), text);
+            assert_eq!(remote.host_and_port(), Some((host, port)), "{text}");
+            assert_eq!(remote.protocols(), "ssh");
+        }
+        for (text, why) in [
+            ("/srv/rocket.git", "no URL"),
+            ("git@-oProxyCommand=x:a/b", "no user or no host"),
+            ("ssh://-oProxyCommand=x/a/b", "no user or no host"),
+            ("-x@example.org:a/b", "no user or no host"),
+            ("example.org:a/b", "no user or no host"),
+            ("git@example.org:", "no repository"),
+            ("git@example.org:--upload-pack=x", "no repository"),
+            ("git@example.org:a'b", "quotes"),
+            ("git@example.org:a b", "blanks"),
+            ("ssh://git:pw@example.org/a/b", "password"),
+            ("ssh://git@example.org/a?b", "query"),
+        ] {
+            let error = Remote::ssh(text, access()).expect_err(text);
+            assert!(error.to_string().contains(why), "{text}: {error}");
+        }
+        let pinned = Remote::ssh("git@example.org:a/b", access()).unwrap();
+        let pinned = pinned.pinned(vec!["192.0.2.1".parse().unwrap()]);
+        let settings = pinned.settings().join("\n");
+        assert!(settings.contains("'HostName=192.0.2.1'"), "{settings}");
+        assert!(settings.contains("ssh.variant=ssh"), "{settings}");
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl WorkTree {
                 call.own_folders(),
                 format!("file://{}", mirror.folder().display()),
             ),
-            Origin::Remote(remote) => (call.remote(remote), remote.url().to_string()),
+            Origin::Remote(remote) => (call.remote(remote), remote.address().to_owned()),
         };
         let call = call.args(["--quiet", "--no-tags", "--no-recurse-submodules"]);
         let call = match depth {
@@ -230,6 +230,14 @@ impl WorkTree {
             }
         }
         Ok(())
+    }
+
+    /// Writes a setting of this clone.
+    ///
+    /// # Errors
+    /// When the settings cannot be written.
+    pub fn set(&self, name: &str, value: &str) -> Result<(), GitError> {
+        self.call("config").args([name, value]).output().map(drop)
     }
 
     /// The files of the index that Git LFS keeps elsewhere by the repository's attributes, from the

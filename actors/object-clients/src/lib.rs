@@ -23,11 +23,10 @@ mod crypto;
 mod error;
 mod http;
 mod in_memory;
-mod place;
 mod storage;
 mod worker;
 
 pub use conditional::{ObjectVersion, Replaced, SmallObject};
+pub use config_core::{Bucket, ObjectKeys, ObjectPlace, PlaceError};
 pub use error::ObjectError;
-pub use place::{Bucket, ObjectKeys, ObjectPlace, PlaceError};
 pub use storage::{ObjectStorage, StoredObject, digest_of_file};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
+use config_core::{Bucket, ObjectPlace, ObjectSettings};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::local::LocalFileSystem;
@@ -21,7 +22,6 @@ use tokio::sync::mpsc;
 use crate::crypto::RingCrypto;
 use crate::error::ObjectError;
 use crate::http::HttpBridge;
-use crate::place::{Bucket, ObjectPlace};
 use crate::worker::{Worker, next};
 
 /// Bytes of one part of an upload, and the most that is held of it.
@@ -306,6 +306,17 @@ impl ObjectStorage {
             objects.get(&path).await?.bytes().await?;
             objects.delete(&path).await
         })
+    }
+
+    /// The same of the place that settings name, if they name one.
+    ///
+    /// # Errors
+    /// What does not work.
+    pub fn try_place(objects: Option<&ObjectSettings>) -> Result<(), ObjectError> {
+        match objects {
+            Some(objects) => Self::open(&objects.place)?.try_out(),
+            None => Ok(()),
+        }
     }
 
     /// The folder that holds the objects, where it is one.

@@ -88,11 +88,15 @@ impl WorktreeRoots {
 
 /// The directory of a run below the data directory.
 pub(crate) fn run_directory(config: &Config, run: &str) -> PathBuf {
-    let name = orchestrator_engine::names::safe_name(run);
-    config.directories.data.join("runs").join(name)
+    directory_below(&config.directories.data, run)
 }
 
-/// The directory of a run's log.
-pub(crate) fn log_directory(config: &Config, run: &str) -> PathBuf {
-    run_directory(config, run).join("log")
+/// The directory of a run's log below the data directory.
+pub(crate) fn log_directory(data: &Path, run: &str) -> PathBuf {
+    directory_below(data, run).join("log")
+}
+
+fn directory_below(data: &Path, run: &str) -> PathBuf {
+    let name = orchestrator_engine::names::safe_name(run);
+    data.join("runs").join(name)
 }

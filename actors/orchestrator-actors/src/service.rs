@@ -4,6 +4,7 @@
 //! orchestrator ─┬─ outbox        posts statuses and comments (permanent)
 //!               ├─ runs ─┬─ <run>   one actor an agent process (temporary)
 //!               │        └─ …
+//!               ├─ log-collector looks after shared logs (permanent)
 //!               ├─ worktree-gc   removes worktrees (permanent)
 //!               ├─ preflight     asks the forge before a run starts (permanent)
 //!               ├─ dispatcher    the tick (permanent)
@@ -36,9 +37,11 @@ use crate::intake::Intake;
 use crate::journal::{Entry, JournalEvent};
 use crate::ledger::{self, Clock, Ledger};
 use crate::live_config::LiveConfig;
+use crate::log_collector::LogCollector;
 use crate::operator_api::OperatorApi;
 use crate::poller::Poller;
 use crate::preflight::Preflight;
+use crate::run_logs::RunLogs;
 use crate::ticks::{TickStats, TickTrigger};
 use crate::view::OrchestratorView;
 use crate::worktree_gc::WorktreeGc;
@@ -71,6 +74,17 @@ pub struct OrchestratorSetup {
     pub warnings: Vec<String>,
 }
 
+/// Why an orchestrator cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Files that are shared with other processes.
+    #[error("[objects]: {0}")]
+    Files(std::io::Error),
+}
+
 /// The orchestrator's part of a tree before it is started: its spec, and what peers hold.
 pub struct OrchestratorService {
     /// The supervisor; add it to a root.
@@ -95,8 +109,8 @@ impl OrchestratorService {
     /// Puts the orchestrator together. Blocks for the store.
     ///
     /// # Errors
-    /// The store's.
-    pub fn new(setup: OrchestratorSetup) -> Result<Self, StoreError> {
+    /// The store's; when there can be no folder for files of other processes.
+    pub fn new(setup: OrchestratorSetup) -> Result<Self, SetupError> {
         let started_at = (setup.clock)();
         let store = setup.store;
         let longest_stop = longest_stop(&setup.config);
@@ -106,6 +120,7 @@ impl OrchestratorService {
             setup.config_path.clone(),
             setup.confinement,
         );
+        let logs = RunLogs::open(&setup.config, &store).map_err(SetupError::Files)?;
         let (config, config_writer) = LiveConfig::new(setup.config, setup.warnings, started_at);
         let ledger = Ledger::open(store.clone(), config.clone(), Arc::clone(&setup.clock))?;
         let ages = ledger.read_blocking(|rows| ledger::age_clock(rows))?;
@@ -121,12 +136,12 @@ impl OrchestratorService {
             runs: active.clone(),
             ended: ended.clone(),
             host,
+            logs: logs.clone(),
             worktrees: worktrees.clone(),
             notifier: notifier.clone(),
         };
-        let run_supervisor = SupervisorSpec::new("runs")
-            .past_limit(PastLimit::Park)
-            .max_dynamic(MAX_RUN_ACTORS);
+        let log_collector = log_collector_spec(&logs, &ledger, &active);
+        let run_supervisor = run_supervisor();
         let worktree_gc = worktree_gc_spec(&ledger, worktrees);
         let preflight = preflight_spec(&ledger, &notifier);
         let (intake, poller) = event_specs(&ledger, &active, &preflight.reference(), &notifier);
@@ -157,6 +172,7 @@ impl OrchestratorService {
                 ledger,
                 ended,
                 ticks: ticks_read,
+                logs,
             },
             store,
             intake: intake.reference(),
@@ -167,6 +183,7 @@ impl OrchestratorService {
             supervisor: SupervisorSpec::new("orchestrator")
                 .child(outbox)
                 .child(run_supervisor.into_child().shutdown(longest_stop))
+                .child(log_collector)
                 .child(worktree_gc)
                 .child(preflight)
                 .child(dispatcher)
@@ -224,6 +241,25 @@ fn journal_posts(ledger: &Ledger) -> impl Fn(&PostEvent) + Send + Sync + 'static
             let _ = ledger.write(move |txn| txn.journal(entry)).await;
         });
     }
+}
+
+fn run_supervisor() -> SupervisorSpec {
+    SupervisorSpec::new("runs")
+        .past_limit(PastLimit::Park)
+        .max_dynamic(MAX_RUN_ACTORS)
+}
+
+fn log_collector_spec(
+    logs: &RunLogs,
+    ledger: &Ledger,
+    runs: &ActiveRuns,
+) -> ChildSpec<LogCollector> {
+    let collector = LogCollector {
+        logs: logs.clone(),
+        ledger: ledger.clone(),
+        runs: runs.clone(),
+    };
+    ChildSpec::new("log-collector", move |_| collector.clone()).capacity(4)
 }
 
 fn worktree_gc_spec(ledger: &Ledger, worktrees: WorktreeRoots) -> ChildSpec<WorktreeGc> {

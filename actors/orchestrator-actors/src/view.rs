@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use crate::active_runs::EndCounters;
 use crate::host::log_directory;
 use crate::ledger::{self, Ledger, RunQuery};
+use crate::run_logs::RunLogs;
 use crate::ticks::TickStats;
 
 /// Reads an orchestrator; clones are the same.
@@ -20,6 +21,7 @@ pub struct OrchestratorView {
     pub(crate) ledger: Ledger,
     pub(crate) ended: EndCounters,
     pub(crate) ticks: watch::Receiver<TickStats>,
+    pub(crate) logs: RunLogs,
 }
 
 impl OrchestratorView {
@@ -30,7 +32,20 @@ impl OrchestratorView {
 
     /// The directory of a run's log.
     pub fn log_directory(&self, run: &str) -> PathBuf {
-        log_directory(&self.ledger.config(), run)
+        log_directory(&self.ledger.config().directories.data, run)
+    }
+
+    /// Has the directory of an ended run hold its log, wherever it ran. Blocks.
+    ///
+    /// # Errors
+    /// When it is elsewhere, and cannot be had now.
+    pub fn fetch_log(&self, run: &str) -> std::io::Result<()> {
+        self.logs.fetch(run)
+    }
+
+    /// Why the object storage cannot be used, as it was last seen.
+    pub fn objects_trouble(&self) -> Option<String> {
+        self.logs.trouble()
     }
 
     /// Changes whenever something new is in the journal.

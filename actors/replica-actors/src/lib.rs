@@ -5,19 +5,24 @@
 //!               ├── who leads ──▶ watch::Receiver<StoreSight> (health, forwarding)
 //!               └── the leader is gone ──▶ the store, for the program to start the actors with
 //! leader:   IntakeFollower ── undecided deliveries of the standbys ──▶ Decide ──▶ outcome
+//! both:     SharedFiles ── bytes ──▶ object storage, a row for each that counts ──▶ the store
 //! ```
 //! What is decided of it is in `replica-core`; what is written, in `store`.
 
 mod delivery;
 mod election;
+mod file_rows;
 mod intake_follower;
 mod leader_watch;
 mod role_control;
+mod shared_files;
 mod sight;
 
 pub use delivery::{StoredDelivery, Undecodable};
 pub use election::{Election, Taken};
+pub use file_rows::{FileKey, FileTables, SharedFile};
 pub use intake_follower::{Decide, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
 pub use role_control::{ReplicaStatus, RoleControl};
+pub use shared_files::SharedFiles;
 pub use sight::StoreSight;

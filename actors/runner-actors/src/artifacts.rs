@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use replica_actors::SharedFiles;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::clock::now_ms;
-use crate::shared_files::SharedFiles;
 use crate::stored_tar::{MAX_STORED, PendingTar, hashed};
 use crate::tar_store::{TarEntry, TarOwner, TarStore};
 

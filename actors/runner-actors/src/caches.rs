@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::now_ms;
-use crate::shared_files::SharedFiles;
 use crate::stored_tar::{PendingTar, hashed};
 use crate::tar_store::{TarEntry, TarOwner, TarStore, directories};
 

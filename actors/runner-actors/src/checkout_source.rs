@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use config_core::{Secret, quoted};
 use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
-use git_engine::{Depth, Fetch, GitError, Remote, Sparse, TreeSize, WorkTree};
+use git_engine::{Depth, Fetch, GitError, Remote, Sparse, SshAccess, TreeSize, WorkTree};
 use runner_core::checkout::{
-    CheckoutRequest, History, ReadBy, Submodules, read_by, repository_url, same_repository,
+    CheckoutRequest, History, ReadBy, Submodules, is_ssh, read_by, repository_url, same_repository,
+    ssh_url,
 };
 use runner_core::event::EventContext;
 use url::Url;
 
+use crate::checkout_key;
 use crate::checkouts::CheckoutPermits;
 use crate::permits::HeldPermits;
 use crate::repositories::{Repositories, SourceError};
@@ -43,15 +45,17 @@ pub(crate) struct LaidOut {
     pub(crate) reference: String,
     /// The address that the token of the step is for.
     pub(crate) origin: Option<String>,
+    /// Where its key is in the machine, if it is kept there.
+    pub(crate) key_folder: String,
     permits: Vec<HeldPermits>,
 }
 
 /// A repository whose commit is here.
-struct Fetched {
-    tree: WorkTree,
+pub(crate) struct Fetched {
+    pub(crate) tree: WorkTree,
     commit: CommitSha,
     reference: Option<GitRef>,
-    url: String,
+    pub(crate) url: String,
     size: TreeSize,
 }
 
@@ -61,10 +65,15 @@ pub(crate) struct Checkout {
     pub(crate) source: CheckoutSource,
     pub(crate) request: CheckoutRequest,
     /// The run's repository, commit and reference, and whether it is a stranger's pull request.
-    repository: String,
+    pub(crate) repository: String,
     sha: String,
     event_reference: String,
     untrusted: bool,
+    /// Where the forge has the run's repository for SSH, and what the step's key lets in.
+    pub(crate) ssh_url: Option<String>,
+    pub(crate) ssh: Option<SshAccess>,
+    /// Where the key is in the machine, if it is kept there.
+    pub(crate) key_folder: String,
 }
 
 impl Drop for LaidOut {
@@ -103,6 +112,9 @@ impl CheckoutSource {
             sha: event.sha.clone(),
             event_reference: event.reference.clone(),
             untrusted: event.untrusted,
+            ssh_url: ssh_url(&event.payload),
+            ssh: checkout_key::access(&request)?,
+            key_folder: checkout_key::key_folder(name),
             request,
         };
         // From here on the folder is removed whatever comes.
@@ -112,6 +124,7 @@ impl CheckoutSource {
                 .map_err(|_| "the event names no usable commit".to_owned())?,
             reference: checkout.request.reference.clone(),
             origin: None,
+            key_folder: checkout.key_folder.clone(),
             permits: Vec::new(),
         };
         let work = self.permits.acquire(&event.repository).await;
@@ -120,7 +133,8 @@ impl CheckoutSource {
         drop(work);
         laid_out.permits.push(self.room(&fetched.size).await?);
         laid_out.commit = fetched.commit.clone();
-        let origin = Url::parse(&fetched.url).map(|url| url.origin());
+        let plain_url = checkout.plain_url(&fetched.url)?;
+        let origin = Url::parse(&plain_url).map(|url| url.origin());
         let origin = origin.ok().filter(url::Origin::is_tuple);
         laid_out.origin = origin.map(|origin| origin.ascii_serialization());
         if let Some(reference) = &fetched.reference
@@ -130,13 +144,13 @@ impl CheckoutSource {
         } else if fetched.reference.is_none() {
             laid_out.reference = String::new();
         }
-        let (base, url) = (fetched.size, fetched.url.clone());
+        let (base, url) = (fetched.size, plain_url.clone());
         let work = self.permits.acquire(&event.repository).await;
         let (submodules, large) = blocking(move || {
             let submodules = checkout.check_out(&fetched)?;
             let reference = fetched.reference.as_ref().map(ToString::to_string);
             let large = checkout.request.lfs;
-            let large = large.then(|| checkout.large_files(&fetched.tree, &fetched.url, reference));
+            let large = large.then(|| checkout.large_files(&fetched.tree, &plain_url, reference));
             Ok((submodules, large.transpose()?))
         })
         .await?;
@@ -178,7 +192,9 @@ async fn blocking<T: Send + 'static>(
 
 impl Checkout {
     fn fetch(&self, folder: &Path) -> Result<Fetched, String> {
-        if self.request.own {
+        if self.is_by_key() {
+            self.fetch_by_key(folder)
+        } else if self.request.own {
             self.fetch_own(folder).map_err(|error| error.to_string())?
         } else {
             self.fetch_other(folder)
@@ -191,12 +207,8 @@ impl Checkout {
         let remote = repositories.remote(&self.source.clone_url)?;
         let url = remote.url().to_string();
         let tree = repositories.work_tree(folder, &url)?;
-        let event = || {
-            let sha = CommitSha::parse(&self.sha, ObjectFormats::Sha1AndSha256);
-            Some((sha.ok()?, self.event_reference.parse().ok()))
-        };
         let found = match (request.reference.is_empty(), request.commit()) {
-            (true, _) => event(),
+            (true, _) => self.event_commit(),
             (false, Some(commit)) => Some((commit, None)),
             (false, None) => {
                 let found = tree.remote_checkout(&remote, &request.reference, LIST_TIMEOUT)?;
@@ -223,6 +235,12 @@ impl Checkout {
         }))
     }
 
+    /// What the event is of.
+    fn event_commit(&self) -> Option<(CommitSha, Option<GitRef>)> {
+        let sha = CommitSha::parse(&self.sha, ObjectFormats::Sha1AndSha256);
+        Some((sha.ok()?, self.event_reference.parse().ok()))
+    }
+
     /// Another repository of the forge, with the rights that the run has there.
     fn fetch_other(&self, folder: &Path) -> Result<Fetched, String> {
         let repository = &self.request.repository;
@@ -244,7 +262,7 @@ impl Checkout {
         }
     }
 
-    fn fetch_from(
+    pub(crate) fn fetch_from(
         &self,
         folder: &Path,
         url: &str,
@@ -253,6 +271,7 @@ impl Checkout {
         let (repositories, request) = (&self.source.repositories, &self.request);
         let tree = repositories.work_tree(folder, url)?;
         let found = match (request.reference.is_empty(), request.commit()) {
+            (true, _) if request.own => self.event_commit(),
             (true, _) => {
                 let default = tree.remote_default(remote, LIST_TIMEOUT)?;
                 default
@@ -307,7 +326,7 @@ impl Checkout {
     }
 
     /// The clone URL of another repository of the forge.
-    fn address(&self, repository: &RepoName) -> Result<String, String> {
+    pub(crate) fn address(&self, repository: &RepoName) -> Result<String, String> {
         let beside = repository_url(&self.source.clone_url, &self.repository, repository);
         let by_forge = || {
             let base = self.source.repositories.clone_base()?;
@@ -324,6 +343,10 @@ impl Checkout {
     /// A remote with the rights that the run has there.
     pub(crate) fn remote(&self, url: &str) -> Result<(Remote, ReadBy), SourceError> {
         let repositories = &self.source.repositories;
+        if let (Some(access), true) = (&self.ssh, is_ssh(url)) {
+            let remote = repositories.ssh_remote(url, access, self.ssh_url.as_deref())?;
+            return Ok((remote, ReadBy::Step));
+        }
         let known = same_repository(&self.source.clone_url, &self.repository, url);
         let known = known.or_else(|| {
             let path = url.strip_prefix(repositories.clone_base()?.as_str())?;
@@ -375,6 +398,7 @@ impl Checkout {
         } = fetched;
         let laid_out = tree.check_out(commit, reference.as_ref(), sparse.as_ref());
         laid_out.map_err(|error| error.to_string())?;
+        self.keep_command(tree)?;
         match request.submodules {
             Submodules::None => Ok(TreeSize::default()),
             _ => self.submodules((tree, commit), url, size),

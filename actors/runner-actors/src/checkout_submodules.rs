@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use config_core::quoted;
 use forge_core::CommitSha;
 use git_engine::{GitError, Submodule, TreeLimits, TreeSize, WorkTree};
-use runner_core::checkout::{ReadBy, Submodules, submodule_url};
+use runner_core::checkout::{ReadBy, Submodules, is_ssh, submodule_address, submodule_url};
 
+use crate::checkout_key::hint;
 use crate::checkout_source::Checkout;
 
 /// Submodules of one checkout, and how deep they lie in one another.
@@ -76,7 +77,10 @@ impl Checkout {
         if submodule.url.is_empty() {
             return Err("`.gitmodules` gives no URL for this path".to_owned());
         }
-        let url = submodule_url(base, &submodule.url);
+        let url = match self.ssh {
+            Some(_) => submodule_address(base, &submodule.url),
+            None => submodule_url(base, &submodule.url),
+        };
         // A folder of this machine is nothing that a repository may name.
         let url = url.filter(|url| !url.starts_with("file:") || submodule.url.starts_with('.'));
         let url = url.ok_or_else(|| {
@@ -97,6 +101,7 @@ impl Checkout {
                     "{error}. It is asked for without a token: {}",
                     self.way_in()
                 ),
+                ReadBy::Step if is_ssh(&url) => format!("{error}{}", hint(&error.to_string())),
                 ReadBy::Runner | ReadBy::Step => error.to_string(),
             })?;
         let size = child
@@ -108,6 +113,7 @@ impl Checkout {
         child
             .check_out(&submodule.commit, None, None)
             .map_err(text)?;
+        self.keep_command(&child)?;
         tree.activate(&submodule.name, &url).map_err(text)?;
         Ok((child, url))
     }

@@ -1,12 +1,17 @@
-//! Concurrency groups: one run or job of a group at a time, one that waits; a newer one takes the
-//! place of the one that waits.
+//! Concurrency groups: one run or job of a group at a time. One waits, and a newer one takes its
+//! place; or many wait (`queue: max`), and the first one comes first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use runner_core::plan::ConcurrencyGroup;
+use runner_core::workflow::ConcurrencyQueue;
 use tokio::sync::oneshot;
+
+/// So many wait in one group at most, as on GitHub.
+const MAX_WAITING: usize = 100;
 
 /// All groups.
 #[derive(Clone, Default)]
@@ -19,8 +24,14 @@ type EndCallback = Arc<dyn Fn(String) + Send + Sync>;
 #[derive(Default)]
 struct GroupMembers {
     running: Option<(u64, EndCallback)>,
-    waiting: Option<oneshot::Sender<bool>>,
+    waiting: VecDeque<WaitingMember>,
     next: u64,
+}
+
+/// One that waits for its turn.
+struct WaitingMember {
+    sender: oneshot::Sender<GroupTicket>,
+    end: EndCallback,
 }
 
 /// The right to run in a group; dropped, the next one has it.
@@ -30,76 +41,107 @@ pub(crate) struct GroupTicket {
     number: u64,
 }
 
+/// Why one of a group does not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotAdmitted {
+    /// A newer one came while it waited.
+    Superseded,
+    /// As many wait as may.
+    Full,
+}
+
+impl fmt::Display for NotAdmitted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Superseded => f.write_str("a newer one of its concurrency group took its place"),
+            Self::Full => write!(
+                f,
+                "{MAX_WAITING} others of its concurrency group wait already, the most that may"
+            ),
+        }
+    }
+}
+
+impl GroupMembers {
+    /// Makes the one that holds `end` the one that runs.
+    fn admit(&mut self, groups: &ConcurrencyGroups, name: &str, end: EndCallback) -> GroupTicket {
+        self.next += 1;
+        self.running = Some((self.next, end));
+        GroupTicket {
+            groups: groups.clone(),
+            number: self.next,
+            name: name.to_owned(),
+        }
+    }
+}
+
 impl ConcurrencyGroups {
-    /// Waits until the group of `repository` is free. `None`: a newer one came while this one
-    /// waited. `end` is called with the reason when a newer one wants this one ended.
+    /// Waits until it is one's turn in the group of `repository`. `end` is called with the reason
+    /// when a newer one wants this one ended.
     pub(crate) async fn enter(
         &self,
         repository: &str,
         group: &ConcurrencyGroup,
         end: EndCallback,
-    ) -> Option<GroupTicket> {
+    ) -> Result<GroupTicket, NotAdmitted> {
         let name = format!(
             "{}\n{}",
             repository.to_lowercase(),
             group.name.to_lowercase()
         );
-        loop {
-            let turn = {
-                let mut groups = self.groups.lock();
-                let members = groups.entry(name.clone()).or_default();
-                match &members.running {
-                    None => {
-                        members.next += 1;
-                        members.running = Some((members.next, Arc::clone(&end)));
-                        return Some(GroupTicket {
-                            groups: self.clone(),
-                            number: members.next,
-                            name,
-                        });
-                    }
-                    Some((_, running)) => {
-                        if group.cancel_in_progress {
-                            running(format!(
-                                "a newer one of the group {} takes its place",
-                                group.name
-                            ));
-                        }
-                        let (sender, receiver) = oneshot::channel();
-                        if let Some(older) = members.waiting.replace(sender) {
-                            let _ = older.send(false);
-                        }
-                        receiver
-                    }
-                }
+        let turn = {
+            let mut groups = self.groups.lock();
+            let members = groups.entry(name.clone()).or_default();
+            let Some((_, running)) = &members.running else {
+                return Ok(members.admit(self, &name, end));
             };
-            if !turn.await.unwrap_or(false) {
-                return None;
+            if group.cancel_in_progress {
+                running(format!(
+                    "a newer one of the group {} takes its place",
+                    group.name
+                ));
             }
-        }
+            // Those that were cancelled meanwhile wait no more.
+            members
+                .waiting
+                .retain(|waiting| !waiting.sender.is_closed());
+            match group.queue {
+                ConcurrencyQueue::Single => members.waiting.clear(),
+                ConcurrencyQueue::Max if members.waiting.len() >= MAX_WAITING => {
+                    return Err(NotAdmitted::Full);
+                }
+                ConcurrencyQueue::Max => {}
+            }
+            let (sender, turn) = oneshot::channel();
+            members.waiting.push_back(WaitingMember { sender, end });
+            turn
+        };
+        turn.await.map_err(|_| NotAdmitted::Superseded)
+    }
+
+    /// Gives the turn of the one with `number` to the next one that waits.
+    fn pass_on(
+        &self,
+        name: &str,
+        number: u64,
+    ) -> Option<(oneshot::Sender<GroupTicket>, GroupTicket)> {
+        let mut groups = self.groups.lock();
+        let members = groups.get_mut(name)?;
+        members.running.take_if(|(running, _)| *running == number)?;
+        let Some(next) = members.waiting.pop_front() else {
+            groups.remove(name);
+            return None;
+        };
+        Some((next.sender, members.admit(self, name, next.end)))
     }
 }
 
 impl Drop for GroupTicket {
     fn drop(&mut self) {
-        let mut groups = self.groups.groups.lock();
-        let Some(members) = groups.get_mut(&self.name) else {
-            return;
-        };
-        if members
-            .running
-            .as_ref()
-            .is_some_and(|(number, _)| *number == self.number)
-        {
-            members.running = None;
-        }
-        match members.waiting.take() {
-            Some(next) => {
-                let _ = next.send(true);
-            }
-            None => {
-                groups.remove(&self.name);
-            }
+        let next = self.groups.pass_on(&self.name, self.number);
+        if let Some((sender, ticket)) = next {
+            // One that waits no more drops it, and the one after that has it.
+            let _ = sender.send(ticket);
         }
     }
 }
@@ -112,7 +154,76 @@ mod tests {
         ConcurrencyGroup {
             name: "deploy".to_owned(),
             cancel_in_progress,
+            queue: ConcurrencyQueue::Single,
         }
+    }
+
+    fn queued() -> ConcurrencyGroup {
+        ConcurrencyGroup {
+            queue: ConcurrencyQueue::Max,
+            ..group(false)
+        }
+    }
+
+    type Entered = actix_rt::task::JoinHandle<Result<GroupTicket, NotAdmitted>>;
+
+    /// Enters in the background; it waits already when this returns.
+    async fn enter(groups: &ConcurrencyGroups, group: ConcurrencyGroup) -> Entered {
+        let groups = groups.clone();
+        let entered =
+            actix_rt::spawn(async move { groups.enter("a/b", &group, Arc::new(|_| {})).await });
+        tokio::task::yield_now().await;
+        entered
+    }
+
+    #[actix_rt::test]
+    async fn i17_a_queue_lets_in_the_first_one_first_and_forgets_who_went_away() {
+        let groups = ConcurrencyGroups::default();
+        let first = enter(&groups, queued()).await.await.unwrap().ok().unwrap();
+        let second = enter(&groups, queued()).await;
+        let third = enter(&groups, queued()).await;
+        let fourth = enter(&groups, queued()).await;
+        third.abort();
+        tokio::task::yield_now().await;
+        drop(first);
+        let second = second.await.unwrap().ok().unwrap();
+        assert!(!fourth.is_finished(), "one at a time");
+        drop(second);
+        drop(fourth.await.unwrap().ok().unwrap());
+        assert!(
+            groups.groups.lock().is_empty(),
+            "nothing is left of a group"
+        );
+    }
+
+    #[actix_rt::test]
+    async fn i17_a_hundred_wait_and_no_more_and_a_single_one_clears_the_queue() {
+        let groups = ConcurrencyGroups::default();
+        let first = enter(&groups, queued()).await.await.unwrap().ok().unwrap();
+        let mut waiting = Vec::new();
+        for _ in 0..MAX_WAITING {
+            waiting.push(enter(&groups, queued()).await);
+        }
+        let beyond = enter(&groups, queued()).await.await.unwrap();
+        assert_eq!(beyond.err(), Some(NotAdmitted::Full));
+        let newer = enter(&groups, group(false)).await;
+        for one in waiting {
+            assert_eq!(one.await.unwrap().err(), Some(NotAdmitted::Superseded));
+        }
+        drop(first);
+        assert!(newer.await.unwrap().is_ok());
+    }
+
+    #[actix_rt::test]
+    async fn i17_a_turn_that_nobody_takes_goes_to_the_next_one() {
+        let groups = ConcurrencyGroups::default();
+        let first = enter(&groups, queued()).await.await.unwrap().ok().unwrap();
+        let second = enter(&groups, queued()).await;
+        let third = enter(&groups, queued()).await;
+        // The second one has its turn, and is gone before it hears of it.
+        drop(first);
+        second.abort();
+        assert!(third.await.unwrap().is_ok());
     }
 
     #[actix_rt::test]
@@ -122,20 +233,19 @@ mod tests {
         let first = groups
             .enter("a/b", &group(false), Arc::clone(&nothing))
             .await
+            .ok()
             .unwrap();
         let (g, n) = (groups.clone(), Arc::clone(&nothing));
-        let second =
-            actix_rt::spawn(async move { g.enter("A/B", &group(false), n).await.is_some() });
+        let second = actix_rt::spawn(async move { g.enter("A/B", &group(false), n).await.is_ok() });
         tokio::task::yield_now().await;
         let (g, n) = (groups.clone(), Arc::clone(&nothing));
-        let third =
-            actix_rt::spawn(async move { g.enter("a/b", &group(false), n).await.is_some() });
+        let third = actix_rt::spawn(async move { g.enter("a/b", &group(false), n).await.is_ok() });
         assert!(!second.await.unwrap(), "the third took its place");
         assert!(
             groups
                 .enter("other/repo", &group(false), nothing)
                 .await
-                .is_some()
+                .is_ok()
         );
         drop(first);
         assert!(third.await.unwrap());
@@ -153,13 +263,13 @@ mod tests {
                 Arc::new(move |why| log.lock().push(why)),
             )
             .await
+            .ok()
             .unwrap();
         let g = groups.clone();
-        let second = actix_rt::spawn(async move {
-            g.enter("a/b", &group(true), Arc::new(|_| {}))
-                .await
-                .is_some()
-        });
+        let second =
+            actix_rt::spawn(
+                async move { g.enter("a/b", &group(true), Arc::new(|_| {})).await.is_ok() },
+            );
         tokio::task::yield_now().await;
         assert_eq!(ended.lock().len(), 1);
         drop(first);

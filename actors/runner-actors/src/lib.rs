@@ -27,8 +27,10 @@ mod action_store;
 mod artifacts;
 mod caches;
 mod catch_up;
+mod checkout_key;
 mod checkout_lfs;
 mod checkout_source;
+mod checkout_ssh;
 mod checkout_submodules;
 mod checkouts;
 mod clock;
@@ -45,7 +47,6 @@ mod intake;
 mod job;
 mod job_graph;
 mod job_services;
-mod json_row;
 mod kept;
 mod known_repository;
 mod ledger;
@@ -71,7 +72,6 @@ mod schedule_clock;
 mod scopes;
 mod service;
 mod settings;
-mod shared_files;
 mod shared_logs;
 mod source;
 mod store_retry;
@@ -117,7 +117,6 @@ pub use service::RunnerService;
 pub use settings::{
     ActionSettings, CheckoutLimits, ImageSettings, ModelServer, RunnerSettings, ScheduleTime,
 };
-pub use shared_files::ObjectSettings;
 pub use test_view::{
     MAX_RUNS, RunTest, RunTestFilter, RunTests, TestFilter, TestKind, TestedJob, USUAL_RUNS,
 };

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use forge_core::{Forge, RepoName};
 use git_engine::{
-    Git, GitError, Mirror, Mirrors, Remote, RemoteError, Transports, TreeLimits, WorkTree,
+    Git, GitError, Mirror, Mirrors, Remote, RemoteError, SshAccess, Transports, TreeLimits,
+    WorkTree,
 };
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions, Redirects};
@@ -170,6 +171,47 @@ impl Repositories {
         }
     }
 
+    /// A remote that is reached by SSH with a key of the workflow's own, with its address checked.
+    /// The forge's own host is let through at the port of SSH, and at that of `known`, where its
+    /// events say that it is. Blocks.
+    pub(crate) fn ssh_remote(
+        &self,
+        address: &str,
+        access: &SshAccess,
+        known: Option<&str>,
+    ) -> Result<Remote, SourceError> {
+        let remote = Remote::ssh(address, access.clone())?;
+        let known = known.and_then(|known| Remote::ssh(known, access.clone()).ok());
+        let forge = self.settings.forge_url.as_ref().and_then(Url::host_str);
+        let is_forge = remote.host_and_port().is_some_and(|(host, port)| {
+            let known = known.as_ref().and_then(Remote::host_and_port);
+            forge == Some(host) && (port == 22 || known == Some((host, port)))
+        });
+        if is_forge {
+            Ok(remote)
+        } else {
+            self.pinned(remote)
+        }
+    }
+
+    /// A remote that leads to addresses only that are allowed.
+    fn pinned(&self, remote: Remote) -> Result<Remote, SourceError> {
+        let Some((host, port)) = remote.host_and_port() else {
+            return Ok(remote);
+        };
+        let name = host.trim_matches(['[', ']']).to_owned();
+        let addresses = (name.as_str(), port)
+            .to_socket_addrs()
+            .map_err(|error| SourceError::Lookup(error.to_string()))?;
+        let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
+        let allows = |address: &&IpAddr| self.settings.addresses.allows(&name, **address, port);
+        if let Some(address) = addresses.iter().find(|address| !allows(address)) {
+            return Err(SourceError::Address { address: *address });
+        }
+        // git connects to exactly these.
+        Ok(remote.pinned(addresses))
+    }
+
     /// A remote whose address is checked, and whether it is the forge's.
     fn checked(
         &self,
@@ -182,25 +224,11 @@ impl Repositories {
             .forge_url
             .as_ref()
             .is_some_and(|forge| forge.origin() == remote.url().origin());
-        let mut remote = remote;
-        let target = remote
-            .host_and_port()
-            .map(|(host, port)| (host.to_owned(), port));
-        if let (Some((host, port)), false) = (target, is_forge) {
-            let name = host.trim_matches(['[', ']']).to_owned();
-            let addresses = (name.as_str(), port)
-                .to_socket_addrs()
-                .map_err(|error| SourceError::Lookup(error.to_string()))?;
-            let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
-            if let Some(address) = addresses
-                .iter()
-                .find(|address| !settings.addresses.allows(&name, **address, port))
-            {
-                return Err(SourceError::Address { address: *address });
-            }
-            // git connects to exactly these.
-            remote = remote.pinned(addresses);
-        }
+        let remote = if is_forge {
+            remote
+        } else {
+            self.pinned(remote)?
+        };
         let is_forge =
             is_forge || is_github(settings.forge, settings.forge_url.as_ref(), remote.url());
         Ok((remote, is_forge))

@@ -3,10 +3,8 @@
 
 use runner_core::protection::Verdict;
 use serde::{Deserialize, Serialize};
-use store::{ReadRows, StoreError, Table, WriteTxn};
+use store::{JsonRow, ReadRows, StoreError, Table, WriteTxn};
 use utoipa::ToSchema;
-
-use crate::json_row::JsonRow;
 
 const REVIEWS: Table<String, JsonRow<RunReviews>> = Table::new("runner_reviews");
 

@@ -3,10 +3,9 @@
 
 use runner_core::protection::{APPROVAL_TIMEOUT_MS, Verdict};
 use runner_core::state::RunState;
-use store::{ReadRows, StoreError, Table, WriteTxn};
+use store::{JsonRow, ReadRows, StoreError, Table, WriteTxn};
 
 use crate::event::StoredEvent;
-use crate::json_row::JsonRow;
 use crate::messages::{NotReviewed, ReviewRun};
 use crate::records::{EnvironmentGate, RunRecord};
 use crate::review::{self, Review, RunReviews};

@@ -4,11 +4,10 @@ use std::ops::{Bound, ControlFlow};
 
 use runner_core::context::run_id_prefix;
 use serde::{Deserialize, Serialize};
-use store::{Blob, Extent, RawBytes, ReadRows, Row, StoreError, Table, WriteTxn};
+use store::{Blob, Extent, JsonRow, RawBytes, ReadRows, Row, StoreError, Table, WriteTxn};
 
 use crate::event::StoredEvent;
 use crate::former_payload;
-use crate::json_row::JsonRow;
 use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
 use crate::review;

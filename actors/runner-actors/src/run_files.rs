@@ -2,10 +2,18 @@
 
 use std::time::Instant;
 
+use replica_actors::{FileTables, SharedFiles};
+
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::log::Logs;
-use crate::shared_files::SharedFiles;
+
+/// Where their rows are.
+pub(crate) const FILES: FileTables = FileTables::new(
+    "runner_files",
+    "runner_file_contents",
+    "runner_installation",
+);
 
 /// The files of all runs.
 #[derive(Clone)]
@@ -64,19 +72,7 @@ impl RunFiles {
             }
             state.looked = true;
         }
-        let is_due = |at: Instant| at.elapsed() >= shared.sweep_every();
-        if state.swept.is_none_or(is_due) {
-            let removed = shared.sweep()?;
-            state.swept = Some(Instant::now());
-            if removed > 0 {
-                tracing::info!(
-                    event = "objects.swept",
-                    removed,
-                    "objects that nothing names were removed"
-                );
-            }
-        }
-        Ok(())
+        shared.sweep_when_due(&mut state.swept)
     }
 }
 
@@ -87,3 +83,6 @@ pub(crate) struct SharedState {
     looked: bool,
     swept: Option<Instant>,
 }
+
+#[cfg(test)]
+mod tests;

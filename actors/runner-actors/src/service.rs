@@ -21,6 +21,7 @@ use forge_actors::deliveries::{Bounds, Deliveries};
 use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
 use http_clients::forge::ForgeClient;
 use http_clients::http::HttpClient;
+use replica_actors::SharedFiles;
 use store::Store;
 use supervision::{ChildRef, ChildSpec, Supervisor, SupervisorSpec};
 use tokio::sync::watch;
@@ -45,12 +46,11 @@ use crate::permits::RepositoryPermits;
 use crate::recovery::RunRecovery;
 use crate::repositories::Repositories;
 use crate::run::{JobLauncher, ParkedRuns, RunHandles, RunServices};
-use crate::run_files::RunFiles;
+use crate::run_files::{FILES, RunFiles};
 use crate::run_finder::RunFinder;
 use crate::run_queue::RunQueue;
 use crate::schedule_clock::ScheduleClock;
 use crate::settings::RunnerSettings;
-use crate::shared_files::SharedFiles;
 use crate::shared_logs::SharedLogs;
 use crate::view::RunnerView;
 use crate::vm_hosts::{VmHostWatcher, VmHosts};
@@ -267,15 +267,13 @@ fn coordinator_spec(
 fn run_files(settings: &RunnerSettings, store: &Store) -> std::io::Result<RunFiles> {
     let data = &settings.data;
     let objects = settings.objects.as_ref();
-    let shared = objects.map(|objects| SharedFiles::open(data, objects, store));
+    let shared = objects.map(|objects| SharedFiles::open(data, objects, store, FILES));
     let shared = shared.transpose()?;
     let logs = data.join("logs");
     std::fs::create_dir_all(&logs)?;
-    let shared_logs = shared
-        .as_ref()
-        .map(|files| SharedLogs::open(data, &logs, files));
+    let shared_logs = shared.as_ref().map(|files| SharedLogs::open(&logs, files));
     Ok(RunFiles {
-        logs: Logs::open_shared(&logs, shared_logs.transpose()?)?,
+        logs: Logs::open_shared(&logs, shared_logs)?,
         artifacts: ArtifactStore::new(data, shared.as_ref()),
         caches: CacheStore::open(data, settings.cache_bytes, shared.as_ref()),
         shared,

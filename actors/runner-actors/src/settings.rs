@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use config_core::Secret;
+use config_core::{ObjectSettings, Secret};
 use forge_core::Forge;
 use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
@@ -15,7 +15,6 @@ use url::Url;
 
 use crate::kept::KeepSettings;
 use crate::scopes::ScopeSettings;
-use crate::shared_files::ObjectSettings;
 use crate::vm_hosts::{MachineType, VmHostSettings};
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
@@ -209,10 +208,7 @@ impl RunnerSettings {
     /// # Errors
     /// What does not work, and what to do.
     pub fn try_objects(&self) -> Result<(), ObjectError> {
-        match &self.objects {
-            Some(objects) => ObjectStorage::open(&objects.place)?.try_out(),
-            None => Ok(()),
-        }
+        ObjectStorage::try_place(self.objects.as_ref())
     }
 
     /// The forge's API on this thread, where it is known.

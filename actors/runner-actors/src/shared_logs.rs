@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-
-use crate::shared_files::{FileKey, SharedFile, SharedFiles};
+use replica_actors::{FileKey, SharedFile, SharedFiles};
 
 /// What they are, for [`SharedFiles`].
 const KIND: &str = "logs";
@@ -32,8 +31,6 @@ pub(crate) struct SharedLogs {
 struct Inner {
     files: SharedFiles,
     directory: PathBuf,
-    /// This data folder, as rows name it.
-    writer: String,
     gates: Mutex<HashMap<String, Arc<Mutex<Gate>>>>,
     /// Runs whose logs are longer than what is stored.
     pending: Mutex<HashSet<String>>,
@@ -58,26 +55,16 @@ enum FileState {
 }
 
 impl SharedLogs {
-    /// Logs in `directory`, by this data folder.
-    pub(crate) fn open(data: &Path, directory: &Path, files: &SharedFiles) -> io::Result<Self> {
-        let name = data.join("writer-id");
-        let writer = match std::fs::read_to_string(&name) {
-            Ok(writer) => writer,
-            Err(_) => {
-                let writer = uuid::Uuid::new_v4().to_string();
-                std::fs::write(&name, &writer)?;
-                writer
-            }
-        };
-        Ok(Self {
+    /// Logs in `directory`.
+    pub(crate) fn open(directory: &Path, files: &SharedFiles) -> Self {
+        Self {
             inner: Arc::new(Inner {
                 files: files.clone(),
                 directory: directory.to_owned(),
-                writer,
                 gates: Mutex::default(),
                 pending: Mutex::default(),
             }),
-        })
+        }
     }
 
     fn path(&self, run: &str) -> PathBuf {
@@ -122,7 +109,7 @@ impl SharedLogs {
 
     fn is_older(&self, run: &str, row: &SharedFile) -> bool {
         let length = std::fs::metadata(self.path(run)).map_or(0, |file| file.len());
-        row.about != self.inner.writer || length < row.bytes
+        row.about != self.inner.files.writer() || length < row.bytes
     }
 
     /// Stores what a run has printed so far, unless that has been done; `whole`: it prints no more.
@@ -142,10 +129,11 @@ impl SharedLogs {
             // As long as it is now: lines go on coming.
             let part = self.inner.directory.join(format!("{run}.storing"));
             self.copy(base.as_ref(), (run, length), &part)?;
-            let put = self
-                .inner
-                .files
-                .put_without_copy(key(run), &part, self.inner.writer.clone());
+            let put = self.inner.files.put_without_copy(
+                key(run),
+                &part,
+                self.inner.files.writer().to_owned(),
+            );
             let _ = std::fs::remove_file(&part);
             put?;
             gate.stored = length + before;
@@ -185,7 +173,7 @@ impl SharedLogs {
                 continue;
             };
             let is_newer = stored.get(run).is_none_or(|row| {
-                row.about == self.inner.writer
+                row.about == self.inner.files.writer()
                     && file.metadata().is_ok_and(|file| file.len() > row.bytes)
             });
             if is_newer {

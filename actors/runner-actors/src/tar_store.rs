@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
+use replica_actors::{FileKey, SharedFile, SharedFiles};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::shared_files::{FileKey, SharedFile, SharedFiles};
 use crate::stored_tar::{PendingTar, WholeTar, hashed};
 
 /// Where tars are kept; clones share it. Methods block.

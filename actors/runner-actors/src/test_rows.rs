@@ -5,9 +5,8 @@ use runner_core::test_report::{
     JobTests, ReadReport, TestCase, TestCounts, TestFailure, TestOutcome, TestRun,
 };
 use serde::{Deserialize, Serialize};
-use store::{Blob, Extent, ReadRows, Row, StoreError, Table, WriteTxn};
+use store::{Blob, Extent, JsonRow, ReadRows, Row, StoreError, Table, WriteTxn};
 
-use crate::json_row::JsonRow;
 use crate::records::{JobRecord, RunRecord};
 
 /// By run, key and copy of a job.

@@ -263,7 +263,7 @@ fn findings(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
 fn fill(report: &mut FileReport, plan: &Plan) {
     let mut seen = HashSet::new();
     let of_jobs = plan.jobs.iter().flat_map(|job| &job.refusals);
-    for refusal in plan.refusals.iter().chain(of_jobs) {
+    for refusal in of_jobs {
         if seen.insert((
             &refusal.file,
             refusal.place,
@@ -280,9 +280,13 @@ fn job_report(job: &PlannedJob) -> JobReport {
     let (copies, runs_on) = match &job.instances {
         Instances::Known(instances) => {
             let mut labels: Vec<String> = Vec::new();
-            for label in instances.iter().flat_map(|instance| &instance.runs_on) {
-                if !labels.contains(label) {
-                    labels.push(label.clone());
+            for instance in instances {
+                let group = instance.machine_group.as_ref();
+                let group = group.map(|group| format!("group {group}"));
+                for label in group.into_iter().chain(instance.runs_on.iter().cloned()) {
+                    if !labels.contains(&label) {
+                        labels.push(label);
+                    }
                 }
             }
             (

@@ -4,8 +4,11 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use config_core::{Colours, Diagnostics, Environment, TableInfo, UnknownKeys};
+use config_core::{
+    Colours, Diagnostic, Diagnostics, Environment, TableInfo, UnknownKeys, ValueError,
+};
 use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
+use object_clients::ObjectStorage;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
@@ -101,12 +104,27 @@ fn in_force(files: &Files, environment: &Environment) -> Result<String, Diagnost
     Ok(all)
 }
 
-/// Reports a valid configuration.
+/// Reports a valid configuration, whose object storage is tried with an object that is removed
+/// again.
 pub(crate) fn report(
     arguments: &Arguments,
     checked: &Checked,
     environment: &Environment,
 ) -> ExitCode {
+    if let Err(error) = ObjectStorage::try_place(checked.config.objects.as_ref()) {
+        let error = Diagnostic::of_setting("[objects]", ValueError::new(error.to_string()));
+        let wrong: Diagnostics = std::iter::once(error).collect();
+        if arguments.format == Format::Json {
+            print_json(&CheckView {
+                valid: false,
+                diagnostics: as_values(&wrong),
+                routes: Vec::new(),
+            });
+        } else {
+            show(&wrong);
+        }
+        return ExitCode::from(EXIT_FAILED);
+    }
     if arguments.format == Format::Json {
         print_json(&check_view(checked));
     } else {

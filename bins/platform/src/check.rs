@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use config_core::{
     Diagnostic, Diagnostics, Environment, Secret, Severity, UnknownKeys, ValueError,
 };
+use object_clients::ObjectStorage;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::Checked as Agents;
 use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
@@ -242,6 +243,12 @@ impl Plan {
             && let Err(error) = runner.runner.try_objects()
         {
             missing.extend(of("[runner.objects]", error.to_string()));
+        }
+        if let Some(orchestrator) = &self.orchestrator
+            && let Err(error) =
+                ObjectStorage::try_place(orchestrator.checked.config.objects.as_ref())
+        {
+            missing.extend(of("[objects] of the orchestrator", error.to_string()));
         }
         if let Some(config) = &self.vm_manager {
             let own = std::env::current_exe().unwrap_or_default();

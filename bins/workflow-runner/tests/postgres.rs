@@ -158,7 +158,9 @@ fn i18_the_sample_of_a_cluster_is_taken_on_every_host() {
             )
             .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
             .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
-            .env("ORRERY_OBJECTS_ENDPOINT", storage.endpoint());
+            .env("ORRERY_OBJECTS_ENDPOINT", storage.endpoint())
+            .env("VM_1_TOKEN", "1123456789abcdef0123456789abcdef")
+            .env("VM_2_TOKEN", "2123456789abcdef0123456789abcdef");
         if let Some(advertise) = advertise {
             check.env("ORRERY_ADVERTISE", advertise);
         }

@@ -23,7 +23,7 @@ const ACTIONS_TOOLKIT: [&str; 5] = [
 ];
 
 /// A program, by the names it may have, and Debian's package for it.
-const PROGRAMS: [(&[&str], &str); 13] = [
+const PROGRAMS: [(&[&str], &str); 14] = [
     (&["git"], "git"),
     (&["git-lfs"], "git-lfs"),
     (&["curl"], "curl"),
@@ -40,9 +40,14 @@ const PROGRAMS: [(&[&str], &str); 13] = [
     (&["podman", "buildah"], "buildah"),
     (&["skopeo"], "skopeo"),
     (&["docker-registry"], "docker-registry"),
+    (&["systemd-analyze"], "systemd"),
 ];
 /// Programs outside of a user's `PATH`.
-const SYSTEM_PROGRAMS: [(&str, &str); 2] = [("/usr/sbin/sshd", "openssh-server"), MKE2FS];
+const SYSTEM_PROGRAMS: [(&str, &str); 3] = [
+    ("/usr/sbin/sshd", "openssh-server"),
+    ("/usr/sbin/haproxy", "haproxy"),
+    MKE2FS,
+];
 /// The oldest PostgreSQL that stores are tested with.
 const POSTGRESQL: u32 = 15;
 /// Makes file systems.

@@ -20,7 +20,7 @@ mod sshd;
 mod vmm;
 
 pub use bert::BertShape;
-pub use forge::{Comment, Failure, Hook, PlannedFailure, Pull, ScriptedForge, Status};
+pub use forge::{Comment, Failure, Hook, PlannedFailure, Pull, Release, ScriptedForge, Status};
 pub use git_forge::{GitForge, GitRepository};
 pub use llm::{Answer, ScriptedLlm};
 pub use server::Recorded;

@@ -113,6 +113,27 @@ impl Sshd {
         format!("{}@127.0.0.1", self.user)
     }
 
+    /// Its port on loopback.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The private key that opens it.
+    ///
+    /// # Panics
+    /// When the key is gone.
+    pub fn key(&self) -> String {
+        fs::read_to_string(self.folder.join("client")).expect("the key was made")
+    }
+
+    /// Its line of a `known_hosts`.
+    ///
+    /// # Panics
+    /// When the file is gone.
+    pub fn known_hosts(&self) -> String {
+        fs::read_to_string(self.folder.join("known")).expect("it was written")
+    }
+
     /// Arguments for `ssh` that know the port, the key and the server.
     pub fn client_args(&self) -> Vec<String> {
         let known = self.folder.join("known");

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::task::AtomicWaker;
 use parking_lot::Mutex;
@@ -131,6 +131,16 @@ impl Connections {
         })
     }
 
+    /// Whether one that came within the last `time` has sent no whole request yet.
+    pub(crate) fn is_a_first_request_due(&self, time: Duration) -> bool {
+        let oldest = milliseconds(self.started.elapsed().saturating_sub(time));
+        let open = self.open.lock();
+        open.places.values().any(|place| {
+            place.state.load(Ordering::Relaxed) == NO_REQUEST_YET
+                && place.since.load(Ordering::Relaxed) >= oldest
+        })
+    }
+
     fn say(&self, peer: Option<IpAddr>, made_room: bool, many_of_it: bool) {
         let Some(suppressed) = self.gate.admit(None, Instant::now()) else {
             return;
@@ -219,8 +229,8 @@ impl ConnectionPermit {
     }
 
     fn is_now(&self, state: u8) {
-        let since = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.since.store(since, Ordering::Relaxed);
+        self.since
+            .store(milliseconds(self.started.elapsed()), Ordering::Relaxed);
         self.state.store(state, Ordering::Relaxed);
     }
 
@@ -280,6 +290,10 @@ impl Drop for Seat {
     fn drop(&mut self) {
         self.connections.open.lock().leave(self.number);
     }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The address that connections are counted by; none for this machine's own.

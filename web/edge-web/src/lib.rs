@@ -64,7 +64,9 @@ pub use problem::{FieldError, PROBLEM_JSON, Problem, ProblemDocument};
 pub use range::{ByteRange, byte_range};
 pub use request_id::RequestId;
 pub use routes::Routes;
-pub use serve::{BindError, ServeOptions, bind, open_files, serve, shutdown_signal};
+pub use serve::{
+    BindError, ServeOptions, bind, open_files, serve, shutdown_signal, stop_accepting,
+};
 pub use server::EdgeServer;
 pub use sign_in::{SIGN_IN_STYLE, SignIn, SignInAttempts, SignInSessions};
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};

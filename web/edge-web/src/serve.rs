@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_http::error::DispatchError;
 use actix_http::{HttpService, KeepAlive, Request, Response};
@@ -14,7 +14,7 @@ use actix_service::{
     IntoServiceFactory, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
 };
 use actix_web::body::{BoxBody, MessageBody};
-use actix_web::dev::{AppConfig, Server, Service};
+use actix_web::dev::{AppConfig, Server, ServerHandle, Service};
 use actix_web::rt::net::TcpStream;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
@@ -23,6 +23,13 @@ use crate::strict::{StrictStream, StrictTimeouts};
 
 /// The listen backlog: connections that the system keeps until they are accepted.
 const LISTEN_BACKLOG: i32 = 4096;
+
+/// What the accepting thread and the workers have to hand over the connections that are there.
+const HAND_OVER_TIME: Duration = Duration::from_millis(100);
+
+/// How long who has just come may take to ask before a server that ends closes the connection.
+const FIRST_REQUEST_TIME: Duration = Duration::from_secs(1);
+const FIRST_REQUEST_POLL: Duration = Duration::from_millis(10);
 
 /// How a server treats its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,6 +166,7 @@ where
     B: MessageBody + 'static,
 {
     let connections = Arc::new(Connections::new(options.connection_limits()));
+    let admitted = Arc::clone(&connections);
     let mut builder = Server::build()
         .workers(options.workers.max(1))
         // They are counted below. What waits in the listener's queue could not be told why.
@@ -215,8 +223,25 @@ where
     }
     // Not the builder's own shutdown signal: that one stops the whole actix system as well, and
     // with it every actor that runs on an arbiter of its own, before its supervisor has ended it.
-    let ((), ended) = tokio::join!(handle.stop(true), server);
+    let stopped = async {
+        stop_accepting(&handle).await;
+        let until = Instant::now() + FIRST_REQUEST_TIME;
+        while admitted.is_a_first_request_due(FIRST_REQUEST_TIME) && Instant::now() < until {
+            tokio::time::sleep(FIRST_REQUEST_POLL).await;
+        }
+        handle.stop(true).await;
+    };
+    let ((), ended) = tokio::join!(stopped, server);
     ended
+}
+
+/// Lets nobody else in, and waits until who was let in has a worker: a server that is told to stop
+/// drops what still waits for one, and closes what has not asked yet, both without an answer.
+/// Connections that come now wait with the system for whoever accepts next.
+pub async fn stop_accepting(handle: &ServerHandle) {
+    handle.pause().await;
+    // The thread that accepts takes note of it by itself, and nobody is told when it has.
+    tokio::time::sleep(HAND_OVER_TIME).await;
 }
 
 /// One too many of those that are one too many: told to come again at once, without waiting for

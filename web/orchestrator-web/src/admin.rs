@@ -267,12 +267,19 @@ pub(crate) struct OrchestratorHealth {
 /// How the orchestrator is; 200 as soon as it answers, without a token.
 #[utoipa::path(get, path = "/health", tag = "admin",
     responses((status = 200, description = "How it is.", body = OrchestratorHealth)))]
-pub(crate) async fn health(health: web::Data<Health>, control: ReplicaControl) -> HttpResponse {
+pub(crate) async fn health(
+    state: web::Data<WebState>,
+    health: web::Data<Health>,
+    control: ReplicaControl,
+) -> HttpResponse {
     let checks = health.report().checks.into_iter();
     let wrong = checks.filter(|check| !check.ok);
     let wrong: Vec<String> = wrong
         .map(|check| format!("{}: {}", check.name, check.detail.unwrap_or_default()))
         .collect();
+    let objects = state.view.objects_trouble();
+    let objects = objects.map(|why| format!("no object storage: {why}"));
+    let wrong: Vec<String> = wrong.into_iter().chain(objects).collect();
     let reason = (!wrong.is_empty()).then(|| wrong.join("; "));
     HttpResponse::Ok().json(OrchestratorHealth {
         status: if reason.is_some() { "degraded" } else { "ok" },

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use config_core::{Diagnostic, Environment};
 use edge_web::{BindError, ServeOptions};
 use git_engine::Git;
-use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup};
+use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup, SetupError};
 use orchestrator_core::config::{Checked, Config};
 use orchestrator_engine::process::{Confinement, adopt_orphans};
 use store::{LockError, OpenError, Options, Store, StorePlace};
@@ -43,6 +43,9 @@ pub enum BootError {
     /// The admin bridge's socket.
     #[error(transparent)]
     Socket(#[from] ServerError),
+    /// There is no room for files of other processes.
+    #[error("[objects]: {0}")]
+    Files(std::io::Error),
     /// Orphans cannot be taken in.
     #[error("cannot take in processes whose parents have ended: {0}")]
     Orphans(std::io::Error),
@@ -98,7 +101,10 @@ pub fn compose(
         confinement,
         warnings,
     });
-    Ok(service.map_err(OpenError::from)?)
+    service.map_err(|error| match error {
+        SetupError::Store(error) => BootError::Data(error.into()),
+        SetupError::Files(error) => BootError::Files(error),
+    })
 }
 
 /// Pages of the store kept in memory: the open runs are held beside them, so little is read twice.

@@ -11,7 +11,9 @@ use actix_web::middleware::from_fn;
 use actix_web::web::ServiceConfig;
 use actix_web::{App, HttpServer, web};
 use edge_web::guard::{ApiToken, HostPolicy, PublicPaths};
-use edge_web::{APPLICATION_PATHS, Edge, EdgeConfig, Metrics, Routes, ServeOptions, serve};
+use edge_web::{
+    APPLICATION_PATHS, Edge, EdgeConfig, Metrics, Routes, ServeOptions, serve, stop_accepting,
+};
 
 use crate::peer;
 use crate::socket::{AdminSocket, SocketFile};
@@ -99,6 +101,7 @@ impl Bridge {
                 again = lost(&bound) => Some(again),
             };
             let Some(again) = again else {
+                stop_accepting(&handle).await;
                 handle.stop(true).await;
                 return served.await.map_err(io::Error::other)?;
             };

@@ -23,6 +23,8 @@ use crate::state::WebState;
 const POLL_INTERVAL: Duration = Duration::from_millis(150);
 /// A follower that gets nothing else gets a keep-alive so often.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// The longest that a reader waits for a log of another machine.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(15);
 /// Read at once, in bytes.
 const PART: usize = 64 << 10;
 /// Most of a log that is sent whole, in bytes.
@@ -52,7 +54,10 @@ pub(crate) async fn log(
     let id = run_id(&id)?;
     let asked = state.operator_api.ask(GetRun(id.clone())).await;
     let found = asked.map_err(|error| ask_problem(&error))?;
-    found.map_err(|error| operator_problem(&error))?;
+    let run = found.map_err(|error| operator_problem(&error))?;
+    if run.ended {
+        fetch(&state, &id).await?;
+    }
     let directory = state.view.log_directory(id.as_str());
     let tail = query.tail;
     let (text, at) = blocking(move || whole(&directory, tail)).await?;
@@ -69,6 +74,7 @@ pub(crate) async fn log(
         at,
         quiet: Duration::ZERO,
         ready: VecDeque::from(first_events(&text)),
+        has_ended: false,
         over: false,
     };
     Ok(HttpResponse::Ok()
@@ -78,6 +84,22 @@ pub(crate) async fn log(
             let event = follower.next().await?;
             Some((Ok::<_, actix_web::Error>(event), follower))
         })))
+}
+
+/// Has the log of an ended run on this machine, wherever it ran.
+pub(crate) async fn fetch(state: &WebState, run: &RunId) -> Result<(), Problem> {
+    let (view, name) = (state.view.clone(), run.to_string());
+    let fetching = blocking(move || {
+        let fetched = view.fetch_log(&name);
+        fetched.map_err(|error| {
+            tracing::warn!(event = "objects.log_unreadable", run = name, %error, "the log of a run cannot be fetched");
+            Problem::unavailable(format!("the log is not on this machine: {error}"), 10)
+        })
+    });
+    let late = |_| Problem::unavailable("the object storage does not answer in time", 10);
+    tokio::time::timeout(FETCH_TIMEOUT, fetching)
+        .await
+        .map_err(late)?
 }
 
 async fn blocking<T: Send + 'static>(
@@ -141,6 +163,8 @@ struct LogFollower {
     at: u64,
     quiet: Duration,
     ready: VecDeque<Bytes>,
+    /// The run had ended when nothing more was there.
+    has_ended: bool,
     over: bool,
 }
 
@@ -196,20 +220,21 @@ impl LogFollower {
             .push_back(Bytes::from_static(b"event: end\ndata: {}\n\n"));
     }
 
-    /// Nothing new: a run that ended without a log (refused, cancelled early) has no end in it
-    /// either.
+    /// Nothing new: a run that ended without a log (refused, cancelled early, lost with its
+    /// machine) has no end in it either.
     async fn wait(&mut self) {
+        if self.has_ended {
+            self.end();
+            return;
+        }
         tokio::time::sleep(POLL_INTERVAL).await;
         self.quiet += POLL_INTERVAL;
         if self.at > 0 {
             return;
         }
         let asked = self.state.operator_api.ask(GetRun(self.run.clone())).await;
-        let started = matches!(&asked, Ok(Ok(view)) if view.started_at.is_some());
-        let ended = matches!(&asked, Ok(Ok(view)) if view.ended);
-        if ended && !started {
-            self.end();
-        }
+        // What was written meanwhile is read first.
+        self.has_ended = matches!(&asked, Ok(Ok(view)) if view.ended);
     }
 }
 

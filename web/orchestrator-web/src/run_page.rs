@@ -4,18 +4,18 @@
 //! state and times. Why it ended so and what the agent printed is shown to those who have signed in
 //! with the admin token.
 
-use std::path::PathBuf;
-
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::guard::ApiToken;
 use edge_web::visible::{Visible, without_colours};
 use edge_web::{Asset, Problem, Routes, SignIn, SignInAttempts, SignInSessions};
+use forge_core::RunId;
 use maud::{DOCTYPE, Markup, html};
 use orchestrator_actors::OrchestratorView;
 use orchestrator_actors::messages::GetRun;
 use orchestrator_core::admin::RunView;
 use orchestrator_engine::output::LogReader;
 
+use crate::log_stream::fetch;
 use crate::path_params::run_id;
 use crate::problems::{ask_problem, operator_problem};
 use crate::state::WebState;
@@ -71,7 +71,7 @@ async fn run(
     let found = asked.map_err(|error| ask_problem(&error))?;
     let run = found.map_err(|error| operator_problem(&error))?;
     let log = if sign_in.is_signed_in(request.head()) {
-        Some(log(state.view.log_directory(id.as_str())).await?)
+        Some(log(state, &id, run.ended).await?)
     } else {
         None
     };
@@ -88,7 +88,11 @@ async fn run(
         .body(page(&run, log.as_deref(), can_sign_in, bridge)))
 }
 
-async fn log(directory: PathBuf) -> Result<String, Problem> {
+async fn log(state: &WebState, id: &RunId, has_ended: bool) -> Result<String, Problem> {
+    if has_ended && fetch(state, id).await.is_err() {
+        return Ok("(the log cannot be had from the object storage now)".to_owned());
+    }
+    let directory = state.view.log_directory(id.as_str());
     let read = tokio::task::spawn_blocking(move || LogReader::tail(&directory, MAX_LOG_BYTES));
     let read = read.await.map_err(|_| Problem::internal())?;
     read.map_err(|error| {

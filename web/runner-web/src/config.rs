@@ -4,24 +4,23 @@
 mod file;
 mod kinds;
 mod machines;
-mod objects;
 mod scopes;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use config_core::{
-    Diagnostic, Diagnostics, Environment, Input, Secret, ValueError, parse_http_url, quoted,
+    Diagnostic, Diagnostics, Environment, Input, ObjectKeys, ObjectSettings, Secret, ValueError,
+    parse_http_url, quoted,
 };
 use forge_core::{SecretBook, WebhookSecrets};
 use git_engine::Transports;
 use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{Target, TargetHost};
-use object_clients::ObjectKeys;
 use runner_actors::{
-    ActionSettings, ImageSettings, MachineType, ModelServer, ObjectSettings, RepositorySettings,
-    RunnerSettings, ScheduleTime, ScopeSettings, VmHostSettings,
+    ActionSettings, ImageSettings, MachineType, ModelServer, RepositorySettings, RunnerSettings,
+    ScheduleTime, ScopeSettings, VmHostSettings,
 };
 use store::PostgresUrl;
 use url::Url;
@@ -345,7 +344,7 @@ impl Resolver<'_> {
             secret,
             session: variables.session_token.clone(),
         });
-        let found = objects::settings(&self.file.objects, keys);
+        let found = self.file.objects.settings(keys);
         self.kept("[objects]", found)
     }
 

@@ -30,6 +30,7 @@
 //! assert_eq!((pool.clones, pool.templates), (3, 0));
 //! ```
 
+mod bounded;
 mod effective;
 mod flags;
 mod info;
@@ -38,6 +39,7 @@ mod rows;
 mod schema;
 mod texts;
 
+pub use bounded::{shown_size, size, span};
 pub(crate) use effective::Layers;
 pub use effective::{EffectiveSetting, render_effective};
 pub use flags::FlagValues;

@@ -342,11 +342,11 @@ macro_rules! table {
             |target| $crate::RowInfo::table($table.describe(&(*target)$($(.$path)+)?)),
         )] $($rest)*)
     };
-    ($($(#[doc = $about:literal])* $(pub($scope:ident))? static $name:ident: $target:ty = $title:literal {
+    ($($(#[doc = $about:literal])* $(pub $(($scope:ident))?)? static $name:ident: $target:ty = $title:literal {
         $($rows:tt)*
     } $(then $check:expr;)?)+) => {
         $($(#[doc = $about])*
-        $(pub($scope))? static $name: $crate::Table<$target> = $crate::Table {
+        $(pub $(($scope))?)? static $name: $crate::Table<$target> = $crate::Table {
             name: $title,
             about: concat!($($about),*),
             rows: $crate::table!(@rows [$target] [] $($rows)*),

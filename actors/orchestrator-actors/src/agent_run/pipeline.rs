@@ -22,11 +22,15 @@ use super::sandbox_view::sandbox;
 use super::services::RunServices;
 use super::start_delay::next_delay;
 use super::workspace::Workspace;
-use crate::host::run_directory;
 use crate::ledger::{self, Ledger, LedgerTxn, RunEnd, StartRequest};
 
 /// Between two attempts to store an end while the disk refuses.
 const STORE_RETRY_DELAY: Duration = Duration::from_millis(500);
+
+/// The longest that an end waits until its log is stored where every process can read it.
+const LOG_WAIT: Duration = Duration::from_secs(10);
+/// The same at the end of the daemon, which waits no longer for its runs than it says.
+const LOG_WAIT_AT_STOP: Duration = Duration::from_secs(3);
 
 /// How an attempt to run ended.
 enum RunOutcome {
@@ -54,6 +58,11 @@ pub(super) fn execute(services: &RunServices, request: &StartRequest) -> Option<
     });
     match outcome {
         RunOutcome::Ended(end) => {
+            let at_most = match end.report.class {
+                ExitClass::OrchestratorRestart => LOG_WAIT_AT_STOP,
+                _ => LOG_WAIT,
+            };
+            services.logs.store_ended(&run.id, at_most);
             finish(services, run, &end);
             None
         }
@@ -172,8 +181,7 @@ fn finish(services: &RunServices, run: &Run, end: &RunEnd) {
 fn queue_again(services: &RunServices, run: &Run, reason: &str) -> Option<Duration> {
     let delay = next_delay(&services.runs, run, reason);
     // What was made for it; the next attempt makes it anew.
-    let log = run_directory(&services.ledger.config(), run.id.as_str()).join("log");
-    let _ = std::fs::remove_dir_all(log);
+    services.logs.discard(&run.id);
     let stored = until_stored(&services.ledger, run, |id| {
         move |txn| ledger::return_to_queue(txn, &id).map(|_| ())
     });

@@ -33,7 +33,7 @@ pub(super) fn of_process(
     (nonce, attempts): (&str, u32),
     now: Millis,
 ) -> Result<RunEnd, String> {
-    let log = log_directory(config, run.id.as_str());
+    let log = log_directory(&config.directories.data, run.id.as_str());
     if !ended.is_start_failure() {
         let output = LogReader::tail(&log, MAX_SEARCHED).unwrap_or_default();
         let agent = config.agent(&run.home, &run.agent);

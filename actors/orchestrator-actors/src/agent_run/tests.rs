@@ -24,6 +24,7 @@ use crate::change_notifier::ChangeNotifier;
 use crate::host::{AgentHost, WorktreeRoots};
 use crate::ledger::{self, EventSource, Ledger, StartRequest};
 use crate::live_config::{ConfigWriter, LiveConfig};
+use crate::run_logs::RunLogs;
 use crate::ticks::TickTrigger;
 
 struct NoAccounts;
@@ -72,8 +73,10 @@ impl World {
         let outbox = ChildSpec::new("outbox", move |_| {
             OutboxWorker::new(store.clone(), OutboxOptions::new(Arc::new(NoAccounts)))
         });
+        let logs = RunLogs::open(&config(folder.path(), AGENTS), ledger.store());
         let services = RunServices {
             ledger,
+            logs: logs.expect("a folder"),
             runs: ActiveRuns::default(),
             ended: EndCounters::default(),
             host: AgentHost::detect(

@@ -25,8 +25,7 @@ use tokio::sync::{oneshot, watch};
 
 use self::actions::carry_out;
 use self::recovery::recover;
-use crate::host::run_directory;
-use crate::ledger::{self, Ledger, TickContext};
+use crate::ledger::{self, TickContext};
 use crate::messages::{CollectWorktrees, Tick};
 use crate::ticks::{TickStats, TickTrigger};
 
@@ -146,7 +145,7 @@ impl Dispatcher {
                     carry_out(&runs, &targets, actions).await;
                     if is_whole {
                         let _ = targets.worktree_gc.tell(CollectWorktrees);
-                        prune(&runs.ledger, ages).await;
+                        prune(&runs, ages).await;
                     }
                 }
                 Err(error) => tracing::warn!(
@@ -236,18 +235,15 @@ async fn decide(runs: &RunServices, number: u64) -> Result<Vec<Action>, StoreErr
 }
 
 /// Removes what is too old, and the directories of runs that are removed.
-async fn prune(ledger: &Ledger, ages: AgeClock) {
-    let removed = ledger.write(move |txn| ledger::prune(txn, &ages)).await;
+async fn prune(runs: &RunServices, ages: AgeClock) {
+    let removed = runs
+        .ledger
+        .write(move |txn| ledger::prune(txn, &ages))
+        .await;
     let removed = removed.unwrap_or_default();
     if !removed.is_empty() {
-        let config = ledger.config();
-        let removing = tokio::task::spawn_blocking(move || {
-            for run in removed {
-                // A directory that cannot be removed now is an empty name in a directory of its
-                // own.
-                let _ = std::fs::remove_dir_all(run_directory(&config, run.as_str()));
-            }
-        });
+        let logs = runs.logs.clone();
+        let removing = tokio::task::spawn_blocking(move || logs.remove(&removed));
         let _ = removing.await;
     }
 }

@@ -93,5 +93,8 @@ fn settle(services: &RunServices, run: &Run) {
     }
     // A run that had not got as far as its log has none.
     let config = services.ledger.config();
-    let _ = abandon(&log_directory(&config, run.id.as_str()));
+    let directory = log_directory(&config.directories.data, run.id.as_str());
+    if abandon(&directory).is_ok() {
+        services.logs.store_later(&run.id);
+    }
 }

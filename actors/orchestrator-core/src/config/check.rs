@@ -139,6 +139,7 @@ fn build(top: Top, own: FileParts, parts: Vec<FileParts>) -> Option<Config> {
         strict: top.strict,
         listeners: top.listeners,
         store: top.store,
+        objects: top.shared,
         directories: top.directories,
         forge: top.forge,
         webhook,
@@ -212,6 +213,7 @@ impl Checker<'_> {
         Context {
             file,
             folder: &self.files.folder,
+            environment: self.environment,
             declared: self.declared,
             host: self.host,
             missing_programs: &self.missing_programs,

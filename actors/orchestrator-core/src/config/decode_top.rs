@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use config_core::{Item, ValueError, quoted};
+use config_core::{Item, ObjectKeys, ValueError, quoted};
 use forge_core::{ProjectId, StatusContext};
 
 use super::declared::unknown;
@@ -18,6 +18,10 @@ pub(super) fn top(item: &Item<'_>, context: &Context<'_>) -> Option<(Top, FilePa
         TOP.read_rows(fields, &mut top);
         top.main_project = fields.optional("main_project", |item| context.known_project(item));
         top.pr_dispatch = fields.optional("pr_dispatch", |item| pr_dispatch(item, context));
+        match top.objects.settings(ObjectKeys::of(context.environment)) {
+            Ok(shared) => top.shared = shared,
+            Err(error) => fields.error_at("objects", error),
+        }
         if fields.has("project") {
             let error = ValueError::new("`[project]` belongs into a file of `conf.d`");
             fields.error_at("project", error.help("here projects are `[[projects]]`"));

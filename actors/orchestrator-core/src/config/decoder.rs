@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use config_core::{Item, ValueError, ValueKind as _, quoted, record};
+use config_core::{Environment, Item, ValueError, ValueKind as _, quoted, record};
 use forge_core::{ProjectId, RepoName};
 
 use super::agent::AgentSpec;
@@ -17,6 +17,7 @@ use super::values::{folder, id};
 pub(super) struct Context<'c> {
     pub(super) file: &'c str,
     pub(super) folder: &'c Path,
+    pub(super) environment: &'c Environment,
     pub(super) declared: &'c Declared,
     pub(super) host: &'c dyn Host,
     /// Whether prompts of agents may name programs that are missing.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use config_core::Secret;
+use config_core::{ObjectSettings, Secret};
 use forge_core::{
     AgentName, BranchName, Forge, Login, ProjectId, RepoName, SecretBook, StatusContext,
 };
@@ -32,6 +32,8 @@ pub struct Config {
     pub directories: Directories,
     /// Where the store is.
     pub store: StoreConfig,
+    /// Where logs are shared with other processes; absent: they stay in the data folder.
+    pub objects: Option<ObjectSettings>,
     /// The forge; without one nothing is posted or polled.
     pub forge: Option<ForgeConfig>,
     /// The receiver's secrets and limits.
@@ -107,6 +109,7 @@ impl Config {
                 "data_dir",
             ),
             keep(&mut self.store, &in_force.store, "store"),
+            keep(&mut self.objects, &in_force.objects, "objects"),
             keep(
                 &mut self.webhook.max_body_bytes,
                 &in_force.webhook.max_body_bytes,

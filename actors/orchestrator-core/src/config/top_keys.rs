@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config_core::{
-    BOOLEAN, Choices, Fields, SECRET, STORE_URL, Secret, TableInfo, TextKind, ValueError, choice,
-    list, map, opt, quoted, record, table, whole,
+    BOOLEAN, Choices, Fields, OBJECTS, ObjectSettings, ObjectTable, SECRET, STORE_URL, Secret,
+    TableInfo, TextKind, ValueError, choice, list, map, opt, quoted, record, table, whole,
 };
 use forge_core::{AgentName, BranchName, Forge, Login, ProjectId, RepoName, StatusContext};
 
@@ -36,6 +36,9 @@ pub(super) struct Top {
     pub(super) listeners: Listeners,
     pub(super) directories: Directories,
     pub(super) store: StoreConfig,
+    pub(super) objects: ObjectTable,
+    /// What `[objects]` comes to with the keys of the environment.
+    pub(super) shared: Option<ObjectSettings>,
     pub(super) forge: Option<ForgeConfig>,
     pub(super) webhook: Option<WebhookConfig>,
     pub(super) mentions: Option<Mentions>,
@@ -68,6 +71,8 @@ impl Top {
             },
             directories: Directories::beside(folder),
             store: StoreConfig::default(),
+            objects: ObjectTable::default(),
+            shared: None,
             forge: None,
             webhook: None,
             mentions: None,
@@ -171,6 +176,8 @@ table! {
         "data_dir" = FOLDER => directories.data;
         /// where runs, queue and statuses owed are kept
         "store" { STORE } => store;
+        /// where logs of ended runs are that every process can read
+        "objects" { OBJECTS } => objects;
         /// personas
         "persona_data_dir" = FOLDER => directories.personas;
         /// skills

@@ -11,10 +11,12 @@
 //! finds is the beginning, a gap that it is told about, and the end. No unredacted byte reaches the
 //! disk.
 
+mod archive;
 mod log;
 mod reader;
 mod redact;
 
+pub use archive::{LogExtent, extent, pack, unpack};
 pub use log::{LogError, LogSizes, LogSummary, RunLog};
 pub use reader::{LogPart, LogReader, abandon};
 pub use redact::{MASK, Redactor};

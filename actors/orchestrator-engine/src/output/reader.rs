@@ -46,8 +46,8 @@ impl LogReader {
     /// [`LogError`] when the log cannot be read.
     pub fn next(&mut self, most: usize) -> Result<LogPart, LogError> {
         // Looked at first: whatever was written before the end is found below.
-        let end = self.end()?;
-        let starts = self.starts()?;
+        let end = end_of(&self.folder)?;
+        let starts = starts(&self.folder)?;
         let current = starts
             .iter()
             .rev()
@@ -99,37 +99,6 @@ impl LogReader {
         skipped
     }
 
-    fn end(&self) -> Result<Option<LogSummary>, LogError> {
-        let path = self.folder.join(END_FILE);
-        match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map(Some)
-                .map_err(io::Error::from)
-                .map_err(LogError::at(&path)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(LogError { path, source }),
-        }
-    }
-
-    /// Where the kept segments begin, in order.
-    fn starts(&self) -> Result<Vec<u64>, LogError> {
-        let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(LogError::at(&self.folder))?,
-        };
-        let start = |entry: fs::DirEntry| {
-            entry
-                .file_name()
-                .to_str()?
-                .strip_suffix(".log")?
-                .parse()
-                .ok()
-        };
-        let mut starts: Vec<u64> = entries.flatten().filter_map(start).collect();
-        starts.sort_unstable();
-        Ok(starts)
-    }
-
     /// Bytes of the segment that begins at `start`, from the current place; `None` when it has none
     /// there, or was given up meanwhile.
     fn read(&self, start: u64, most: usize) -> Result<Option<Vec<u8>>, LogError> {
@@ -154,19 +123,63 @@ impl LogReader {
 /// # Errors
 /// [`LogError`] when the log is not there or cannot be written.
 pub fn abandon(folder: &Path) -> Result<LogSummary, LogError> {
-    let reader = LogReader::new(folder, 0);
-    if let Some(summary) = reader.end()? {
+    if let Some(summary) = end_of(folder)? {
         return Ok(summary);
     }
-    let mut summary = LogSummary::default();
-    let mut kept = 0;
-    for start in reader.starts()? {
-        let path = segment_path(folder, start);
-        let length = fs::metadata(&path).map_err(LogError::at(&path))?.len();
-        summary.bytes = start + length;
-        kept += length;
-    }
-    summary.dropped = summary.bytes - kept;
+    let (bytes, kept) = kept_bytes(folder)?;
+    let summary = LogSummary {
+        bytes,
+        dropped: bytes - kept,
+        ..LogSummary::default()
+    };
     write_end(folder, &summary)?;
     Ok(summary)
+}
+
+/// How its writer, or whoever came after it, closed the log.
+pub(super) fn end_of(folder: &Path) -> Result<Option<LogSummary>, LogError> {
+    let path = folder.join(END_FILE);
+    match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(io::Error::from)
+            .map_err(LogError::at(&path)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LogError { path, source }),
+    }
+}
+
+/// Bytes of the output up to the last that is kept, and how many are kept.
+pub(super) fn kept_bytes(folder: &Path) -> Result<(u64, u64), LogError> {
+    let (mut bytes, mut kept) = (0, 0);
+    for start in starts(folder)? {
+        let path = segment_path(folder, start);
+        let length = match fs::metadata(&path) {
+            // Given up meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            about => about.map_err(LogError::at(&path))?.len(),
+        };
+        bytes = start + length;
+        kept += length;
+    }
+    Ok((bytes, kept))
+}
+
+/// Where the kept segments begin, in order.
+fn starts(folder: &Path) -> Result<Vec<u64>, LogError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(LogError::at(folder))?,
+    };
+    let start = |entry: fs::DirEntry| {
+        entry
+            .file_name()
+            .to_str()?
+            .strip_suffix(".log")?
+            .parse()
+            .ok()
+    };
+    let mut starts: Vec<u64> = entries.flatten().filter_map(start).collect();
+    starts.sort_unstable();
+    Ok(starts)
 }

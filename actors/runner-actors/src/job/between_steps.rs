@@ -98,6 +98,7 @@ impl StepRunner<'_> {
                 ran: self.steps,
                 deferred: self.deferred,
                 trees: self.trees.clone(),
+                keys: self.keys.clone(),
                 caches: self.caches.clone(),
                 node_actions: self.node_actions.clone(),
                 secrets: self.secrets.clone(),
@@ -144,6 +145,7 @@ impl StepRunner<'_> {
         self.steps = state.ran;
         self.deferred = state.deferred;
         self.trees = state.trees;
+        self.keys = state.keys;
         self.caches = state.caches;
         self.node_actions = state.node_actions;
         let mut secrets = state.secrets;

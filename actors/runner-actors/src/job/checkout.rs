@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use runner_core::checkout::CheckoutRequest;
+use runner_core::checkout::{CheckoutRequest, MACHINE_CONNECT};
 use runner_core::context::WORKSPACE;
 use runner_core::plan::ActionLocation;
 use runner_core::state::StepEnd;
@@ -43,6 +43,9 @@ impl StepRunner<'_> {
             // The action masks what it writes down.
             let _ = self.secrets.add(&request.token);
             let _ = self.secrets.add(&basic(&request.token));
+        }
+        if let Some(ssh) = &request.ssh {
+            let _ = self.secrets.add(ssh.key.expose());
         }
         self.processes += 1;
         let name = format!("{}-{}", order.vm_key, self.processes);
@@ -152,6 +155,7 @@ impl StepRunner<'_> {
         })?;
         if let Some(laid_out) = laid_out {
             self.put_credentials(request, laid_out).await?;
+            self.put_key(request, laid_out).await?;
         }
         // What lay in the folder is gone with it.
         let below = format!("{directory}/");
@@ -188,6 +192,37 @@ impl StepRunner<'_> {
         let directory = format!("{}/.git", request.directory);
         let files = [("config", config.as_bytes(), 0o600)];
         self.put(&directory, &files).await.map_err(StepResult::lost)
+    }
+
+    /// Puts the step's key where its clone looks for it, as the action does.
+    async fn put_key(
+        &mut self,
+        request: &CheckoutRequest,
+        laid_out: &LaidOut,
+    ) -> Result<(), StepResult> {
+        let Some(ssh) = request.ssh.as_ref().filter(|_| request.persist) else {
+            return Ok(());
+        };
+        let (key, hosts) = (format!("{}\n", ssh.key.expose().trim()), ssh.hosts());
+        let files = [
+            ("key", key.as_bytes(), 0o600),
+            ("known_hosts", hosts.as_bytes(), 0o600),
+            ("connect", MACHINE_CONNECT.as_bytes(), 0o644),
+        ];
+        self.keys.push(laid_out.key_folder.clone());
+        let put = self.put(&laid_out.key_folder, &files).await;
+        put.map_err(StepResult::lost)
+    }
+
+    /// Takes the keys of all checkouts away again, as the action does at the end of its job: a
+    /// machine may be kept after it.
+    pub(super) async fn remove_keys(&mut self) {
+        for folder in std::mem::take(&mut self.keys) {
+            if let Err(reason) = self.put(&folder, &[("key", b"", 0o600)]).await {
+                let said = format!("the key of a checkout stays in the machine: {reason}");
+                self.log.error(self.number, &said).await;
+            }
+        }
     }
 
     /// The folders of the workspace and where their files are on the host, each before those in it.

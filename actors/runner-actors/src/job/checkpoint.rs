@@ -51,6 +51,7 @@ pub(super) struct JobState {
     pub(super) ran: u32,
     pub(super) deferred: usize,
     pub(super) trees: Vec<CheckedOutTree>,
+    pub(super) keys: Vec<String>,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
     pub(super) secrets: Secrets,

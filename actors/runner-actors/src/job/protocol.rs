@@ -142,11 +142,19 @@ pub(crate) struct JobReport {
 
 impl JobReport {
     /// No machine is configured for its labels.
-    pub(crate) fn no_machine(labels: &[String]) -> Self {
-        let reason = format!(
-            "refused: no machine is configured for the labels {}; the operator can add one, or a machine `default`",
-            labels.join(", ")
-        );
+    pub(crate) fn no_machine(labels: &[String], group: Option<&str>) -> Self {
+        let labels = labels.join(", ");
+        let reason = match group {
+            None => format!(
+                "refused: no machine is configured for the labels {labels}; the operator can add one, or a machine `default`"
+            ),
+            Some(group) => {
+                let group = config_core::quoted(group);
+                format!(
+                    "refused: no machine is in the group {group} or has the labels {labels}; the operator can give one `groups = [{group}]`, or add a machine `default`"
+                )
+            }
+        };
         Self {
             refused: true,
             ..Self::failed(JobEnd::Usual, reason)

@@ -55,6 +55,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) deferred: usize,
     /// What steps have checked out, the last one last.
     pub(super) trees: Vec<CheckedOutTree>,
+    /// Folders of the machine with keys of checkouts.
+    pub(super) keys: Vec<String>,
     /// What stands for the forge's token in the machine.
     pub(super) forge_token: Option<String>,
     pub(super) caches: Vec<CacheToSave>,
@@ -146,6 +148,7 @@ impl<'a> StepRunner<'a> {
             steps: 0,
             deferred: 0,
             trees: Vec::new(),
+            keys: Vec::new(),
             forge_token,
             caches: Vec::new(),
             node_actions: NodeActions::default(),

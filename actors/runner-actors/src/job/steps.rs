@@ -65,6 +65,7 @@ impl StepRunner<'_> {
         if let Some(lost) = self.post_steps(&mut frame).await {
             return lost_job(lost);
         }
+        self.remove_keys().await;
         self.show_services(&frame).await;
         if !frame.failed && !self.is_cancelled() {
             self.save_caches().await;

@@ -13,7 +13,7 @@ use config_core::Secret;
 use forge_core::Forge;
 use http_clients::http::{Method, Request};
 use parking_lot::Mutex;
-use runner_core::gateway::ApiAddress;
+use runner_core::gateway::{ApiAddress, is_upload, upload_base};
 use runner_core::workflow::Permissions;
 use tokio::sync::Semaphore;
 use url::Url;
@@ -122,10 +122,14 @@ impl ForgeApi {
         path: &str,
         query: Option<&str>,
     ) -> Option<Request> {
-        let mut url = Url::parse(&format!("{}{path}", self.address("").forge)).ok()?;
+        let mut base = self.address("").forge;
+        if self.kind == Forge::GitHub && method == Method::Post && is_upload("POST", path) {
+            base = upload_base(&base);
+        }
+        let mut url = Url::parse(&format!("{base}{path}")).ok()?;
         url.set_query(query);
         // Nothing of the path leads elsewhere, however it is read.
-        if url.origin() != self.base.origin() {
+        if url.origin() != Url::parse(&base).ok()?.origin() {
             return None;
         }
         let scheme = match self.kind {

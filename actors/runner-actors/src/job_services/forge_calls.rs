@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_clients::http::{HttpClient, Method, Request, Response};
-use runner_core::gateway::{ApiAddress, ForgeCall, PullCheck, check_body, decide, rewritten_link};
+use runner_core::gateway::{
+    ApiAddress, ForgeCall, PullCheck, check_body, decide, rewritten_link, with_upload_urls,
+};
 
 use super::forge::{ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
 use super::{BASE, JobServices};
@@ -112,8 +114,15 @@ impl JobServices {
         if !asked.body.is_empty() {
             request = request.body(asked.body);
         }
-        let response = send(http, request).await?;
-        Ok(shown(response, &forge.address(BASE), &grant.may.repository))
+        let mut response = send(http, request).await?;
+        let (api, repository) = (forge.address(BASE), &grant.may.repository);
+        if call.path.contains("/releases") {
+            // Their files are uploaded where the answer says.
+            if let Some(body) = with_upload_urls(&response.body, &api, repository) {
+                response.body = body.into();
+            }
+        }
+        Ok(shown(response, &api, repository))
     }
 }
 

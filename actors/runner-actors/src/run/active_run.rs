@@ -284,7 +284,8 @@ impl ActiveRun {
         } = copy;
         let environment = copy.environment.as_ref().map(|it| it.name.clone());
         let labels = copy.runs_on.clone();
-        let machine = machine::choose(&self.services.settings.machines, &labels);
+        let group = copy.machine_group.clone();
+        let machine = machine::choose(&self.services.settings.machines, &labels, group.as_deref());
         let launch = machine.map(|machine| JobLaunch {
             group: copy.concurrency.clone(),
             request: self.request(ledger, job, copy, index, machine),
@@ -303,7 +304,7 @@ impl ActiveRun {
                 Some(_) if let Some(reason) = tokenless => JobReport::refused(&reason),
                 Some(_) if unserved => JobReport::unserved(),
                 Some(launch) => jobs.run(launch).await,
-                None => JobReport::no_machine(&labels),
+                None => JobReport::no_machine(&labels, group.as_deref()),
             };
             // A run that is gone hears nothing; its record is ended at the next start.
             let _ = reports.send((index, report)).await;

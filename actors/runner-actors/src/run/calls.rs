@@ -16,7 +16,7 @@ pub(super) type CallId = (usize, usize);
 pub(super) enum CallEvent {
     /// It has all of them.
     Admitted(Vec<GroupTicket>),
-    /// A newer one took its place while it waited.
+    /// A newer one took its place while it waited, or too many wait.
     Superseded,
     /// A newer one wants it ended.
     Cancelled,
@@ -61,8 +61,8 @@ impl CallGroups {
             });
             for group in &groups {
                 match all.enter(&repository, group, Arc::clone(&end) as _).await {
-                    Some(ticket) => tickets.push(ticket),
-                    None => {
+                    Ok(ticket) => tickets.push(ticket),
+                    Err(_) => {
                         let _ = sender.send((call, CallEvent::Superseded));
                         return;
                     }

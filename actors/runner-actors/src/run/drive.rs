@@ -212,8 +212,8 @@ async fn enter_group(
     let repository = ledger.record.repository.clone();
     let reason = tokio::select! {
         ticket = services.groups.enter(&repository, group, end) => match ticket {
-            Some(ticket) => return Some(Some(ticket)),
-            None => "a newer run of its concurrency group took its place".to_owned(),
+            Ok(ticket) => return Some(Some(ticket)),
+            Err(reason) => reason.to_string(),
         },
         reason = cancellation(&mut cancelled) => reason,
     };

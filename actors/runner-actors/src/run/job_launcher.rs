@@ -72,12 +72,8 @@ impl JobLauncher {
                     .enter(&launch.request.repository, group, end)
                     .await
                 {
-                    Some(ticket) => Some(ticket),
-                    None => {
-                        return JobReport::cancelled(
-                            "a newer one of its concurrency group took its place",
-                        );
-                    }
+                    Ok(ticket) => Some(ticket),
+                    Err(reason) => return JobReport::cancelled(&reason.to_string()),
                 }
             }
         };

@@ -20,12 +20,32 @@ pub(super) struct MachineChoice {
     pub(super) hosted: Option<MachineType>,
 }
 
-/// The machine for these labels: the first that is listed, else the entry `default`. `None`: nobody
-/// said what such a job runs on.
+/// The machine for these labels: the first that is listed, else the entry `default`. Where a group
+/// is named that has machines, only those count, and without labels that fit the first of them.
+/// `None`: nobody said what such a job runs on.
 pub(super) fn choose(
     machines: &[(String, MachineType)],
     labels: &[String],
+    group: Option<&str>,
 ) -> Option<MachineChoice> {
+    let in_group = |machine: &MachineType| {
+        let mut groups = machine.groups.iter();
+        group.is_some_and(|group| groups.any(|own| own.eq_ignore_ascii_case(group)))
+    };
+    let members: Vec<&(String, MachineType)> = machines
+        .iter()
+        .filter(|(_, machine)| in_group(machine))
+        .collect();
+    if let Some((_, first)) = members.first() {
+        let named = labels.iter().find_map(|label| {
+            let mut members = members.iter();
+            members.find(|(name, _)| name.eq_ignore_ascii_case(label))
+        });
+        return Some(MachineChoice {
+            machine: named.map_or(first, |(_, machine)| machine).clone(),
+            hosted: None,
+        });
+    }
     let listed = |label: &str| {
         let named = machines
             .iter()
@@ -49,6 +69,7 @@ pub(super) fn choose(
             ..vm.clone()
         },
         host_labels: machine.host_labels.clone(),
+        groups: Vec::new(),
     });
     Some(MachineChoice { machine, hosted })
 }
@@ -65,7 +86,34 @@ mod tests {
     }
 
     fn of(machines: &[(String, MachineType)], label: &str) -> Option<MachineChoice> {
-        choose(machines, &[label.to_owned()])
+        choose(machines, &[label.to_owned()], None)
+    }
+
+    #[test]
+    fn i17_a_group_leads_to_its_own_machines() {
+        let member = |image: &str| MachineType {
+            groups: vec!["Large runners".to_owned()],
+            ..vm(image)
+        };
+        let mut machines = vec![
+            ("small".to_owned(), vm("small")),
+            ("16-core".to_owned(), member("sixteen")),
+            ("gpu".to_owned(), member("gpu")),
+        ];
+        let image = |machines: &[_], labels: &[&str], group| {
+            let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+            choose(machines, &labels, Some(group))?.machine.vm.image
+        };
+        let is = |image: &str| image.parse().ok();
+        assert_eq!(image(&machines, &[], "large RUNNERS"), is("sixteen"));
+        assert_eq!(image(&machines, &["GPU"], "Large runners"), is("gpu"));
+        // Of the group, whatever else has the label.
+        assert_eq!(image(&machines, &["small"], "Large runners"), is("sixteen"));
+        // A group that nobody has set up is as if it was not named.
+        assert_eq!(image(&machines, &["small"], "other"), is("small"));
+        assert_eq!(image(&machines, &[], "other"), None);
+        machines.push(("default".to_owned(), vm("usual")));
+        assert_eq!(image(&machines, &[], "other"), is("usual"));
     }
 
     #[test]

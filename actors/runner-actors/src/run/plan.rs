@@ -84,11 +84,6 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         }
     };
     ledger.record.name = Some(plan.name.clone());
-    if let Some(refusal) = plan.refusals.first() {
-        let text = refusal.to_string();
-        ledger.end(RunState::Refused, Some(text)).await;
-        return None;
-    }
     ledger.record.plan = job_graph::of_plan(&plan);
     ledger.become_state(RunState::Planned);
     let clearing = ledger.clearing();

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
-use store::{ReadRows as _, Store, StoreError, Table};
+use store::{JsonRow, ReadRows as _, Store, StoreError, Table};
 use utoipa::ToSchema;
-
-use crate::json_row::JsonRow;
 
 const CORDONS: Table<String, JsonRow<Cordon>> = Table::new("runner_cordons");
 

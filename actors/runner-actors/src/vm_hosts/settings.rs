@@ -40,6 +40,8 @@ pub struct MachineType {
     pub vm: NewVm,
     /// Labels that its host must have.
     pub host_labels: Vec<String>,
+    /// Groups (`runs-on.group`) that it is in.
+    pub groups: Vec<String>,
 }
 
 impl From<NewVm> for MachineType {
@@ -47,6 +49,7 @@ impl From<NewVm> for MachineType {
         Self {
             vm,
             host_labels: Vec::new(),
+            groups: Vec::new(),
         }
     }
 }

@@ -13,7 +13,8 @@ pub fn repository_url(clone_url: &str, known: &str, other: &RepoName) -> Option<
     };
     let from = base.len().checked_sub(known.len())?;
     let (prefix, name) = (base.get(..from)?, base.get(from..)?);
-    let matches = prefix.ends_with('/') && name.eq_ignore_ascii_case(known);
+    // Of SSH's short form the path begins behind a colon.
+    let matches = prefix.ends_with(['/', ':']) && name.eq_ignore_ascii_case(known);
     matches.then(|| format!("{prefix}{other}{suffix}"))
 }
 
@@ -87,6 +88,10 @@ mod tests {
             (
                 "https://f.example/git/Acme/Rocket",
                 Some("https://f.example/git/acme/lib"),
+            ),
+            (
+                "git@f.example:acme/rocket.git",
+                Some("git@f.example:acme/lib.git"),
             ),
             ("https://f.example/xacme/rocket", None),
             ("file:///tmp/snapshot.git", None),

@@ -4,7 +4,9 @@
 mod address;
 mod lfs;
 mod request;
+mod ssh;
 
 pub use address::{repository_url, same_repository, submodule_url};
 pub use lfs::{LfsPointer, MAX_POINTER_BYTES, lfs_endpoint, lfs_url};
 pub use request::{CheckoutRequest, History, ReadBy, RepositoryPattern, Submodules, read_by};
+pub use ssh::{MACHINE_CONNECT, SshInputs, is_ssh, machine_command, ssh_url, submodule_address};

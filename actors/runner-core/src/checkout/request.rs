@@ -1,7 +1,9 @@
 //! The inputs of `actions/checkout` (its `action.yml`), read as it reads them.
 
+use config_core::Secret;
 use forge_core::{CommitSha, ObjectFormats, RepoName};
 
+use super::ssh::SshInputs;
 use crate::context::WORKSPACE;
 
 /// What a step asks for.
@@ -30,7 +32,9 @@ pub struct CheckoutRequest {
     pub clean: bool,
     /// A token of the workflow's own for the forge; empty: none.
     pub token: String,
-    /// Whether later commands of git may use the token.
+    /// A key of the workflow's own: everything is fetched by SSH then.
+    pub ssh: Option<SshInputs>,
+    /// Whether later commands of git may use the token and the key.
     pub persist: bool,
     /// Whether large files come in the place of their pointers.
     pub lfs: bool,
@@ -95,12 +99,23 @@ impl CheckoutRequest {
             format!("`repository` is {name}; it is written owner/name")
         })?;
         let elsewhere = input("github-server-url").trim_end_matches('/');
-        if !elsewhere.is_empty() && !elsewhere.eq_ignore_ascii_case(server.trim_end_matches('/')) {
+        let is_forge = elsewhere.eq_ignore_ascii_case(server.trim_end_matches('/'));
+        let elsewhere = if is_forge { "" } else { elsewhere };
+        let key = input("ssh-key");
+        if !elsewhere.is_empty() && key.is_empty() {
             let elsewhere = config_core::quoted(elsewhere);
             return Err(format!(
-                "`github-server-url` is {elsewhere}: only repositories of the forge that started the run ({server}) are checked out"
+                "`github-server-url` is {elsewhere}: only repositories of the forge that started the run ({server}) are checked out, unless the step gives an `ssh-key`"
             ));
         }
+        let ssh = (!key.is_empty()).then(|| SshInputs {
+            key: Secret::new(key.to_owned()),
+            user: input("ssh-user").to_owned(),
+            strict: flag("ssh-strict", true),
+            known_hosts: input("ssh-known-hosts").to_owned(),
+            forge: server.trim_end_matches('/').to_owned(),
+            server: elsewhere.to_owned(),
+        });
         let submodules = match input("submodules").to_ascii_lowercase().as_str() {
             "true" => Submodules::Own,
             "recursive" => Submodules::Recursive,
@@ -112,7 +127,7 @@ impl CheckoutRequest {
             .map(str::to_owned)
             .collect();
         Ok(Self {
-            own: name.eq_ignore_ascii_case(own),
+            own: name.eq_ignore_ascii_case(own) && elsewhere.is_empty(),
             repository,
             reference: input("ref").to_owned(),
             directory: directory(input("path"))?,
@@ -123,6 +138,7 @@ impl CheckoutRequest {
             cone: flag("sparse-checkout-cone-mode", true),
             clean: flag("clean", true),
             token: input("token").to_owned(),
+            ssh,
             persist: flag("persist-credentials", true),
             lfs: flag("lfs", false),
         })
@@ -140,6 +156,7 @@ impl CheckoutRequest {
             && self.submodules == Submodules::None
             && self.sparse.is_empty()
             && self.token.is_empty()
+            && self.ssh.is_none()
             && !self.lfs
     }
 
@@ -286,6 +303,7 @@ mod tests {
             ("submodules", "true"),
             ("sparse-checkout", "src"),
             ("lfs", "true"),
+            ("ssh-key", "a key"),
             ("repository", "acme/other"),
         ] {
             let asked = parse(&[not_usual]).unwrap();
@@ -327,6 +345,32 @@ mod tests {
         let error = parse(&[("github-server-url", "https://other.example")]).unwrap_err();
         assert!(error.contains("only repositories of the forge"), "{error}");
         assert!(parse(&[("github-server-url", "https://forge.example/")]).is_ok());
+    }
+
+    #[test]
+    fn i17_a_key_of_ssh_brings_its_other_inputs() {
+        // A secret that a pull request from a fork has not is none.
+        assert_eq!(parse(&[("ssh-key", "  ")]).unwrap().ssh, None);
+        let given = parse(&[("ssh-key", " a key\n")]).unwrap().ssh.unwrap();
+        assert_eq!(given.key.expose(), "a key");
+        assert!(given.strict && given.user.is_empty() && given.server.is_empty());
+        let given = parse(&[
+            ("ssh-key", "k"),
+            ("ssh-strict", "false"),
+            ("ssh-user", "deploy"),
+            ("ssh-known-hosts", "host ssh-ed25519 AAAA"),
+            ("github-server-url", "https://other.example/"),
+        ]);
+        let given = given.unwrap();
+        assert!(
+            !given.own,
+            "the same name at another forge is another repository"
+        );
+        let given = given.ssh.unwrap();
+        assert!(!given.strict);
+        assert_eq!(given.user, "deploy");
+        assert_eq!(given.known_hosts, "host ssh-ed25519 AAAA");
+        assert_eq!(given.server, "https://other.example");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 mod call;
 mod endpoints;
 mod links;
+mod uploads;
 
 pub use call::{CallRefusal, ForgeCall, PullCheck, check_body, decide};
 pub use links::{ApiAddress, rewritten_link};
+pub use uploads::{is_upload, upload_base, with_upload_urls};

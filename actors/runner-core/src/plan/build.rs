@@ -41,7 +41,6 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
         }
         None => None,
     };
-    let refusals = workflow.refusals.clone();
     let mut builder = Builder {
         input,
         workflows: Vec::new(),
@@ -61,7 +60,6 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
         name,
         concurrency: group,
         jobs: builder.jobs,
-        refusals,
     })
 }
 

@@ -120,7 +120,6 @@ impl Builder<'_> {
         if called.on.workflow_call.is_none() {
             return refuse("the workflow it names has no `on: workflow_call`");
         }
-        refusals.extend(called.refusals.iter().cloned());
         Ok(Some(CalledFile {
             workflow: called,
             origin,

@@ -3,7 +3,7 @@
 use super::matrix::{combinations, suffix};
 use super::types::{ConcurrencyGroup, InstanceEnvironment, JobInstance};
 use crate::expr::{Context, Contexts, Data, EvalError, Scope, Template, Value};
-use crate::workflow::{Concurrency, Job, JobEnvironment, JobWork, wrong_name};
+use crate::workflow::{Concurrency, ConcurrencyQueue, Job, JobEnvironment, JobWork, wrong_name};
 
 /// Minutes after which a job is ended when it does not say (GitHub's default).
 pub const DEFAULT_TIMEOUT_MINUTES: f64 = 360.0;
@@ -134,6 +134,7 @@ fn instance(
         index,
         total,
         runs_on: Vec::new(),
+        machine_group: None,
         fail_fast,
         max_parallel,
         timeout_minutes: DEFAULT_TIMEOUT_MINUTES,
@@ -148,7 +149,12 @@ fn instance(
     let scope = Scope::new(&inner);
     instance.name = name(job, &instance.matrix, &scope)?;
     if let JobWork::Steps { runs_on, .. } = &job.work {
-        instance.runs_on = labels(&runs_on.value(&scope).map_err(ExpandError::of("runs-on"))?)?;
+        let value = runs_on.value(&scope).map_err(ExpandError::of("runs-on"))?;
+        instance.machine_group = group(&value);
+        instance.runs_on = match labels(&value) {
+            Err(ExpandError::NoLabels) if instance.machine_group.is_some() => Vec::new(),
+            labels => labels?,
+        };
     }
     if let Some(minutes) = &job.timeout_minutes {
         instance.timeout_minutes = minutes
@@ -199,6 +205,13 @@ fn name(job: &Job, matrix: &Value, scope: &Scope<'_>) -> Result<String, ExpandEr
 }
 
 /// The labels a `runs-on` gives.
+/// The `group` of a mapping.
+fn group(value: &Value) -> Option<String> {
+    let group = value.get("group")?.as_text();
+    let group = group.trim();
+    (!group.is_empty()).then(|| group.to_owned())
+}
+
 fn labels(value: &Value) -> Result<Vec<String>, ExpandError> {
     let mut labels: Vec<String> = match value {
         Value::List(values) => values
@@ -256,10 +269,14 @@ pub fn concurrency(
     scope: &Scope<'_>,
 ) -> Result<ConcurrencyGroup, EvalError> {
     let cancel = concurrency.cancel_in_progress.as_ref();
+    let queue = concurrency.queue;
     Ok(ConcurrencyGroup {
+        queue,
         name: concurrency.group.text(scope)?,
         cancel_in_progress: cancel.map_or(Ok(false), |template| {
             template.bool("cancel-in-progress", scope)
-        })?,
+        })?
+            // Both are a mistake where they are written; a value that comes to it ends nothing.
+            && queue == ConcurrencyQueue::Single,
     })
 }

@@ -121,16 +121,13 @@ const NATIVE: &[Entry] = &[
             "submodules",
             "lfs",
             "github-server-url",
-        ],
-        // Objects that a filter leaves out are there all the same, and steps own their files.
-        idle: &[
-            "filter",
-            "show-progress",
-            "set-safe-directory",
+            "ssh-key",
             "ssh-strict",
             "ssh-user",
             "ssh-known-hosts",
         ],
+        // Objects that a filter leaves out are there all the same, and steps own their files.
+        idle: &["filter", "show-progress", "set-safe-directory"],
         required: &[],
         outputs: &["ref", "commit"],
     },
@@ -309,6 +306,11 @@ fn entry(uses: &str) -> Option<&'static Entry> {
         .find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
+/// Whether it is an action that sets a tool up, whatever version it names.
+pub(super) fn sets_up(uses: &str) -> bool {
+    entry(uses).is_some_and(|entry| matches!(entry.action, NativeAction::Setup(_)))
+}
+
 /// The native action of a `uses`, or everything that is missing for it, and why.
 pub(super) fn native(
     uses: &str,
@@ -330,10 +332,7 @@ pub(super) fn native(
         {
             continue;
         }
-        let reason = match (entry.action, input.to_ascii_lowercase().as_str()) {
-            (NativeAction::Checkout, "ssh-key") => "its input \"ssh-key\" is not done here: the runner fetches by HTTPS only; give a token of the forge as `token`".to_owned(),
-            _ => format!("its input {} is not done here", config_core::quoted(input)),
-        };
+        let reason = format!("its input {} is not done here", config_core::quoted(input));
         let need = Need::NativeInput(format!("{input} of {}", entry.name));
         missing.push((need, reason));
     }

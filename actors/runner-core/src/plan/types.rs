@@ -7,7 +7,8 @@ use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
-    CallSecrets, DockerRuns, Env, Job, NodeRuns, Permissions, Refusal, RunDefaults, Workflow,
+    CallSecrets, ConcurrencyQueue, DockerRuns, Env, Job, NodeRuns, Permissions, Refusal,
+    RunDefaults, Workflow,
 };
 
 /// What a run will do.
@@ -22,8 +23,6 @@ pub struct Plan {
     pub concurrency: Option<ConcurrencyGroup>,
     /// The jobs: those that call others stand before what they call.
     pub jobs: Vec<PlannedJob>,
-    /// Why the whole run is refused, if it is.
-    pub refusals: Vec<Refusal>,
 }
 
 /// A concurrency group with its expressions evaluated.
@@ -33,6 +32,8 @@ pub struct ConcurrencyGroup {
     pub name: String,
     /// Whether a newer run ends the one that runs.
     pub cancel_in_progress: bool,
+    /// How many wait.
+    pub queue: ConcurrencyQueue,
 }
 
 /// A workflow in a plan.
@@ -155,6 +156,8 @@ pub struct JobInstance {
     pub total: usize,
     /// Labels of its machine.
     pub runs_on: Vec<String>,
+    /// The group of machines that it is taken from, where one is named.
+    pub machine_group: Option<String>,
     /// Whether one failure ends the others.
     pub fail_fast: bool,
     /// How many may run at once.

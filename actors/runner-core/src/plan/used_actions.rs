@@ -4,7 +4,7 @@
 use config_core::quoted;
 
 use super::input::{PlanError, spend};
-use super::native::{NativeAction, action_name, native};
+use super::native::{action_name, native, sets_up};
 use super::steps::{StepPlanner, asks_for_token, check_token};
 use super::types::{
     ActionLocation, Composite, DeferredAction, NodeAction, PlanFinding, StepKind, StoredLocation,
@@ -84,7 +84,7 @@ impl StepPlanner<'_> {
             Err(missing) => missing,
         };
         // A tool that is not set up here as the file wants it: the original does, when it is there.
-        let is_setup = original || matches!(native(uses, &[]), Ok(NativeAction::Setup(_)));
+        let is_setup = original || sets_up(uses);
         let elsewhere = matches!(missing[..], [(Need::Action(_), _)]);
         let reference = uses.parse::<ActionReference>();
         let found = match &reference {
@@ -100,8 +100,12 @@ impl StepPlanner<'_> {
                 let (need, _) = missing.into_iter().next().unwrap_or_default();
                 Ok(self.unusable(used, Unusable { need, reason }))
             }
-            _ => {
-                for (need, reason) in missing {
+            (found, _) => {
+                for (need, mut reason) in missing {
+                    if let Some(Err(absent)) = &found {
+                        reason += "; the original would do it, but ";
+                        reason += absent;
+                    }
                     self.refuse_for(need, &format!("uses: {uses}"), &reason, place);
                 }
                 Ok(StepKind::Refused {

@@ -5,8 +5,9 @@ use config_core::quoted;
 use super::availability::Availability;
 use super::fields::Fields;
 use super::reader::Reader;
-use super::types::{Concurrency, Env, Refusal, RunDefaults};
+use super::types::{Concurrency, ConcurrencyQueue, Env, RunDefaults};
 use crate::expr::Template;
+use crate::lost::{RERUN_VARIABLE, parse_reruns};
 use crate::yaml::{Entry, Node, NodeData};
 
 /// `env`: names and values, or one expression.
@@ -44,10 +45,24 @@ pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availa
             let value = reader.within(&entry.key, || {
                 reader.template(&entry.value, "a variable", availability)
             });
-            Some((name, value?))
+            let value = value?;
+            check_reruns(reader, &name, &value);
+            Some((name, value))
         };
         Env::Map(entries.iter().filter_map(pair).collect())
     })
+}
+
+/// The variable that says how often a lost job runs again has a number that is one.
+fn check_reruns(reader: &Reader<'_>, name: &Template, value: &Template) {
+    let fixed = |template: &Template| template.fixed().map(|value| value.as_text());
+    if fixed(name).is_none_or(|name| &*name != RERUN_VARIABLE) {
+        return;
+    }
+    if let Some(Err(message)) = fixed(value).map(|text| parse_reruns(&text)) {
+        let help = "what is not such a number is ignored, and the runner's own setting counts";
+        reader.warn(value.place, message, help);
+    }
 }
 
 /// `defaults`.
@@ -77,10 +92,8 @@ pub(super) fn defaults(
 /// `concurrency`: a group, or a group, whether to end what runs, and how many wait.
 pub(super) fn concurrency(
     reader: &Reader<'_>,
-    file: &str,
     node: &Node,
     availability: Availability,
-    refusals: &mut Vec<Refusal>,
 ) -> Option<Concurrency> {
     if !matches!(node.data, NodeData::Map(_)) {
         let group = reader.template(node, "concurrency", availability)?;
@@ -88,42 +101,49 @@ pub(super) fn concurrency(
         return Some(Concurrency {
             group,
             cancel_in_progress: None,
+            queue: ConcurrencyQueue::Single,
         });
     }
     let known = ["group", "cancel-in-progress", "queue"];
     let fields = reader.fields(node, "concurrency", &known)?;
-    refusals.extend(queue(reader, file, fields));
+    let queue = queue(reader, fields);
     let template = |key| fields.read(reader, key, |node| reader.template(node, key, availability));
     let Some(group) = template("group") else {
         reader.error(node.place, "concurrency has no `group`");
         return None;
     };
     check_group(reader, &group);
+    let cancel_in_progress = template("cancel-in-progress");
+    let cancels = cancel_in_progress.as_ref().and_then(Template::fixed);
+    if queue == ConcurrencyQueue::Max && cancels.is_some_and(|value| value.truthy()) {
+        let place = fields.entry("queue").map_or(node.place, |it| it.key_place);
+        let help = "leave one of them out: either all wait, or a newer one ends what runs";
+        let message = "`queue: max` and `cancel-in-progress: true` exclude each other";
+        reader.error_help(place, message, help);
+    }
     Some(Concurrency {
         group,
-        cancel_in_progress: template("cancel-in-progress"),
+        cancel_in_progress,
+        queue,
     })
 }
 
-/// `queue: single`, the default, is what is done; `max` is refused.
-fn queue(reader: &Reader<'_>, file: &str, fields: Fields<'_>) -> Option<Refusal> {
+/// `queue: single`, the default, or `max`.
+fn queue(reader: &Reader<'_>, fields: Fields<'_>) -> ConcurrencyQueue {
     let written = fields.read(reader, "queue", |node| {
         let mode = reader.plain(node, "queue")?;
-        if !["single", "max"].contains(&mode.as_str()) {
-            let message = format!("queue is {}, expected single or max", quoted(&mode));
-            reader.error(node.place, message);
-        }
-        Some(mode)
+        let known = match mode.as_str() {
+            "single" => ConcurrencyQueue::Single,
+            "max" => ConcurrencyQueue::Max,
+            _ => {
+                let message = format!("queue is {}, expected single or max", quoted(&mode));
+                reader.error(node.place, message);
+                return None;
+            }
+        };
+        Some(known)
     });
-    let entry = fields
-        .entry("queue")
-        .filter(|_| written.as_deref() == Some("max"))?;
-    Some(Refusal::new(
-        "concurrency.queue: max",
-        "one run or job of a group waits, a newer one takes its place; leave `queue` out",
-        file,
-        entry.key_place,
-    ))
+    written.unwrap_or_default()
 }
 
 /// A group has a name, of fewer than 400 characters.

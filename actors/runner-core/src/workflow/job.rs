@@ -97,7 +97,7 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
                 .collect(),
         )
     });
-    let work = work(reader, file, entry, fields, &mut refusals)?;
+    let work = work(reader, entry, fields)?;
     Some(Job {
         id: id.clone(),
         place: *place,
@@ -115,13 +115,7 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
             super::environment::read(reader, node)
         }),
         concurrency: fields.read(reader, "concurrency", |node| {
-            concurrency(
-                reader,
-                file,
-                node,
-                availability::JOB_CONCURRENCY,
-                &mut refusals,
-            )
+            concurrency(reader, node, availability::JOB_CONCURRENCY)
         }),
         continue_on_error: checked_bool(
             reader,
@@ -153,13 +147,7 @@ fn refuse_keys(file: &str, fields: Fields<'_>, refusals: &mut Vec<Refusal>) {
     }
 }
 
-fn work(
-    reader: &Reader<'_>,
-    file: &str,
-    entry: &Entry,
-    fields: Fields<'_>,
-    refusals: &mut Vec<Refusal>,
-) -> Option<JobWork> {
+fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWork> {
     if let Some(uses) = fields.get("uses") {
         for key in [
             "steps",
@@ -199,7 +187,7 @@ fn work(
             );
             None
         }
-        Some(node) => reader.within("runs-on", || runs_on(reader, file, node, refusals)),
+        Some(node) => reader.within("runs-on", || runs_on(reader, node)),
     };
     let steps = match fields.get("steps").filter(|node| !node.is_null()) {
         None => {
@@ -221,12 +209,7 @@ fn work(
 }
 
 /// Labels, or `group` and `labels`.
-fn runs_on(
-    reader: &Reader<'_>,
-    file: &str,
-    node: &Node,
-    refusals: &mut Vec<Refusal>,
-) -> Option<Data> {
+fn runs_on(reader: &Reader<'_>, node: &Node) -> Option<Data> {
     if !matches!(node.data, NodeData::Map(_)) {
         check_labels(reader, node);
         return reader.data(node, "runs-on", availability::RUNS_ON);
@@ -237,18 +220,7 @@ fn runs_on(
         (None, None) => no_label(reader, node),
         (_, Some(_)) => {}
     }
-    if let Some(group) = fields.entry("group") {
-        refusals.push(Refusal::new(
-            "runs-on.group",
-            "there are no groups of runners; name a label",
-            file,
-            group.key_place,
-        ));
-    }
-    match fields.get("labels") {
-        Some(labels) => reader.data(labels, "labels", availability::RUNS_ON),
-        None => Some(Data::List(Vec::new())),
-    }
+    reader.data(node, "runs-on", availability::RUNS_ON)
 }
 
 /// A machine is found by at least one label, and none of them is empty.

@@ -39,8 +39,8 @@ pub use need::Need;
 pub use parse::{Parsed, parse};
 pub use permissions::{PermissionLevel, Permissions};
 pub use types::{
-    CallSecrets, CallTrigger, Concurrency, Env, EventTrigger, InputKind, InputSpec, Job, JobWork,
-    PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec, Step, StepWork, Strategy,
-    Triggers, WORKFLOW_DIRECTORIES, Workflow,
+    CallSecrets, CallTrigger, Concurrency, ConcurrencyQueue, Env, EventTrigger, InputKind,
+    InputSpec, Job, JobWork, PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec,
+    Step, StepWork, Strategy, Triggers, WORKFLOW_DIRECTORIES, Workflow,
 };
 pub(crate) use uses::in_repository;

@@ -76,7 +76,6 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         start: root.place.start,
         end: root.place.start + 1,
     };
-    let mut refusals = Vec::new();
     let permissions = fields
         .get("permissions")
         .map(|node| reader.within("permissions", || permissions(reader, node)));
@@ -118,11 +117,10 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
             availability::WORKFLOW_DEFAULTS,
         ),
         concurrency: fields.read(reader, "concurrency", |node| {
-            concurrency(reader, file, node, availability::CONCURRENCY, &mut refusals)
+            concurrency(reader, node, availability::CONCURRENCY)
         }),
         permissions,
         jobs,
-        refusals,
     };
     super::values::check(reader, &workflow);
     super::references::check(reader, &workflow);

@@ -38,8 +38,6 @@ pub struct Workflow {
     pub permissions: Option<Permissions>,
     /// The jobs, in the order of the file.
     pub jobs: Vec<Job>,
-    /// What the file asks for and is not done, of the workflow as a whole.
-    pub refusals: Vec<Refusal>,
 }
 
 impl Workflow {
@@ -284,6 +282,19 @@ pub struct Concurrency {
     pub group: Template,
     /// Whether a newer one ends the one that runs.
     pub cancel_in_progress: Option<Template>,
+    /// How many wait.
+    pub queue: ConcurrencyQueue,
+}
+
+/// How many runs or jobs of a concurrency group wait while one runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConcurrencyQueue {
+    /// One: a newer one takes its place.
+    #[default]
+    Single,
+    /// Up to 100, the first one first; further ones are cancelled.
+    Max,
 }
 
 /// A job.

@@ -88,6 +88,50 @@ fn a_job_without_a_label_is_found() {
     }
 }
 
+/// Page "Control the concurrency of workflows and jobs".
+#[test]
+fn i17_a_queue_that_ends_what_runs_is_found() {
+    let job = "jobs: {a: {runs-on: x, steps: [{run: y}]}}\n";
+    for (group, expected) in [
+        ("{group: g, queue: max, cancel-in-progress: false}", None),
+        (
+            "{group: g, queue: max, cancel-in-progress: true}",
+            Some("error 2:25: `queue: max` and `cancel-in-progress: true` exclude each other"),
+        ),
+        (
+            "{group: g, queue: all}",
+            Some("error 2:32: queue is `all`, expected single or max"),
+        ),
+    ] {
+        let text = format!("on: push\nconcurrency: {group}\n{job}");
+        let expected: Vec<&str> = expected.into_iter().collect();
+        assert_eq!(findings(&text), expected, "{text}");
+    }
+}
+
+/// A variable of this runner's own.
+#[test]
+fn i17_a_wrong_number_of_reruns_is_found() {
+    let text = |value: &str| {
+        format!(
+            "on: push\nenv: {{ORRERY_RERUN_LOST: {value}}}\njobs: {{a: {{runs-on: x, steps: [{{run: y}}]}}}}\n"
+        )
+    };
+    for right in ["0", "5", "'3'", "'${{ vars.RERUNS }}'"] {
+        assert_eq!(findings(&text(right)), [""; 0], "{right}");
+    }
+    for (wrong, said) in [
+        ("6", "6"),
+        ("true", "true"),
+        ("-1", "-1"),
+        ("twice", "twice"),
+    ] {
+        let found = findings(&text(wrong));
+        let expected = format!("warning 2:26: ORRERY_RERUN_LOST is `{said}`; it says how often");
+        assert!(found[0].starts_with(&expected), "{found:?}");
+    }
+}
+
 /// Page "Workflow syntax", `jobs.<job_id>.steps[*].uses`, `.run`; the actions' own pages.
 #[test]
 fn steps_that_could_only_fail_are_found() {

@@ -123,7 +123,6 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("    services: {db: {image: x}}\n"), "services.db", 7),
         (job("    container: debian\n"), "container", 7),
         (job("    snapshot: x\n"), "snapshot", 7),
-        (job("    concurrency: {group: g, queue: max}\n"), "concurrency.queue: max", 7),
         (job("      - {run: x, background: true}\n"), "background", 7),
         (job("      - wait: server\n"), "wait", 7),
         (job("      - {name: all, wait-all: }\n"), "wait-all", 7),
@@ -136,10 +135,9 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("      - uses: ./actions/self\n"), "uses: ./actions/self", 1),
         ("on: push\njobs: {a: {runs-on: x, steps: [{uses: actions/checkout@v4},\n      {uses: ./actions/absent}, {run: y}]}}\n".to_owned(), "uses: ./actions/absent", 3),
         (job("      - uses: ./../../etc\n"), "uses: ./../../etc", 7),
-        (job("      - uses: actions/checkout@v4\n        with: {ssh-key: x}\n"), "uses: actions/checkout@v4", 7),
+        (job("      - uses: actions/checkout@v4\n        with: {sshkey: x}\n"), "uses: actions/checkout@v4", 7),
         (job("      - run: x\n        shell: powershell\n"), "shell", 8),
         ("on: push\njobs:\n  a:\n    runs-on: windows-latest\n    steps: [{run: x}]\n".to_owned(), "runs-on: windows-latest", 3),
-        ("on: push\njobs:\n  a:\n    runs-on: {group: big}\n    steps: [{run: x}]\n".to_owned(), "runs-on.group", 4),
         ("on: push\njobs:\n  a:\n    uses: o/r/.github/workflows/x.yml@v1\n".to_owned(), "uses: o/r/.github/workflows/x.yml@v1", 4),
         ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/no-call.yml\n".to_owned(), "uses: ./.github/workflows/no-call.yml", 4),
         ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/absent.yml\n".to_owned(), "uses: ./.github/workflows/absent.yml", 4),
@@ -153,12 +151,6 @@ fn what_is_not_done_is_refused_with_its_place() {
         assert_eq!(found.place.line, line, "{text}: {found}");
         assert!(!found.reason.is_empty() && found.to_string().contains("is not supported: "));
     }
-    let queued = planned(&format!(
-        "concurrency: {{group: g, queue: max}}\n{}",
-        job("")
-    ))
-    .unwrap();
-    assert_eq!(queued.refusals.len(), 1, "the whole run is refused");
 }
 
 #[test]
@@ -244,7 +236,7 @@ fn identity_tokens_are_for_jobs_that_may_have_them_and_called_ones_no_more_than_
         );
         let plan = planned(&text).unwrap();
         assert_eq!(plan.jobs[0].id_token, expected, "{text}");
-        assert!(plan.refusals.is_empty() && plan.jobs[0].refusals.is_empty());
+        assert!(plan.jobs[0].refusals.is_empty());
         let calls = format!(
             "{}on: push\njobs:\n  a:\n    uses: ./.github/workflows/matrix.yml\n{}",
             key("", workflow),
@@ -264,9 +256,47 @@ fn newer_keys_that_ask_for_what_is_done_are_not_refused() {
     for text in [
         job("      - {run: x, background: false}\n"),
         job("    concurrency: {group: g, queue: single}\n"),
+        job("    concurrency: {group: g, queue: max}\n"),
+        job("    concurrency: {group: g, queue: max, cancel-in-progress: false}\n"),
+        format!("concurrency: {{group: g, queue: max}}\n{}", job("")),
     ] {
         let plan = planned(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert!(plan.jobs[0].refusals.is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn i17_a_queue_and_a_group_of_machines_are_in_the_plan() {
+    let planned_copy = |rest: &str| {
+        let text = format!("on: push\njobs:\n  a:\n{rest}    steps: [{{run: x}}]\n");
+        let plan = planned(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(plan.jobs[0].refusals.is_empty(), "{text}");
+        match &plan.jobs[0].instances {
+            runner_core::plan::Instances::Known(copies) => copies[0].clone(),
+            runner_core::plan::Instances::Later => panic!("{text}"),
+        }
+    };
+    let copy = planned_copy(
+        "    runs-on: x\n    concurrency: {group: g, queue: max, cancel-in-progress: '${{ github.sha != 1 }}'}\n",
+    );
+    let group = copy.concurrency.unwrap();
+    assert_eq!(group.queue, runner_core::workflow::ConcurrencyQueue::Max);
+    assert!(!group.cancel_in_progress, "what comes to it ends nothing");
+    for (runs_on, labels, group) in [
+        ("{group: Large runners}", vec![], Some("Large runners")),
+        ("{group: big, labels: gpu}", vec!["gpu"], Some("big")),
+        ("{group: big, labels: [a, b]}", vec!["a", "b"], Some("big")),
+        ("{labels: [a, b]}", vec!["a", "b"], None),
+        (
+            "'${{ fromJSON(''{\"group\": \"big\"}'') }}'",
+            vec![],
+            Some("big"),
+        ),
+        ("[a]", vec!["a"], None),
+    ] {
+        let copy = planned_copy(&format!("    runs-on: {runs_on}\n"));
+        assert_eq!(copy.runs_on, labels, "{runs_on}");
+        assert_eq!(copy.machine_group.as_deref(), group, "{runs_on}");
     }
 }
 

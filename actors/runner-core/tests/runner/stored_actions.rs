@@ -18,7 +18,12 @@ impl Store {
 
 impl ActionSource for Store {
     fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
-        if !["acme/tools@v1", "actions/setup-node@v4"].contains(&reference.key().as_str()) {
+        let stored = [
+            "acme/tools@v1",
+            "actions/setup-node@v4",
+            "dtolnay/rust-toolchain@clippy",
+        ];
+        if !stored.contains(&reference.key().as_str()) {
             return Err(how_to_add(reference));
         }
         Ok(LockedAction {
@@ -143,6 +148,23 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
         if let Some(need) = need {
             assert_eq!(report.refused[0].need, need, "{steps}");
         }
+    }
+}
+
+/// Found in workflow files that crates bring with them: branches of the action that are no version.
+#[test]
+fn i17_the_original_sets_up_what_its_reference_names_and_is_no_version() {
+    let report = checked("{uses: dtolnay/rust-toolchain@clippy}");
+    assert_eq!(report.status(), FileStatus::Good, "{:?}", report.refused);
+    let report = checked("{uses: dtolnay/rust-toolchain@miri}");
+    assert_eq!(report.status(), FileStatus::Refused);
+    let reason = report.refused[0].to_string();
+    for part in [
+        "`miri` is no version that the image can be held to",
+        "the original would do it, but it is not in the runner's store",
+        "`workflow-runner actions add dtolnay/rust-toolchain@miri`",
+    ] {
+        assert!(reason.contains(part), "{part}: {reason}");
     }
 }
 

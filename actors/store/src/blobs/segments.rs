@@ -244,7 +244,7 @@ mod tests {
     fn parts_stand_one_behind_the_other_and_what_stood_there_is_overwritten() {
         let folder = tempfile::tempdir().unwrap();
         let segments = SegmentDirectory::new(folder.path().join("pieces"));
-        assert_eq!(segments.list().unwrap(), []);
+        assert!(segments.list().unwrap().is_empty());
         let many: Vec<Vec<u8>> = (0..3000_u32).map(|n| n.to_le_bytes().to_vec()).collect();
         let parts: Vec<&[u8]> = many.iter().map(Vec::as_slice).collect();
         segments.write(7, 0, &[b"long ago"]).unwrap();

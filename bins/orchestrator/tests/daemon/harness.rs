@@ -262,11 +262,16 @@ impl Daemon {
 
     /// A request to the admin bridge's socket.
     pub(crate) fn admin(&self, method: &str, path: &str) -> Answer {
+        self.try_admin(method, path).expect("the bridge answers")
+    }
+
+    /// The same; `None` where the connection ends without an answer.
+    pub(crate) fn try_admin(&self, method: &str, path: &str) -> Option<Answer> {
         let stream = UnixStream::connect(&self.socket).expect("the socket is there");
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n"
         );
-        exchange(stream, &head, b"").expect("the bridge answers")
+        exchange(stream, &head, b"")
     }
 
     /// What a stream of the admin bridge sends until `text` is in it.

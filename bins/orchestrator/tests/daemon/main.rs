@@ -18,6 +18,7 @@ mod reload;
 mod replicas;
 mod run_page;
 mod secrets;
+mod shared_logs;
 mod socket;
 mod streams;
 mod walls;

@@ -1,5 +1,6 @@
 //! Two orchestrators on one PostgreSQL: one leads, the other stands by and takes over.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use postgres_server::PostgresServer;
@@ -11,6 +12,8 @@ use crate::wire::{comment, run_of};
 /// The promise.
 const TAKEOVER: Duration = Duration::from_secs(10);
 const AGENT: &str = "[mentions]\n\n[[agents]]\nproject = \"main\"\nname = \"greeter\"\ncli = \"sh\"\nscript = \"echo hello\"\n";
+
+const PLAIN_HEALTH: &str = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
 fn site(server: &PostgresServer) -> Site {
     Site::new(&format!("[store]\nurl = \"{}\"\n", server.url()), AGENT)
@@ -138,4 +141,55 @@ fn i18_a_drained_orchestrator_hands_over_and_leads_again_after_the_other() {
         .unwrap();
     assert_eq!(taken.status, 202, "{}", taken.body);
     assert_eq!(first.stop(), Some(0));
+}
+
+/// What actix-server does with connections that wait for a worker of a server that is stopped.
+#[test]
+fn i18_a_change_of_role_leaves_no_request_without_an_answer() {
+    let server = PostgresServer::start();
+    let (first_site, second_site) = (site(&server), site(&server));
+    let first = first_site.start();
+    until_role(&first, "leader");
+    let second = second_site.start();
+    until_role(&second, "standby");
+    let is_over = AtomicBool::new(false);
+    let count = |ask: &dyn Fn() -> bool| {
+        let (mut asked, mut unanswered) = (0, 0);
+        while !is_over.load(Ordering::Relaxed) {
+            asked += 1;
+            unanswered += usize::from(!ask());
+        }
+        (asked, unanswered)
+    };
+    std::thread::scope(|scope| {
+        let daemons = [&first, &second];
+        let askers: Vec<_> = daemons
+            .into_iter()
+            .flat_map(|daemon| {
+                let on_socket = move || daemon.try_admin("GET", "/health").is_some();
+                let passed_on = move || daemon.try_admin("GET", "/admin/status").is_some();
+                let on_port = move || daemon.plain(PLAIN_HEALTH).is_some();
+                [
+                    scope.spawn(move || count(&on_socket)),
+                    scope.spawn(move || count(&passed_on)),
+                    scope.spawn(move || count(&on_port)),
+                ]
+            })
+            .collect();
+        for (leader, standby) in [(&first, &second), (&second, &first)].repeat(3) {
+            wait_until("a hand-over", || {
+                leader
+                    .try_admin("POST", "/admin/drain")
+                    .is_some_and(|answer| answer.status == 202)
+            });
+            until_role(standby, "leader");
+            until_role(leader, "standby");
+        }
+        is_over.store(true, Ordering::Relaxed);
+        for asker in askers {
+            let (asked, unanswered) = asker.join().expect("it counts");
+            assert!(asked > 100, "{asked}");
+            assert_eq!(unanswered, 0, "of {asked}");
+        }
+    });
 }

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use s3_server::{ACCESS_KEY, S3Server, SECRET_KEY};
+
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples/cluster")
 }
@@ -41,10 +43,12 @@ fn i18_the_orchestrators_sample_is_taken_on_every_host() {
     assert!(made.expect("git").success());
     let file = folder.path().join("orchestrator.toml");
     std::fs::copy(samples().join("orchestrator.toml"), &file).expect("it is new");
+    let storage = S3Server::start();
     let check = |advertise: Option<&str>| {
         let mut check = program("orchestrator");
         check.arg("--check").arg(&file).env("HOME", folder.path());
         check.env("ORCH_PROJECT_DIR", &project);
+        check.env("ORCH_DATA_DIR", folder.path());
         for name in [
             "ORCH_WEBHOOK_SECRET",
             "ORCH_FORGE_TOKEN",
@@ -52,6 +56,9 @@ fn i18_the_orchestrators_sample_is_taken_on_every_host() {
         ] {
             check.env(name, "0123456789abcdef0123456789abcdef");
         }
+        check.env("ORRERY_OBJECTS_ENDPOINT", storage.endpoint());
+        check.env("AWS_ACCESS_KEY_ID", ACCESS_KEY);
+        check.env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
         check.env("ORCH_STORE_URL", "postgresql://o:p@db.example/orrery");
         check.envs(advertise.map(|advertise| ("ORRERY_ADVERTISE", advertise)));
         output(&mut check)
@@ -98,58 +105,121 @@ fn i18_the_balancer_leads_where_the_processes_listen() {
         assert!(
             servers
                 .iter()
-                .all(|line| line.ends_with(&format!(":{port}"))),
+                .all(|line| line.ends_with(&format!(":{port}}}\""))),
             "{section}"
         );
         let hosts = settings["hosts"].as_array().expect("names");
         let host = hosts[0].as_str().expect("a name");
         assert!(section.contains(&format!("hdr Host {host}")), "{section}");
     }
-    // Where it is installed, it judges its own file; the certificate is the site's.
+    // The certificate is the site's, and so are the names.
     let file = tempfile::NamedTempFile::new().expect("a file");
     let plain = balancer.replace(" ssl crt /etc/haproxy/ci.example.pem", "");
     let plain = plain
         .replace("ci-1.example:", "127.0.0.1:")
         .replace("ci-2.example:", "127.0.0.1:");
     std::fs::write(file.path(), plain).expect("it is new");
-    if let Ok(judged) = Command::new("haproxy")
-        .arg("-c")
-        .arg("-f")
-        .arg(file.path())
-        .output()
-    {
-        let said = String::from_utf8_lossy(&judged.stderr);
-        assert!(judged.status.success(), "{said}");
-    }
+    let mut judge = Command::new("/usr/sbin/haproxy");
+    let (taken, said) = output(judge.args(["-c", "-f"]).arg(file.path()));
+    assert!(taken, "{said}");
+    // As compose.yaml sets it.
+    judge
+        .env("RUNNER_1", "127.0.0.1:3000")
+        .env("ORCHESTRATOR_2", "no address");
+    let (taken, said) = output(&mut judge);
+    assert!(!taken && said.contains("no address"), "{said}");
 }
 
+/// systemd says nothing about the units: no key that it does not know, no value it cannot read.
+#[test]
+fn i18_systemd_knows_every_line_of_the_units() {
+    let units = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist/systemd");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut judge = Command::new("systemd-analyze");
+    judge.args(["verify", "--man=no"]);
+    for entry in std::fs::read_dir(units).expect("units") {
+        let path = entry.expect("a unit").path();
+        let unit = std::fs::read_to_string(&path).expect("text");
+        // The programs are not installed here.
+        let unit = unit.lines().map(|line| match line.split_once('=') {
+            Some((key, _)) if key.starts_with("Exec") => format!("{key}=/bin/true\n"),
+            _ => format!("{line}\n"),
+        });
+        let copy = folder.path().join(path.file_name().expect("a name"));
+        std::fs::write(&copy, unit.collect::<String>()).expect("it is new");
+        judge.arg(copy);
+    }
+    let (taken, said) = output(&mut judge);
+    assert!(taken && said.is_empty(), "{said}");
+}
+
+/// What `compose.yaml` names, against the samples and the programs. That it starts is seen by hand:
+/// its database, storage and balancer come from where no test reaches.
 #[test]
 fn i18_the_compose_file_starts_programs_as_they_are_started() {
     let compose = read("compose.yaml");
+    let version = env!("CARGO_PKG_VERSION");
+    for name in [
+        "workflow-runner",
+        "orchestrator",
+        "vm-manager",
+        "search-server",
+    ] {
+        let image = format!("image: orrery-{name}:v{version}\n");
+        assert_eq!(
+            compose.matches(&image).count(),
+            1,
+            "{image}, and the second by its anchor"
+        );
+    }
     let commands = compose
         .lines()
         .filter_map(|line| line.trim().strip_prefix("command: "));
     let commands: Vec<Vec<String>> = commands
         .map(|list| serde_json::from_str(list).expect("a list in one line"))
         .collect();
-    assert_eq!(commands.len(), 2, "the second of each has its first one's");
-    for (name, command) in ["workflow-runner", "orchestrator"]
-        .into_iter()
-        .zip(&commands)
-    {
-        assert!(
-            compose.contains(&format!("image: orrery-{name}:")),
-            "{name}"
-        );
+    let of_ours = ["workflow-runner", "orchestrator", "vm-manager"];
+    assert_eq!(
+        commands.len(),
+        of_ours.len() + 1,
+        "the storage has one, too"
+    );
+    for (name, command) in of_ours.into_iter().zip(&commands[1..]) {
         let (_, help) = output(program(name).arg("--help"));
         for flag in command.iter().filter(|word| word.starts_with("--")) {
             assert!(help.contains(flag.as_str()), "{name} {flag}: {help}");
         }
-        let file = command.last().expect("a file");
+        let file = command
+            .iter()
+            .find(|word| word.starts_with("/etc/orrery/"))
+            .expect("its settings");
         let sample = file.rsplit('/').next().expect("a name");
         assert!(samples().join(sample).is_file(), "{sample}");
         assert_eq!(compose.matches(&format!("./{sample}:{file}:ro")).count(), 2);
     }
+}
+
+#[test]
+fn i18_names_of_the_compose_file_are_those_of_the_samples() {
+    let compose = read("compose.yaml");
+    let runner: toml::Table = read("runner.toml").parse().expect("TOML");
+    let hosts = runner["vm_hosts"].as_table().expect("hosts");
+    assert_eq!(hosts.len(), 2);
+    for host in hosts.values() {
+        let url = host["url"].as_str().expect("an address");
+        let name = url.trim_start_matches("http://").trim_end_matches(":3100");
+        assert!(compose.contains(&format!("aliases: [{name}]")), "{name}");
+        assert!(
+            read("vm-manager.toml").contains(&format!("\"{name}\"")),
+            "{name}"
+        );
+    }
+    let objects = &runner["objects"];
+    let bucket = objects["url"].as_str().expect("an address");
+    let bucket = bucket.trim_start_matches("s3://").split('/').next();
+    let made = format!("s3.bucket.create -name {}'", bucket.expect("a bucket"));
+    assert!(compose.contains(&made), "{made}");
+    let balancer = read("haproxy.cfg");
     for service in [
         "runner-1:3000",
         "runner-2:3000",
@@ -160,5 +230,21 @@ fn i18_the_compose_file_starts_programs_as_they_are_started() {
             compose.contains(&format!("ORRERY_ADVERTISE: \"{service}\"")),
             "{service}"
         );
+        let (name, _) = service.split_once(':').expect("a port");
+        let variable = name.to_uppercase().replace('-', "_");
+        assert!(
+            compose.contains(&format!("{variable}: \"{service}\"")),
+            "{variable}"
+        );
+        assert!(balancer.contains(&format!("${{{variable}-")), "{variable}");
+    }
+    let environment = read("searcher.env") + &read("indexer.env");
+    for variable in [
+        "SERVICE_SEARCH_MODE",
+        "SERVICE_SNAPSHOTS",
+        "SERVICE_SETTINGS_PATH",
+    ] {
+        assert!(compose.contains(&format!("{variable}: ")), "{variable}");
+        assert!(environment.contains(&format!("{variable}=")), "{variable}");
     }
 }

@@ -101,6 +101,8 @@ pub(crate) struct Site {
     pub(crate) vmm_token: String,
     forge: GitForge,
     pub(crate) repository: GitRepository,
+    /// Where pushes say that the repository is reached by SSH.
+    pub(crate) ssh_url: Option<String>,
     deliveries: u32,
     folder: TempDir,
 }
@@ -186,6 +188,7 @@ impl Site {
             vmm_token,
             forge,
             repository,
+            ssh_url: None,
             deliveries: 0,
             folder,
         }
@@ -223,7 +226,7 @@ impl Site {
         self.repository.git(&["update-server-info"]);
         let body = json!({"ref": "refs/heads/main", "before": "0".repeat(40), "after": sha, "created": true, "deleted": false, "commits": [],
             "head_commit": {"id": sha, "message": "a commit", "added": [], "modified": [], "removed": []}, "pusher": {"login": "ada"}, "sender": {"login": "ada"},
-            "repository": {"full_name": "acme/rocket", "clone_url": format!("{}/acme/rocket.git", self.forge.url()), "default_branch": "main"}})
+            "repository": {"full_name": "acme/rocket", "clone_url": format!("{}/acme/rocket.git", self.forge.url()), "ssh_url": self.ssh_url, "default_branch": "main"}})
         .to_string();
         let signature = forge_core::sign(SECRET, body.as_bytes()).unwrap().hub();
         let headers = format!(

@@ -10,6 +10,7 @@ use super::call::{Answer, Call, page};
 use super::comments::{comments, delete_comment, edit_comment, post_comment};
 use super::hooks::hooks;
 use super::model::{Failure, ForgeState, Issue, Model, Pull, Status};
+use super::releases::releases;
 use crate::server::{Recorded, broken};
 
 pub(super) async fn serve(
@@ -121,6 +122,7 @@ fn route(request: &HttpRequest, body: &Bytes, state: &ForgeState) -> Answer {
         segments: rest.trim_matches('/').split('/').collect(),
         query: query.map(web::Query::into_inner).unwrap_or_default(),
         body: serde_json::from_slice(body).unwrap_or_default(),
+        raw: body.clone(),
         login,
         gitea,
         base: format!("http://{}", request.connection_info().host()),
@@ -171,6 +173,7 @@ fn of_repo(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Ans
         ("DELETE", ["issues", "comments", id]) => delete_comment(model, call, repo, number(id)),
         ("GET", ["issues"]) => issues(model, call, repo),
         ("GET", ["issues", issue]) => one_issue(model, call, repo, number(issue)),
+        (_, ["releases", rest @ ..]) => releases(model, call, repo, rest),
         (_, ["hooks", rest @ ..]) => hooks(model, call, repo, rest),
         ("GET", ["pulls"]) => pulls(model, call, repo),
         ("GET", ["pulls", pull]) => match model.repo(repo).pulls.get(&number(pull)) {

@@ -1,5 +1,6 @@
 //! One request and one answer, before and after HTTP.
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 /// Items a page.
@@ -36,6 +37,8 @@ pub(super) struct Call<'a> {
     pub(super) segments: Vec<&'a str>,
     pub(super) query: Vec<(String, String)>,
     pub(super) body: Value,
+    /// The body as it came.
+    pub(super) raw: Bytes,
     pub(super) login: String,
     /// Gitea's API was asked, not GitHub's.
     pub(super) gitea: bool,

@@ -10,13 +10,14 @@ mod call;
 mod comments;
 mod hooks;
 mod model;
+mod releases;
 
 use std::sync::Arc;
 
 use actix_web::web;
 
 use crate::server::{Recorded, Running, start};
-pub use model::{Comment, Failure, Hook, PlannedFailure, Pull, Status};
+pub use model::{Comment, Failure, Hook, PlannedFailure, Pull, Release, Status};
 use model::{ForgeState, Issue};
 
 /// The forge. It ends when it is dropped.
@@ -178,6 +179,11 @@ impl ScriptedForge {
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
         self.state.model.lock().requests.clone()
+    }
+
+    /// The releases of a repository.
+    pub fn releases(&self, repo: &str) -> Vec<Release> {
+        self.state.model.lock().repo(repo).releases.clone()
     }
 
     /// All statuses of a commit, as they came.

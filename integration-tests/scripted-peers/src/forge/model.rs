@@ -51,6 +51,17 @@ pub struct Comment {
     pub updated: u64,
 }
 
+/// A release.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// Its id.
+    pub id: u64,
+    /// Its tag.
+    pub tag: String,
+    /// Names of its files, and what they hold.
+    pub assets: Vec<(String, Vec<u8>)>,
+}
+
 /// A hook of a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
@@ -178,6 +189,7 @@ pub(crate) struct Repo {
     pub(crate) pulls: BTreeMap<u64, Pull>,
     pub(crate) permissions: BTreeMap<String, String>,
     pub(crate) hooks: Vec<Hook>,
+    pub(crate) releases: Vec<Release>,
 }
 
 #[derive(Debug, Default)]

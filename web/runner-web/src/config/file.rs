@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use config_core::{
-    BOOLEAN, Choices, FILE_PATH, Item, LOG_LEVELS, SECRET, STORE_URL, Secret, TableInfo, TextKind,
-    ValueError, choice, from_str, list, map, map_of, opt, quoted, table, whole,
+    BOOLEAN, Choices, FILE_PATH, Item, LOG_LEVELS, OBJECTS, ObjectTable, SECRET, STORE_URL, Secret,
+    TableInfo, TextKind, ValueError, choice, from_str, list, map, map_of, opt, quoted, table,
+    whole,
 };
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
@@ -19,7 +20,6 @@ use url::Url;
 
 use super::kinds::{BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, shown};
 use super::machines::{MACHINE, VM_HOST, VmHostTable, host_name, label, mib};
-use super::objects::{OBJECTS, ObjectTable};
 use super::scopes::{self, FORK_APPROVALS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable};
 
 const FORGES: &Choices<Forge> = &[

@@ -26,6 +26,8 @@ const LABEL: TextKind<String> = TextKind::new(
     |text| label(text).map(|()| text.to_owned()),
     String::clone,
 );
+/// A group of machines.
+const GROUP: TextKind<String> = TextKind::new("text", group, String::clone);
 /// The least that a guest starts with; a manager's own limits may be narrower.
 const MEMORY: TextKind<u32> = TextKind::new("size", mib::<128, { 1 << 20 }>, shown_mib);
 const DISK: TextKind<u32> = TextKind::new("size", mib::<256, { 1 << 24 }>, shown_mib);
@@ -91,6 +93,9 @@ table! {
         "isolation_min" = opt(choice("isolation", ISOLATIONS)) => vm.isolation_min;
         /// labels that its VM host must have
         "host_labels" = list(LABEL) => host_labels;
+        /// groups that it is in, for `runs-on: {group: …}`; a group without machines counts as not
+        /// named
+        "groups" = list(GROUP) => groups;
     } then |fields, machine| {
         let vm = &machine.vm;
         if vm.allow.is_some() && vm.network != Some(Network::User) {
@@ -108,6 +113,17 @@ pub(super) fn label(label: &str) -> Result<(), ValueError> {
         )));
     }
     Ok(())
+}
+
+/// The name of a group of machines.
+fn group(name: &str) -> Result<String, ValueError> {
+    if name.len() > LONGEST_LABEL {
+        let error = ValueError::new(format!("{} is no group of machines", quoted(name)));
+        return Err(error.help(format!(
+            "name it as `runs-on` does behind `group:`, in at most {LONGEST_LABEL} bytes"
+        )));
+    }
+    Ok(name.to_owned())
 }
 
 pub(super) fn host_name(name: &str) -> Result<(), ValueError> {

@@ -144,6 +144,15 @@ fn what_no_manager_would_take_of_a_machine_is_a_mistake_with_its_place() {
             "{line}: {wrong}"
         );
     }
+    let long = "x".repeat(101);
+    let groups = format!("[machines.a]\ngroups = [\"Large runners\", {long:?}]\n");
+    let group = parse(&secret, &groups).expect_err("a group").to_string();
+    assert!(
+        group.contains("runner.toml:2:28") && group.contains("is no group of machines"),
+        "{group}"
+    );
+    let groups = parse(&secret, "[machines.a]\ngroups = [\"Large runners\"]\n").unwrap();
+    assert_eq!(groups.runner.machines[0].1.groups, ["Large runners"]);
     let label = parse(&secret, "[machines.\"a b\"]\nvcpus = 1\n").expect_err("a label");
     assert!(label.to_string().contains("is no label"), "{label}");
     let right =

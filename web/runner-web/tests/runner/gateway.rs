@@ -56,14 +56,14 @@ console.log(`token ${process.env.TOKEN}`);
 "#;
 
 /// A folder in which the client finds its packages.
-fn client() -> (TempDir, PathBuf) {
+fn client(text: &str) -> (TempDir, PathBuf) {
     let toolkit = std::env::var_os("ORRERY_ACTIONS_TOOLKIT").expect(
         "ORRERY_ACTIONS_TOOLKIT names the toolkit of npm: run the tests by `cargo xtask test`",
     );
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(toolkit, folder.path().join("node_modules")).unwrap();
     let script = folder.path().join("main.mjs");
-    std::fs::write(&script, CLIENT).unwrap();
+    std::fs::write(&script, text).unwrap();
     (folder, script)
 }
 
@@ -86,16 +86,21 @@ fn run(script: &Path, services: SocketAddr, env: &[(String, String)]) -> String 
     text(&output.stdout)
 }
 
-struct Stage {
-    site: Site,
-    runner: Runner,
+pub(crate) struct Stage {
+    pub(crate) site: Site,
+    pub(crate) runner: Runner,
     services: SocketAddr,
     script: PathBuf,
     _client: TempDir,
 }
 
 fn stage(change: fn(&mut RunnerSettings)) -> Stage {
-    let (client, script) = client();
+    stage_of(CLIENT, change)
+}
+
+/// The same with another program for the client.
+pub(crate) fn stage_of(program: &str, change: fn(&mut RunnerSettings)) -> Stage {
+    let (client, script) = client(program);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let services = listener.local_addr().unwrap();
     let asked = Arc::new(script.clone());
@@ -123,7 +128,7 @@ fn stage(change: fn(&mut RunnerSettings)) -> Stage {
     }
 }
 
-fn workflow(permissions: &str) -> String {
+pub(crate) fn workflow(permissions: &str) -> String {
     format!(
         "name: CI\non: [push, pull_request]\n{permissions}\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: call the forge\n        env: {{TOKEN: '${{{{ github.token }}}}', SAME: '${{{{ secrets.GITHUB_TOKEN }}}}'}}\n"
     )
@@ -134,7 +139,7 @@ fn add_pull(forge: &ScriptedForge, sha: &str) {
 }
 
 /// The lines of a run's output.
-fn lines(runner: &Runner, run: &str) -> Vec<String> {
+pub(crate) fn lines(runner: &Runner, run: &str) -> Vec<String> {
     let log = runner.log(run);
     let lines = log.lines().filter_map(|line| {
         let line: Value = serde_json::from_str(line).ok()?;
@@ -143,7 +148,7 @@ fn lines(runner: &Runner, run: &str) -> Vec<String> {
     lines.collect()
 }
 
-fn has(lines: &[String], start: &str) {
+pub(crate) fn has(lines: &[String], start: &str) {
     let found = lines.iter().any(|line| line.starts_with(start));
     assert!(found, "{start:?} in {lines:#?}");
 }

@@ -23,6 +23,7 @@ mod operation;
 mod pages;
 mod real_model;
 mod receiver;
+mod releases;
 mod repeated;
 mod secrets;
 mod stored;

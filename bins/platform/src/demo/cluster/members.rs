@@ -129,7 +129,7 @@ impl Site<'_> {
             // The sample repository is served by this machine, unencrypted.
             ("allow_http", true.into()),
             ("allow_addresses", vec![Value::from("127.0.0.1")].into()),
-            ("objects", self.storage.settings().into()),
+            ("objects", self.storage.settings("ci").into()),
             ("machines", machines.into()),
             ("vm_hosts", hosts.collect::<Table>().into()),
         ]);
@@ -178,6 +178,7 @@ impl Site<'_> {
             ("admin_token", "${ORCH_ADMIN_TOKEN}".into()),
             ("data_dir", text(&folder.join("data"))?),
             ("forge", forge.into()),
+            ("objects", self.storage.settings("agents").into()),
             ("store", table([("url", "${ORCH_STORE_URL}".into())]).into()),
         ]));
         // Otherwise the next ones would wait for the next tick.
@@ -199,6 +200,7 @@ impl Site<'_> {
         ]
         .map(|(key, value)| (key.to_owned(), value))
         .to_vec();
+        member.variables.extend(self.storage.variables());
         Ok(member)
     }
 }

@@ -66,18 +66,21 @@ impl Storage {
         })
     }
 
-    /// The runners' table `[objects]`.
-    pub(super) fn settings(&self) -> Table {
+    /// The table `[objects]` of runners or orchestrators: each has a prefix of its own.
+    pub(super) fn settings(&self, prefix: &str) -> Table {
         match self {
             Self::Bucket { port, .. } => table([
-                ("url", format!("s3://{BUCKET}/ci").into()),
+                ("url", format!("s3://{BUCKET}/{prefix}").into()),
                 ("endpoint", format!("http://127.0.0.1:{port}").into()),
             ]),
-            Self::Folder(folder) => table([("url", format!("file://{}", folder.display()).into())]),
+            Self::Folder(folder) => {
+                let url = format!("file://{}", folder.join(prefix).display());
+                table([("url", url.into())])
+            }
         }
     }
 
-    /// The keys, for the runners' environment.
+    /// The keys, for their environment.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
         match self {
             Self::Bucket { access, secret, .. } => vec![
@@ -129,8 +132,8 @@ mod tests {
     fn i18_without_a_server_a_folder_is_shared() {
         let folder = Storage::Folder(PathBuf::from("/srv/shared"));
         assert_eq!(
-            folder.settings()["url"].as_str(),
-            Some("file:///srv/shared")
+            folder.settings("ci")["url"].as_str(),
+            Some("file:///srv/shared/ci")
         );
         assert!(folder.variables().is_empty());
         assert!(folder.describe().contains("s3s-fs"));

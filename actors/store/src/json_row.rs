@@ -6,14 +6,15 @@ use std::marker::PhantomData;
 
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use store::Row;
+
+use crate::codec::Row;
 
 /// What most values need, in bytes.
 const USUAL: usize = 1024;
 
 /// A value on its way into the store, or out of it.
 #[derive(Debug)]
-pub(crate) enum JsonRow<T> {
+pub enum JsonRow<T> {
     /// To be written.
     Written(Vec<u8>),
     /// As it was read.
@@ -22,7 +23,7 @@ pub(crate) enum JsonRow<T> {
 
 impl<T: Serialize> JsonRow<T> {
     /// To be written.
-    pub(crate) fn of(value: &T) -> Self {
+    pub fn of(value: &T) -> Self {
         let mut json = Vec::with_capacity(USUAL);
         serde_json::to_writer(&mut json, value).expect("records have text keys only");
         Self::Written(json)
@@ -31,7 +32,7 @@ impl<T: Serialize> JsonRow<T> {
 
 impl<T> JsonRow<T> {
     /// What was read.
-    pub(crate) fn value(self) -> Option<T> {
+    pub fn value(self) -> Option<T> {
         match self {
             Self::Read(value) => Some(value),
             Self::Written(_) => None,

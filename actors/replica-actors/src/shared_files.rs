@@ -10,61 +10,26 @@
 //! object without a row never gets one once the grace is over, so that it can be removed whatever
 //! goes on beside. Bytes that are there already get a row and no second object.
 
-use std::collections::HashSet;
 use std::fs::FileTimes;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
-use object_clients::{ObjectError, ObjectPlace, ObjectStorage, digest_of_file};
+use config_core::ObjectSettings;
+use object_clients::{ObjectError, ObjectStorage, digest_of_file};
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-use store::{ReadRows, Store, StoreError, Table, WriteTxn};
+use store::{JsonRow, ReadRows as _, Store, StoreError, WriteTxn};
 
-use crate::json_row::JsonRow;
+use crate::file_rows::{FileKey, FileTables, SharedFile, without_row, writer_id};
 
-/// By what it is, whose, and which.
-pub(crate) type FileKey = (String, String, String);
-
-const FILES: Table<FileKey, JsonRow<SharedFile>> = Table::new("runner_files");
-/// The object of a digest.
-const CONTENTS: Table<String, JsonRow<String>> = Table::new("runner_file_contents");
-/// What the storage's place is called by, so that no other installation takes it.
-const INSTALLATION: Table<u8, JsonRow<String>> = Table::new("runner_installation");
 /// What objects' names begin with.
 const OBJECTS: &str = "objects";
 /// Copies that were used lately stay, whatever they take.
 const IN_USE: Duration = Duration::from_secs(600);
 
-/// Where files are shared.
-#[derive(Debug, Clone)]
-pub struct ObjectSettings {
-    /// The folder or bucket.
-    pub place: ObjectPlace,
-    /// Bytes of copies on this machine.
-    pub local_bytes: u64,
-    /// How long an object may be there without a row.
-    pub grace: Duration,
-    /// Time between two looks for such objects.
-    pub sweep_every: Duration,
-}
-
-/// A file that counts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SharedFile {
-    /// The object's name.
-    object: String,
-    /// The BLAKE3 digest of its bytes.
-    digest: String,
-    pub(crate) bytes: u64,
-    /// What its owner says of it.
-    pub(crate) about: String,
-}
-
 /// The files; clones share them. Methods block.
 #[derive(Clone)]
-pub(crate) struct SharedFiles {
+pub struct SharedFiles {
     inner: Arc<Inner>,
 }
 
@@ -73,6 +38,9 @@ struct Inner {
     store: Store,
     local: PathBuf,
     settings: ObjectSettings,
+    tables: FileTables,
+    /// This data folder, as rows may name it.
+    writer: String,
     /// Why the storage cannot be used, as it was last seen.
     trouble: Mutex<Option<String>>,
     claimed: Mutex<bool>,
@@ -86,13 +54,18 @@ impl std::fmt::Debug for SharedFiles {
 
 impl SharedFiles {
     /// Files of this store; the storage is not asked yet.
-    pub(crate) fn open(
+    ///
+    /// # Errors
+    /// When the folder for copies cannot be made, or there can be no further thread.
+    pub fn open(
         data: &Path,
         settings: &ObjectSettings,
         store: &Store,
+        tables: FileTables,
     ) -> std::io::Result<Self> {
         let local = data.join("objects");
         std::fs::create_dir_all(&local)?;
+        let writer = writer_id(data)?;
         let storage = ObjectStorage::open(&settings.place).map_err(std::io::Error::other)?;
         Ok(Self {
             inner: Arc::new(Inner {
@@ -100,19 +73,28 @@ impl SharedFiles {
                 store: store.clone(),
                 local,
                 settings: settings.clone(),
+                tables,
+                writer,
                 trouble: Mutex::default(),
                 claimed: Mutex::new(false),
             }),
         })
     }
 
+    /// This data folder's own name, for rows that say who wrote a file.
+    #[must_use]
+    pub fn writer(&self) -> &str {
+        &self.inner.writer
+    }
+
     /// Why the storage cannot be used, as it was last seen.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
         self.inner.trouble.lock().clone()
     }
 
     /// Looks whether the storage answers, and is this installation's.
-    pub(crate) fn probe(&self) {
+    pub fn probe(&self) {
         let probed = match *self.inner.claimed.lock() {
             true => self.inner.storage.probe(),
             false => Ok(()),
@@ -124,7 +106,10 @@ impl SharedFiles {
     }
 
     /// Stores a file, which is gone afterwards, in place of what had its key.
-    pub(crate) fn put(&self, key: FileKey, file: &Path, about: String) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn put(&self, key: FileKey, file: &Path, about: String) -> std::io::Result<()> {
         let digest = self.put_without_copy(key, file, about)?;
         if std::fs::rename(file, self.copy_of(&digest)).is_err() {
             std::fs::remove_file(file)?;
@@ -134,12 +119,16 @@ impl SharedFiles {
     }
 
     /// The same of a file that stays, and whose bytes are not kept here; gives its digest.
-    pub(crate) fn put_without_copy(
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn put_without_copy(
         &self,
         key: FileKey,
         file: &Path,
         about: String,
     ) -> std::io::Result<String> {
+        let tables = self.inner.tables;
         self.claim_place()?;
         let digest = digest_of_file(file)?;
         let bytes = std::fs::metadata(file)?.len();
@@ -157,8 +146,8 @@ impl SharedFiles {
         };
         let known = digest.clone();
         self.write(move |rows| {
-            rows.put(&CONTENTS, &known, &JsonRow::of(&object))?;
-            rows.put(&FILES, &key, &JsonRow::of(&row))
+            rows.put(&tables.contents, &known, &JsonRow::of(&object))?;
+            rows.put(&tables.files, &key, &JsonRow::of(&row))
         })?;
         Ok(digest)
     }
@@ -171,9 +160,12 @@ impl SharedFiles {
         bytes: u64,
         about: &str,
     ) -> std::io::Result<bool> {
+        let tables = self.inner.tables;
         let (key, digest, about) = (key.clone(), digest.to_owned(), about.to_owned());
         self.write(move |rows| {
-            let object = rows.get(&CONTENTS, &digest)?.and_then(JsonRow::value);
+            let object = rows
+                .get(&tables.contents, &digest)?
+                .and_then(JsonRow::value);
             let Some(object) = object else {
                 return Ok(false);
             };
@@ -183,27 +175,35 @@ impl SharedFiles {
                 bytes,
                 about,
             };
-            rows.put(&FILES, &key, &JsonRow::of(&row))?;
+            rows.put(&tables.files, &key, &JsonRow::of(&row))?;
             Ok(true)
         })
     }
 
     /// The file of a key.
-    pub(crate) fn get(&self, key: &FileKey) -> std::io::Result<Option<SharedFile>> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn get(&self, key: &FileKey) -> std::io::Result<Option<SharedFile>> {
+        let tables = self.inner.tables;
         let key = key.clone();
-        self.read(move |rows| Ok(rows.get(&FILES, &key)?.and_then(JsonRow::value)))
+        self.read(move |rows| Ok(rows.get(&tables.files, &key)?.and_then(JsonRow::value)))
     }
 
     /// All files of this kind; of one owner.
-    pub(crate) fn list(
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn list(
         &self,
         kind: &str,
         owner: Option<&str>,
     ) -> std::io::Result<Vec<(FileKey, SharedFile)>> {
+        let tables = self.inner.tables;
         let (kind, owner) = (kind.to_owned(), owner.map(str::to_owned));
         let found = self.read(move |rows| match owner {
-            Some(owner) => rows.below(&FILES, &(kind, owner), None, usize::MAX),
-            None => rows.below(&FILES, &kind, None, usize::MAX),
+            Some(owner) => rows.below(&tables.files, &(kind, owner), None, usize::MAX),
+            None => rows.below(&tables.files, &kind, None, usize::MAX),
         })?;
         let files = found.into_iter();
         Ok(files
@@ -212,24 +212,36 @@ impl SharedFiles {
     }
 
     /// Says something else of a file, if it is still there.
-    pub(crate) fn describe(&self, key: &FileKey, about: String) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn describe(&self, key: &FileKey, about: String) -> std::io::Result<()> {
+        let tables = self.inner.tables;
         let key = key.clone();
         self.write(move |rows| {
-            let Some(file) = rows.get(&FILES, &key)?.and_then(JsonRow::value) else {
+            let Some(file) = rows.get(&tables.files, &key)?.and_then(JsonRow::value) else {
                 return Ok(());
             };
-            rows.put(&FILES, &key, &JsonRow::of(&SharedFile { about, ..file }))
+            rows.put(
+                &tables.files,
+                &key,
+                &JsonRow::of(&SharedFile { about, ..file }),
+            )
         })
     }
 
     /// Gives a file a second key, where that has none yet.
-    pub(crate) fn copy(&self, from: &FileKey, to: FileKey) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn copy(&self, from: &FileKey, to: FileKey) -> std::io::Result<()> {
+        let tables = self.inner.tables;
         let from = from.clone();
         self.write(move |rows| {
-            let file = rows.get(&FILES, &from)?.and_then(JsonRow::value);
+            let file = rows.get(&tables.files, &from)?.and_then(JsonRow::value);
             match file {
-                Some(file) if !rows.contains(&FILES, &to)? => {
-                    rows.put(&FILES, &to, &JsonRow::of(&file))
+                Some(file) if !rows.contains(&tables.files, &to)? => {
+                    rows.put(&tables.files, &to, &JsonRow::of(&file))
                 }
                 _ => Ok(()),
             }
@@ -237,24 +249,35 @@ impl SharedFiles {
     }
 
     /// Forgets a file; its object goes with the next sweep.
-    pub(crate) fn remove(&self, key: &FileKey) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn remove(&self, key: &FileKey) -> std::io::Result<()> {
+        let tables = self.inner.tables;
         let key = key.clone();
-        self.write(move |rows| rows.delete(&FILES, &key).map(drop))
+        self.write(move |rows| rows.delete(&tables.files, &key).map(drop))
     }
 
     /// Forgets all files of an owner.
-    pub(crate) fn remove_owner(&self, kind: &str, owner: &str) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn remove_owner(&self, kind: &str, owner: &str) -> std::io::Result<()> {
+        let tables = self.inner.tables;
         let prefix = (kind.to_owned(), owner.to_owned());
         self.write(move |rows| {
-            for (key, _) in rows.below(&FILES, &prefix, None, usize::MAX)? {
-                rows.delete(&FILES, &key)?;
+            for (key, _) in rows.below(&tables.files, &prefix, None, usize::MAX)? {
+                rows.delete(&tables.files, &key)?;
             }
             Ok(())
         })
     }
 
     /// A copy of the file on this machine; it is fetched where there is none.
-    pub(crate) fn open_file(&self, file: &SharedFile) -> std::io::Result<PathBuf> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn open_file(&self, file: &SharedFile) -> std::io::Result<PathBuf> {
         let copy = self.copy_of(&file.digest);
         let now = FileTimes::new().set_modified(SystemTime::now());
         if let Ok(there) = std::fs::File::options().append(true).open(&copy) {
@@ -268,20 +291,30 @@ impl SharedFiles {
     }
 
     /// The same, in a file of its own.
-    pub(crate) fn fetch_to(&self, file: &SharedFile, to: &Path) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn fetch_to(&self, file: &SharedFile, to: &Path) -> std::io::Result<()> {
         let part = to.with_extension("fetched");
         std::fs::copy(self.open_file(file)?, &part)?;
         std::fs::rename(part, to)
     }
 
     /// Reads a stored file back from the storage, and compares.
-    pub(crate) fn verify(&self, file: &SharedFile) -> std::io::Result<()> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn verify(&self, file: &SharedFile) -> std::io::Result<()> {
         let _ = std::fs::remove_file(self.copy_of(&file.digest));
         self.open_file(file).map(drop)
     }
 
     /// Removes objects that no row names, older than the grace; gives how many.
-    pub(crate) fn sweep(&self) -> std::io::Result<usize> {
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn sweep(&self) -> std::io::Result<usize> {
+        let tables = self.inner.tables;
         self.claim_place()?;
         let before = SystemTime::now() - self.inner.settings.grace;
         let there = self.seen(self.inner.storage.list(OBJECTS))?.into_iter();
@@ -290,13 +323,13 @@ impl SharedFiles {
         if old.is_empty() {
             return Ok(0);
         }
-        let unused = self.read(move |rows| without_row(rows, old))?;
+        let unused = self.read(move |rows| without_row(rows, &tables, old))?;
         if unused.is_empty() {
             return Ok(0);
         }
         // Again, where nothing comes in between: from here on nobody gives them a row.
         let removed = self.write(move |rows| {
-            let unused = without_row(rows, unused)?;
+            let unused = without_row(rows, &tables, unused)?;
             for object in &unused {
                 let digest = object
                     .rsplit('/')
@@ -304,9 +337,11 @@ impl SharedFiles {
                     .and_then(|name| name.split_once('-'));
                 let digest = digest.map(|(digest, _)| digest.to_owned());
                 let Some(digest) = digest else { continue };
-                let known = rows.get(&CONTENTS, &digest)?.and_then(JsonRow::value);
+                let known = rows
+                    .get(&tables.contents, &digest)?
+                    .and_then(JsonRow::value);
                 if known.as_ref() == Some(object) {
-                    rows.delete(&CONTENTS, &digest)?;
+                    rows.delete(&tables.contents, &digest)?;
                 }
             }
             Ok(unused)
@@ -317,9 +352,25 @@ impl SharedFiles {
         Ok(removed.len())
     }
 
-    /// Time between two sweeps.
-    pub(crate) fn sweep_every(&self) -> Duration {
-        self.inner.settings.sweep_every
+    /// Sweeps, where that is due, and tells; `swept` is when it was done last.
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn sweep_when_due(&self, swept: &mut Option<Instant>) -> std::io::Result<()> {
+        let every = self.inner.settings.sweep_every;
+        if swept.is_some_and(|at| at.elapsed() < every) {
+            return Ok(());
+        }
+        let removed = self.sweep()?;
+        *swept = Some(Instant::now());
+        if removed > 0 {
+            tracing::info!(
+                event = "objects.swept",
+                removed,
+                "objects that nothing names were removed"
+            );
+        }
+        Ok(())
     }
 
     fn copy_of(&self, digest: &str) -> PathBuf {
@@ -350,14 +401,15 @@ impl SharedFiles {
 
     /// Makes the place this installation's, once.
     fn claim_place(&self) -> std::io::Result<()> {
+        let tables = self.inner.tables;
         let mut claimed = self.inner.claimed.lock();
         if !*claimed {
-            let name = self.write(|rows| {
-                if let Some(name) = rows.get(&INSTALLATION, &0)?.and_then(JsonRow::value) {
+            let name = self.write(move |rows| {
+                if let Some(name) = rows.get(&tables.installation, &0)?.and_then(JsonRow::value) {
                     return Ok(name);
                 }
                 let name = uuid::Uuid::new_v4().to_string();
-                rows.put(&INSTALLATION, &0, &JsonRow::of(&name))?;
+                rows.put(&tables.installation, &0, &JsonRow::of(&name))?;
                 Ok(name)
             })?;
             self.seen(self.inner.storage.claim(&name))?;
@@ -406,20 +458,3 @@ impl SharedFiles {
         written.map_err(std::io::Error::other)
     }
 }
-
-/// Those of these objects that no row names.
-fn without_row(
-    rows: &mut impl ReadRows,
-    mut objects: Vec<String>,
-) -> Result<Vec<String>, StoreError> {
-    let mut named = HashSet::new();
-    rows.for_each(&FILES, .., |_, row| {
-        named.extend(row.value().map(|file| file.object));
-        ControlFlow::Continue(())
-    })?;
-    objects.retain(|object| !named.contains(object));
-    Ok(objects)
-}
-
-#[cfg(test)]
-mod tests;

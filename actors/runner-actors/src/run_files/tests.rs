@@ -3,18 +3,18 @@
 
 use std::time::{Duration, SystemTime};
 
-use config_core::Secret;
+use config_core::{ObjectSettings, Secret};
 use object_clients::{ObjectKeys, ObjectPlace};
+use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
 use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use store::{Options, Store};
 use tempfile::TempDir;
 
-use super::{ObjectSettings, SharedFiles};
+use super::{FILES, RunFiles, SharedState};
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::log::{LineKind, LogLine, Logs};
-use crate::run_files::{RunFiles, SharedState};
 use crate::shared_logs::SharedLogs;
 use crate::tar_guard::tar_of;
 
@@ -50,11 +50,11 @@ fn store() -> Store {
 
 /// What a process has: of its data folder, and of what is shared.
 fn process(data: &TempDir, store: &Store, place: &ObjectPlace, grace: Duration) -> RunFiles {
-    let shared = SharedFiles::open(data.path(), &settings(place, grace), store).unwrap();
+    let shared = SharedFiles::open(data.path(), &settings(place, grace), store, FILES).unwrap();
     let logs = data.path().join("logs");
-    let shared_logs = SharedLogs::open(data.path(), &logs, &shared);
+    let shared_logs = SharedLogs::open(&logs, &shared);
     RunFiles {
-        logs: Logs::open_shared(&logs, Some(shared_logs.unwrap())).unwrap(),
+        logs: Logs::open_shared(&logs, Some(shared_logs)).unwrap(),
         artifacts: ArtifactStore::new(data.path(), Some(&shared)),
         caches: CacheStore::open(data.path(), 1 << 20, Some(&shared)),
         shared: Some(shared),
@@ -310,7 +310,7 @@ fn i18_copies_take_what_they_may_and_come_again() {
         local_bytes: 12_000,
         ..settings(&place, DAY)
     };
-    let shared = SharedFiles::open(data.path(), &few, &store).unwrap();
+    let shared = SharedFiles::open(data.path(), &few, &store, FILES).unwrap();
     let artifacts = ArtifactStore::new(data.path(), Some(&shared));
     let copies = || {
         std::fs::read_dir(data.path().join("objects"))

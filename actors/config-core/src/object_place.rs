@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use config_core::Secret;
 use url::{Host, Url};
 
+use crate::environment::Environment;
+use crate::secret::Secret;
+
 /// The keys of an S3-compatible server; they come from the environment only.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectKeys {
     /// `AWS_ACCESS_KEY_ID`.
     pub access: Secret<String>,
@@ -17,7 +19,7 @@ pub struct ObjectKeys {
 }
 
 /// A place for objects.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectPlace {
     /// A folder, which every process of an installation sees.
     Folder(PathBuf),
@@ -26,18 +28,18 @@ pub enum ObjectPlace {
 }
 
 /// A bucket.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// What all names in it begin with; empty, or without a slash at its ends.
-    pub(crate) prefix: String,
+    pub prefix: String,
     /// The server; none: Amazon's of the region.
-    pub(crate) endpoint: Option<Url>,
+    pub endpoint: Option<Url>,
     /// The region; `us-east-1` where a server has none.
-    pub(crate) region: String,
+    pub region: String,
     /// Whose they are.
-    pub(crate) keys: ObjectKeys,
+    pub keys: ObjectKeys,
 }
 
 /// Why a place is none.
@@ -54,13 +56,29 @@ pub enum PlaceError {
     NoKeys,
     /// A server without TLS.
     #[error(
-        "`{0}` has no TLS; what jobs keep would cross the network for everybody to read: use \
+        "`{0}` has no TLS; what is kept there would cross the network for everybody to read: use \
          https, or set `allow_http = true` for a network that you trust"
     )]
     Plain(String),
     /// The server's address has another form.
     #[error("`{0}` is no server: write https://host or https://host:port")]
     Endpoint(String),
+}
+
+impl ObjectKeys {
+    /// Those of the environment; none where the key or its secret is not set.
+    #[must_use]
+    pub fn of(environment: &Environment) -> Option<Self> {
+        let secret = |name: &str| {
+            let text = environment.text(name);
+            text.map(|text| Secret::new(text.to_owned()))
+        };
+        Some(Self {
+            access: secret("AWS_ACCESS_KEY_ID")?,
+            secret: secret("AWS_SECRET_ACCESS_KEY")?,
+            session: secret("AWS_SESSION_TOKEN"),
+        })
+    }
 }
 
 impl ObjectPlace {

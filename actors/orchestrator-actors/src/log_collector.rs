@@ -1,0 +1,53 @@
+//! Looks after the logs that are shared by `[objects]`: stores those that wait and those of runs
+//! that go on, and removes objects that nothing names any more.
+//!
+//! ```text
+//! LogCollector ──thread──▶ RunLogs::tend ──▶ object storage, rows of the store
+//! ```
+
+use std::time::Duration;
+
+use actix::fut::WrapFuture;
+use actix::{Actor, AsyncContext, Context};
+
+use crate::active_runs::ActiveRuns;
+use crate::ledger::Ledger;
+use crate::run_logs::{RunLogs, TendState};
+
+/// Between two looks, which are one small request to the storage each.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// The actor.
+#[derive(Clone)]
+pub(crate) struct LogCollector {
+    pub(crate) logs: RunLogs,
+    pub(crate) ledger: Ledger,
+    pub(crate) runs: ActiveRuns,
+}
+
+impl Actor for LogCollector {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        let collector = self.clone();
+        let looks = async move {
+            let mut state = TendState::default();
+            loop {
+                state = collector.look(state).await;
+                tokio::time::sleep(INTERVAL).await;
+            }
+        };
+        ctx.spawn(looks.into_actor(self));
+    }
+}
+
+impl LogCollector {
+    async fn look(&self, mut state: TendState) -> TendState {
+        let own = self.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            own.logs.tend(&own.ledger, &own.runs.ids(), &mut state);
+            state
+        });
+        looked.await.unwrap_or_default()
+    }
+}

@@ -1,0 +1,150 @@
+//! Two data folders over one store and one storage, as two processes have them.
+
+use std::path::Path;
+
+use config_core::{Environment, UnknownKeys};
+use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
+use orchestrator_engine::output::{LogReader, LogSizes, Redactor, RunLog, abandon};
+use store::{Options, Store};
+use tempfile::TempDir;
+
+use super::*;
+
+/// A process: its data folder, and its logs.
+struct Process {
+    folder: TempDir,
+    logs: RunLogs,
+}
+
+fn config(folder: &Path, objects: &str) -> Config {
+    let base = folder.display();
+    let text = format!(
+        "data_dir = \"{base}/data\"\n{objects}\n\
+         [webhook]\nsecret = \"a-secret-of-the-tests-0123456789\"\n\
+         [[projects]]\nid = \"main\"\nrepository = \"acme/main\"\nworking_dir = \"{base}/repo\"\n"
+    );
+    let files = Files {
+        folder: folder.to_owned(),
+        main: ConfigFile::new("orchestrator.toml", text),
+        ..Files::default()
+    };
+    let environment = Environment::default();
+    let checked = check(&files, &environment, &AnyHost, UnknownKeys::Refuse);
+    checked.unwrap_or_else(|wrong| panic!("{wrong}")).config
+}
+
+fn process(store: &Store, objects: &Path) -> Process {
+    let folder = TempDir::new().unwrap();
+    let table = format!(
+        "[objects]\nurl = \"file://{}\"\ngrace = \"1s\"\nsweep = \"1s\"",
+        objects.display()
+    );
+    let logs = RunLogs::open(&config(folder.path(), &table), store).unwrap();
+    Process { folder, logs }
+}
+
+impl Process {
+    fn begin(&self, run: &str) -> RunLog {
+        let sizes = LogSizes { head: 64, tail: 64 };
+        RunLog::create(&self.logs.directory(run), sizes, Redactor::new(Vec::new())).unwrap()
+    }
+
+    fn text(&self, run: &str) -> String {
+        self.logs.fetch(run).unwrap();
+        LogReader::tail(&self.logs.directory(run), 1 << 20).unwrap()
+    }
+}
+
+fn run(id: &str) -> RunId {
+    id.parse().unwrap()
+}
+
+#[test]
+fn i18_a_log_is_read_where_its_run_was_not() {
+    let (objects, store) = (
+        TempDir::new().unwrap(),
+        Store::in_memory(&Options::new("test")).unwrap(),
+    );
+    let (a, b) = (
+        process(&store, objects.path()),
+        process(&store, objects.path()),
+    );
+    let mut log = a.begin("one");
+    log.push(b"begun\n");
+    assert_eq!(b.text("one"), "", "nothing is stored yet");
+    // It goes on, and its process dies: what was stored is what there is.
+    let here = extent(&a.logs.directory("one")).unwrap().unwrap();
+    a.logs.put("one", here, &mut Stored::default()).unwrap();
+    log.push(b"lost\n");
+    assert_eq!(b.text("one"), "begun\n");
+    let reader = LogReader::tail(&b.logs.directory("one"), 99);
+    assert_eq!(reader.unwrap(), "begun\n");
+    drop(log);
+    // The first process comes again and has more of it.
+    abandon(&a.logs.directory("one")).unwrap();
+    a.logs.store_ended(&run("one"), Duration::from_secs(10));
+    assert_eq!(b.text("one"), "begun\nlost\n");
+
+    let mut log = a.begin("two");
+    log.push(b"all of it\n");
+    log.finish();
+    a.logs.store_ended(&run("two"), Duration::from_secs(10));
+    assert!(a.logs.inner.pending.lock().is_empty());
+    assert_eq!(b.text("two"), "all of it\n");
+    // What is here is not asked for again.
+    std::fs::remove_dir_all(objects.path()).unwrap();
+    assert_eq!(b.text("two"), "all of it\n");
+    assert_eq!(a.text("two"), "all of it\n");
+    assert!(a.folder.path().join("data/runs/two/log").is_dir());
+}
+
+#[test]
+fn i18_a_log_that_is_forgotten_leaves_no_object() {
+    let (objects, store) = (
+        TempDir::new().unwrap(),
+        Store::in_memory(&Options::new("test")).unwrap(),
+    );
+    let (a, b) = (
+        process(&store, objects.path()),
+        process(&store, objects.path()),
+    );
+    for id in ["one", "two"] {
+        let mut log = a.begin(id);
+        log.push(id.as_bytes());
+        log.finish();
+        a.logs.store_ended(&run(id), Duration::from_secs(10));
+    }
+    b.logs.remove(&[run("one")]);
+    let files = b.logs.inner.files.clone().unwrap();
+    let swept = || files.sweep().unwrap();
+    let began = Instant::now();
+    while swept() == 0 {
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "it goes when its grace is over"
+        );
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+    assert_eq!(b.text("one"), "");
+    assert_eq!(b.text("two"), "two");
+    // An attempt that did not begin leaves none either.
+    let mut log = a.begin("three");
+    log.push(b"x");
+    let gate = a.logs.gate("three");
+    let here = extent(&a.logs.directory("three")).unwrap().unwrap();
+    a.logs.put("three", here, &mut gate.lock()).unwrap();
+    a.logs.discard(&run("three"));
+    assert!(!a.logs.directory("three").exists());
+    assert_eq!(files.get(&key("three")).unwrap(), None);
+}
+
+#[test]
+fn i18_without_objects_logs_stay_where_they_are() {
+    let store = Store::in_memory(&Options::new("test")).unwrap();
+    let folder = TempDir::new().unwrap();
+    let logs = RunLogs::open(&config(folder.path(), ""), &store).unwrap();
+    logs.store_ended(&run("one"), Duration::from_secs(10));
+    logs.fetch("one").unwrap();
+    assert_eq!(logs.trouble(), None);
+    assert!(!folder.path().join("data").exists());
+}

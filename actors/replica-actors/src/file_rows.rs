@@ -1,0 +1,76 @@
+//! The rows about files that every process reads, and what a data folder is called in them.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use store::{JsonRow, ReadRows, StoreError, Table};
+
+/// By what it is, whose, and which.
+pub type FileKey = (String, String, String);
+
+/// Where a product has its rows about files.
+#[derive(Debug, Clone, Copy)]
+pub struct FileTables {
+    pub(crate) files: Table<FileKey, JsonRow<SharedFile>>,
+    /// The object of a digest.
+    pub(crate) contents: Table<String, JsonRow<String>>,
+    /// What the storage's place is called by, so that no other installation takes it.
+    pub(crate) installation: Table<u8, JsonRow<String>>,
+}
+
+impl FileTables {
+    /// The tables of these names: of files, of the objects of digests, of the installation.
+    #[must_use]
+    pub const fn new(
+        files: &'static str,
+        contents: &'static str,
+        installation: &'static str,
+    ) -> Self {
+        Self {
+            files: Table::new(files),
+            contents: Table::new(contents),
+            installation: Table::new(installation),
+        }
+    }
+}
+
+/// A file that counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedFile {
+    /// The object's name.
+    pub(crate) object: String,
+    /// The BLAKE3 digest of its bytes.
+    pub(crate) digest: String,
+    /// How many they are.
+    pub bytes: u64,
+    /// What its owner says of it.
+    pub about: String,
+}
+
+/// The name of a data folder, made where it has none.
+pub(crate) fn writer_id(data: &Path) -> std::io::Result<String> {
+    let name = data.join("writer-id");
+    if let Ok(writer) = std::fs::read_to_string(&name) {
+        return Ok(writer);
+    }
+    let writer = uuid::Uuid::new_v4().to_string();
+    std::fs::write(&name, &writer)?;
+    Ok(writer)
+}
+
+/// Those of these objects that no row names.
+pub(crate) fn without_row(
+    rows: &mut impl ReadRows,
+    tables: &FileTables,
+    mut objects: Vec<String>,
+) -> Result<Vec<String>, StoreError> {
+    let mut named = HashSet::new();
+    rows.for_each(&tables.files, .., |_, row| {
+        named.extend(row.value().map(|file| file.object));
+        ControlFlow::Continue(())
+    })?;
+    objects.retain(|object| !named.contains(object));
+    Ok(objects)
+}
