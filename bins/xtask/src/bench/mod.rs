@@ -5,11 +5,11 @@ mod growth;
 mod machine;
 mod places;
 pub(crate) mod record;
-mod searchers;
 #[cfg(test)]
 mod tests;
 mod which;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -117,7 +117,7 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             bucket,
         } => {
             let option = bucket.then_some("--bucket");
-            searchers::jobs(folder.as_deref(), *documents, texts)?
+            searchers(folder.as_deref(), *documents, texts)?
                 .into_iter()
                 .map(|job| job.with(option))
                 .collect()
@@ -246,6 +246,32 @@ fn growth(folders: &[PathBuf], documents: &str) -> Result<Job> {
         job = job.on(folder)?;
     }
     Ok(job.with(["--documents", documents]))
+}
+
+/// Searchers beside one machine: one job a collection, and one over many documents.
+fn searchers(
+    folder: Option<&Path>,
+    documents: Option<NonZeroUsize>,
+    texts: &[PathBuf],
+) -> Result<Vec<Job>> {
+    let named = |name: &str, title: &str| job(name, title, "search-server", "searchers");
+    let mut jobs = Vec::new();
+    for folder in folder.map(collections).transpose()?.unwrap_or_default() {
+        let label = label(&folder);
+        let title = format!("Searchers beside one machine: {label}");
+        jobs.push(named(&format!("searchers-{label}"), &title).on(&folder)?);
+    }
+    if let Some(documents) = documents {
+        let mut many = named("searchers-documents", "Searchers over many documents");
+        for folder in growth::folders(texts)? {
+            many = many.on(&folder)?;
+        }
+        jobs.push(many.with(["--documents".to_owned(), documents.to_string()]));
+    }
+    if jobs.is_empty() {
+        bail!("name a folder of judged collections, or --documents 90000");
+    }
+    Ok(jobs)
 }
 
 /// Questions over the folders named, or over the project and the toolchain's documentation.

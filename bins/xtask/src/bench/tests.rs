@@ -1,7 +1,5 @@
 //! Which jobs a benchmark is, and what a record of one may say.
 
-use std::num::NonZeroUsize;
-
 use super::*;
 
 #[test]
