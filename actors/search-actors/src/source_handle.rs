@@ -169,6 +169,21 @@ impl SourceHandle {
         handle
     }
 
+    /// The handle of all parts of a source that is split, for the one who learns of them: a state
+    /// of its own, and the same concepts.
+    pub(crate) fn of_all_parts(part: &Self, texts: TextStore) -> Self {
+        let concepts = SourceConcepts {
+            thesaurus: Arc::clone(part.graph.thesaurus()),
+            learns: part.learns,
+            model: part.model.clone(),
+        };
+        let mut handle = Self::new(part.id.clone(), part.haystack.clone(), concepts);
+        handle.graph = Arc::clone(&part.graph);
+        // The handle is new, so nothing is there yet.
+        let _ = handle.texts.set(Arc::new(texts));
+        handle
+    }
+
     /// Whether its indexer can go on as it is for a source that is configured so.
     pub(crate) fn serves(&self, haystack: &Haystack, concepts: &SourceConcepts) -> bool {
         self.haystack.source == haystack.source

@@ -49,6 +49,7 @@ pub struct PublishedFiles {
     snapshot: IndexSnapshot,
     packs: Vec<Arc<TextPack>>,
     has_times: bool,
+    top_names: Vec<String>,
 }
 
 impl PublishedFiles {
@@ -65,7 +66,15 @@ impl PublishedFiles {
             snapshot,
             packs,
             has_times,
+            top_names: Vec::new(),
         }
+    }
+
+    /// The same, with what lies at the top of the source: it tells what its notes are written in.
+    #[must_use]
+    pub fn with_top_names(mut self, names: Vec<String>) -> Self {
+        self.top_names = names;
+        self
     }
 
     fn content(&self, key: &str) -> Result<(Vec<u8>, crate::index::DocumentRecord), SkipReason> {
@@ -136,6 +145,6 @@ impl SourceFiles for PublishedFiles {
     }
 
     fn top_names(&self) -> Vec<String> {
-        Vec::new()
+        self.top_names.clone()
     }
 }

@@ -43,7 +43,6 @@ pub(crate) fn run(
     found.extend(boot::check_sources(&name, &document, &roles, environment));
     check_data_directory(settings, &mut found);
     check_concepts(&roles, &mut found);
-    found.extend(settings.split_faults(&roles));
     check_snapshots(settings, &mut found);
     match settings.check_exposure(arguments.allow_unauthenticated) {
         Ok(Some(warning)) => found.push(warning),

@@ -45,10 +45,6 @@ pub(crate) fn run(
             folder.display()
         ));
     }
-    let split = settings.split_faults(&configuration.view().roles());
-    if let Some(fault) = split.first() {
-        anyhow::bail!("{}", fault.headline());
-    }
     let search = boot::search_settings(settings, configuration.view().roles());
     daemon::data::tighten(&settings.data_path.value);
     let _lock = boot::lock_data(settings, "search-server").context("SERVICE_DATA_PATH")?;

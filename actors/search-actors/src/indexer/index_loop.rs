@@ -21,12 +21,12 @@ use search_engine::sync::{self, CancelFlag, Comparison, Plan, SyncError, SyncOpt
 use search_engine::walk::{RootDirectory, WalkItem, WalkOptions};
 use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
 
+use super::concepts::SourceLearning;
 use super::document_sink::{DocumentSink, KnownInIndex};
 use super::mounts::Mounts;
 use super::settings::IndexerSettings;
 use crate::backoff::{Backoff, MAX_PAUSE};
 use crate::changed_documents::ChangedDocuments;
-use crate::concepts::ConceptThread;
 use crate::skips::SkippedFiles;
 use crate::snapshots::{Publishing, SnapshotError, SnapshotMode};
 use crate::source_handle::{SourceHandle, SourceStatus};
@@ -166,7 +166,7 @@ impl IndexLoop {
         let files: Arc<dyn SourceFiles> = Arc::<RootDirectory>::clone(&root);
         self.handle.publish(|status| status.root = Some(files));
         let mut mounts = Mounts::open(self.mounts_file()).map_err(IndexLoopError::Mounts)?;
-        let _concepts = self.start_concepts()?;
+        let _concepts = self.start_concepts(root.as_ref())?;
         let files = self.files();
         let mut watching = WatchOptions::new(files.filter);
         watching.max_directories = self.settings.concepts.limits.watched_folders;
@@ -206,9 +206,11 @@ impl IndexLoop {
     }
 
     /// What is started ends, and is waited for, when it is dropped.
-    pub(super) fn start_concepts(&self) -> Result<ConceptThread, IndexLoopError> {
-        ConceptThread::start(&self.handle, &self.settings.concepts, self.woken.clone())
-            .map_err(IndexLoopError::Thread)
+    pub(super) fn start_concepts(
+        &self,
+        files: &dyn SourceFiles,
+    ) -> Result<SourceLearning, IndexLoopError> {
+        SourceLearning::start(self, files).map_err(IndexLoopError::Thread)
     }
 
     fn files(&self) -> LocalFiles {

@@ -13,6 +13,7 @@
 //!
 //! In a searcher the thread follows what indexers of other machines publish instead.
 
+mod concepts;
 mod document_sink;
 mod following;
 mod index_loop;

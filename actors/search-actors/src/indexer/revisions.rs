@@ -57,7 +57,7 @@ impl IndexLoop {
         let Some(followed) = self.wait_for_revision(&files.folder, name) else {
             return Ok(LoopExit::Stopped);
         };
-        let _concepts = self.start_concepts()?;
+        let _concepts = self.start_concepts(followed.at.as_ref())?;
         self.compare_revision(index, &followed.at)?;
         tracing::info!(
             event = "source.ready",

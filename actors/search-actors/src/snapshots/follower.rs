@@ -11,10 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use crossbeam_channel::{Receiver, RecvTimeoutError};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use object_clients::ObjectVersion;
 use search_core::answer::{IndexProgress, SourceState};
 use search_core::snapshots::{DescribedFile, FileKind, Manifest, PublishedManifest, SourcePart};
+use search_engine::index::{IndexError, IndexSnapshot};
 use search_engine::packs::TextPack;
 
 use super::cache::SnapshotCache;
@@ -23,6 +24,7 @@ use super::error::SnapshotError;
 use super::place::SnapshotPlace;
 use super::unit::{PointerRead, Unit};
 use super::view::{SnapshotView, lay_out_concepts, open_view};
+use crate::changed_documents::ChangedDocuments;
 use crate::concepts::{self, ConceptSettings};
 use crate::source_handle::SourceHandle;
 
@@ -56,6 +58,18 @@ pub(crate) struct SnapshotFollower<C> {
     packs: BTreeMap<String, Arc<TextPack>>,
     views: u64,
     concepts: ConceptTaking,
+    /// Who learns of what is followed, where that is done here.
+    learner: Option<Learner>,
+}
+
+/// Who learns of all parts of a source that is split: it reads what they publish.
+pub(super) struct Learner {
+    /// What lies at the top of the source.
+    pub(super) top_names: Vec<String>,
+    /// Tells it that something has changed.
+    pub(super) wake: Sender<()>,
+    /// Shows how far it is.
+    pub(super) part: Arc<SourceHandle>,
 }
 
 impl<C> SnapshotFollower<C> {
@@ -83,7 +97,14 @@ impl<C> SnapshotFollower<C> {
             packs: BTreeMap::new(),
             views: 0,
             concepts: ConceptTaking::default(),
+            learner: None,
         }
+    }
+
+    /// What is followed is learnt of here: what others have learnt is left.
+    pub(super) fn for_learner(mut self, learner: Learner) -> Self {
+        self.learner = Some(learner);
+        self
     }
 
     fn is_cancelled(&self) -> bool {
@@ -207,7 +228,11 @@ impl<C> SnapshotFollower<C> {
             }
         }
         let manifests = self.parts.iter().filter_map(|part| part.manifest.as_ref());
-        let manifests: Vec<Manifest> = manifests.map(|(_, manifest)| manifest.clone()).collect();
+        let mut manifests: Vec<Manifest> =
+            manifests.map(|(_, manifest)| manifest.clone()).collect();
+        if self.learner.is_some() {
+            manifests.iter_mut().for_each(without_concepts);
+        }
         if manifests == self.in_force {
             self.recovered();
             return Ok(());
@@ -294,7 +319,14 @@ impl<C> SnapshotFollower<C> {
         }
         self.packs = packs;
         let documents = snapshot.document_count();
-        self.handle.publish(|status| {
+        let (files, changed) = match &self.learner {
+            Some(learner) => {
+                let changed = changed_documents(former.as_ref(), &snapshot)?;
+                (files.with_top_names(learner.top_names.clone()), changed)
+            }
+            None => (files, ChangedDocuments::default()),
+        };
+        self.handle.publish_changed(changed, |status| {
             status.snapshot = Some(snapshot);
             status.root = Some(Arc::new(files));
             status.is_down = false;
@@ -314,12 +346,19 @@ impl<C> SnapshotFollower<C> {
             complete = is_complete,
         );
         self.in_force = manifests;
+        if let Some(learner) = &self.learner {
+            // A full channel has woken it already.
+            let _ = learner.wake.try_send(());
+        }
         Ok(())
     }
 
     /// Takes up what was learnt, where that is new, on a thread of its own: it may take seconds,
     /// and the index goes on meanwhile.
     fn follow_concepts(&mut self, cache: &SnapshotCache) {
+        if let Some(learner) = &self.learner {
+            return learner.show_progress(&self.handle);
+        }
         let source = self.handle.haystack.name.as_str();
         if let Some(error) = self.concepts.ended() {
             tracing::warn!(event = "snapshot.unusable", source, %error);
@@ -335,10 +374,10 @@ impl<C> SnapshotFollower<C> {
             return;
         }
         let folder = self.folder.join(format!("concepts-{}", self.views));
-        // What was learnt is of one whole source.
-        let learnt = match self.in_force.as_slice() {
-            [only] => lay_out_concepts(only, cache, &folder),
-            _ => Ok(false),
+        // What was learnt of all parts comes with the first.
+        let learnt = match self.in_force.first() {
+            Some(first) => lay_out_concepts(first, cache, &folder),
+            None => Ok(false),
         };
         let learnt = match learnt {
             Ok(learnt) => learnt.then_some(folder),
@@ -380,4 +419,39 @@ impl<C> SnapshotFollower<C> {
         }
         Ok(())
     }
+}
+
+impl Learner {
+    /// Shows in the part's state how far learning of all parts is, and what it waits for.
+    fn show_progress(&self, all: &SourceHandle) {
+        let (mut concepts, error) = all.with(|all| (all.concepts.clone(), all.error.clone()));
+        if let Some(error) = error {
+            concepts.error = Some(format!("learning of all parts: {error}"));
+        }
+        if self.part.with(|part| part.concepts != concepts) {
+            self.part.publish_progress(|part| part.concepts = concepts);
+        }
+    }
+}
+
+/// A manifest as one who learns sees it: what was learnt is its own work, and nothing new.
+fn without_concepts(manifest: &mut Manifest) {
+    manifest.files.retain(|file| file.kind != FileKind::Concepts);
+    (manifest.epoch, manifest.sequence, manifest.published_ms) = (0, 0, 0);
+}
+
+/// What differs from what was followed before.
+fn changed_documents(
+    former: Option<&IndexSnapshot>,
+    now: &IndexSnapshot,
+) -> Result<ChangedDocuments, IndexError> {
+    let Some(former) = former else {
+        return Ok(ChangedDocuments::All);
+    };
+    let mut changed = ChangedDocuments::default();
+    now.for_each_changed_key(former, |key| {
+        let title = || former.document(key).ok().flatten().map(|one| one.title);
+        changed.note(key, title);
+    })?;
+    Ok(changed)
 }

@@ -15,6 +15,7 @@
 //!   name of its own.
 
 mod adopt;
+mod all_parts;
 mod cache;
 mod collect;
 mod concept_taking;
@@ -31,6 +32,7 @@ mod view;
 mod waiting;
 
 pub(crate) use adopt::SourceFolders;
+pub(crate) use all_parts::AllPartsLearning;
 pub use error::SnapshotError;
 pub(crate) use follower::SnapshotFollower;
 pub use inspect::{PublishedSource, VerifiedSource, list_published, verify_published};

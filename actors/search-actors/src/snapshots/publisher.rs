@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::Mutex;
 use search_core::answer::SourceState;
 use search_core::snapshots::{
-    DescribedFile, FileKind, MANIFEST_FORMAT, Manifest, PublishedManifest,
+    DescribedFile, FileKind, MANIFEST_FORMAT, Manifest, PublishedManifest, SourcePart,
 };
 use search_engine::files::SourceFiles;
 use search_engine::index::{INDEX_FORMAT, IndexSnapshot, PinnedFiles};
@@ -42,6 +42,8 @@ pub(super) struct Publisher {
     ends: Arc<AtomicBool>,
     cache: SnapshotCache,
     folders: SourceFolders,
+    /// Whether what was learnt of the source comes with this part of it.
+    learns: bool,
     /// What was published last.
     manifest: Option<Manifest>,
     texts: PublishedTexts,
@@ -59,7 +61,7 @@ pub(super) struct Publisher {
 impl Publisher {
     pub(super) fn new(
         (handle, lease, ends): (Arc<SourceHandle>, Arc<Lease>, Arc<AtomicBool>),
-        (cache, folders): (SnapshotCache, SourceFolders),
+        (cache, folders, part): (SnapshotCache, SourceFolders, SourcePart),
         (published, was_published): (Option<(Manifest, PublishedTexts)>, bool),
     ) -> Self {
         let (manifest, texts) = published.map_or_else(Default::default, |(manifest, texts)| {
@@ -69,6 +71,7 @@ impl Publisher {
             .as_ref()
             .map_or(was_published, |one| one.is_complete);
         Self {
+            learns: handle.learns && part.learns(),
             was_complete,
             handle,
             lease,
@@ -225,7 +228,7 @@ impl Publisher {
         )?;
         let mut files = self.index_files(pinned)?;
         files.extend(self.texts.files().cloned());
-        if self.handle.learns {
+        if self.learns {
             files.extend(self.concept_files()?);
         }
         Ok(files)

@@ -68,7 +68,7 @@ impl Publishing {
         let published = take_up(&lease, &cache, &folders, is_ended)?;
         let publisher = Publisher::new(
             (Arc::clone(handle), Arc::clone(&lease), Arc::clone(&ends)),
-            (cache, folders),
+            (cache, folders, *part),
             (published, former),
         );
         let thread = std::thread::Builder::new()

@@ -2,8 +2,6 @@
 
 use config_core::{Diagnostic, ValueError};
 
-use super::enumerations::RelevanceFunction;
-use super::file::RoleFile;
 use super::server_mode::ServerMode;
 use super::settings::ServerSettings;
 use crate::snapshots::{PartError, SourcePart};
@@ -50,27 +48,5 @@ impl ServerSettings {
             fault("SERVICE_SNAPSHOTS", error.help(help));
         }
         faults
-    }
-
-    /// Roles that cannot be answered by a source that is split: their vectors are learnt from the
-    /// whole of it.
-    pub fn split_faults(&self, roles: &RoleFile) -> Vec<Diagnostic> {
-        if self.index_parts.value.get() == 1 {
-            return Vec::new();
-        }
-        let learns = roles
-            .roles()
-            .iter()
-            .filter(|role| role.relevance_function == RelevanceFunction::ServiceGraph);
-        let faults = learns.map(|role| {
-            let error = ValueError::new(format!(
-                "role `{}` ranks by ServiceGraph, whose vectors are learnt from the whole of a \
-                 source",
-                role.name
-            ));
-            let help = "rank it by BM25F, or set SERVICE_INDEX_PARTS to 1";
-            Diagnostic::of_setting("SERVICE_INDEX_PARTS", error.help(help))
-        });
-        faults.collect()
     }
 }

@@ -55,6 +55,12 @@ impl SourcePart {
         self.count == NonZeroU32::MIN
     }
 
+    /// Whether its indexer learns of all parts: what is learnt is of a whole source.
+    #[must_use]
+    pub fn learns(self) -> bool {
+        self.number == NonZeroU32::MIN
+    }
+
     /// Whether the document with this key belongs to it.
     #[must_use]
     pub fn holds(self, key: &str) -> bool {

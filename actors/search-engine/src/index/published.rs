@@ -156,6 +156,29 @@ impl IndexSnapshot {
         }
         Ok(())
     }
+
+    /// Calls `each` with the keys of documents that were put or deleted since `former`, and of some
+    /// that were moved to another segment.
+    ///
+    /// # Errors
+    /// One of the indexes cannot be read.
+    pub fn for_each_changed_key(
+        &self,
+        former: &Self,
+        mut each: impl FnMut(&str),
+    ) -> Result<(), IndexError> {
+        self.for_each_new_document(Some(former), |record| each(&record.key))?;
+        for (number, view) in (0_u32..).zip(former.segments()) {
+            let now = self.segment_of(&view.reader);
+            for document in 0..view.reader.max_doc() {
+                let is_there = now.is_some_and(|now| !now.reader.is_deleted(document));
+                if !is_there && !view.reader.is_deleted(document) {
+                    each(&former.record(number, document)?.key);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 fn open(

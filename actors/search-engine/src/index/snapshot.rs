@@ -146,7 +146,7 @@ impl IndexSnapshot {
     }
 
     /// The same segment, whichever of its documents are deleted.
-    fn segment_of(&self, reader: &SegmentReader) -> Option<&SegmentView> {
+    pub(super) fn segment_of(&self, reader: &SegmentReader) -> Option<&SegmentView> {
         let same = |view: &&SegmentView| view.reader.segment_id() == reader.segment_id();
         self.0.segments.iter().find(same)
     }
