@@ -22,8 +22,7 @@ impl SourceLearning {
         match &index.settings.snapshots {
             SnapshotMode::Indexer { place, part, .. } if handle.learns && !part.is_whole() => {
                 let folders = index.settings.folders(&handle.id);
-                let start =
-                    || AllPartsLearning::start(handle, concepts, (place, &folders), files);
+                let start = || AllPartsLearning::start(handle, concepts, (place, &folders), files);
                 all = part.learns().then(start).transpose()?;
             }
             _ => own = Some(ConceptThread::start(handle, concepts, index.woken.clone())?),

@@ -1,5 +1,5 @@
-//! Learning of a source that is split: the indexer of its first part follows what all parts publish,
-//! as a searcher does, and learns of that. So the vectors are those of one index.
+//! Learning of a source that is split: the indexer of its first part follows what all parts
+//! publish, as a searcher does, and learns of that. So the vectors are those of one index.
 //!
 //! ```text
 //! indexers of all parts ──publish──▶ storage ──▶ SnapshotFollower ──wakes──▶ concepts thread

@@ -436,7 +436,9 @@ impl Learner {
 
 /// A manifest as one who learns sees it: what was learnt is its own work, and nothing new.
 fn without_concepts(manifest: &mut Manifest) {
-    manifest.files.retain(|file| file.kind != FileKind::Concepts);
+    manifest
+        .files
+        .retain(|file| file.kind != FileKind::Concepts);
     (manifest.epoch, manifest.sequence, manifest.published_ms) = (0, 0, 0);
 }
 

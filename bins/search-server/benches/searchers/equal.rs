@@ -2,6 +2,8 @@
 //! over a source that two indexers share.
 
 use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
 
 use s3_server::S3Server;
 
@@ -10,8 +12,8 @@ use crate::equality::{Comparison, Differs};
 use crate::servers::{FUNCTIONS, Home, Server};
 use crate::{DEADLINE, home, start, start_part};
 
-/// Functions that a source which is split can be ranked by.
-const WORDS: [&str; 3] = ["TitleScorer", "BM25", "BM25F"];
+/// How long learning of all parts may lag behind what the searcher shows.
+const LEARNING_LAG: Duration = Duration::from_secs(300);
 /// Differences of a kind that are shown.
 const SHOWN: usize = 3;
 
@@ -47,17 +49,31 @@ pub(crate) fn measure(folder: &Path, storage: Option<&S3Server>) {
         compare(&alone, server, name, &FUNCTIONS, &queries);
     }
     drop((indexer, searchers));
-    // The parts have names of their own in the same storage; they rank by words only.
-    home.write_roles(&WORDS);
     let indexers =
         [1, 2].map(|part| start_part(&home, &format!("part-{part}"), "indexer", part, 2));
     let split = settled(
         start_part(&home, "split", "searcher", 1, 2),
         documents,
-        false,
+        true,
     );
-    compare(&alone, &split, "two parts", &WORDS, &queries);
+    wait_for_learning(&alone, &split, &queries);
+    compare(&alone, &split, "two parts", &FUNCTIONS, &queries);
     drop(indexers);
+}
+
+/// What is learnt while parts still come is learnt again when all are there; nothing says which of
+/// the two a searcher has, so a few answers do.
+fn wait_for_learning(alone: &Server, split: &Server, queries: &[String]) {
+    let few = &queries[..queries.len().min(10)];
+    let (began, (_kept, never)) = (Instant::now(), channel::<()>());
+    let is_equal = || {
+        let mut comparison = Comparison::default();
+        comparison.ask(alone, split, "ServiceGraph", few);
+        comparison.differing.is_empty()
+    };
+    while !is_equal() && began.elapsed() < LEARNING_LAG {
+        let _ = never.recv_timeout(Duration::from_secs(1));
+    }
 }
 
 fn folder_of(name: &str) -> String {

@@ -6,7 +6,7 @@ use super::equality::{Comparison, Differs, difference};
 use super::servers::{FUNCTIONS, Home, Server, write_corpus};
 
 /// Queries of two to four words that stand in the corpus, some beside each other and some not.
-fn queries(docs: &std::path::Path, count: usize) -> Vec<String> {
+pub(crate) fn queries(docs: &std::path::Path, count: usize) -> Vec<String> {
     let mut words = Vec::new();
     for folder in 0..5 {
         for entry in std::fs::read_dir(docs.join(format!("part{folder}"))).expect("a folder") {

@@ -7,6 +7,7 @@ mod export;
 mod faults;
 mod samples;
 mod servers;
+mod split_sources;
 
 use servers::{FUNCTIONS, Home, assert_same_answers, wait, wait_within, write_corpus};
 use std::time::Duration;
@@ -172,24 +173,4 @@ fn first_entry(home: &Home) -> std::ffi::OsString {
         .expect("a source")
         .expect("an entry")
         .file_name()
-}
-
-#[test]
-fn i18_vectors_of_a_source_that_is_split_are_refused() {
-    let home = Home::new();
-    write_corpus(&home.docs(), 3);
-    home.write_roles(&["ServiceGraph"]);
-    let mut command = home.command("one", "indexer");
-    let output = command
-        .env("SERVICE_INDEX_PARTS", "2")
-        .arg("--check")
-        .output()
-        .expect("it runs");
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(
-        text.contains("role `ServiceGraph` ranks by ServiceGraph"),
-        "{text}"
-    );
-    assert!(text.contains("rank it by BM25F"), "{text}");
 }
