@@ -1,10 +1,14 @@
 //! Who learns of a source: its one indexer, or the one of its first part for all of them.
 
+use std::sync::Arc;
+
+use crossbeam_channel::Receiver;
 use search_engine::files::SourceFiles;
 
-use super::index_loop::IndexLoop;
+use super::settings::IndexerSettings;
 use crate::concepts::ConceptThread;
 use crate::snapshots::{AllPartsLearning, SnapshotMode};
+use crate::source_handle::SourceHandle;
 
 /// What learns beside an index. Dropped, it ends, and is waited for.
 pub(super) struct SourceLearning {
@@ -15,17 +19,23 @@ pub(super) struct SourceLearning {
 }
 
 impl SourceLearning {
-    /// Starts what learns in this process; `files` is the source as it lies here.
-    pub(super) fn start(index: &IndexLoop, files: &dyn SourceFiles) -> std::io::Result<Self> {
-        let (handle, concepts) = (&index.handle, &index.settings.concepts);
+    /// Starts what learns in this process; `files` is the source as it lies here, `woken` tells of
+    /// its changes.
+    pub(super) fn start(
+        handle: &Arc<SourceHandle>,
+        settings: &IndexerSettings,
+        woken: &Receiver<()>,
+        files: &dyn SourceFiles,
+    ) -> std::io::Result<Self> {
+        let concepts = &settings.concepts;
         let (mut own, mut all) = (None, None);
-        match &index.settings.snapshots {
+        match &settings.snapshots {
             SnapshotMode::Indexer { place, part, .. } if handle.learns && !part.is_whole() => {
-                let folders = index.settings.folders(&handle.id);
+                let folders = settings.folders(&handle.id);
                 let start = || AllPartsLearning::start(handle, concepts, (place, &folders), files);
                 all = part.learns().then(start).transpose()?;
             }
-            _ => own = Some(ConceptThread::start(handle, concepts, index.woken.clone())?),
+            _ => own = Some(ConceptThread::start(handle, concepts, woken.clone())?),
         }
         Ok(Self {
             _own: own,

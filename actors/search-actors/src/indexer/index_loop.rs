@@ -210,7 +210,8 @@ impl IndexLoop {
         &self,
         files: &dyn SourceFiles,
     ) -> Result<SourceLearning, IndexLoopError> {
-        SourceLearning::start(self, files).map_err(IndexLoopError::Thread)
+        SourceLearning::start(&self.handle, &self.settings, &self.woken, files)
+            .map_err(IndexLoopError::Thread)
     }
 
     fn files(&self) -> LocalFiles {
