@@ -23,7 +23,7 @@ pub(crate) fn measure(folders: &[PathBuf], wanted: usize, storage: Option<&S3Ser
     home.write_roles(&["BM25F", "ServiceGraph"]);
     let began = Instant::now();
     let mut indexer = start(&home, "indexer", "indexer");
-    indexer.settle_within(documents, false, DEADLINE);
+    let documents = indexed(&indexer, documents);
     println!("{documents} documents indexed in {:.1} s", seconds(began));
     indexer.settle_within(documents, true, DEADLINE);
     println!("and learnt in {:.1} s", seconds(began));
@@ -36,6 +36,22 @@ pub(crate) fn measure(folders: &[PathBuf], wanted: usize, storage: Option<&S3Ser
     for (name, server) in [("indexer", &indexer), ("searcher", &first)] {
         println!("{name}, after the changes: {}", memory(server));
     }
+}
+
+/// Waits until all is indexed, and says how many there are: a section that looks like no text is
+/// passed over.
+fn indexed(indexer: &Server, written: usize) -> usize {
+    let count = |state: &Value| state.as_u64().and_then(|count| usize::try_from(count).ok());
+    let mut documents = 0;
+    let is_whole = || {
+        let source = indexer.source();
+        documents = count(&source["documents"]).unwrap_or(0);
+        let skipped = source["skipped"].as_object();
+        let skipped = skipped.map_or(0, |all| all.values().filter_map(count).sum::<usize>());
+        source["state"] == "ready" && documents + skipped >= written
+    };
+    wait_within("all documents", DEADLINE, is_whole, String::new);
+    documents
 }
 
 fn seconds(began: Instant) -> f64 {
@@ -131,13 +147,15 @@ fn changes(home: &Home, searchers: [&Server; 3], documents: usize) {
     let mut took: Vec<Duration> = (0..CHANGES)
         .map(|number| {
             let word = word(number);
+            // In quotes: a word that is near to one of an earlier change would find that.
+            let asked = format!("\"{word}\"");
             let path = home
                 .docs()
                 .join(corpus::key(number as usize * 17 % documents));
             std::fs::write(path, format!("# Changed\n\n{word}\n")).unwrap();
             let began = Instant::now();
             for searcher in searchers {
-                let is_there = || searcher.finds("BM25F", &word);
+                let is_there = || searcher.finds("BM25F", &asked);
                 let shown = || searcher.source().to_string();
                 wait_within("the change", DEADLINE, is_there, shown);
             }
