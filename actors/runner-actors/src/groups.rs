@@ -50,6 +50,13 @@ pub(crate) enum NotAdmitted {
     Full,
 }
 
+/// What one has that asked for its turn.
+enum Place {
+    Admitted(GroupTicket),
+    Waits(oneshot::Receiver<GroupTicket>),
+    None(NotAdmitted),
+}
+
 impl fmt::Display for NotAdmitted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,47 +83,55 @@ impl GroupMembers {
 }
 
 impl ConcurrencyGroups {
-    /// Waits until it is one's turn in the group of `repository`. `end` is called with the reason
-    /// when a newer one wants this one ended.
-    pub(crate) async fn enter(
+    /// Waits until it is one's turn in the group of `repository`; its place is taken before this
+    /// returns. `end` is called with the reason when a newer one wants this one ended.
+    pub(crate) fn enter(
         &self,
         repository: &str,
         group: &ConcurrencyGroup,
         end: EndCallback,
-    ) -> Result<GroupTicket, NotAdmitted> {
+    ) -> impl Future<Output = Result<GroupTicket, NotAdmitted>> + use<> {
         let name = format!(
             "{}\n{}",
             repository.to_lowercase(),
             group.name.to_lowercase()
         );
-        let turn = {
-            let mut groups = self.groups.lock();
-            let members = groups.entry(name.clone()).or_default();
-            let Some((_, running)) = &members.running else {
-                return Ok(members.admit(self, &name, end));
-            };
-            if group.cancel_in_progress {
-                running(format!(
-                    "a newer one of the group {} takes its place",
-                    group.name
-                ));
+        let place = self.take_place(&name, group, end);
+        async move {
+            match place {
+                Place::Admitted(ticket) => Ok(ticket),
+                Place::Waits(turn) => turn.await.map_err(|_| NotAdmitted::Superseded),
+                Place::None(reason) => Err(reason),
             }
-            // Those that were cancelled meanwhile wait no more.
-            members
-                .waiting
-                .retain(|waiting| !waiting.sender.is_closed());
-            match group.queue {
-                ConcurrencyQueue::Single => members.waiting.clear(),
-                ConcurrencyQueue::Max if members.waiting.len() >= MAX_WAITING => {
-                    return Err(NotAdmitted::Full);
-                }
-                ConcurrencyQueue::Max => {}
-            }
-            let (sender, turn) = oneshot::channel();
-            members.waiting.push_back(WaitingMember { sender, end });
-            turn
+        }
+    }
+
+    fn take_place(&self, name: &str, group: &ConcurrencyGroup, end: EndCallback) -> Place {
+        let mut groups = self.groups.lock();
+        let members = groups.entry(name.to_owned()).or_default();
+        let Some((_, running)) = &members.running else {
+            return Place::Admitted(members.admit(self, name, end));
         };
-        turn.await.map_err(|_| NotAdmitted::Superseded)
+        if group.cancel_in_progress {
+            running(format!(
+                "a newer one of the group {} takes its place",
+                group.name
+            ));
+        }
+        // Those that were cancelled meanwhile wait no more.
+        members
+            .waiting
+            .retain(|waiting| !waiting.sender.is_closed());
+        match group.queue {
+            ConcurrencyQueue::Single => members.waiting.clear(),
+            ConcurrencyQueue::Max if members.waiting.len() >= MAX_WAITING => {
+                return Place::None(NotAdmitted::Full);
+            }
+            ConcurrencyQueue::Max => {}
+        }
+        let (sender, turn) = oneshot::channel();
+        members.waiting.push_back(WaitingMember { sender, end });
+        Place::Waits(turn)
     }
 
     /// Gives the turn of the one with `number` to the next one that waits.

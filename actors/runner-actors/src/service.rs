@@ -45,7 +45,7 @@ use crate::log_reader::LogReader;
 use crate::permits::RepositoryPermits;
 use crate::recovery::RunRecovery;
 use crate::repositories::Repositories;
-use crate::run::{JobLauncher, ParkedRuns, RunHandles, RunServices};
+use crate::run::{JobLauncher, ParkedRuns, RunArrivals, RunHandles, RunServices};
 use crate::run_files::{FILES, RunFiles};
 use crate::run_finder::RunFinder;
 use crate::run_queue::RunQueue;
@@ -124,6 +124,7 @@ impl RunnerService {
             checkouts: CheckoutPermits::new(&settings.checkouts),
             jobs: job_launcher(&settings, &jobs, &groups, offered, &shared),
             groups,
+            arrivals: RunArrivals::default(),
             parked: ParkedRuns::default(),
         };
         let coordinator = coordinator_spec(&shared, runs.reference(), run_services);

@@ -60,6 +60,8 @@ pub(super) async fn drive(
     if ledger.record.state.is_terminal() {
         return Some(ledger.record.state);
     }
+    let repository = &ledger.record.repository;
+    services.arrivals.belongs_to(&id, repository);
     let held = services.parked.take(&id);
     follow(held.as_ref(), &signals);
     if let Some(reason) = ended_while_it_waited(&ledger, held.as_ref()).await {
@@ -156,9 +158,11 @@ async fn begin(
 ) -> Option<(ActiveRun, Option<GroupTicket>)> {
     let mut cancelled = signals.cancel.subscribe();
     let ticket = match held {
-        Some(held) => Some(held.ticket),
-        None => enter_group(services, ledger, &planned, &signals.cancel).await?,
+        Some(held) => Some(Some(held.ticket)),
+        None => enter_group(services, ledger, &planned, &signals.cancel).await,
     };
+    services.arrivals.came(&ledger.record.id);
+    let ticket = ticket?;
     let permit = tokio::select! {
         permit = acquire_disk(services, &planned) => permit,
         reason = cancellation(&mut cancelled) => {
@@ -209,9 +213,15 @@ async fn enter_group(
         sender.send_replace(Some(why));
         parked.wake(&run, &queue);
     });
-    let repository = ledger.record.repository.clone();
+    let (id, repository) = (&ledger.record.id, &ledger.record.repository);
+    let admitted = async {
+        services.arrivals.turn(id, repository).await;
+        let admitted = services.groups.enter(repository, group, end);
+        services.arrivals.came(id);
+        admitted.await
+    };
     let reason = tokio::select! {
-        ticket = services.groups.enter(&repository, group, end) => match ticket {
+        ticket = admitted => match ticket {
             Ok(ticket) => return Some(Some(ticket)),
             Err(reason) => reason.to_string(),
         },

@@ -2,6 +2,7 @@
 
 mod active_run;
 mod approval;
+mod arrivals;
 mod calls;
 mod drive;
 mod followers;
@@ -18,6 +19,7 @@ mod plan;
 mod services;
 mod workflow_run;
 
+pub(crate) use arrivals::RunArrivals;
 pub(crate) use handles::{RunHandle, RunHandles};
 pub(crate) use job_launcher::JobLauncher;
 pub(crate) use parked::ParkedRuns;

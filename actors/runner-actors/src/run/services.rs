@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::arrivals::RunArrivals;
 use super::job_launcher::JobLauncher;
 use super::parked::ParkedRuns;
 use crate::checkouts::CheckoutPermits;
@@ -21,6 +22,8 @@ pub(crate) struct RunServices {
     pub(crate) repositories: Repositories,
     pub(crate) checkouts: CheckoutPermits,
     pub(crate) groups: ConcurrencyGroups,
+    /// The order in which runs come to them.
+    pub(crate) arrivals: RunArrivals,
     /// What runs hold that wait.
     pub(crate) parked: ParkedRuns,
     pub(crate) jobs: JobLauncher,

@@ -7,6 +7,7 @@
 
 mod action_store;
 mod called_workflows;
+mod concurrency;
 mod coordinator;
 mod garbage_collector;
 mod harness;
