@@ -144,6 +144,8 @@ fn i18_tables_of_the_version_before_are_brought_up_to_date() {
     server.sql(
         "SET search_path TO shared_test; DROP TABLE intake; DROP FUNCTION take_in; \
          ALTER TABLE owner DROP COLUMN address, DROP COLUMN forward_key; \
+         ALTER TABLE blobs DROP COLUMN length; \
+         DO $$ BEGIN EXECUTE 'DROP FUNCTION ' || 'commit_group'::regproc::regprocedure; END $$; \
          DELETE FROM layout; INSERT INTO layout VALUES (1)",
     );
     let second = shared(&server, "second");

@@ -3,17 +3,28 @@
 use super::changed_tables::ChangedTables;
 use super::connection::Connection;
 use super::fault::Fault;
+use super::packing;
 use crate::blobs::Extent;
 use crate::write::GroupChanges;
+use std::borrow::Cow;
 
 const COMMIT: &str =
-    "SELECT commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    "SELECT commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+
+/// The rows of appended blobs.
+#[derive(Default)]
+struct Blobs<'g> {
+    segments: Vec<i64>,
+    starts: Vec<i64>,
+    bytes: Vec<Cow<'g, [u8]>>,
+    lengths: Vec<Option<i32>>,
+}
 
 /// A group as the arrays of one statement.
 pub(super) struct Arrays<'g> {
     put: (Vec<&'g str>, Vec<&'g [u8]>, Vec<&'g [u8]>),
     cut: (Vec<&'g str>, Vec<&'g [u8]>),
-    blobs: (Vec<i64>, Vec<i64>, Vec<&'g [u8]>),
+    blobs: Blobs<'g>,
     gone: (Vec<i64>, Vec<i64>, Vec<i64>),
     emptied: Vec<i64>,
 }
@@ -23,7 +34,7 @@ impl<'g> Arrays<'g> {
         let mut arrays = Self {
             put: Default::default(),
             cut: Default::default(),
-            blobs: Default::default(),
+            blobs: Blobs::default(),
             gone: Default::default(),
             emptied: group.emptied.iter().copied().map(i64::from).collect(),
         };
@@ -41,9 +52,12 @@ impl<'g> Arrays<'g> {
         // A blob of no bytes has none to keep, and the place of the one behind it.
         for (extent, bytes) in group.parts.blobs().filter(|(extent, _)| extent.len > 0) {
             let (segment, start, _) = at(extent);
-            arrays.blobs.0.push(segment);
-            arrays.blobs.1.push(start);
-            arrays.blobs.2.push(bytes.as_ref());
+            for part in packing::parts(bytes) {
+                arrays.blobs.segments.push(segment);
+                arrays.blobs.starts.push(start + behind(part.offset));
+                arrays.blobs.bytes.push(part.bytes);
+                arrays.blobs.lengths.push(part.length);
+            }
         }
         for (segment, start, len) in group.released.iter().map(at) {
             arrays.gone.0.push(segment);
@@ -72,11 +86,25 @@ impl<'g> Arrays<'g> {
             gone,
             emptied,
         } = self;
+        let bytes: Vec<&[u8]> = blobs.bytes.iter().map(AsRef::as_ref).collect();
         let sent = connection.rows(
             COMMIT,
             &[
-                &epoch, &group, &put.0, &put.1, &put.2, &cut.0, &cut.1, &blobs.0, &blobs.1,
-                &blobs.2, &gone.0, &gone.1, &gone.2, emptied,
+                &epoch,
+                &group,
+                &put.0,
+                &put.1,
+                &put.2,
+                &cut.0,
+                &cut.1,
+                &blobs.segments,
+                &blobs.starts,
+                &bytes,
+                &blobs.lengths,
+                &gone.0,
+                &gone.1,
+                &gone.2,
+                emptied,
             ],
         );
         sent.map(drop)
@@ -89,4 +117,8 @@ fn at(extent: &Extent) -> (i64, i64, i64) {
         i64::from(extent.offset),
         i64::from(extent.len),
     )
+}
+
+fn behind(offset: usize) -> i64 {
+    i64::try_from(offset).unwrap_or(i64::MAX)
 }

@@ -18,12 +18,12 @@ use super::fault::Fault;
 use crate::error::OpenError;
 
 /// The version of the tables that this program makes and knows.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 /// The oldest server that is known to work, as it counts its versions.
 const OLDEST_SERVER: i32 = 150_000;
 
-/// The tables. `EXTERNAL`: rows are small, or bodies that came compressed or will be gone soon.
+/// The tables. `EXTERNAL`: rows are small, or bodies that this program packs.
 const TABLES: &str = "
 CREATE TABLE layout (version int NOT NULL);
 CREATE TABLE owner (
@@ -105,9 +105,9 @@ BEGIN
 END $$;
 ";
 
-/// What writes. Both lock the owner's row until the transaction ends, and refuse whoever has no
+/// Keeps the store. It locks the owner's row until the transaction ends, and refuses whoever has no
 /// longer the newest epoch.
-const FUNCTIONS: &str = "
+const HOLD: &str = "
 CREATE FUNCTION hold(_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE owner SET renewed = clock_timestamp() WHERE epoch = _epoch;
@@ -115,12 +115,21 @@ BEGIN
         RAISE EXCEPTION 'epoch % has passed', _epoch USING ERRCODE = 'OR001';
     END IF;
 END $$;
+";
+
+/// What version 3 adds: blobs that are packed, with their length unpacked, and stand in their rows
+/// up to a page. It locks the owner's row as `hold` does. The function of older versions, which has
+/// one parameter less, stays where it was, for a holder that still runs. What is taken in for such
+/// a holder is not packed either: it could not read it.
+const PACKED: &str = "
+ALTER TABLE blobs ADD COLUMN length int;
+ALTER TABLE blobs SET (toast_tuple_target = 8160);
 
 CREATE FUNCTION commit_group(
     _epoch bigint, _group bigint,
     _put_tables text[], _put_keys bytea[], _put_values bytea[],
     _cut_tables text[], _cut_keys bytea[],
-    _blob_segments bigint[], _blob_starts bigint[], _blob_bytes bytea[],
+    _blob_segments bigint[], _blob_starts bigint[], _blob_bytes bytea[], _blob_lengths int[],
     _gone_segments bigint[], _gone_starts bigint[], _gone_lengths bigint[],
     _emptied bigint[]
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -151,13 +160,14 @@ BEGIN
         UPDATE tables t SET rows = t.rows - c.gone FROM counted c WHERE t.name = c.tbl;
     END IF;
     IF cardinality(_blob_starts) > 0 THEN
-        INSERT INTO blobs (segment, start, bytes)
-        SELECT * FROM unnest(_blob_segments, _blob_starts, _blob_bytes);
+        INSERT INTO blobs (segment, start, bytes, length)
+        SELECT * FROM unnest(_blob_segments, _blob_starts, _blob_bytes, _blob_lengths);
     END IF;
     IF cardinality(_gone_starts) > 0 THEN
         DELETE FROM blobs b USING unnest(_gone_segments, _gone_starts, _gone_lengths)
             AS g (segment, start, length)
-        WHERE b.segment = g.segment AND b.start = g.start AND length(b.bytes) = g.length;
+        WHERE b.segment = g.segment AND b.start >= g.start AND b.start < g.start + g.length
+            AND b.start + coalesce(b.length, octet_length(b.bytes)) <= g.start + g.length;
     END IF;
     IF cardinality(_emptied) > 0 THEN
         DELETE FROM blobs b USING unnest(_emptied) AS e (segment) WHERE b.segment = e.segment;
@@ -199,11 +209,13 @@ fn make_tables(connection: &mut Connection, schema: &str, begin: &str) -> Result
     let found = version(connection, schema)?;
     if found.is_none() {
         connection.batch(TABLES)?;
-        connection.batch(FUNCTIONS)?;
+        connection.batch(HOLD)?;
     }
-    if found.is_none_or(|version| version < VERSION) {
-        connection.batch(SHARED)?;
-        connection.batch(&format!("INSERT INTO layout VALUES ({VERSION})"))?;
+    for (version, step) in [(2, SHARED), (VERSION, PACKED)] {
+        if found.is_none_or(|found| found < version) {
+            connection.batch(step)?;
+            connection.batch(&format!("INSERT INTO layout VALUES ({version})"))?;
+        }
     }
     connection.batch("COMMIT")
 }

@@ -25,6 +25,7 @@ mod intake;
 mod known_keys;
 mod layout;
 mod listener;
+mod packing;
 mod queries;
 mod readers;
 mod session;
@@ -329,13 +330,18 @@ impl Engine for PostgresEngine {
     }
 
     fn import_segment(&mut self, segment: u32, at: u64, bytes: &[u8]) -> Result<(), StoreError> {
-        let (segment, start) = (i64::from(segment), queries::signed(at));
+        let (segment, at) = (i64::from(segment), queries::signed(at));
         // Sent again over a new connection, it is the same.
-        let statement = "INSERT INTO blobs (segment, start, bytes) VALUES ($1, $2, $3) \
-             ON CONFLICT (segment, start) DO UPDATE SET bytes = EXCLUDED.bytes";
-        self.session
-            .rows(statement, &[&segment, &start, &bytes])
-            .map(drop)
+        let statement = "INSERT INTO blobs (segment, start, bytes, length) \
+             VALUES ($1, $2, $3, $4) ON CONFLICT (segment, start) \
+             DO UPDATE SET bytes = EXCLUDED.bytes, length = EXCLUDED.length";
+        for part in packing::parts(bytes) {
+            let start = at + i64::try_from(part.offset).unwrap_or(i64::MAX);
+            let bytes = part.bytes.as_ref();
+            self.session
+                .rows(statement, &[&segment, &start, &bytes, &part.length])?;
+        }
+        Ok(())
     }
 
     fn clear_segments(&mut self) -> Result<(), StoreError> {

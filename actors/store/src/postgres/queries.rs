@@ -1,8 +1,10 @@
 //! The statements that read, for the writer and for readers.
 
+use super::packing;
 use crate::blobs::Extent;
 use crate::error::StoreError;
 use crate::rows::raw::{KeyRange, RangeEnd, RawRow};
+use std::borrow::Cow;
 use std::ops::Bound;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -22,9 +24,9 @@ pub(super) const TABLES: &str = "SELECT name, rows FROM tables ORDER BY name";
 /// Which of some keys there are.
 pub(super) const KEYS_THERE: &str = "SELECT count(*) FROM unnest($2::bytea[]) AS k (key) JOIN rows r ON r.tbl = $1 AND r.key = k.key";
 
-/// The blobs that hold bytes of a segment from $2 on, $3 of them. They were appended one by one, or
-/// copied in parts of another size.
-const PARTS: &str = "SELECT start, bytes FROM blobs WHERE segment = $1 AND start >= coalesce(\
+/// The rows that hold bytes of a segment from $2 on, $3 of them: parts of blobs, or what was copied
+/// in parts of another size.
+const PARTS: &str = "SELECT start, bytes, length FROM blobs WHERE segment = $1 AND start >= coalesce(\
     (SELECT max(start) FROM blobs WHERE segment = $1 AND start <= $2), 0) \
     AND start < $2 + $3 ORDER BY start";
 
@@ -32,8 +34,7 @@ const PARTS: &str = "SELECT start, bytes FROM blobs WHERE segment = $1 AND start
 pub(super) const SEGMENTS: &str = "SELECT DISTINCT segment FROM blobs ORDER BY segment";
 
 /// The first part of a segment that stands at $2 or behind.
-pub(super) const NEXT_PART: &str =
-    "SELECT start, bytes FROM blobs WHERE segment = $1 AND start >= $2 ORDER BY start LIMIT 1";
+pub(super) const NEXT_PART: &str = "SELECT start, bytes, length FROM blobs WHERE segment = $1 AND start >= $2 ORDER BY start LIMIT 1";
 
 /// What asks: a statement and its parameters, in order.
 pub(super) type Ask<'a> = &'a mut dyn FnMut(&str, &[&(dyn ToSql + Sync)]) -> Asked;
@@ -88,8 +89,9 @@ pub(super) fn segment_read(
     let rows = ask(PARTS, &[&segment, &start, &len])?;
     let mut filled = 0;
     for row in rows {
-        let (start, bytes): (i64, &[u8]) = (row.get(0), row.get(1));
-        let begin = u64::try_from(start).unwrap_or_default();
+        let Some((begin, bytes)) = part(&row, segment) else {
+            break;
+        };
         let wanted = at + filled as u64;
         // Parts stand in order; what is missing between two stays missing.
         let Some(skip) = wanted
@@ -104,6 +106,22 @@ pub(super) fn segment_read(
         filled += take;
     }
     Ok(filled == out.len())
+}
+
+/// Where a row of `blobs` begins, and its bytes; none, with a line in the log, if they cannot be
+/// unpacked.
+pub(super) fn part(row: &Row, segment: i64) -> Option<(u64, Cow<'_, [u8]>)> {
+    let (start, bytes, length): (i64, &[u8], Option<i32>) = (row.get(0), row.get(1), row.get(2));
+    let unpacked = packing::unpacked(bytes, length);
+    if unpacked.is_none() {
+        tracing::warn!(
+            event = "store.piece_damaged",
+            segment,
+            offset = start,
+            "cannot be unpacked"
+        );
+    }
+    Some((u64::try_from(start).unwrap_or_default(), unpacked?))
 }
 
 /// A committed blob.

@@ -235,11 +235,14 @@ impl Snapshot for PostgresSnapshot<'_> {
     ) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let (segment, from) = (i64::from(segment), queries::signed(from));
         let rows = self.rows(queries::NEXT_PART, &[&segment, &from])?;
-        let part = |row: &Row| {
-            let start = u64::try_from(row.get::<_, i64>(0)).unwrap_or_default();
-            (start, row.get(1))
+        let Some(row) = rows.first() else {
+            return Ok(None);
         };
-        Ok(rows.first().map(part))
+        let (start, bytes) = queries::part(row, segment).ok_or_else(|| StoreError::Storage {
+            place: self.readers.place().to_owned(),
+            reason: format!("a part of segment {segment} behind {from} cannot be unpacked"),
+        })?;
+        Ok(Some((start, bytes.into_owned())))
     }
 
     fn segment_read(&mut self, segment: u32, at: u64, out: &mut [u8]) -> Result<bool, StoreError> {
