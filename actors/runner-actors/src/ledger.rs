@@ -101,15 +101,15 @@ impl Ledger {
 
     /// Stores the record and the statuses; a store that is full or busy is waited for, because the
     /// truth must be told. One that was taken over by another leader, or closed, is not: the next
-    /// leader says what became of the run.
-    pub(crate) async fn save(&self, statuses: Vec<StatusChange>) {
+    /// leader says what became of the run. Whether they are stored.
+    pub(crate) async fn save(&self, statuses: Vec<StatusChange>) -> bool {
         let statuses = Arc::new(statuses);
         let (run, what) = (&self.record.id, "the record of a run");
         if until_stored(run, what, || self.store(Arc::clone(&statuses)))
             .await
             .is_err()
         {
-            return;
+            return false;
         }
         self.recorder.changed.send_modify(|count| *count += 1);
         if !statuses.is_empty()
@@ -118,6 +118,7 @@ impl Ledger {
             // A outbox that is being restarted looks for what is due when it starts.
             let _ = outbox.tell(Wake);
         }
+        true
     }
 
     /// Stores the tests of a job, as [`Ledger::save`] does the record.

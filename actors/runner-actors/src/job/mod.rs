@@ -102,13 +102,13 @@ pub(crate) async fn run_job(
     };
     log.info(0, &format!("allocated VM {} ({label}){place}", machine.id))
         .await;
-    events
-        .send(JobEvent::Allocated {
-            vm: machine.id.clone(),
-            host: machine.host.clone(),
-            isolation,
-        })
-        .await;
+    if !events
+        .allocated(machine.id.clone(), machine.host.clone(), isolation)
+        .await
+    {
+        machine.give_back().await;
+        return JobReport::lost("that it begins could not be stored".to_owned());
+    }
     let minutes = request.instance.timeout_minutes;
     let limit = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 24.0 * 3600.0));
     let mut runner = StepRunner::new(&request, &machine, &log, cancel, events, resumed.as_ref());

@@ -10,7 +10,7 @@ use runner_core::expr::Contexts;
 use runner_core::plan::{JobInstance, Plan};
 use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;
@@ -91,7 +91,7 @@ impl JobRequest {
 }
 
 /// What a job tells while it runs.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) enum JobEvent {
     /// It has a machine.
     Allocated {
@@ -101,6 +101,8 @@ pub(crate) enum JobEvent {
         host: String,
         /// How well it is separated.
         isolation: Option<String>,
+        /// Told once that is stored; dropped where it cannot be.
+        recorded: oneshot::Sender<()>,
     },
     /// A step began.
     StepStarted(StepRecord),
@@ -121,6 +123,26 @@ impl JobEvents {
     pub(crate) async fn send(&self, event: JobEvent) {
         // A run that is gone hears nothing.
         let _ = self.sender.send((self.index, event)).await;
+    }
+
+    /// Tells that the job has a machine, and waits until that is stored: what runs in it from then
+    /// on is known to have begun, whatever ends here. `false`: it is not stored, so nothing may
+    /// begin.
+    pub(crate) async fn allocated(
+        &self,
+        vm: String,
+        host: String,
+        isolation: Option<String>,
+    ) -> bool {
+        let (recorded, is_recorded) = oneshot::channel();
+        self.send(JobEvent::Allocated {
+            vm,
+            host,
+            isolation,
+            recorded,
+        })
+        .await;
+        is_recorded.await.is_ok()
     }
 }
 

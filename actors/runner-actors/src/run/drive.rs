@@ -344,12 +344,15 @@ async fn until(time: Option<u64>) {
 
 async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
     let job = &mut ledger.record.jobs[index];
+    let mut awaited = None;
     match event {
         JobEvent::Allocated {
             vm,
             host,
             isolation,
+            recorded,
         } => {
+            awaited = Some(recorded);
             job.vm = Some(vm);
             job.vm_host = Some(host);
             job.isolation = isolation;
@@ -366,7 +369,11 @@ async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
             None => job.steps.push(step),
         },
     }
-    ledger.save(Vec::new()).await;
+    let is_stored = ledger.save(Vec::new()).await;
+    if let Some(recorded) = awaited.filter(|_| is_stored) {
+        // A job that is gone does not wait.
+        let _ = recorded.send(());
+    }
 }
 
 async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, report: JobReport) {

@@ -82,6 +82,24 @@ async fn a_run_is_taken_up_at_its_jobs_what_had_begun_is_lost_and_the_rest_is_ru
 }
 
 #[actix_rt::test]
+async fn i17_a_job_whose_command_was_sent_is_lost_and_not_run_again_in_silence() {
+    const ONE: &str =
+        "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: deploy}]\n";
+    let site = Site::playing(|_| Play::hang());
+    for round in 1..=6 {
+        let runner = site.start().await;
+        let run = runner.run(&site, ONE).await;
+        until("the command is sent", || site.vmm.commands().len() == round).await;
+        runner.stop().await;
+        let runner = site.start().await;
+        let record = runner.ended(&run).await;
+        assert_eq!(record.state, RunState::Lost, "round {round}: {record:#?}");
+        runner.stop().await;
+    }
+    assert_eq!(site.vmm.commands().len(), 6, "none was sent twice");
+}
+
+#[actix_rt::test]
 async fn a_run_that_waited_for_its_machine_is_run_after_a_restart() {
     let site = Site::new();
     for _ in 0..1000 {
