@@ -6,3 +6,4 @@ mod manager;
 mod network;
 mod process;
 mod settings;
+mod shared_images;
