@@ -18,7 +18,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use object_clients::{ObjectError, ObjectStorage};
-use vm_actors::host_preparation::HostPreparation;
+use vm_actors::host_preparation::{HostPreparation, LocalImages};
+use vm_actors::image_fetcher::ImageFetcher;
 use vm_actors::image_storage::{ImageStorage, ImageStorageError, ImageStorageSettings};
 use vm_actors::{Clock, VmService};
 use vm_engine::image::ImageStore;
@@ -83,7 +84,13 @@ pub fn service(
         .mode(0o700)
         .create(&runtime)
         .map_err(failed("cannot make", &runtime))?;
-    let images = ImageStore::open(&directory.images())?;
+    let store_of_images = ImageStore::open(&directory.images())?;
+    let storage = image_storage(config, store_of_images.clone())?;
+    let fetcher = storage.map(ImageFetcher::begin).transpose();
+    let images = LocalImages {
+        store: store_of_images,
+        fetcher: fetcher.map_err(failed("cannot start a thread for", &directory.data))?,
+    };
     let setup = drivers::DriverSetup {
         config: config.clone(),
         directory: directory.clone(),

@@ -38,7 +38,7 @@ impl RunLogs {
         }
     }
 
-    fn tend_files(
+    pub(super) fn tend_files(
         &self,
         files: &SharedFiles,
         (ledger, active): (&Ledger, &BTreeSet<RunId>),

@@ -40,7 +40,11 @@ impl ImageStorage {
         })
     }
 
-    fn unused(&self, index: &ImageIndex, grace: Duration) -> Result<Condemned, ImageStorageError> {
+    pub(super) fn unused(
+        &self,
+        index: &ImageIndex,
+        grace: Duration,
+    ) -> Result<Condemned, ImageStorageError> {
         let manifests = self.aged(MANIFESTS)?;
         let chunks = self.aged(CHUNKS)?;
         let used: BTreeSet<StoredName> = index

@@ -192,6 +192,7 @@ fn stored() -> (TempDir, Host, Host, String) {
 #[test]
 fn i18_what_is_damaged_is_refused_by_name_and_no_image_is_seen() {
     let (folder, a, b, digest) = stored();
+    let place = folder_place(folder.path());
     for part in ["chunks", "manifests"] {
         for path in files_below(&folder.path().join("images").join(part)) {
             let whole = fs::read(&path).unwrap();
@@ -200,6 +201,7 @@ fn i18_what_is_damaged_is_refused_by_name_and_no_image_is_seen() {
             damaged[middle] ^= 1;
             for wrong in [&damaged[..], &whole[..middle], b""] {
                 fs::write(&path, wrong).unwrap();
+                let b = Host::new(place.clone());
                 let refused = b.pull("one").unwrap_err().to_string();
                 let name = path.file_name().unwrap().to_str().unwrap();
                 assert!(

@@ -80,7 +80,10 @@ fn i18_the_vm_managers_sample_is_understood() {
         .arg(samples().join("vm-manager.toml"));
     show.env("HOME", "/nonexistent");
     let (taken, printed) = output(&mut show);
-    assert!(!taken && printed.contains("ORRERY_OBJECTS_ENDPOINT"), "{printed}");
+    assert!(
+        !taken && printed.contains("ORRERY_OBJECTS_ENDPOINT"),
+        "{printed}"
+    );
     show.env("ORRERY_OBJECTS_ENDPOINT", "https://storage.example");
     let (taken, printed) = output(&mut show);
     assert!(!taken && printed.contains("AWS_ACCESS_KEY_ID"), "{printed}");

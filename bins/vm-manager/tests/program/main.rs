@@ -7,3 +7,4 @@ mod network;
 mod process;
 mod settings;
 mod shared_images;
+mod shared_machines;
