@@ -12,7 +12,7 @@ use crate::manager::{DEADLINE, Manager};
 use crate::shared_images::{SharedHost, chunks_of};
 
 /// A sandbox looks at no disk, but its image has to be there.
-const SANDBOX: &str = "driver = \"namespace-sandbox\"\n";
+const SANDBOX: &str = "driver = \"namespace-sandbox\"\n[capacity]\nvcpus = 16\nvms = 16\n";
 
 /// A manager of a host whose sandboxes can be had.
 fn start(host: &SharedHost, agent: &PathBuf) -> (Manager, VmmClient) {
