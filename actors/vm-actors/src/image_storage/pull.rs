@@ -55,7 +55,7 @@ impl ImageStorage {
             return Ok(self.store.resolve(&reference)?);
         };
         self.fill(&disk, &manifest, watch)?;
-        Ok(self.store.adopt_partial(disk, digest, &manifest.origin)?)
+        Ok(self.store.adopt_partial(&disk, digest, &manifest.origin)?)
     }
 
     /// Fetches the chunks that the disk lacks.

@@ -71,7 +71,7 @@ impl ImageStore {
     /// [`ImageError::Format`] when no VM can boot it.
     pub fn adopt_partial(
         &self,
-        disk: PartialDisk,
+        disk: &PartialDisk,
         digest: &str,
         origin: &str,
     ) -> Result<Arc<Image>, ImageError> {
