@@ -327,9 +327,12 @@ mod tests {
     }
 
     /// The host, with these images that it can fetch.
-    fn fetching<'a>(host: Host<'a>, fetchable: &'a [String]) -> Host<'a> {
+    fn fetching<'a>(host: &Host<'a>, fetchable: &'a [String]) -> Host<'a> {
         let facts = host.facts.map(|facts| Facts { fetchable, ..facts });
-        Host { facts, ..host }
+        Host {
+            facts,
+            ..host.clone()
+        }
     }
 
     #[test]
@@ -341,8 +344,8 @@ mod tests {
             ..host("busier", &here, room(4, 4096))
         };
         let hosts = [
-            fetching(host("empty", &[], room(4, 4096)), &here),
-            fetching(host("another", &other, room(4, 4096)), &here),
+            fetching(&host("empty", &[], room(4, 4096)), &here),
+            fetching(&host("another", &other, room(4, 4096)), &here),
             host("has", &here, room(4, 4096)),
             // Whether it has the image is not known.
             host("silent", &[], room(4, 4096)),
@@ -350,7 +353,7 @@ mod tests {
             host("tight", &here, room(4, 2048)),
             busier,
             // It could fetch another one only.
-            fetching(host("lacks", &[], room(4, 4096)), &other),
+            fetching(&host("lacks", &[], room(4, 4096)), &other),
         ];
         let placement = place(&hosts, &wanted());
         assert_eq!(
@@ -409,7 +412,7 @@ mod tests {
             let hosts: Vec<Host<'_>> = kinds.iter().zip(&all).map(|((has, vms, memory, jobs), name)| {
                 let images = if *has == 0 { &image } else { &none };
                 let known = Host { jobs: &others[..*jobs], ..host(name, images, room(*vms, memory * 1024)) };
-                if *has == 2 { known } else { fetching(known, &image) }
+                if *has == 2 { known } else { fetching(&known, &image) }
             }).collect();
             let placement = place(&hosts, &wanted());
             let lacking = kinds.iter().filter(|(has, ..)| *has == 2).count();

@@ -299,13 +299,13 @@ mod tests {
             (by("full"), local("b", false), "", Fetch(b.clone())),
             // It came with an image, and the storage's name has moved.
             (by("full"), local("c", true), "c", Fetch(a.clone())),
-            (by("full"), local("c", true), "ca", Here(a.clone())),
+            (by("full"), local("c", true), "ca", Here(a)),
             // The storage has forgotten the name.
             (by("old"), local("c", true), "c", Here(c.clone())),
             (by("old"), local("c", true), "", Unknown),
             (by("none"), None, "abc", Unknown),
-            (by_digest("b"), None, "", Fetch(b.clone())),
-            (by_digest("c"), None, "c", Here(c.clone())),
+            (by_digest("b"), None, "", Fetch(b)),
+            (by_digest("c"), None, "c", Here(c)),
             (by_digest("c"), None, "", Unknown),
         ] {
             let is_here = |digest: &str| here.contains(&digest[..1]);

@@ -274,7 +274,7 @@ fn i18_a_fetch_that_broke_off_goes_on_where_it_was() {
     assert!(partial.is_file());
     // Another process, which has nothing but the folder; a byte of what had come is wrong now.
     let again = ImageStore::open(&b.folder.path().join("images")).unwrap();
-    let storage = ImageStorage::open(b.storage.settings.clone(), again).unwrap();
+    let storage = ImageStorage::open(b.storage.settings, again).unwrap();
     fs::rename(&away, &chunk).unwrap();
     let seen = Mutex::new(Vec::new());
     storage
