@@ -34,6 +34,8 @@ mod poller;
 mod preflight;
 mod run_logs;
 mod service;
+#[cfg(test)]
+mod test_config;
 mod ticks;
 mod view;
 mod worktree_gc;

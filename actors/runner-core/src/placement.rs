@@ -1,8 +1,9 @@
 //! Which VM host a job's VM is asked of. No clock, no hosts.
 //!
 //! A host fits when it takes work, has the labels that the machine asks for, separates well enough
-//! and has the image. Of those that fit, in this order: those that answer, those with room, those
-//! with fewer jobs of the same repository, those with more room left, and by name.
+//! and has the image or can fetch it. Of those that fit, in this order: those that answer, those
+//! with room, those with fewer jobs of the same repository, those with more room left, those with
+//! fewer jobs, those that have the image already, and by name.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -46,10 +47,20 @@ pub struct Host<'a> {
 pub struct Facts<'a> {
     /// What separates its VMs from it.
     pub isolation: Isolation,
-    /// Names and digests of its images; empty: it does not say.
+    /// Names and digests of its images; empty, and none to fetch: it does not say.
     pub images: &'a [String],
+    /// Names and digests of images that it fetches when they are asked for.
+    pub fetchable: &'a [String],
     /// What is free there; `None`: it does not say.
     pub room: Option<Room>,
+}
+
+impl Facts<'_> {
+    /// Whether the image is there, as far as is known.
+    fn has(&self, image: &str) -> bool {
+        let is_silent = self.images.is_empty() && self.fetchable.is_empty();
+        is_silent || self.images.iter().any(|known| known == image)
+    }
 }
 
 /// What is free on a host.
@@ -85,7 +96,7 @@ pub enum Unfit {
     Label(String),
     /// It separates less.
     Isolation(Isolation),
-    /// It does not have the image.
+    /// It does not have the image, and cannot fetch it.
     Image,
     /// It takes no new jobs.
     Cordoned,
@@ -148,6 +159,7 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
             same.count(),
             Reverse(share.unwrap_or_default()),
             host.jobs.len(),
+            !host.facts.is_none_or(|facts| facts.has(wanted.image)),
             host.name,
         )
     };
@@ -171,7 +183,7 @@ fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<Unfit> {
             return Some(Unfit::Isolation(facts.isolation));
         }
         let is_named = |image: &String| image == wanted.image;
-        if !facts.images.is_empty() && !facts.images.iter().any(is_named) {
+        if !facts.has(wanted.image) && !facts.fetchable.iter().any(is_named) {
             return Some(Unfit::Image);
         }
     }
@@ -206,6 +218,7 @@ mod tests {
             facts: Some(Facts {
                 isolation: EmulatedVm,
                 images,
+                fetchable: &[],
                 room,
             }),
             jobs: &[],
@@ -313,6 +326,43 @@ mod tests {
         assert_eq!(placement.unfit, [(3, Unfit::Cordoned)]);
     }
 
+    /// The host, with these images that it can fetch.
+    fn fetching<'a>(host: &Host<'a>, fetchable: &'a [String]) -> Host<'a> {
+        let facts = host.facts.map(|facts| Facts { fetchable, ..facts });
+        Host {
+            facts,
+            ..host.clone()
+        }
+    }
+
+    #[test]
+    fn i18_a_host_that_can_fetch_the_image_fits_and_of_equals_comes_behind() {
+        let (here, other) = (["default".to_owned()], ["full".to_owned()]);
+        let jobs = ["c/d".to_owned()];
+        let busier = Host {
+            jobs: &jobs,
+            ..host("busier", &here, room(4, 4096))
+        };
+        let hosts = [
+            fetching(&host("empty", &[], room(4, 4096)), &here),
+            fetching(&host("another", &other, room(4, 4096)), &here),
+            host("has", &here, room(4, 4096)),
+            // Whether it has the image is not known.
+            host("silent", &[], room(4, 4096)),
+            // It has the image, and less room: a fetch costs less than a crowd.
+            host("tight", &here, room(4, 2048)),
+            busier,
+            // It could fetch another one only.
+            fetching(&host("lacks", &[], room(4, 4096)), &other),
+        ];
+        let placement = place(&hosts, &wanted());
+        assert_eq!(
+            names(&hosts, &placement.order),
+            ["has", "silent", "another", "empty", "busier", "tight"]
+        );
+        assert_eq!(placement.unfit, [(6, Unfit::Image)]);
+    }
+
     #[test]
     fn i18_a_clone_that_waits_is_room() {
         let ready = Room {
@@ -334,7 +384,7 @@ mod tests {
             let hosts: Vec<Host<'_>> = kinds.iter().map(|(cordoned, labelled, offers, vms, memory)| Host {
                 labels: if *labelled { &own } else { &[] },
                 is_cordoned: *cordoned,
-                facts: Some(Facts { isolation: LEVELS[*offers], images: &[], room: room(*vms, *memory) }),
+                facts: Some(Facts { isolation: LEVELS[*offers], images: &[], fetchable: &[], room: room(*vms, *memory) }),
                 ..host("h", &[], None)
             }).collect();
             let wanted = HostRequest { labels: &own, isolation: LEVELS[isolation], ..wanted() };
@@ -346,6 +396,38 @@ mod tests {
             for index in &placement.order {
                 let (cordoned, labelled, offers, vms, memory) = kinds[*index];
                 prop_assert!(!cordoned && labelled && offers >= isolation && vms > 0 && memory >= 512);
+            }
+        }
+
+        /// Where an image is changes which of equal hosts is asked first, and nothing else: without
+        /// the images the same hosts are asked, and of two in another order only the image and the
+        /// name were between them.
+        #[test]
+        fn i18_where_an_image_is_decides_between_equals_only(
+            kinds in proptest::collection::vec((0_usize..3, 1_u32..3, 1_u64..3, 0_usize..3), 1..10),
+        ) {
+            let (image, none) = (["default".to_owned()], ["x".to_owned()]);
+            let others = ["c/d".to_owned(), "a/b".to_owned()];
+            let all: Vec<String> = (0..kinds.len()).map(|number| format!("h{number}")).collect();
+            let hosts: Vec<Host<'_>> = kinds.iter().zip(&all).map(|((has, vms, memory, jobs), name)| {
+                let images = if *has == 0 { &image } else { &none };
+                let known = Host { jobs: &others[..*jobs], ..host(name, images, room(*vms, memory * 1024)) };
+                if *has == 2 { known } else { fetching(&known, &image) }
+            }).collect();
+            let placement = place(&hosts, &wanted());
+            let lacking = kinds.iter().filter(|(has, ..)| *has == 2).count();
+            prop_assert_eq!(placement.unfit.len(), lacking);
+            let load = |index: usize| {
+                let (_, _, memory, jobs) = kinds[index];
+                (usize::from(jobs == 2), Reverse(memory), jobs)
+            };
+            for pair in placement.order.windows(2) {
+                let (first, second) = (pair[0], pair[1]);
+                prop_assert!(load(first) <= load(second));
+                if load(first) == load(second) {
+                    let has = |index: usize| kinds[index].0 == 0;
+                    prop_assert!(has(first) || !has(second), "the image comes before the name");
+                }
             }
         }
     }

@@ -11,11 +11,13 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use vm_core::{DriverName, ImageRef, Isolation, TemplateKey};
 use vm_engine::image::{DiskFormat, Image, ImageError, ImageStore, ListedImage};
 use vm_engine::{Driver, DriverError, Machine, StartRequest, Template};
-use vmm_api_core::ImageView;
+use vmm_api_core::{ImageView, SharedImages};
 
+use crate::image_fetcher::ImageFetcher;
 use crate::images::{HostState, HostView, ImageFailure, Images};
 
 /// How long after a failure it is tried again.
@@ -29,6 +31,15 @@ pub struct PreparedHost {
     pub kvm: vmm_api_core::Kvm,
 }
 
+/// The images of this host, and the others that it can fetch.
+#[derive(Clone)]
+pub struct LocalImages {
+    /// Those of this host.
+    pub store: ImageStore,
+    /// Where the others come from.
+    pub fetcher: Option<Arc<ImageFetcher>>,
+}
+
 /// Makes all that VMs need; called on a thread, told what to do with its progress. The error is
 /// for people.
 pub type Prepare =
@@ -37,7 +48,7 @@ pub type Prepare =
 /// A driver and images that are ready later.
 pub struct HostPreparation {
     name: DriverName,
-    store: ImageStore,
+    images: LocalImages,
     state: Mutex<State>,
     /// Dropped with this, which ends the thread's wait.
     _alive: Sender<()>,
@@ -57,13 +68,13 @@ impl HostPreparation {
     /// When the system has no thread.
     pub fn begin(
         name: DriverName,
-        store: ImageStore,
+        images: LocalImages,
         prepare: Prepare,
     ) -> std::io::Result<Arc<Self>> {
         let (alive, dropped) = channel();
         let me = Arc::new(Self {
             name,
-            store,
+            images,
             state: Mutex::new(State::Working("beginning".to_owned())),
             _alive: alive,
         });
@@ -172,25 +183,42 @@ impl Images for HostPreparation {
         if self.name == DriverName::Bubblewrap && *name == ImageRef::default() {
             return Ok(Arc::new(of_the_host()));
         }
-        self.store.resolve(name).map_err(|error| match error {
+        if let Some(fetcher) = &self.images.fetcher {
+            return fetcher.find(name);
+        }
+        let store = &self.images.store;
+        store.resolve(name).map_err(|error| match error {
             ImageError::Unknown(name) => ImageFailure::Unknown {
                 name: name.to_string(),
-                known: known(&self.store),
+                known: known(store),
             },
             error => ImageFailure::Unusable(error.to_string()),
         })
     }
 
     fn list(&self) -> Result<Vec<ImageView>, ImageFailure> {
-        let listed = self.store.list();
+        let listed = self.images.store.list();
         let listed = listed.map_err(|error| ImageFailure::Unusable(error.to_string()))?;
+        if let Some(fetcher) = &self.images.fetcher {
+            return Ok(fetcher.list(listed));
+        }
         let view = |image: ListedImage| ImageView {
             digest: image.digest,
             names: image.names,
             bytes: image.stored_bytes,
             virtual_bytes: image.virtual_bytes,
+            here: true,
         };
         Ok(listed.into_iter().map(view).collect())
+    }
+
+    fn fetches(&self) -> Option<watch::Receiver<u64>> {
+        self.images.fetcher.as_ref().map(|fetcher| fetcher.ended())
+    }
+
+    fn shared(&self) -> Option<SharedImages> {
+        let fetcher = self.images.fetcher.as_ref()?;
+        Some(fetcher.view(self.images.store.list().unwrap_or_default()))
     }
 
     fn host(&self) -> HostView {

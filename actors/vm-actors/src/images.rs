@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
 use vm_core::ImageRef;
 use vm_engine::image::Image;
-use vmm_api_core::{ImageView, Kvm};
+use vmm_api_core::{ImageView, Kvm, SharedImages};
 
 /// Finds images by name. Calls may block for a file, not for the making of an image.
 pub trait Images: Send + Sync + 'static {
@@ -22,6 +23,16 @@ pub trait Images: Send + Sync + 'static {
 
     /// How what VMs are made of is.
     fn host(&self) -> HostView;
+
+    /// Changes each time that a fetch of an image has ended; none where images are not shared.
+    fn fetches(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    /// Images that the managers of several hosts share, where they do. Reads a folder.
+    fn shared(&self) -> Option<SharedImages> {
+        None
+    }
 }
 
 /// Whether VMs can be had at all, and what is known of the host's virtualisation.
@@ -60,6 +71,30 @@ pub enum ImageFailure {
     Preparing {
         /// What is done at the moment.
         progress: String,
+    },
+    /// It is being fetched from object storage.
+    #[error("the image {name} is being fetched: {progress}")]
+    Fetching {
+        /// The name asked for.
+        name: String,
+        /// How far that is.
+        progress: String,
+    },
+    /// It could not be fetched; it is tried again.
+    #[error("the image {name} could not be fetched: {reason}")]
+    Unfetched {
+        /// The name asked for.
+        name: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// There is no room for it.
+    #[error("there is no room for the image {name}: {reason}")]
+    NoRoom {
+        /// The name asked for.
+        name: String,
+        /// How much is missing.
+        reason: String,
     },
     /// It cannot be read, or could not be made.
     #[error("the image cannot be used: {0}")]

@@ -17,6 +17,8 @@ mod counters;
 mod entry;
 pub mod host_preparation;
 mod ids;
+pub mod image_fetcher;
+pub mod image_storage;
 pub mod images;
 pub mod keys;
 pub mod log;

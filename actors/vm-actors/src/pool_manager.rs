@@ -124,13 +124,14 @@ impl PoolManager {
     fn template_made(
         &mut self,
         key: &TemplateKey,
-        made: Result<Arc<dyn Template>, TemplateFailure>,
+        made: Result<(Arc<dyn Template>, String), TemplateFailure>,
         ctx: &mut Context<Self>,
     ) {
         let now = self.resources.clock.now();
         match made {
-            Ok(template) => {
-                self.resources.warm_pool.template_made(key, template);
+            Ok((template, digest)) => {
+                let pool = &self.resources.warm_pool;
+                pool.template_made(key, template, digest);
                 tracing::info!(event = "pool.template_made", image = %key.image, mem_mib = key.mem_mib);
                 self.refill(ctx);
             }
@@ -140,7 +141,9 @@ impl PoolManager {
                     .warm_pool
                     .template_failed(key, UnixMs(u64::MAX));
             }
-            Err(TemplateFailure::Image(ImageFailure::Preparing { .. })) => {
+            Err(TemplateFailure::Image(
+                ImageFailure::Preparing { .. } | ImageFailure::Fetching { .. },
+            )) => {
                 let again = now.plus(IMAGE_RETRY_DELAY);
                 self.resources.warm_pool.template_failed(key, again);
             }
@@ -154,18 +157,19 @@ impl PoolManager {
     }
 
     fn make_clones(&mut self, key: &TemplateKey, count: usize, ctx: &mut Context<Self>) {
-        let Some(template) = self.resources.warm_pool.template(key) else {
+        let Some((template, digest)) = self.resources.warm_pool.template(key) else {
             return;
         };
         self.resources.warm_pool.making_clones(key, count);
         for _ in 0..count {
             let (template, key) = (Arc::clone(&template), key.clone());
+            let digest = digest.clone();
             let deadline = self.resources.settings.deadlines.boot;
             let made =
                 spawn_blocking(move || spawn_clone(template.as_ref(), &fresh_vm_id(), deadline));
             ctx.spawn(made.into_actor(self).map(move |made, pool, ctx| {
                 match made {
-                    Ok(Ok(clone)) => pool.clone_made(&key, clone, ctx),
+                    Ok(Ok(clone)) => pool.clone_made(&key, clone, &digest, ctx),
                     Ok(Err(error)) if error.is_shortage() => pool.clone_waits(&key, &error),
                     Ok(Err(error)) => pool.clone_failed(&key, &error.to_string()),
                     Err(panic) => pool.clone_failed(&key, &panic.to_string()),
@@ -175,26 +179,33 @@ impl PoolManager {
         }
     }
 
-    fn clone_made(&mut self, key: &TemplateKey, clone: PooledClone, ctx: &Context<Self>) {
+    fn clone_made(
+        &mut self,
+        key: &TemplateKey,
+        clone: PooledClone,
+        digest: &str,
+        ctx: &Context<Self>,
+    ) {
         let (pool, id) = (ctx.address(), clone.machine.id().clone());
         clone.relay.attach(move |event| {
             let MachineEvent::Terminated { detail, .. } = event;
             pool.do_send(CloneEnded(id.clone(), detail));
         });
-        self.resources.warm_pool.clone_done(key, Some(clone));
+        let stale = self.resources.warm_pool.clone_done(key, clone, digest);
+        self.end_clones(stale.into_iter().collect());
     }
 
     /// The machine has too little of something at the moment: the template is as good as before.
     fn clone_waits(&mut self, key: &TemplateKey, error: &DriverError) {
         tracing::warn!(event = "pool.clone_waits", image = %key.image, %error);
-        self.resources.warm_pool.clone_done(key, None);
+        self.resources.warm_pool.clone_failed(key);
         let again = self.resources.clock.now().plus(RETRY_DELAY);
         self.resources.warm_pool.clones_wait(key, again);
     }
 
     fn clone_failed(&mut self, key: &TemplateKey, error: &str) {
         tracing::warn!(event = "pool.clone_failed", image = %key.image, error);
-        self.resources.warm_pool.clone_done(key, None);
+        self.resources.warm_pool.clone_failed(key);
         let again = self.resources.clock.now().plus(RETRY_DELAY);
         let template = self
             .resources
@@ -212,10 +223,14 @@ impl PoolManager {
 
 impl PoolResources {
     /// Blocks.
-    fn make_template(&self, key: &TemplateKey) -> Result<Arc<dyn Template>, TemplateFailure> {
+    fn make_template(
+        &self,
+        key: &TemplateKey,
+    ) -> Result<(Arc<dyn Template>, String), TemplateFailure> {
         let image = self.images.resolve(&key.image)?;
         let template = self.driver.template(key, &image)?;
-        template.ok_or(TemplateFailure::None)
+        let template = template.ok_or(TemplateFailure::None)?;
+        Ok((template, image.digest.clone()))
     }
 }
 

@@ -7,7 +7,7 @@ use store::Store;
 use vm_core::{DriverName, Isolation, VmId};
 use vm_engine::Driver;
 use vm_engine::network::{Traffic, TrafficView};
-use vmm_api_core::{CapacityView, ImageView, PoolStock, PoolView};
+use vmm_api_core::{CapacityView, ImageView, PoolStock, PoolView, SharedImages};
 
 use crate::counters::{Counters, CountersView};
 use crate::images::{HostView, ImageFailure, Images};
@@ -92,6 +92,12 @@ impl VmManagerView {
     /// See [`ImageFailure`].
     pub fn images(&self) -> Result<Vec<ImageView>, ImageFailure> {
         self.images.list()
+    }
+
+    /// Images that are shared with other managers, where they are. Reads a folder.
+    #[must_use]
+    pub fn shared_images(&self) -> Option<SharedImages> {
+        self.images.shared()
     }
 
     /// Whether VMs can be had, and what is known of the host.

@@ -29,6 +29,15 @@ pub(crate) enum VmOrigin {
     Image,
 }
 
+/// What was made of an image that its name does not mean any more; to be ended.
+#[derive(Default)]
+pub(crate) struct StaleStock {
+    /// Clones that waited.
+    pub(crate) clones: Vec<PooledClone>,
+    /// What they were cloned from.
+    pub(crate) template: Option<Arc<dyn Template>>,
+}
+
 /// Templates and waiting clones. The pool manager fills it, the scheduler takes from it; it
 /// outlives incarnations of both, and so do the clones.
 #[derive(Default)]
@@ -39,6 +48,8 @@ pub(crate) struct WarmPool(Mutex<BTreeMap<TemplateKey, Stock>>);
 struct Stock {
     configured: bool,
     template: Option<Arc<dyn Template>>,
+    /// The image of the template and the clones: what the key names may be another one by now.
+    digest: String,
     /// While there is none.
     absent: Absent,
     ready: VecDeque<PooledClone>,
@@ -79,19 +90,31 @@ impl WarmPool {
         Self(Mutex::new(stocks.collect()))
     }
 
-    /// The best there is for a request.
-    pub(crate) fn take(&self, key: &TemplateKey, now: UnixMs) -> VmOrigin {
+    /// The best there is for a request of the image of this digest, and what is of another one.
+    pub(crate) fn take(
+        &self,
+        key: &TemplateKey,
+        digest: &str,
+        now: UnixMs,
+    ) -> (VmOrigin, StaleStock) {
         let mut stocks = self.0.lock();
         let stock = stocks.entry(key.clone()).or_default();
         stock.last_used = now;
-        if let Some(pooled) = stock.ready.pop_front() {
-            pooled.relay.detach();
-            return VmOrigin::PooledClone(pooled);
+        let mut stale = StaleStock::default();
+        if stock.digest != digest {
+            stale.clones.extend(stock.ready.drain(..));
+            stale.template = stock.template.take();
+            digest.clone_into(&mut stock.digest);
         }
-        match &stock.template {
-            Some(template) => VmOrigin::Template(Arc::clone(template)),
-            None => VmOrigin::Image,
-        }
+        let origin = match (stock.ready.pop_front(), &stock.template) {
+            (Some(pooled), _) => {
+                pooled.relay.detach();
+                VmOrigin::PooledClone(pooled)
+            }
+            (None, Some(template)) => VmOrigin::Template(Arc::clone(template)),
+            (None, None) => VmOrigin::Image,
+        };
+        (origin, stale)
     }
 
     /// The pool as the policy sees it. Keys that hold nothing and are not used are forgotten.
@@ -153,18 +176,27 @@ impl WarmPool {
         (ready, configured * clones)
     }
 
-    pub(crate) fn template(&self, key: &TemplateKey) -> Option<Arc<dyn Template>> {
-        self.0.lock().get(key)?.template.clone()
+    /// The template, and the digest of its image.
+    pub(crate) fn template(&self, key: &TemplateKey) -> Option<(Arc<dyn Template>, String)> {
+        let stocks = self.0.lock();
+        let stock = stocks.get(key)?;
+        Some((stock.template.clone()?, stock.digest.clone()))
     }
 
     pub(crate) fn making_template(&self, key: &TemplateKey) {
         self.0.lock().entry(key.clone()).or_default().absent = Absent::InProgress;
     }
 
-    pub(crate) fn template_made(&self, key: &TemplateKey, template: Arc<dyn Template>) {
+    pub(crate) fn template_made(
+        &self,
+        key: &TemplateKey,
+        template: Arc<dyn Template>,
+        digest: String,
+    ) {
         let mut stocks = self.0.lock();
         let stock = stocks.entry(key.clone()).or_default();
         stock.template = Some(template);
+        stock.digest = digest;
         stock.absent = Absent::Untried;
     }
 
@@ -176,12 +208,29 @@ impl WarmPool {
         self.0.lock().entry(key.clone()).or_default().making += count;
     }
 
-    /// One clone less is being made; with one more that waits when it worked.
-    pub(crate) fn clone_done(&self, key: &TemplateKey, clone: Option<PooledClone>) {
+    /// One clone less is being made: it could not be.
+    pub(crate) fn clone_failed(&self, key: &TemplateKey) {
         let mut stocks = self.0.lock();
         let stock = stocks.entry(key.clone()).or_default();
         stock.making = stock.making.saturating_sub(1);
-        stock.ready.extend(clone);
+    }
+
+    /// One clone less is being made, and one more waits; it is given back when the key names
+    /// another image by now than the one of this digest.
+    pub(crate) fn clone_done(
+        &self,
+        key: &TemplateKey,
+        clone: PooledClone,
+        digest: &str,
+    ) -> Option<PooledClone> {
+        let mut stocks = self.0.lock();
+        let stock = stocks.entry(key.clone()).or_default();
+        stock.making = stock.making.saturating_sub(1);
+        if stock.digest != digest {
+            return Some(clone);
+        }
+        stock.ready.push_back(clone);
+        None
     }
 
     /// Clones are not made before `again`; the template is as good as before.

@@ -16,11 +16,14 @@ pub mod admission;
 pub mod clock;
 mod exec;
 pub mod guest;
+pub mod image_index;
+pub mod image_manifest;
 mod lease;
 pub mod network;
 pub mod pool;
 mod spec;
 mod state;
+mod stored_name;
 pub mod stuck;
 pub mod token;
 
@@ -28,6 +31,7 @@ pub use exec::{ExecEnd, ExecError, ExecSpec, Program};
 pub use lease::{Lease, LeaseError, LeaseLimits};
 pub use spec::{Limits, SpecError, TemplateKey, VmSpec};
 pub use state::{IllegalTransition, VmEvent};
+pub use stored_name::{StoredName, StoredNameError};
 pub use vmm_api_core::{
     DriverName, ExecId, ExecReport, ExecState, FailureReason, IdError, ImageRef, Isolation,
     IsolationUnmet, MAX_SNAPSHOTS, Network, OutputStream, Owner, SnapshotName, Source,

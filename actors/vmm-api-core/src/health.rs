@@ -27,6 +27,10 @@ pub struct Health {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(required = true)]
     pub capacity: Option<CapacityView>,
+    /// Images that are shared by object storage; absent where none is configured. `GET /images`
+    /// lists them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<SharedImages>,
     /// The manager's version.
     #[serde(default)]
     #[schema(required = true)]
@@ -77,6 +81,37 @@ pub struct PoolView {
     #[serde(default)]
     #[schema(required = true)]
     pub in_use: usize,
+}
+
+/// Images that managers share, as one of them sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SharedImages {
+    /// Images on the host.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub here: usize,
+    /// Images that it can fetch.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub fetchable: usize,
+    /// Images on their way.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub fetching: Vec<ImageFetch>,
+    /// Why the storage cannot be used, as it was last seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+}
+
+/// An image on its way to a host.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ImageFetch {
+    /// The hash of its content, in hexadecimal.
+    pub digest: String,
+    /// Bytes that are here.
+    pub done_bytes: u64,
+    /// All of them; 0 before it is known.
+    pub bytes: u64,
 }
 
 /// What VMs may use of the host together, and what of it is free.

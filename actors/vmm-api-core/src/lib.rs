@@ -49,7 +49,7 @@ mod vm;
 
 pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream};
 pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
-pub use health::{CapacityView, Health, HealthStatus, Kvm, PoolView};
+pub use health::{CapacityView, Health, HealthStatus, ImageFetch, Kvm, PoolView, SharedImages};
 pub use id::{ExecId, IdError, ImageRef, Owner, SnapshotName, VmId};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
 pub use snapshot::{MAX_SNAPSHOTS, NewSnapshot, SnapshotView};

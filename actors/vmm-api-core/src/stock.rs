@@ -14,14 +14,23 @@ pub struct ImageView {
     #[serde(default)]
     #[schema(required = true)]
     pub names: Vec<String>,
-    /// Bytes on the host.
+    /// Bytes on the host; of an image that is not here, bytes that would be fetched.
     #[serde(default)]
     #[schema(required = true)]
     pub bytes: u64,
-    /// Bytes of the disk as a VM sees it.
+    /// Bytes of the disk as a VM sees it; 0 where it is not known before it was fetched.
     #[serde(default)]
     #[schema(required = true)]
     pub virtual_bytes: u64,
+    /// Whether it is on the host; one that is not is fetched from object storage when a VM is asked
+    /// for with it. Earlier managers do not say it: theirs are.
+    #[serde(default = "here")]
+    #[schema(required = true)]
+    pub here: bool,
+}
+
+fn here() -> bool {
+    true
 }
 
 /// What there is of one kind of VM: its template, and clones of it that wait.

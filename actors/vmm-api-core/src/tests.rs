@@ -172,6 +172,7 @@ fn health_what_was_allocated_and_what_was_released() {
             mem_mib: 8192,
             free_mem_mib: 7168,
         }),
+        images: None,
         version: "0.1.0".to_owned(),
     };
     let wanted = concat!(

@@ -157,15 +157,48 @@ pub(crate) enum ImageCommand {
         name: ImageRef,
     },
     /// List the images there are.
-    #[command(after_help = "Examples:\n  vm-manager image list")]
-    List,
-    /// Forget an image: a name, and what nothing else names. Only while no manager runs on the
+    #[command(after_help = "Examples:\n  vm-manager image list\n  vm-manager image list --remote")]
+    List {
+        /// Those in the object storage of [objects] instead.
+        #[arg(long)]
+        remote: bool,
+    },
+    /// Forget an image: a name, and what nothing else names. Here only while no manager runs on the
     /// folder.
-    #[command(after_help = "Examples:\n  vm-manager image remove debian")]
+    #[command(
+        after_help = "Examples:\n  vm-manager image remove debian\n  vm-manager image remove --remote debian"
+    )]
     Remove {
         /// Its name or digest.
         image: ImageRef,
+        /// In the object storage of [objects] instead; what it consisted of goes with the next
+        /// sweep after the grace.
+        #[arg(long)]
+        remote: bool,
     },
+    /// Store an image in the object storage of [objects], for the managers of other hosts; what is
+    /// there already is not sent again.
+    #[command(
+        after_help = "Examples:\n  vm-manager image push full\n  vm-manager image push full --again"
+    )]
+    Push {
+        /// Its name, which means it there from then on, or its digest.
+        image: ImageRef,
+        /// Send all of it, whatever is there: something of it is damaged.
+        #[arg(long)]
+        again: bool,
+    },
+    /// Fetch an image from the object storage of [objects]; a manager that is asked for one does it
+    /// by itself.
+    #[command(after_help = "Examples:\n  vm-manager image pull full")]
+    Pull {
+        /// Its name or digest there.
+        image: ImageRef,
+    },
+    /// Remove from the object storage what no image there consists of any more; managers do it by
+    /// themselves every [objects] `sweep`.
+    #[command(after_help = "Examples:\n  vm-manager image sweep")]
+    Sweep,
     /// Fetch Debian's kernel, when there is none yet.
     #[command(after_help = "Examples:\n  vm-manager image kernel\n  vm-manager image kernel --own")]
     Kernel {

@@ -11,6 +11,7 @@ use vm_web::config::ManagerConfig;
 
 use crate::agent;
 use crate::arguments::{Common, ImageCommand, print, say};
+use crate::shared_images::Shared;
 
 /// Progress, for people.
 fn progress(text: &str) {
@@ -27,8 +28,15 @@ pub(crate) fn run(
     match command {
         ImageCommand::Build { recipe, oci } => build(&store, recipe.as_deref(), oci.as_deref()),
         ImageCommand::Import { disk, name } => import(&store, &disk, &name),
-        ImageCommand::List => list(&store),
-        ImageCommand::Remove { image } => remove(&store, directory, &image),
+        ImageCommand::List { remote: false } => list(&store),
+        ImageCommand::List { remote: true } => Shared::open(config, store)?.list(),
+        ImageCommand::Remove { image, remote } => match remote {
+            true => Shared::open(config, store)?.remove(&image),
+            false => remove(&store, directory, &image),
+        },
+        ImageCommand::Push { image, again } => Shared::open(config, store)?.push(&image, again),
+        ImageCommand::Pull { image } => Shared::open(config, store)?.pull(&image),
+        ImageCommand::Sweep => Shared::open(config, store)?.sweep(),
         ImageCommand::Kernel { own } => {
             let agent = agent::find(common, config)?;
             let kernels = KernelStore::new(directory.kernels());

@@ -4,6 +4,7 @@ mod agent;
 mod arguments;
 mod image;
 mod serve;
+mod shared_images;
 
 use std::process::ExitCode;
 
@@ -77,6 +78,10 @@ fn check(common: &Common, config: &ManagerConfig) -> ExitCode {
     let missing = boot::missing(config, agent.as_deref());
     if missing.has_errors() {
         return ConfigError::Wrong(missing).report();
+    }
+    if let Err(error) = boot::try_objects(config) {
+        say(&format!("[objects]: {error}"));
+        return ExitCode::from(FAILED);
     }
     print(&format!(
         "the configuration is valid: {} on {}, data in {}",

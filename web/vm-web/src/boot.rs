@@ -17,7 +17,10 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use vm_actors::host_preparation::HostPreparation;
+use object_clients::{ObjectError, ObjectStorage};
+use vm_actors::host_preparation::{HostPreparation, LocalImages};
+use vm_actors::image_fetcher::ImageFetcher;
+use vm_actors::image_storage::{ImageStorage, ImageStorageError, ImageStorageSettings};
 use vm_actors::{Clock, VmService};
 use vm_engine::image::ImageStore;
 
@@ -26,6 +29,31 @@ use data_directory::failed;
 
 pub use data_directory::{BootError, DataDirectory};
 pub use needs::missing;
+
+/// The images that the managers of all hosts share, where a storage is configured; nothing is asked
+/// of it yet.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn image_storage(
+    config: &ManagerConfig,
+    store: ImageStore,
+) -> Result<Option<ImageStorage>, ImageStorageError> {
+    let settings = config.objects.clone().map(|objects| ImageStorageSettings {
+        objects,
+        keep_free: config.images.keep_free,
+    });
+    let opened = settings.map(|settings| ImageStorage::open(settings, store));
+    opened.transpose()
+}
+
+/// Whether the storage that is configured, if any, can be written and read.
+///
+/// # Errors
+/// What does not work, and what to do.
+pub fn try_objects(config: &ManagerConfig) -> Result<(), ObjectError> {
+    ObjectStorage::try_place(config.objects.as_ref())
+}
 
 /// Takes the data directory for this process, ends what a previous one left, and begins to prepare
 /// what VMs are made of. `agent` is the static program that VMs run. Blocks.
@@ -56,7 +84,13 @@ pub fn service(
         .mode(0o700)
         .create(&runtime)
         .map_err(failed("cannot make", &runtime))?;
-    let images = ImageStore::open(&directory.images())?;
+    let store_of_images = ImageStore::open(&directory.images())?;
+    let storage = image_storage(config, store_of_images.clone())?;
+    let fetcher = storage.map(ImageFetcher::begin).transpose();
+    let images = LocalImages {
+        store: store_of_images,
+        fetcher: fetcher.map_err(failed("cannot start a thread for", &directory.data))?,
+    };
     let setup = drivers::DriverSetup {
         config: config.clone(),
         directory: directory.clone(),

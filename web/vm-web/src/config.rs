@@ -7,9 +7,11 @@ mod tables;
 
 use std::path::Path;
 
-use config_core::{Diagnostics, Environment, FlagValues, Input, Item, Origin, TableInfo};
+use config_core::{
+    Diagnostic, Diagnostics, Environment, FlagValues, Input, Item, ObjectKeys, Origin, TableInfo,
+};
 
-pub use model::{FirecrackerTable, ManagerConfig, QemuTable};
+pub use model::{FirecrackerTable, ImagesTable, ManagerConfig, QemuTable};
 use tables::MANAGER;
 
 /// Where the manager listens by default.
@@ -82,6 +84,10 @@ impl ManagerConfig {
         let mut wrong = Diagnostics::default();
         let flags: FlagValues<'_> = &flags.values();
         MANAGER.override_with(&mut config, flags, environment, &mut wrong);
+        match config.object_table.settings(ObjectKeys::of(environment)) {
+            Ok(objects) => config.objects = objects,
+            Err(error) => wrong.push(Diagnostic::of_setting("[objects]", error)),
+        }
         if wrong.is_empty() {
             Ok(config)
         } else {

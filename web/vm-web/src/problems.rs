@@ -70,6 +70,15 @@ pub(crate) fn of_create(failure: CreateFailure) -> Problem {
         CreateFailure::Image(ImageFailure::Preparing { .. }) => {
             Problem::unavailable(detail, IMAGE_RETRY).kind("preparing", "Being prepared")
         }
+        CreateFailure::Image(ImageFailure::Fetching { .. }) => {
+            Problem::unavailable(detail, IMAGE_RETRY).kind("preparing", "Being prepared")
+        }
+        CreateFailure::Image(ImageFailure::Unfetched { .. }) => {
+            Problem::bad_gateway(detail).kind("image-not-fetched", "The image was not fetched")
+        }
+        CreateFailure::Image(ImageFailure::NoRoom { .. }) => {
+            Problem::unavailable(detail, 60).kind("no-room", "No room")
+        }
         CreateFailure::Image(ImageFailure::Unusable(_)) => Problem::unavailable(detail, 60),
         CreateFailure::OtherRequest => {
             let field = FieldError::new("Idempotency-Key", detail.clone());

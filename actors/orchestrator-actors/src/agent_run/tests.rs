@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use config_core::{Environment, UnknownKeys};
+use config_core::Environment;
 use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
 use forge_core::{Event, ObjectFormats, RunId, WebhookHeaders};
 use git_engine::Git;
 use http_clients::forge::ForgeClient;
 use http_clients::http::HttpClient;
-use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
+use orchestrator_core::config::Config;
 use orchestrator_core::run::{ExitClass, Reason, Run, RunState, Terminal};
 use orchestrator_engine::process::{Confinement, Sandbox, StopCause};
 use store::{Options, Store};
@@ -25,6 +25,7 @@ use crate::host::{AgentHost, WorktreeRoots};
 use crate::ledger::{self, EventSource, Ledger, StartRequest};
 use crate::live_config::{ConfigWriter, LiveConfig};
 use crate::run_logs::RunLogs;
+use crate::test_config::test_config;
 use crate::ticks::TickTrigger;
 
 struct NoAccounts;
@@ -47,19 +48,7 @@ const AGENTS: &str = "[[agents]]\nproject = \"main\"\nname = \"broken\"\ncli = \
     [[agents]]\nproject = \"main\"\nname = \"lost\"\ncli = \"sh\"\nscript = \"true\"\nworktree = \"base\"\n";
 
 fn config(folder: &Path, agents: &str) -> Config {
-    let base = folder.display();
-    let text = format!(
-        "data_dir = \"{base}/data\"\n[webhook]\nsecret = \"a-secret-of-the-tests-0123456789\"\n[mentions]\n\
-         [[projects]]\nid = \"main\"\nrepository = \"acme/main\"\nworking_dir = \"{base}/repo\"\n{agents}"
-    );
-    let files = Files {
-        folder: folder.to_owned(),
-        main: ConfigFile::new("orchestrator.toml", text),
-        ..Files::default()
-    };
-    let environment = Environment::default();
-    let checked = check(&files, &environment, &AnyHost, UnknownKeys::Refuse);
-    checked.unwrap_or_else(|wrong| panic!("{wrong}")).config
+    test_config(folder, "[mentions]", agents)
 }
 
 impl World {

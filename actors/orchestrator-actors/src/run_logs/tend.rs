@@ -38,24 +38,33 @@ impl RunLogs {
         }
     }
 
-    fn tend_files(
+    pub(super) fn tend_files(
         &self,
         files: &SharedFiles,
         (ledger, active): (&Ledger, &BTreeSet<RunId>),
         state: &mut TendState,
     ) -> io::Result<()> {
+        let mut faults = FirstFault::default();
         if !state.looked {
-            self.find_unstored(files, ledger, active)?;
-            state.looked = true;
+            let looked = self.find_unstored(files, ledger, active);
+            state.looked = faults.note(looked);
         }
         let pending: Vec<String> = self.inner.pending.lock().iter().cloned().collect();
-        for run in &pending {
-            self.store(run)?;
+        let ended = pending.iter().map(|run| (run.as_str(), false));
+        let going_on = active.iter().map(|run| (run.as_str(), true));
+        for (run, grows) in ended.chain(going_on) {
+            let stored = match grows {
+                true => self.store_growing(run),
+                false => self.store(run),
+            };
+            // A log that cannot be read holds up no other. Where the storage is away each would
+            // wait for it.
+            if !faults.note(stored) && files.trouble().is_some() {
+                return faults.0;
+            }
         }
-        for run in active {
-            self.store_growing(run.as_str())?;
-        }
-        files.sweep_when_due(&mut state.swept)
+        faults.note(files.sweep_when_due(&mut state.swept));
+        faults.0
     }
 
     /// Has the log of a run that a previous incarnation left stored later.
@@ -109,15 +118,40 @@ impl RunLogs {
                 }
                 continue;
             };
-            let extent = extent(&self.directory(run.as_str())).map_err(io::Error::other)?;
-            let Some(extent) = extent.filter(|_| record.state.is_terminal()) else {
+            if !record.state.is_terminal() {
                 continue;
+            }
+            let is_due = match extent(&self.directory(run.as_str())) {
+                Ok(None) => false,
+                Ok(Some(here)) => is_unstored(here, stored.get(run.as_str()), files.writer()),
+                // Why is said when it is tried.
+                Err(_) => true,
             };
-            if is_unstored(extent, stored.get(run.as_str()), files.writer()) {
+            if is_due {
                 self.inner.pending.lock().insert(run.to_string());
             }
         }
         Ok(())
+    }
+}
+
+/// What went wrong first in a round that goes on.
+struct FirstFault(io::Result<()>);
+
+impl Default for FirstFault {
+    fn default() -> Self {
+        Self(Ok(()))
+    }
+}
+
+impl FirstFault {
+    /// Keeps a fault if it is the first; whether there was none.
+    fn note(&mut self, done: io::Result<()>) -> bool {
+        let is_done = done.is_ok();
+        if self.0.is_ok() {
+            self.0 = done;
+        }
+        is_done
     }
 }
 

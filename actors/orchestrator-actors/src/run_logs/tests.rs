@@ -1,36 +1,21 @@
 //! Two data folders over one store and one storage, as two processes have them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use config_core::{Environment, UnknownKeys};
-use orchestrator_core::config::{AnyHost, Config, ConfigFile, Files, check};
 use orchestrator_engine::output::{LogReader, LogSizes, Redactor, RunLog, abandon};
 use store::{Options, Store};
 use tempfile::TempDir;
 
 use super::*;
+use crate::ledger::Ledger;
+use crate::live_config::LiveConfig;
+use crate::test_config::test_config;
 
 /// A process: its data folder, and its logs.
 struct Process {
     folder: TempDir,
     logs: RunLogs,
-}
-
-fn config(folder: &Path, objects: &str) -> Config {
-    let base = folder.display();
-    let text = format!(
-        "data_dir = \"{base}/data\"\n{objects}\n\
-         [webhook]\nsecret = \"a-secret-of-the-tests-0123456789\"\n\
-         [[projects]]\nid = \"main\"\nrepository = \"acme/main\"\nworking_dir = \"{base}/repo\"\n"
-    );
-    let files = Files {
-        folder: folder.to_owned(),
-        main: ConfigFile::new("orchestrator.toml", text),
-        ..Files::default()
-    };
-    let environment = Environment::default();
-    let checked = check(&files, &environment, &AnyHost, UnknownKeys::Refuse);
-    checked.unwrap_or_else(|wrong| panic!("{wrong}")).config
 }
 
 fn process(store: &Store, objects: &Path) -> Process {
@@ -39,8 +24,24 @@ fn process(store: &Store, objects: &Path) -> Process {
         "[objects]\nurl = \"file://{}\"\ngrace = \"1s\"\nsweep = \"1s\"",
         objects.display()
     );
-    let logs = RunLogs::open(&config(folder.path(), &table), store).unwrap();
+    let logs = RunLogs::open(&test_config(folder.path(), &table, ""), store).unwrap();
     Process { folder, logs }
+}
+
+/// Two of them, and what they share.
+struct Pair {
+    objects: TempDir,
+    a: Process,
+    b: Process,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let objects = TempDir::new().unwrap();
+        let store = Store::in_memory(&Options::new("test")).unwrap();
+        let [a, b] = [(); 2].map(|()| process(&store, objects.path()));
+        Self { objects, a, b }
+    }
 }
 
 impl Process {
@@ -61,14 +62,7 @@ fn run(id: &str) -> RunId {
 
 #[test]
 fn i18_a_log_is_read_where_its_run_was_not() {
-    let (objects, store) = (
-        TempDir::new().unwrap(),
-        Store::in_memory(&Options::new("test")).unwrap(),
-    );
-    let (a, b) = (
-        process(&store, objects.path()),
-        process(&store, objects.path()),
-    );
+    let Pair { objects, a, b } = Pair::new();
     let mut log = a.begin("one");
     log.push(b"begun\n");
     assert_eq!(b.text("one"), "", "nothing is stored yet");
@@ -100,14 +94,11 @@ fn i18_a_log_is_read_where_its_run_was_not() {
 
 #[test]
 fn i18_a_log_that_is_forgotten_leaves_no_object() {
-    let (objects, store) = (
-        TempDir::new().unwrap(),
-        Store::in_memory(&Options::new("test")).unwrap(),
-    );
-    let (a, b) = (
-        process(&store, objects.path()),
-        process(&store, objects.path()),
-    );
+    let Pair {
+        a,
+        b,
+        objects: _objects,
+    } = Pair::new();
     for id in ["one", "two"] {
         let mut log = a.begin(id);
         log.push(id.as_bytes());
@@ -142,9 +133,59 @@ fn i18_a_log_that_is_forgotten_leaves_no_object() {
 fn i18_without_objects_logs_stay_where_they_are() {
     let store = Store::in_memory(&Options::new("test")).unwrap();
     let folder = TempDir::new().unwrap();
-    let logs = RunLogs::open(&config(folder.path(), ""), &store).unwrap();
+    let logs = RunLogs::open(&test_config(folder.path(), "", ""), &store).unwrap();
     logs.store_ended(&run("one"), Duration::from_secs(10));
     logs.fetch("one").unwrap();
     assert_eq!(logs.trouble(), None);
     assert!(!folder.path().join("data").exists());
+}
+
+#[test]
+fn i18_a_log_that_cannot_be_stored_holds_up_no_other() {
+    let Pair { objects, a, b } = Pair::new();
+    let ids = ["one", "two", "three", "four"];
+    for id in ids {
+        let mut log = a.begin(id);
+        log.push(id.as_bytes());
+        log.finish();
+        a.logs.store_later(&run(id));
+    }
+    // What is in the way of the archives of two of them, whichever come first.
+    let way = |id: &str| a.logs.directory(id).with_extension("storing");
+    for id in ["two", "three"] {
+        std::fs::create_dir(way(id)).unwrap();
+    }
+    // And one object that nothing names, for the sweep.
+    let stray = objects.path().join("objects/ab/stray");
+    std::fs::create_dir_all(stray.parent().unwrap()).unwrap();
+    std::fs::write(&stray, "x").unwrap();
+    let old = std::time::SystemTime::now() - Duration::from_secs(60);
+    let file = std::fs::File::options().write(true).open(&stray).unwrap();
+    file.set_modified(old).unwrap();
+
+    let (live, _writer) = LiveConfig::new(test_config(a.folder.path(), "", ""), Vec::new(), 0);
+    let store = Store::in_memory(&Options::new("ledger")).unwrap();
+    let ledger = Ledger::open(store, live, Arc::new(|| 0)).unwrap();
+    let mut state = TendState::default();
+    let files = a.logs.inner.files.clone().unwrap();
+    let mut tend = || {
+        a.logs
+            .tend_files(&files, (&ledger, &BTreeSet::new()), &mut state)
+    };
+    let fault = tend().unwrap_err().to_string();
+    assert!(fault.contains(".storing"), "{fault}");
+    assert_eq!(
+        (b.text("one"), b.text("four")),
+        ("one".into(), "four".into())
+    );
+    assert!(!stray.exists(), "the sweep took place");
+    assert_eq!(a.logs.inner.pending.lock().len(), 2, "they are tried again");
+    for id in ["two", "three"] {
+        std::fs::remove_dir(way(id)).unwrap();
+    }
+    tend().unwrap();
+    assert_eq!(
+        (b.text("two"), b.text("three")),
+        ("two".into(), "three".into())
+    );
 }

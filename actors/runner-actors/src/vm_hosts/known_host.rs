@@ -1,6 +1,6 @@
 //! What is known of one host.
 
-use http_clients::vmm::{Health, Isolation};
+use http_clients::vmm::{Health, ImageView, Isolation};
 use runner_core::placement::{Facts, Host, Room};
 
 use super::cordon::Cordon;
@@ -26,13 +26,37 @@ pub(super) struct ReportedFacts {
     pub(super) isolation: Isolation,
     pub(super) driver: String,
     pub(super) version: String,
-    /// Names and digests.
-    pub(super) images: Vec<String>,
+    pub(super) images: ReportedImages,
     pub(super) room: Option<Room>,
 }
 
+/// Names and digests of images.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ReportedImages {
+    /// Those that are there.
+    pub(super) here: Vec<String>,
+    /// Those that the host fetches when they are asked for.
+    pub(super) fetchable: Vec<String>,
+}
+
+impl ReportedImages {
+    /// What a host lists.
+    pub(super) fn of(listed: Vec<ImageView>) -> Self {
+        let mut images = Self::default();
+        for image in listed {
+            let known = match image.here {
+                true => &mut images.here,
+                false => &mut images.fetchable,
+            };
+            known.extend(image.names);
+            known.push(image.digest);
+        }
+        images
+    }
+}
+
 impl KnownHost {
-    pub(super) fn note_facts(&mut self, health: &Health, images: Vec<String>) {
+    pub(super) fn note_facts(&mut self, health: &Health, images: ReportedImages) {
         let ready = u32::try_from(health.pool.ready).unwrap_or(u32::MAX);
         self.facts = Some(ReportedFacts {
             isolation: health.isolation,
@@ -85,7 +109,8 @@ impl KnownHost {
             trouble: self.trouble.as_deref(),
             facts: self.facts.as_ref().map(|facts| Facts {
                 isolation: facts.isolation,
-                images: &facts.images,
+                images: &facts.images.here,
+                fetchable: &facts.images.fetchable,
                 room: facts.room,
             }),
             jobs: &self.jobs,

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use super::cordon::{self, Cordon};
-use super::known_host::KnownHost;
+use super::known_host::{KnownHost, ReportedImages};
 use super::settings::{DEFAULT_HOST, MachineType, VmHostSettings};
 use crate::clock::now_ms;
 
@@ -118,7 +118,7 @@ impl VmHosts {
     }
 
     /// Notes what a host says of itself.
-    pub(crate) fn note_facts(&self, index: usize, health: &Health, images: Vec<String>) {
+    pub(crate) fn note_facts(&self, index: usize, health: &Health, images: ReportedImages) {
         self.change(index, |known| known.note_facts(health, images));
         self.0.changed.notify_waiters();
     }

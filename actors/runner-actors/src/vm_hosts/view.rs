@@ -41,6 +41,8 @@ pub struct VmHostFacts {
     pub version: String,
     /// Names and digests of its images.
     pub images: Vec<String>,
+    /// Names and digests of images that it fetches when they are asked for.
+    pub fetchable: Vec<String>,
     /// VMs that may be started; absent when its manager does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub free_vms: Option<u32>,
@@ -73,7 +75,8 @@ impl VmHosts {
             isolation: facts.isolation,
             driver: facts.driver,
             version: facts.version,
-            images: facts.images,
+            images: facts.images.here,
+            fetchable: facts.images.fetchable,
             free_vms: facts.room.map(|room| room.vms),
             free_mem_mib: facts.room.map(|room| room.mem_mib),
             mem_mib: facts.room.map(|room| room.most_mem_mib),

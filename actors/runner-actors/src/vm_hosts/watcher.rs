@@ -6,6 +6,7 @@ use actix::{Actor, AsyncContext, Context, WrapFuture};
 use futures_util::future::join_all;
 use http_clients::vmm::{HealthStatus, VmmError};
 
+use super::known_host::ReportedImages;
 use super::registry::VmHosts;
 
 /// Longest time between two questions.
@@ -78,10 +79,6 @@ async fn ask(hosts: &VmHosts, index: usize) -> Result<(), VmmError> {
         // A manager that does not list its images has any, as far as is known.
         Err(_) => Vec::new(),
     };
-    let names = images.into_iter().flat_map(|image| {
-        let digest = image.digest;
-        image.names.into_iter().chain([digest])
-    });
-    hosts.note_facts(index, &health, names.collect());
+    hosts.note_facts(index, &health, ReportedImages::of(images));
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{ActorFutureExt, AsyncContext, Context, WrapFuture};
+use actix_rt::task::spawn_blocking;
 use store::Store;
 use supervision::{ChildRef, ChildSpec, Restart, Supervisor};
 use vm_core::{Lease, UnixMs, VmId};
@@ -13,11 +14,11 @@ use crate::entry::VmEntry;
 use crate::ids::fresh_vm_id;
 use crate::keys::{self, IdempotencyKey};
 use crate::messages::{AllocatedVm, CreateFailure, RefillPool, VmFreed};
-use crate::provisioning::ProvisionPlan;
+use crate::provisioning::{ProvisionPlan, discard};
 use crate::registry::VmRegistry;
 use crate::request_queue::PendingRequest;
 use crate::vm::{Vm, VmObserver, VmResources, VmStart};
-use crate::warm_pool::VmOrigin;
+use crate::warm_pool::{StaleStock, VmOrigin};
 
 /// Messages that may wait for one VM, and questions it may have open: more than commands and
 /// transfers at once.
@@ -48,7 +49,8 @@ impl VmScheduler {
         };
         let now = self.resources.clock.now();
         let key = request.spec.template_key();
-        let origin = self.resources.warm_pool.take(&key, now);
+        let (origin, stale) = self.resources.warm_pool.take(&key, &image.digest, now);
+        discard_stale(stale);
         // A full or restarting pool manager looks by itself, a little later.
         let _ = self.pool.tell(RefillPool);
         let plan = ProvisionPlan { origin, image };
@@ -105,6 +107,19 @@ impl VmScheduler {
             }),
         }
     }
+}
+
+/// Ends what an image left that its name does not mean any more.
+fn discard_stale(stale: StaleStock) {
+    if stale.clones.is_empty() && stale.template.is_none() {
+        return;
+    }
+    drop(spawn_blocking(move || {
+        for clone in &stale.clones {
+            discard(clone.machine.as_ref());
+        }
+        drop(stale.template);
+    }));
 }
 
 /// What starting a VM's actor takes.

@@ -21,14 +21,14 @@ use futures_util::future::join_all;
 use store::{Store, StoreError};
 use supervision::{ChildRef, Supervisor};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
-use vm_core::VmSpec;
+use tokio::time::{Instant, timeout_at};
 use vm_core::admission::{self, Decision, Need};
+use vm_core::{ImageRef, VmSpec};
 use vm_engine::image::Image;
 
 use crate::clock::Clock;
 use crate::counters::Counters;
-use crate::images::Images;
+use crate::images::{ImageFailure, Images};
 use crate::keys::{self, Claim, IdempotencyKey};
 use crate::messages::{CreateFailure, CreateVm, ReleaseStuck, ReleaseVm, ReleasedVms, VmFreed};
 use crate::network;
@@ -172,18 +172,15 @@ impl VmScheduler {
         if let Some(key) = request.row_key() {
             self.pending.entry(key).or_default();
         }
-        let (images, name) = (
-            Arc::clone(&self.resources.images),
-            request.spec.image.clone(),
-        );
-        let found = spawn_blocking(move || images.resolve(&name));
+        let images = Arc::clone(&self.resources.images);
+        let until = request.requested + self.resources.settings.wait;
+        let found = find_image(images, request.spec.image.clone(), until);
         ctx.spawn(
             found
                 .into_actor(self)
                 .map(|found, scheduler, ctx| match found {
-                    Ok(Ok(image)) => scheduler.admit(request, image, ctx),
-                    Ok(Err(failure)) => scheduler.finish(request, Err(failure.into()), ctx),
-                    Err(_) => scheduler.finish(request, Err(CreateFailure::Interrupted), ctx),
+                    Ok(image) => scheduler.admit(request, image, ctx),
+                    Err(failure) => scheduler.finish(request, Err(failure), ctx),
                 }),
         );
     }
@@ -306,6 +303,34 @@ impl VmScheduler {
                 Some(claim) => claim.await,
                 None => Ok(Claim::Fresh),
             }
+        }
+    }
+}
+
+/// The image of a request; one that is fetched is waited for.
+async fn find_image(
+    images: Arc<dyn Images>,
+    name: ImageRef,
+    until: Instant,
+) -> Result<Arc<Image>, CreateFailure> {
+    // Before it is asked for: a fetch that ends at once is seen.
+    let mut fetches = images.fetches();
+    loop {
+        let (images, name) = (Arc::clone(&images), name.clone());
+        let found = spawn_blocking(move || images.resolve(&name)).await;
+        let failure = match found {
+            Ok(Ok(image)) => return Ok(image),
+            Ok(Err(failure)) => failure,
+            Err(_) => return Err(CreateFailure::Interrupted),
+        };
+        let waits = matches!(failure, ImageFailure::Fetching { .. });
+        let Some(fetches) = fetches.as_mut().filter(|_| waits) else {
+            return Err(failure.into());
+        };
+        // Whichever fetch has ended: if it is another one, it is waited again.
+        match timeout_at(until, fetches.changed()).await {
+            Ok(Ok(())) => {}
+            _ => return Err(failure.into()),
         }
     }
 }

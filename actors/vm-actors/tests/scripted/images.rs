@@ -17,6 +17,10 @@ impl Images for ScriptedImages {
         }
     }
 
+    fn fetches(&self) -> Option<tokio::sync::watch::Receiver<u64>> {
+        Some(self.0.fetches.subscribe())
+    }
+
     fn list(&self) -> Result<Vec<vmm_api_core::ImageView>, ImageFailure> {
         let image = self.resolve(&ImageRef::default())?;
         Ok(vec![vmm_api_core::ImageView {
@@ -24,12 +28,19 @@ impl Images for ScriptedImages {
             names: vec!["default".to_owned()],
             bytes: 1 << 19,
             virtual_bytes: image.virtual_bytes,
+            here: true,
         }])
     }
 
     fn resolve(&self, name: &ImageRef) -> Result<Arc<Image>, ImageFailure> {
         if let Some(progress) = self.0.making.lock().clone() {
             return Err(ImageFailure::Preparing { progress });
+        }
+        if let Some(progress) = self.0.fetching.lock().clone() {
+            return Err(ImageFailure::Fetching {
+                name: name.to_string(),
+                progress,
+            });
         }
         if name.as_str() != "default" {
             return Err(ImageFailure::Unknown {
@@ -38,7 +49,7 @@ impl Images for ScriptedImages {
             });
         }
         Ok(Arc::new(Image {
-            digest: "0".repeat(64),
+            digest: format!("{:0>64}", self.0.digest.lock()),
             disk: "/nonexistent".into(),
             format: DiskFormat::Raw,
             virtual_bytes: 1 << 20,

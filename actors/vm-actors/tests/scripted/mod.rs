@@ -76,6 +76,11 @@ pub(crate) struct Lab {
     pub(crate) spawned: AtomicU32,
     pub(crate) isolation: Mutex<Option<Isolation>>,
     pub(crate) making: Mutex<Option<String>>,
+    /// How far the fetch of the image is.
+    pub(crate) fetching: Mutex<Option<String>>,
+    pub(crate) fetches: tokio::sync::watch::Sender<u64>,
+    /// What the digest of the image ends with, if not with zeros.
+    pub(crate) digest: Mutex<String>,
     /// Machines have no way to a network.
     pub(crate) no_networks: AtomicBool,
 }

@@ -168,3 +168,26 @@ fn t8_a_shortage_costs_no_template_and_clones_are_made_when_it_is_over() {
         running.stop().await;
     });
 }
+
+#[test]
+fn i18_a_name_that_has_moved_gives_nothing_of_its_former_image() {
+    run(async {
+        let lab = Lab::new();
+        lab.templates.store(true, Ordering::SeqCst);
+        let running = Running::start(&lab, warm(2)).await;
+        filled(&running, 2).await;
+        let former = lab.alive();
+        *lab.digest.lock() = "1".to_owned();
+        let created = running.create(request("{}")).await.unwrap();
+        assert_eq!(created.source, Source::Cold);
+        // Its clones come from a template of the new image, the former ones are ended.
+        while lab.alive().iter().any(|id| former.contains(id)) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        filled(&running, 2).await;
+        assert_eq!(lab.templates_made.load(Ordering::SeqCst), 2);
+        let created = running.create(request("{}")).await.unwrap();
+        assert_eq!(created.source, Source::Pool);
+        running.stop().await;
+    });
+}

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::select;
 use store::{Options, Store};
+use vm_actors::images::ImageFailure;
 use vm_actors::messages::{CreateFailure, ReleaseVm};
 use vm_actors::{Clock, VmSettings};
 use vm_core::admission::Capacity;
@@ -163,6 +164,41 @@ fn an_image_that_is_being_made_is_said_so() {
         );
         *running.lab.making.lock() = None;
         running.created().await;
+        running.stop().await;
+    });
+}
+
+#[test]
+fn i18_a_request_waits_for_an_image_that_is_fetched_as_long_as_for_room() {
+    run(async {
+        let lab = Lab::new();
+        *lab.fetching.lock() = Some("1 of 2 MiB".to_owned());
+        let impatient = VmSettings {
+            wait: Duration::from_millis(50),
+            ..brisk()
+        };
+        let running = Running::start(&lab, impatient).await;
+        let refused = running.create(request("{}")).await.unwrap_err();
+        assert!(
+            matches!(refused, CreateFailure::Image(ImageFailure::Fetching { .. })),
+            "{refused}"
+        );
+        assert!(refused.to_string().contains("1 of 2 MiB"), "{refused}");
+        running.stop().await;
+
+        let running = Running::start(&lab, brisk()).await;
+        let scheduler = running.scheduler.clone();
+        let asked = actix_rt::spawn(async move { scheduler.ask(request("{}")).await });
+        while lab.fetches.receiver_count() == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        // Another fetch has ended.
+        lab.fetches.send_modify(|count| *count += 1);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(!asked.is_finished());
+        *lab.fetching.lock() = None;
+        lab.fetches.send_modify(|count| *count += 1);
+        asked.await.unwrap().unwrap().unwrap();
         running.stop().await;
     });
 }

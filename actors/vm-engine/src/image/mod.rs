@@ -2,6 +2,7 @@
 
 pub mod agent;
 mod build;
+mod chunks;
 mod container;
 mod cpio;
 pub mod kernel;
@@ -9,6 +10,7 @@ mod modules;
 mod node;
 mod oci;
 mod own_kernel;
+mod partial;
 mod recipe;
 mod store;
 mod tool;
@@ -18,8 +20,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use vm_core::ImageRef;
+use vm_core::image_manifest::DiskShortage;
 
+pub use chunks::{DiskFile, compressed, decompressed};
 pub use container::build_container;
+pub use partial::PartialDisk;
 pub use recipe::{DEFAULT_RECIPE, FULL_RECIPE, Recipe, RecipeError};
 pub use store::{ImageStore, ListedImage};
 pub use tool::ToolError;
@@ -84,6 +89,25 @@ pub enum ImageError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Fewer bytes would stay free than are to stay free.
+    #[error(
+        "{} has too little room: {} MiB are to be written and {} MiB are free, of which {} MiB are to stay free ([images] keep_free); remove an image that is not used, or make room",
+        .path.display(), .shortage.needed >> 20, .shortage.free >> 20, .shortage.keep_free >> 20
+    )]
+    NoRoom {
+        /// The folder of images.
+        path: PathBuf,
+        /// How much is missing.
+        shortage: DiskShortage,
+    },
+    /// The disk that was put together is not the one that was meant.
+    #[error("the disk has the BLAKE3 digest {found}, not {expected}")]
+    OtherDisk {
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
     },
     /// The kernel's part failed.
     #[error(transparent)]

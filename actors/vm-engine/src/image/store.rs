@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <folder>/blobs/<digest>/disk, image.json      never changed once it is there
-//! <folder>/names/<name>                         the digest
+//! <folder>/names/<name>                         the digest, and whether it follows the storage
 //! ```
 
 use std::fs::{self, File};
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use vm_core::ImageRef;
+use vm_core::image_index::LocalName;
 
 use super::kernel::{Scratch, sweep};
 use super::{DiskFormat, Image, ImageError, files};
@@ -21,6 +22,9 @@ use crate::qcow2;
 /// Where ext4 keeps its magic number: 1,024 bytes of boot block, then 56 of the superblock.
 const EXT4_MAGIC_AT: u64 = 1080;
 const EXT4_MAGIC: [u8; 2] = [0x53, 0xef];
+
+/// What stands beside the digest of a name that came with a fetched image.
+const FOLLOWS: &str = "storage";
 
 /// What is written down beside a disk.
 #[derive(Debug, Serialize, Deserialize)]
@@ -77,10 +81,7 @@ impl ImageStore {
         let unknown = || ImageError::Unknown(image.clone());
         let digest = match image.digest() {
             Some(digest) => digest.to_owned(),
-            None => fs::read_to_string(self.name(image.as_str()))
-                .map_err(|_| unknown())?
-                .trim()
-                .to_owned(),
+            None => self.local_name(image.as_str()).ok_or_else(unknown)?.digest,
         };
         let blob = self.blob(&digest);
         let meta = self.meta(&digest).ok_or_else(unknown)?;
@@ -100,8 +101,9 @@ impl ImageStore {
     pub fn list(&self) -> Result<Vec<ListedImage>, ImageError> {
         let mut named: Vec<(String, String)> = Vec::new();
         for name in self.entries("names")? {
-            let digest = fs::read_to_string(self.name(&name)).unwrap_or_default();
-            named.push((digest.trim().to_owned(), name));
+            if let Some(known) = self.local_name(&name) {
+                named.push((known.digest, name));
+            }
         }
         named.sort();
         let mut listed = Vec::new();
@@ -144,41 +146,65 @@ impl ImageStore {
         name: &ImageRef,
         origin: &str,
     ) -> Result<Arc<Image>, ImageError> {
-        let (format, virtual_bytes) = inspect(disk)?;
         let digest = digest_of(disk)?;
-        let blob = self.blob(&digest);
-        if self.meta(&digest).is_none() {
-            let work = Scratch::new(&self.folder)?;
-            let meta = Meta {
-                format,
-                virtual_bytes,
-                origin: origin.to_owned(),
-            };
-            let json = serde_json::to_vec_pretty(&meta).expect("texts and numbers are always JSON");
-            fs::write(work.0.join("image.json"), json).map_err(files("writing in", &work.0))?;
-            let target = work.0.join("disk");
-            fs::rename(disk, &target).map_err(files("moving", disk))?;
-            read_only(&target)?;
-            // The digest's folder appears whole or not at all.
-            if let Err(source) = fs::rename(&work.0, &blob) {
-                let done = self.meta(&digest).is_some();
-                if !done {
-                    return Err(ImageError::Files {
-                        what: "making",
-                        path: blob,
-                        source,
-                    });
-                }
-            }
-        }
+        self.store_disk(disk, &digest, origin)?;
         if name.digest().is_none() {
-            self.point(name.as_str(), &digest)?;
+            self.point(name.as_str(), &digest, false)?;
         }
-        self.resolve(
-            &format!("blake3:{digest}")
-                .parse()
-                .expect("a digest of ours is valid"),
-        )
+        self.by_digest(&digest)
+    }
+
+    /// Moves a disk of this digest to where it is found; one that is there already stays.
+    pub(super) fn store_disk(
+        &self,
+        disk: &Path,
+        digest: &str,
+        origin: &str,
+    ) -> Result<(), ImageError> {
+        let (format, virtual_bytes) = inspect(disk)?;
+        if self.has(digest) {
+            return Ok(());
+        }
+        let work = Scratch::new(&self.folder)?;
+        let meta = Meta {
+            format,
+            virtual_bytes,
+            origin: origin.to_owned(),
+        };
+        let json = serde_json::to_vec_pretty(&meta).expect("texts and numbers are always JSON");
+        fs::write(work.0.join("image.json"), json).map_err(files("writing in", &work.0))?;
+        let target = work.0.join("disk");
+        fs::rename(disk, &target).map_err(files("moving", disk))?;
+        read_only(&target)?;
+        // The digest's folder appears whole or not at all.
+        let blob = self.blob(digest);
+        match fs::rename(&work.0, &blob) {
+            Err(source) if !self.has(digest) => Err(files("making", &blob)(source)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The image of this digest.
+    pub(super) fn by_digest(&self, digest: &str) -> Result<Arc<Image>, ImageError> {
+        let reference = format!("blake3:{digest}");
+        self.resolve(&reference.parse().expect("a digest of ours is valid"))
+    }
+
+    /// Whether the image of this digest is here.
+    #[must_use]
+    pub fn has(&self, digest: &str) -> bool {
+        self.meta(digest).is_some()
+    }
+
+    /// What a name means here.
+    #[must_use]
+    pub fn local_name(&self, name: &str) -> Option<LocalName> {
+        let text = fs::read_to_string(self.name(name)).ok()?;
+        let mut words = text.split_whitespace();
+        Some(LocalName {
+            digest: words.next()?.to_owned(),
+            follows: words.next() == Some(FOLLOWS),
+        })
     }
 
     /// Copies a disk file (ext4 without partitions, or qcow2) into the store.
@@ -229,13 +255,29 @@ impl ImageStore {
         Ok(Scratch::new(&self.folder)?)
     }
 
-    fn point(&self, name: &str, digest: &str) -> Result<(), ImageError> {
+    /// Has a name mean an image; `follows`: as long as the storage's name does.
+    ///
+    /// # Errors
+    /// [`ImageError::Files`].
+    pub fn point(&self, name: &str, digest: &str, follows: bool) -> Result<(), ImageError> {
         let path = self.name(name);
         let temporary = self
             .folder
             .join(format!(".name-{}-{name}", std::process::id()));
-        fs::write(&temporary, digest).map_err(files("writing", &temporary))?;
+        let mark = if follows { FOLLOWS } else { "" };
+        let text = format!("{digest} {mark}");
+        fs::write(&temporary, text.trim_end()).map_err(files("writing", &temporary))?;
         fs::rename(&temporary, &path).map_err(files("writing", &path))
+    }
+
+    /// The folder of all.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the image of a digest came from, in words.
+    pub(super) fn origin(&self, digest: &str) -> Option<String> {
+        Some(self.meta(digest)?.origin)
     }
 
     fn name(&self, name: &str) -> PathBuf {
@@ -291,7 +333,7 @@ fn inspect(disk: &Path) -> Result<(DiskFormat, u64), ImageError> {
     Ok((DiskFormat::Raw, metadata.len()))
 }
 
-fn digest_of(path: &Path) -> Result<String, ImageError> {
+pub(super) fn digest_of(path: &Path) -> Result<String, ImageError> {
     let mut file = File::open(path).map_err(files("opening", path))?;
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; 1 << 20];

@@ -78,8 +78,20 @@ fn i18_the_vm_managers_sample_is_understood() {
     let mut show = program("vm-manager");
     show.args(["config", "--show", "--config"])
         .arg(samples().join("vm-manager.toml"));
-    let (taken, printed) = output(show.env("HOME", "/nonexistent"));
+    show.env("HOME", "/nonexistent");
+    let (taken, printed) = output(&mut show);
+    assert!(
+        !taken && printed.contains("ORRERY_OBJECTS_ENDPOINT"),
+        "{printed}"
+    );
+    show.env("ORRERY_OBJECTS_ENDPOINT", "https://storage.example");
+    let (taken, printed) = output(&mut show);
+    assert!(!taken && printed.contains("AWS_ACCESS_KEY_ID"), "{printed}");
+    show.env("AWS_ACCESS_KEY_ID", ACCESS_KEY);
+    show.env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
+    let (taken, printed) = output(&mut show);
     assert!(taken && printed.contains("vm-1.example"), "{printed}");
+    assert!(printed.contains("s3://orrery-ci/vms"), "{printed}");
 }
 
 #[test]
@@ -214,11 +226,13 @@ fn i18_names_of_the_compose_file_are_those_of_the_samples() {
             "{name}"
         );
     }
-    let objects = &runner["objects"];
-    let bucket = objects["url"].as_str().expect("an address");
-    let bucket = bucket.trim_start_matches("s3://").split('/').next();
-    let made = format!("s3.bucket.create -name {}'", bucket.expect("a bucket"));
-    assert!(compose.contains(&made), "{made}");
+    let managers: toml::Table = read("vm-manager.toml").parse().expect("TOML");
+    for settings in [&runner, &managers] {
+        let bucket = settings["objects"]["url"].as_str().expect("an address");
+        let bucket = bucket.trim_start_matches("s3://").split('/').next();
+        let made = format!("s3.bucket.create -name {}'", bucket.expect("a bucket"));
+        assert!(compose.contains(&made), "{made}");
+    }
     let balancer = read("haproxy.cfg");
     for service in [
         "runner-1:3000",

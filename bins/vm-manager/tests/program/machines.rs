@@ -39,7 +39,7 @@ fn need(program: &str, package: &str) {
 }
 
 /// The static agent, built by cargo from this checkout.
-fn agent() -> PathBuf {
+pub(crate) fn agent() -> PathBuf {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -71,6 +71,15 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
+        Self::with(&["images", "kernels"])
+    }
+
+    /// One whose manager has no images of its own.
+    pub(crate) fn without_images() -> Self {
+        Self::with(&["kernels"])
+    }
+
+    fn with(shared: &[&str]) -> Self {
         need("qemu-system-x86_64", "qemu-system-x86");
         need("mmdebstrap", "mmdebstrap");
         need("mke2fs", "e2fsprogs");
@@ -82,7 +91,7 @@ impl Home {
         let folder = folder.expect("the cache can be written");
         let data = folder.path().join("data");
         fs::create_dir(&data).expect("it is new");
-        for name in ["images", "kernels"] {
+        for name in shared {
             fs::create_dir_all(cache().join(name)).expect("the cache can be written");
             std::os::unix::fs::symlink(cache().join(name), data.join(name)).expect("it is new");
         }
@@ -93,6 +102,17 @@ impl Home {
         let mut command = program(self.folder.path());
         command.arg("--agent").arg(&self.agent);
         command
+    }
+
+    /// What a subcommand prints, with the settings that the manager was started with.
+    pub(crate) fn done(&self, arguments: &[&str]) -> String {
+        let mut command = self.command();
+        command
+            .arg("--config")
+            .arg(self.folder.path().join("vm-manager.toml"));
+        let output = command.args(arguments).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        text(&output)
     }
 
     /// A manager whose VMs can be had. One process at a time makes what is missing.
@@ -109,18 +129,7 @@ impl Home {
     }
 
     pub(crate) fn client(&self, manager: &Manager) -> VmmClient {
-        let output = self.command().arg("token").output().expect("it starts");
-        let token = String::from_utf8(output.stdout).expect("a token is text");
-        let url = format!("http://{}/", manager.address);
-        let http = HttpClient::new(HttpOptions {
-            deadline: DEADLINE,
-            ..HttpOptions::default()
-        });
-        VmmClient::new(
-            http,
-            url.parse().expect("a URL"),
-            Some(Secret::new(token.trim().to_owned())),
-        )
+        client(self.command(), manager)
     }
 
     fn vms(&self) -> Vec<PathBuf> {
@@ -141,6 +150,22 @@ impl Home {
         })
         .collect()
     }
+}
+
+/// A client of a manager, whose program makes the token.
+pub(crate) fn client(mut program: Command, manager: &Manager) -> VmmClient {
+    let output = program.arg("token").output().expect("it starts");
+    let token = String::from_utf8(output.stdout).expect("a token is text");
+    let url = format!("http://{}/", manager.address);
+    let http = HttpClient::new(HttpOptions {
+        deadline: DEADLINE,
+        ..HttpOptions::default()
+    });
+    VmmClient::new(
+        http,
+        url.parse().expect("a URL"),
+        Some(Secret::new(token.trim().to_owned())),
+    )
 }
 
 /// Slow machines take their time to boot.

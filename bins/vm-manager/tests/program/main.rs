@@ -6,3 +6,5 @@ mod manager;
 mod network;
 mod process;
 mod settings;
+mod shared_images;
+mod shared_machines;

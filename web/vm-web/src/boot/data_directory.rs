@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 
 use store::{OpenError, Options, Store, StoreError};
+use vm_actors::image_storage::ImageStorageError;
 use vm_core::token::{TokenKey, WeakKey};
 use vm_engine::image::ImageError;
 
@@ -50,6 +51,9 @@ pub enum BootError {
     /// The directory of images cannot be used.
     #[error(transparent)]
     Images(#[from] ImageError),
+    /// The storage of images cannot be opened.
+    #[error("[objects]: {0}")]
+    Objects(#[from] ImageStorageError),
 }
 
 pub(super) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BootError {

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use vm_actors::host_preparation::PreparedHost;
+use vm_actors::host_preparation::{LocalImages, PreparedHost};
 use vm_core::{DriverName, ImageRef, Isolation, Network, VmSpec};
 use vm_engine::bubblewrap::BubblewrapDriver;
 use vm_engine::firecracker::FirecrackerDriver;
 use vm_engine::image::kernel::KernelStore;
-use vm_engine::image::{Image, ImageError, ImageStore, Recipe};
+use vm_engine::image::{Image, ImageError, Recipe};
 use vm_engine::qemu::{Accelerator, Canary, Kernel, QemuConfig, QemuDriver};
 use vm_engine::{Driver, Identity, StartRequest};
 use vmm_api_core::Kvm;
@@ -29,7 +30,7 @@ type Progress<'a> = &'a (dyn Fn(&str) + Send + Sync);
 pub(super) struct DriverSetup {
     pub(super) config: ManagerConfig,
     pub(super) directory: DataDirectory,
-    pub(super) images: ImageStore,
+    pub(super) images: LocalImages,
     /// The static program that VMs run.
     pub(super) agent: PathBuf,
 }
@@ -45,14 +46,42 @@ impl DriverSetup {
         }
     }
 
-    /// The image `default`, made when it is missing.
+    /// The image `default`; when it is missing it is fetched, or made where nobody has stored one.
     fn image(&self, progress: Progress<'_>) -> Result<Arc<Image>, String> {
         progress("looking for the image and the kernel");
-        let image = match self.images.resolve(&ImageRef::default()) {
-            Err(ImageError::Unknown(_)) => self.images.build(&Recipe::default_image(), progress),
+        let default = ImageRef::default();
+        let store = &self.images.store;
+        let image = match store.resolve(&default) {
+            Err(ImageError::Unknown(_)) => match self.fetched(&default, progress)? {
+                Some(image) => Ok(image),
+                None => store.build(&Recipe::default_image(), progress),
+            },
             found => found,
         };
         image.map_err(|error| error.to_string())
+    }
+
+    /// The image from the storage, if there is one that has it. Where it cannot be asked nothing is
+    /// made in place of it: that would be another image, which no name of the storage means.
+    fn fetched(
+        &self,
+        image: &ImageRef,
+        progress: Progress<'_>,
+    ) -> Result<Option<Arc<Image>>, String> {
+        let Some(fetcher) = &self.images.fetcher else {
+            return Ok(None);
+        };
+        let tenths = AtomicU64::new(u64::MAX);
+        let fetched = fetcher.fetch_now(image, &|at| {
+            let now = at.done.saturating_mul(10) / at.total.max(1);
+            if tenths.swap(now, Ordering::Relaxed) != now {
+                let (done, total) = (at.done >> 20, at.total.div_ceil(1 << 20));
+                progress(&format!(
+                    "fetching the image {image}: {done} of {total} MiB"
+                ));
+            }
+        });
+        fetched.map_err(|error| error.to_string())
     }
 
     fn kernel(&self, progress: Progress<'_>) -> Result<Kernel, String> {

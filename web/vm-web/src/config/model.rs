@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use config_core::{Origin, Setting};
+use config_core::{ObjectSettings, ObjectTable, Origin, Setting};
 use vm_actors::VmSettings;
 use vm_core::DriverName;
 
@@ -28,8 +28,21 @@ pub struct ManagerConfig {
     pub firecracker: FirecrackerTable,
     /// The agent that VMs run; found beside the program unless given.
     pub agent: Option<PathBuf>,
+    /// `[objects]` as the file has it.
+    pub(super) object_table: ObjectTable,
+    /// Where images are shared; checked.
+    pub objects: Option<ObjectSettings>,
+    /// `[images]`.
+    pub images: ImagesTable,
     /// Bounds and times of the actors.
     pub settings: VmSettings,
+}
+
+/// `[images]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImagesTable {
+    /// Bytes that a fetch leaves free on the disk of the images.
+    pub keep_free: u64,
 }
 
 /// `[qemu]`.
@@ -65,6 +78,9 @@ impl Default for ManagerConfig {
                 program: "firecracker".into(),
             },
             agent: None,
+            object_table: ObjectTable::default(),
+            objects: None,
+            images: ImagesTable { keep_free: 1 << 30 },
             settings: VmSettings::default(),
         }
     }

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use config_core::{
-    ByteSize, Choices, FILE_PATH, LOG_LEVELS, PROGRAM, TextKind, ValueError, choice,
-    format_duration, from_str, list, opt, parse_duration, set, table, whole,
+    ByteSize, Choices, FILE_PATH, LOG_LEVELS, OBJECTS, PROGRAM, TextKind, ValueError, choice,
+    format_duration, from_str, list, opt, parse_duration, set, size, table, whole,
 };
 use vm_actors::VmSettings;
 use vm_core::network::HostPattern;
@@ -63,6 +63,11 @@ table! {
         "pool" { POOL } => settings;
         /// what is kept of what commands write
         "output" { OUTPUT } => settings;
+        /// where images are that the managers of all hosts share ([OPERATIONS.md](OPERATIONS.md#images-in-object-storage));
+        /// of the table's keys `local` has no meaning here
+        "objects" { OBJECTS } => object_table;
+        /// images that are fetched
+        "images" { IMAGES };
         /// how QEMU is run
         "qemu" { QEMU };
         /// how Firecracker is run
@@ -167,6 +172,11 @@ table! {
         "memory" = MIB => mem_mib;
         /// disk
         "disk" = MIB => disk_mib;
+    }
+
+    static IMAGES: ManagerConfig = "[images]" {
+        /// bytes that stay free on the disk of the images: an image that leaves less is not fetched
+        "keep_free" = size::<0>() => images.keep_free;
     }
 
     static QEMU: ManagerConfig = "[qemu]" {

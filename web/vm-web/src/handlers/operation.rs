@@ -17,6 +17,8 @@ use crate::state::VmState;
     responses((status = 200, description = "How it is.", body = Health))
 )]
 pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
+    let view = state.view.clone();
+    let images = tokio::task::spawn_blocking(move || view.shared_images()).await;
     let host = state.view.host();
     let pool = state.view.pool();
     let status = match host.state {
@@ -34,6 +36,7 @@ pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
         kvm: host.kvm,
         pool,
         capacity: Some(state.view.capacity()),
+        images: images.ok().flatten(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     json(StatusCode::OK, &health)
