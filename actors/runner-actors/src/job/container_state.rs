@@ -12,8 +12,20 @@ use tokio::time::Instant;
 
 use super::frame::StepProcess;
 
-/// What carries out the engine's commands.
-pub(super) const ENGINE: &str = include_str!("containers/engine.sh");
+/// The files that carry out the engine's commands, by their names in the machine.
+pub(super) const ENGINE: [(&str, &str); 11] = [
+    ("engine.sh", include_str!("containers/machine/engine.sh")),
+    ("docker.sh", include_str!("containers/machine/docker.sh")),
+    ("crun.sh", include_str!("containers/machine/crun.sh")),
+    ("iptables.sh", include_str!("containers/machine/iptables.sh")),
+    ("podman.sh", include_str!("containers/machine/podman.sh")),
+    ("common.py", include_str!("containers/machine/common.py")),
+    ("keeper.py", include_str!("containers/machine/keeper.py")),
+    ("client.py", include_str!("containers/machine/client.py")),
+    ("buildx.py", include_str!("containers/machine/buildx.py")),
+    ("compose.py", include_str!("containers/machine/compose.py")),
+    ("compose_names.py", include_str!("containers/machine/compose_names.py")),
+];
 /// The home folder of containers, in the machine.
 pub(super) const HOME: &str = "/var/lib/orrery-home";
 /// Where containers have it, as on GitHub.

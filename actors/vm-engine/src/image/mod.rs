@@ -9,6 +9,7 @@ mod modules;
 mod node;
 mod oci;
 mod own_kernel;
+mod python;
 mod recipe;
 mod store;
 mod tool;
