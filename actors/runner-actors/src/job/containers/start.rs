@@ -60,22 +60,24 @@ impl StepRunner<'_> {
         frame: &Frame,
     ) -> Result<(), String> {
         let mut wanted = self.wanted(steps, frame)?;
-        wanted.images.extend(self.script_images().await);
-        wanted.images.sort();
-        wanted.images.dedup();
-        let calls = calls_docker(steps);
         // A Dockerfile that builds on nothing needs the engine all the same.
-        if wanted.images.is_empty() && !wanted.builds && !calls {
+        let needed = !wanted.images.is_empty() || wanted.builds;
+        let scripts = self.script_images().await;
+        let calls = calls_docker(steps) || self.names_script_images();
+        if !needed && !calls {
             return Ok(());
         }
         self.put_engine().await?;
-        if calls || self.names_script_images() {
+        if calls {
             self.engine(["install"]).await;
         }
-        if wanted.images.is_empty() && !wanted.builds && !self.can_have_containers().await {
+        if !needed && !self.can_have_containers().await {
             // Its script finds no `docker`, and says so.
             return Ok(());
         }
+        wanted.images.extend(scripts);
+        wanted.images.sort();
+        wanted.images.dedup();
         self.start_engine().await?;
         self.put_images(&wanted).await?;
         let mut requests: Vec<Vec<PortRequest>> = Vec::new();

@@ -128,7 +128,8 @@ keep() {
     setsid python3 $here/keeper.py > $here/ready 2> $here/keeper.log < /dev/null &
     read -r line < $here/ready
     rm $here/ready
-    ln -sf $here/docker.sock /run/docker.sock
+    # An image that has its own engine keeps it.
+    if ! [ -e /run/docker.sock ]; then ln -s $here/docker.sock /run/docker.sock; fi
 }
 
 # NAME:ADDRESS…: what all containers know by name.
@@ -179,9 +180,10 @@ job)
     for folder in /opt/node*; do
         if [ -d "$folder" ]; then set -- "--volume=$folder:$folder:ro" "$@"; fi
     done
-    if [ -S $here/docker.sock ]; then
-        set -- "--volume=$here/docker.sock:/var/run/docker.sock" "$@"
-    fi
+    case "$*" in
+    *docker.sock*) ;;
+    *) if [ -S $here/docker.sock ]; then set -- "--volume=$here/docker.sock:/var/run/docker.sock" "$@"; fi ;;
+    esac
     inside podman create "$@" > /dev/null
     ;;
 create) inside podman create "$@" > /dev/null ;;
