@@ -17,14 +17,20 @@ pub(super) const ENGINE: [(&str, &str); 11] = [
     ("engine.sh", include_str!("containers/machine/engine.sh")),
     ("docker.sh", include_str!("containers/machine/docker.sh")),
     ("crun.sh", include_str!("containers/machine/crun.sh")),
-    ("iptables.sh", include_str!("containers/machine/iptables.sh")),
+    (
+        "iptables.sh",
+        include_str!("containers/machine/iptables.sh"),
+    ),
     ("podman.sh", include_str!("containers/machine/podman.sh")),
     ("common.py", include_str!("containers/machine/common.py")),
     ("keeper.py", include_str!("containers/machine/keeper.py")),
     ("client.py", include_str!("containers/machine/client.py")),
     ("buildx.py", include_str!("containers/machine/buildx.py")),
     ("compose.py", include_str!("containers/machine/compose.py")),
-    ("compose_names.py", include_str!("containers/machine/compose_names.py")),
+    (
+        "compose_names.py",
+        include_str!("containers/machine/compose_names.py"),
+    ),
 ];
 /// The home folder of containers, in the machine.
 pub(super) const HOME: &str = "/var/lib/orrery-home";
@@ -201,19 +207,48 @@ except buildx.Unable as wrong:
     print(wrong)";
         let cases: [(&[&str], &str); 7] = [
             (
-                &["--load", "-t", "a:1", "--platform=linux/amd64", "--target", "last", "."],
+                &[
+                    "--load",
+                    "-t",
+                    "a:1",
+                    "--platform=linux/amd64",
+                    "--target",
+                    "last",
+                    ".",
+                ],
                 "--tag=a:1 --target=last | . | a:1 | False",
             ),
             (
-                &["--push", "--tag=r/a", "--build-arg", "A=b", "--progress", "plain", "-f", "x/D", "ctx"],
+                &[
+                    "--push",
+                    "--tag=r/a",
+                    "--build-arg",
+                    "A=b",
+                    "--progress",
+                    "plain",
+                    "-f",
+                    "x/D",
+                    "ctx",
+                ],
                 "--tag=r/a --build-arg=A=b --file=x/D --layers=false | ctx | r/a | True",
             ),
             (
-                &["--output", "type=docker,dest=/t.tar", "--pull", "--provenance=false", "."],
+                &[
+                    "--output",
+                    "type=docker,dest=/t.tar",
+                    "--pull",
+                    "--provenance=false",
+                    ".",
+                ],
                 "--pull=newer | . |  | False ('docker-archive', '/t.tar')",
             ),
             (
-                &["--output=type=image,name=r/a,push=true", "--cache-to", "type=inline", "."],
+                &[
+                    "--output=type=image,name=r/a,push=true",
+                    "--cache-to",
+                    "type=inline",
+                    ".",
+                ],
                 "--tag=r/a | . | r/a | True --cache-to has no effect: no cache is kept beyond the job",
             ),
             (
@@ -236,7 +271,17 @@ print(found if isinstance(found, str) else ' '.join(found))";
         let cases: [(&[&str], &str); 6] = [
             (&["up", "--wait"], "up -d --wait"),
             (
-                &["--progress", "plain", "-f", "a.yml", "-p", "x", "up", "-d", "--quiet-pull"],
+                &[
+                    "--progress",
+                    "plain",
+                    "-f",
+                    "a.yml",
+                    "-p",
+                    "x",
+                    "up",
+                    "-d",
+                    "--quiet-pull",
+                ],
                 "-f a.yml -p x up -d",
             ),
             (&["exec", "web", "id", "-u"], "exec -T web id -u"),

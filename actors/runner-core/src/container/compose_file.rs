@@ -91,7 +91,9 @@ services:
 "#;
         let read = |path: &str| match path {
             "./web/Dockerfile.dev" => Some(b"FROM node:22\n".to_vec()),
-            "api/Dockerfile" => Some(b"FROM golang:1 AS b\nFROM scratch\nCOPY --from=b / /\n".to_vec()),
+            "api/Dockerfile" => {
+                Some(b"FROM golang:1 AS b\nFROM scratch\nCOPY --from=b / /\n".to_vec())
+            }
             _ => None,
         };
         assert_eq!(

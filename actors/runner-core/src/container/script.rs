@@ -72,7 +72,9 @@ pub fn images_of_build(
         "" => format!("{context}/Dockerfile"),
         file => file.to_owned(),
     };
-    read(&path).map_or_else(Vec::new, |file| base_images(&String::from_utf8_lossy(&file)))
+    read(&path).map_or_else(Vec::new, |file| {
+        base_images(&String::from_utf8_lossy(&file))
+    })
 }
 
 /// What was found so far.
@@ -95,7 +97,10 @@ impl Found {
 
     fn command(&mut self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) {
         let Some(at) = words.iter().position(|word| {
-            matches!(*word, "docker" | "podman" | "docker-compose" | "podman-compose")
+            matches!(
+                *word,
+                "docker" | "podman" | "docker-compose" | "podman-compose"
+            )
         }) else {
             return;
         };
@@ -126,7 +131,11 @@ impl Found {
             files.extend(COMPOSE_FILES.iter().find(there));
             files.extend(COMPOSE_OVERRIDES.iter().filter(there));
         }
-        let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        let folder = |path: &str| {
+            path.rsplit_once('/')
+                .map_or("", |(folder, _)| folder)
+                .to_owned()
+        };
         // Paths in all of them begin where the first one is.
         let base = files.first().map(|file| folder(file)).unwrap_or_default();
         for file in files {
@@ -205,12 +214,27 @@ mod tests {
     fn i17_images_of_scripts_are_known_before_they_run() {
         let cases: [(&str, &[&str]); 11] = [
             ("docker compose up -d --wait", &["postgres:16"]),
-            ("sudo docker-compose -f ci/stack.yml up", &["node:22", "redis:7"]),
-            ("docker compose --file=ci/stack.yml \\\n  run --rm cache", &["node:22", "redis:7"]),
-            ("docker pull -q busybox:1 && docker run --rm -it -v x:/y -e A=b alpine:3 run debian", &["busybox:1", "alpine:3"]),
-            ("docker container run --name=x --network n --privileged acme/a:1", &["acme/a:1"]),
+            (
+                "sudo docker-compose -f ci/stack.yml up",
+                &["node:22", "redis:7"],
+            ),
+            (
+                "docker compose --file=ci/stack.yml \\\n  run --rm cache",
+                &["node:22", "redis:7"],
+            ),
+            (
+                "docker pull -q busybox:1 && docker run --rm -it -v x:/y -e A=b alpine:3 run debian",
+                &["busybox:1", "alpine:3"],
+            ),
+            (
+                "docker container run --name=x --network n --privileged acme/a:1",
+                &["acme/a:1"],
+            ),
             ("docker build -t mine .\ndocker run mine", &["alpine:3"]),
-            ("docker buildx build --load --file docker/Dockerfile.ci --tag=mine:2 .; docker run -d mine:2", &["debian:12"]),
+            (
+                "docker buildx build --load --file docker/Dockerfile.ci --tag=mine:2 .; docker run -d mine:2",
+                &["debian:12"],
+            ),
             ("docker run ${IMAGE}", &[]),
             ("docker ps; docker exec db psql", &[]),
             ("# docker run alpine:3\necho docker", &[]),
@@ -223,7 +247,12 @@ mod tests {
 
     #[test]
     fn i17_a_script_that_may_use_the_engine_is_known() {
-        for script in ["docker ps", "mvn verify -Dtestcontainers.x=1", "DOCKER_HOST=x ./run", "podman ps"] {
+        for script in [
+            "docker ps",
+            "mvn verify -Dtestcontainers.x=1",
+            "DOCKER_HOST=x ./run",
+            "podman ps",
+        ] {
             assert!(calls_engine(script), "{script}");
         }
         assert!(!calls_engine("cargo test"));

@@ -181,7 +181,10 @@ jobs:
     let report = check_with("ci.yml", SCRIPTS.as_bytes(), &files, &Images(&[]));
     assert!(report.refused.is_empty(), "{:?}", report.refused);
     assert!(
-        report.jobs[0].notes.iter().any(|note| note.contains("the image `full`")),
+        report.jobs[0]
+            .notes
+            .iter()
+            .any(|note| note.contains("the image `full`")),
         "{:?}",
         report.jobs[0].notes
     );

@@ -1,4 +1,5 @@
-//! Programs of PyPI for an image: fetched by the host's pip as wheels, installed by the image's own.
+//! Programs of PyPI for an image: fetched by the host's pip as wheels, installed by the image's
+//! own.
 
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +48,9 @@ mod tests {
     fn i17_wheels_are_installed_by_the_pip_of_the_image() {
         let hook = install("/w/it's");
         assert!(
-            hook.starts_with("cp -r '/w/it'\\''s' \"$1/tmp/wheels\" && chroot \"$1\" sh -c 'pip3 install "),
+            hook.starts_with(
+                "cp -r '/w/it'\\''s' \"$1/tmp/wheels\" && chroot \"$1\" sh -c 'pip3 install "
+            ),
             "{hook}"
         );
         assert!(hook.ends_with(" && rm -r \"$1/tmp/wheels\""), "{hook}");

@@ -241,7 +241,9 @@ impl StepRunner<'_> {
         });
         let names: Vec<String> = names.collect();
         let words = ["hosts"].into_iter();
-        let exit = self.engine(words.chain(names.iter().map(String::as_str))).await;
+        let exit = self
+            .engine(words.chain(names.iter().map(String::as_str)))
+            .await;
         succeeded("the names of containers could not be written", exit)
     }
 
