@@ -14,7 +14,8 @@ proxy=3128
 export PATH=$here/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export CONTAINERS_CONF=$here/containers.conf CONTAINERS_STORAGE_CONF=$here/storage.conf
 export CONTAINERS_REGISTRIES_CONF=$here/registries.conf BUILDAH_ISOLATION=chroot
-export DISABLE_HC_SYSTEMD=true TMPDIR=/var/tmp NETAVARK_FW=iptables HOME="${HOME:-/root}"
+home=${HOME:-/root}
+export DISABLE_HC_SYSTEMD=true TMPDIR=/var/tmp NETAVARK_FW=iptables HOME=/root
 
 inside() {
     nsenter --target "$(cat $here/pid)" --user --mount --net --preserve-credentials -- "$@"
@@ -197,6 +198,8 @@ alive) inside crun state "$1" 2> /dev/null | grep -q '"status": *"running"' ;;
 quiet) inside "$@" > /dev/null 2>&1 ;;
 run) inside "$@" ;;
 docker)
+    # Credentials of a step are its own.
+    HOME=$home
     . $here/docker.sh
     as_docker "$@"
     ;;

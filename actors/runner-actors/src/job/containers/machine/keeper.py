@@ -37,7 +37,7 @@ def listen(path):
         os.unlink(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
-    os.chmod(path, 0o666)
+    os.chmod(path, 0o660)
     listener.listen(128)
     return listener
 
