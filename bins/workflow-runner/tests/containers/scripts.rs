@@ -195,9 +195,7 @@ echo 1 > $HOST/sys/kernel/uevent_helper
 echo 0 > $HOST/sys/kernel/mm/ksm/run
 echo 1 > $HOST/sys/fs/cgroup/cgroup.procs
 dmesg --clear
-date -s 2001-01-01
 swapoff -a && swapon /dev/vda
-insmod $HOST/none.ko 2>&1 | grep -v 'not permitted' | grep .
 chroot $HOST/. sh -c 'head -c 1 /dev/vda'
 cat $HOST/proc/kcore | head -c 1 | grep -q .
 kill -0 1 && cat /proc/1/environ | grep -qa ORRERY
