@@ -181,7 +181,7 @@ while "die" not in seen: time.sleep(0.2)
 print("events", all(each in seen for each in ("create", "start", "die")))
 "#;
 /// Each in a step and in a privileged container that a step starts by the socket and that has all
-/// of the machine's files and processes: what the step cannot do, the container cannot either.
+/// of the machine's files: what the step cannot do, the container cannot either.
 const WAYS: &str = r#"mount -t ext4 /dev/vda /mnt
 mknod /tmp/disk b 254 0 && head -c 1 /tmp/disk
 head -c 1 /dev/vda
@@ -221,7 +221,7 @@ jobs:
           import docker
           client = docker.from_env()
           print(client.containers.run("tools:1", ["sh", "-c", "cd /host/workspace && HOST=/host sh ./try.sh"], privileged=True,
-              pid_mode="host", network_mode="host", remove=True, volumes={"/": {"bind": "/host"}}).decode(), end="")
+              network_mode="host", remove=True, volumes={"/": {"bind": "/host"}}).decode(), end="")
           END
           docker run --rm -v /var/run/docker.sock:/var/run/docker.sock -v "$PWD:/w" tools:1 python3 /w/start.py > container.txt
           paste -d ' ' step.txt container.txt
