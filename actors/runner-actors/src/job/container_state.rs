@@ -240,7 +240,7 @@ except buildx.Unable as wrong:
                     "--provenance=false",
                     ".",
                 ],
-                "--pull=newer | . |  | False ('docker-archive', '/t.tar')",
+                "--pull=newer | . | | False ('docker-archive', '/t.tar')",
             ),
             (
                 &[
