@@ -76,10 +76,11 @@ def context(words):
                 "Name": name, "Metadata": {}, "TLSMaterial": {}, "Storage": {},
                 "Endpoints": {"docker": {"Host": known[name], "SkipTLSVerify": False}},
             })
-        for entry in entries if form else []:
+        if form in (None, "json"):
+            print(json.dumps(entries, indent=None if form else 4))
+            return
+        for entry in entries:
             show(entry, form)
-        if not form:
-            print(json.dumps(entries, indent=4))
     elif verb == "create":
         made, words = option(words, "--docker")
         _, words = option(words, "--description", "--from")

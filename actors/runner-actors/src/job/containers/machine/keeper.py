@@ -226,7 +226,7 @@ def wait(condition, names):
                 what = "has ended" if ended else "is unhealthy"
                 print(f"the container {name} {what}, it will not be {condition}", file=sys.stderr)
                 return 1
-            time.sleep(PAUSE)
+            time.sleep(4 * PAUSE)
     return 0
 
 
