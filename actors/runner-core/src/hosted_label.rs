@@ -1,5 +1,6 @@
 //! The labels of GitHub's own Linux machines, and the image that stands for theirs.
 
+use crate::container::script::calls_engine;
 use crate::plan::{PlannedStep, StepKind};
 use crate::workflow::Job;
 
@@ -29,11 +30,11 @@ pub fn beyond_small_image(job: &Job, steps: &[PlannedStep]) -> Vec<&'static str>
     engine.into_iter().chain(node).collect()
 }
 
-/// Whether a script, or an action of that name, may call `docker`.
+/// Whether a script, or an action of that name, may call `docker` or use the engine's socket.
 #[must_use]
 pub fn calls_docker(steps: &[PlannedStep]) -> bool {
     steps.iter().any(|step| match &step.work {
-        StepKind::Run { script, .. } => script.source.contains("docker"),
+        StepKind::Run { script, .. } => calls_engine(&script.source),
         StepKind::Node(action) => action.uses.contains("docker"),
         StepKind::Composite(action) => calls_docker(&action.steps),
         _ => false,

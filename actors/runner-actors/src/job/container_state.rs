@@ -12,8 +12,26 @@ use tokio::time::Instant;
 
 use super::frame::StepProcess;
 
-/// What carries out the engine's commands.
-pub(super) const ENGINE: &str = include_str!("containers/engine.sh");
+/// The files that carry out the engine's commands, by their names in the machine.
+pub(super) const ENGINE: [(&str, &str); 11] = [
+    ("engine.sh", include_str!("containers/machine/engine.sh")),
+    ("docker.sh", include_str!("containers/machine/docker.sh")),
+    ("crun.sh", include_str!("containers/machine/crun.sh")),
+    (
+        "iptables.sh",
+        include_str!("containers/machine/iptables.sh"),
+    ),
+    ("podman.sh", include_str!("containers/machine/podman.sh")),
+    ("common.py", include_str!("containers/machine/common.py")),
+    ("keeper.py", include_str!("containers/machine/keeper.py")),
+    ("client.py", include_str!("containers/machine/client.py")),
+    ("buildx.py", include_str!("containers/machine/buildx.py")),
+    ("compose.py", include_str!("containers/machine/compose.py")),
+    (
+        "compose_names.py",
+        include_str!("containers/machine/compose_names.py"),
+    ),
+];
 /// The home folder of containers, in the machine.
 pub(super) const HOME: &str = "/var/lib/orrery-home";
 /// Where containers have it, as on GitHub.
@@ -157,5 +175,141 @@ impl WatchedService {
             watch,
             since: Instant::now(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// What a line of Python says that sees the programs of the engine; its words are `words`.
+    fn python(line: &str, words: &[&str]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in ENGINE {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let mut command = Command::new("python3");
+        command.args(["-B", "-c", line]).args(words);
+        let output = command.env("PYTHONPATH", folder.path()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn i17_what_buildx_is_asked_for_is_podmans() {
+        const SHOW: &str = "import sys, buildx
+try:
+    made = buildx.plan(sys.argv[1:])
+    print(*made.words, '|', made.context, '|', *made.tags, '|', made.push, *made.archives, *made.notes)
+except buildx.Unable as wrong:
+    print(wrong)";
+        let cases: [(&[&str], &str); 7] = [
+            (
+                &[
+                    "--load",
+                    "-t",
+                    "a:1",
+                    "--platform=linux/amd64",
+                    "--target",
+                    "last",
+                    ".",
+                ],
+                "--tag=a:1 --target=last | . | a:1 | False",
+            ),
+            (
+                &[
+                    "--push",
+                    "--tag=r/a",
+                    "--build-arg",
+                    "A=b",
+                    "--progress",
+                    "plain",
+                    "-f",
+                    "x/D",
+                    "ctx",
+                ],
+                "--tag=r/a --build-arg=A=b --file=x/D --layers=false | ctx | r/a | True",
+            ),
+            (
+                &[
+                    "--output",
+                    "type=docker,dest=/t.tar",
+                    "--pull",
+                    "--provenance=false",
+                    ".",
+                ],
+                "--pull=newer | . | | False ('docker-archive', '/t.tar')",
+            ),
+            (
+                &[
+                    "--output=type=image,name=r/a,push=true",
+                    "--cache-to",
+                    "type=inline",
+                    ".",
+                ],
+                "--tag=r/a | . | r/a | True --cache-to has no effect: no cache is kept beyond the job",
+            ),
+            (
+                &["--platform", "linux/amd64,linux/arm64", "."],
+                "--platform linux/amd64,linux/arm64: only linux/amd64 can be built here",
+            ),
+            (&["--push", "."], "--push needs a --tag"),
+            (&["--what", "."], "docker build --what is not given here"),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(python(SHOW, words), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn i17_compose_gets_the_words_that_podman_compose_knows() {
+        const SHOW: &str = "import sys, compose
+found = compose.translate(sys.argv[1:])
+print(found if isinstance(found, str) else ' '.join(found))";
+        let cases: [(&[&str], &str); 6] = [
+            (&["up", "--wait"], "up -d --wait"),
+            (
+                &[
+                    "--progress",
+                    "plain",
+                    "-f",
+                    "a.yml",
+                    "-p",
+                    "x",
+                    "up",
+                    "-d",
+                    "--quiet-pull",
+                ],
+                "-f a.yml -p x up -d",
+            ),
+            (&["exec", "web", "id", "-u"], "exec -T web id -u"),
+            (&["run", "--rm", "-T", "web"], "run --rm -T web"),
+            (&["convert"], "config"),
+            (&["watch"], "docker compose watch is not given here"),
+        ];
+        for (words, expected) in cases {
+            assert_eq!(python(SHOW, words), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn i17_templates_of_docker_are_filled_and_a_commit_of_the_job_is_known() {
+        let form = "import common, json
+data = {'A': {'B': True}, 'C': [1]}
+print(common.fill('{{.A.B}} {{json .C}} {{ .A }}', data))";
+        assert_eq!(python(form, &[]), "true [1] {\"B\": true}");
+        let commit = "import buildx, sys
+env = {'GITHUB_SERVER_URL': 'https://f', 'GITHUB_REPOSITORY': 'o/r', 'GITHUB_REF': 'refs/heads/m', 'GITHUB_SHA': 'abc'}
+print(buildx.commit_of(sys.argv[1], env))";
+        let cases = [
+            ("https://f/o/r.git#refs/heads/m", "('abc', '')"),
+            ("https://f/o/r.git#123:web", "('123', 'web')"),
+            ("https://f/o/other.git#123", "None"),
+        ];
+        for (context, expected) in cases {
+            assert_eq!(python(commit, &[context]), expected, "{context}");
+        }
     }
 }

@@ -41,7 +41,7 @@ impl StepRunner<'_> {
         let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
         let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
         let proxies = names.map(|name| (name.to_owned(), proxy.clone()));
-        let direct = "localhost,127.0.0.1,::1,172.18.0.0/16".to_owned();
+        let direct = "localhost,127.0.0.1,::1,172.18.0.0/16,10.88.0.0/13".to_owned();
         let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone()));
         proxies.into_iter().chain(direct).collect()
     }

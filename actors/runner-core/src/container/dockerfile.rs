@@ -71,7 +71,7 @@ fn unquoted(text: &str) -> &str {
 }
 
 /// `$NAME`, `${NAME}`, `${NAME:-default}`.
-fn substitute(text: &str, arguments: &BTreeMap<String, String>) -> String {
+pub(super) fn substitute(text: &str, arguments: &BTreeMap<String, String>) -> String {
     let mut out = String::new();
     let mut rest = unquoted(text);
     while let Some(at) = rest.find('$') {

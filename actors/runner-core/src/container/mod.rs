@@ -8,6 +8,7 @@
 //!                   └─ health::HealthWatch: is it ready, or has it failed
 //! ```
 
+pub mod compose_file;
 pub mod dockerfile;
 pub mod engine;
 pub mod health;
@@ -17,6 +18,7 @@ pub mod oci;
 pub mod options;
 pub mod ports;
 pub mod request;
+pub mod script;
 pub mod stored;
 pub mod words;
 

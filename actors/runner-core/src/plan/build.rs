@@ -7,8 +7,11 @@ use super::check_call::check_call;
 use super::expand::{concurrency, expand};
 use super::input::{PlanError, PlanInput};
 use super::known_outputs::KnownOutputs;
+use super::script_images::script_images;
 use super::steps::StepPlanner;
-use super::types::{CalledWorkflow, Instances, Plan, PlannedJob, PlannedWork};
+use super::types::{
+    CalledWorkflow, Instances, Plan, PlannedJob, PlannedStep, PlannedWork, run_defaults,
+};
 use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS};
 use crate::source_location::SourceLocation;
@@ -128,6 +131,7 @@ impl Builder<'_> {
             refusals: Vec::new(),
             notes: Vec::new(),
             findings: Vec::new(),
+            script_images: Vec::new(),
             job: job.clone(),
         });
         let work = match &job.work {
@@ -141,6 +145,7 @@ impl Builder<'_> {
                 let missing = planner.outputs.missing(job, &file);
                 self.jobs[at].findings.extend(missing);
                 self.jobs[at].token_defaults = planner.token_defaults;
+                self.jobs[at].script_images = self.images_of_scripts(job, workflow, &steps);
                 self.check_containers(at, &file, &mut refusals);
                 PlannedWork::Steps(steps)
             }
@@ -174,6 +179,13 @@ impl Builder<'_> {
         self.jobs[at].work = work;
         self.jobs[at].refusals = refusals;
         Ok(())
+    }
+
+    /// The images that the scripts of a job name.
+    fn images_of_scripts(&self, job: &Job, workflow: usize, steps: &[PlannedStep]) -> Vec<String> {
+        let defaults = &self.workflows[workflow].workflow.defaults;
+        let (_, folder) = run_defaults(&job.defaults, defaults);
+        script_images(steps, folder, self.input.files)
     }
 
     /// References to outputs that the called workflows do not have.

@@ -115,7 +115,7 @@ impl StepPlanner<'_> {
 }
 
 /// A path without `.` and `..`; nothing where it leads out of its repository.
-fn resolved(path: &str) -> Option<String> {
+pub(super) fn resolved(path: &str) -> Option<String> {
     let mut parts = Vec::new();
     for part in path.split('/') {
         match part {

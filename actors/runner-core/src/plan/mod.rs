@@ -16,6 +16,7 @@ mod matrix;
 mod native;
 mod plan_state;
 mod rust_parts;
+mod script_images;
 mod status_contexts;
 mod steps;
 mod types;

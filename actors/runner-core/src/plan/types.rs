@@ -78,6 +78,9 @@ pub struct PlannedJob {
     pub refusals: Vec<Refusal>,
     /// What is different from elsewhere, or missing, and no reason to refuse it.
     pub notes: Vec<String>,
+    /// The images that its scripts name: the machine gets those that the runner has or may fetch.
+    #[serde(skip)]
+    pub script_images: Vec<String>,
     /// Mistakes that only the files show which it uses: actions, called workflows.
     #[serde(skip)]
     pub findings: Vec<PlanFinding>,

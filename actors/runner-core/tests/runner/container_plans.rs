@@ -146,3 +146,46 @@ fn i17_mistakes_in_containers_are_found_before_the_run() {
         assert!(said.contains(part), "{written}: {said}");
     }
 }
+
+#[test]
+fn i17_scripts_that_name_compose_need_an_engine_and_bring_their_images() {
+    const SCRIPTS: &str = r#"
+on: push
+defaults: {run: {working-directory: shop}}
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - run: docker compose up -d
+      - run: docker run --rm acme/tool:2
+        working-directory: .
+"#;
+    let files = |path: &str| {
+        let compose = b"services: {db: {image: 'postgres:16'}, web: {build: web}}".to_vec();
+        match path {
+            "shop/compose.yaml" => Some(compose),
+            "shop/web/Dockerfile" => Some(b"FROM node:22".to_vec()),
+            _ => None,
+        }
+    };
+    let workflow = parse("ci.yml", SCRIPTS.as_bytes()).unwrap().value;
+    let input = PlanInput {
+        contexts: &Contexts::default(),
+        files: &files,
+        actions: &Images(&[]),
+    };
+    let plan = plan(workflow, input).unwrap();
+    let images = &plan.jobs[0].script_images;
+    assert_eq!(*images, ["postgres:16", "node:22", "acme/tool:2"]);
+    // They may come from the machine's network: nothing is refused.
+    let report = check_with("ci.yml", SCRIPTS.as_bytes(), &files, &Images(&[]));
+    assert!(report.refused.is_empty(), "{:?}", report.refused);
+    assert!(
+        report.jobs[0]
+            .notes
+            .iter()
+            .any(|note| note.contains("the image `full`")),
+        "{:?}",
+        report.jobs[0].notes
+    );
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use super::{Image, ImageError, ImageStore, Recipe, files, node, tool};
+use super::{Image, ImageError, ImageStore, Recipe, files, node, python, tool};
 use crate::event::Progress;
 
 /// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned
@@ -54,7 +54,8 @@ impl ImageStore {
             "fetching {} packages and what they need",
             recipe.packages.len()
         ));
-        let hooks = node::fetch(recipe, &work.0, progress)?;
+        let mut hooks = node::fetch(recipe, &work.0, progress)?;
+        hooks.extend(python::fetch(recipe, &work.0, progress)?);
         tool::run(&mut mmdebstrap(recipe, root, &disk, &hooks))?;
         progress("storing the image");
         let owned = work.0.join("owned");

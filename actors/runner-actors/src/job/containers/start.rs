@@ -59,20 +59,25 @@ impl StepRunner<'_> {
         steps: &[PlannedStep],
         frame: &Frame,
     ) -> Result<(), String> {
-        let wanted = self.wanted(steps, frame)?;
-        let calls = calls_docker(steps);
+        let mut wanted = self.wanted(steps, frame)?;
         // A Dockerfile that builds on nothing needs the engine all the same.
-        if wanted.images.is_empty() && !wanted.builds && !calls {
+        let needed = !wanted.images.is_empty() || wanted.builds;
+        let scripts = self.script_images().await;
+        let calls = calls_docker(steps) || self.names_script_images();
+        if !needed && !calls {
             return Ok(());
         }
         self.put_engine().await?;
         if calls {
             self.engine(["install"]).await;
         }
-        if wanted.images.is_empty() && !wanted.builds && !self.can_have_containers().await {
+        if !needed && !self.can_have_containers().await {
             // Its script finds no `docker`, and says so.
             return Ok(());
         }
+        wanted.images.extend(scripts);
+        wanted.images.sort();
+        wanted.images.dedup();
         self.start_engine().await?;
         self.put_images(&wanted).await?;
         let mut requests: Vec<Vec<PortRequest>> = Vec::new();
@@ -86,7 +91,7 @@ impl StepRunner<'_> {
         {
             self.log.line(0, LineKind::Warning, note).await;
         }
-        self.name_members(&wanted);
+        self.name_members(&wanted).await?;
         for (at, (name, request)) in wanted.services.iter().enumerate() {
             self.start_service(name, request, &ports[at]).await?;
         }
@@ -145,8 +150,6 @@ impl StepRunner<'_> {
                     .map_err(|error| format!("{SCRIPT_IMAGES}: {error}"))?,
             );
         }
-        images.sort();
-        images.dedup();
         Ok(RequestedContainers {
             container: of_job,
             services: beside,
@@ -157,7 +160,7 @@ impl StepRunner<'_> {
 
     async fn put_engine(&mut self) -> Result<(), String> {
         let directory = format!("{OWN_DIRECTORY}/containers");
-        let files = [("engine.sh", ENGINE.as_bytes(), 0o755)];
+        let files = ENGINE.map(|(name, text)| (name, text.as_bytes(), 0o755));
         self.put(&directory, &files).await
     }
 
@@ -209,8 +212,9 @@ impl StepRunner<'_> {
         succeeded("the images could not be unpacked in the VM", exit)
     }
 
-    /// Gives every container its address: all names are known before the first one starts.
-    fn name_members(&mut self, wanted: &RequestedContainers) {
+    /// Gives every container its address: all names are known before the first one starts, to the
+    /// containers of scripts as well.
+    async fn name_members(&mut self, wanted: &RequestedContainers) -> Result<(), String> {
         let services = wanted.services.iter();
         let services = services.map(|(name, request)| {
             let mut aliases = vec![name.clone()];
@@ -231,6 +235,41 @@ impl StepRunner<'_> {
                 aliases,
             });
         self.containers.members = members.collect();
+        let names = self.containers.members.iter().flat_map(|member| {
+            let aliases = member.aliases.iter();
+            aliases.map(|alias| format!("{alias}:{}", member.address()))
+        });
+        let names: Vec<String> = names.collect();
+        let words = ["hosts"].into_iter();
+        let exit = self
+            .engine(words.chain(names.iter().map(String::as_str)))
+            .await;
+        succeeded("the names of containers could not be written", exit)
+    }
+
+    /// Whether the job says which images its scripts are to have.
+    fn names_script_images(&self) -> bool {
+        self.env.iter().any(|(name, _)| name == SCRIPT_IMAGES)
+    }
+
+    /// The images that scripts name, as far as the runner has them or may fetch them. The others
+    /// are left to the machine's network, or are built before they are used.
+    async fn script_images(&mut self) -> Vec<ImageReference> {
+        let planned = &self.request.plan.jobs[self.request.job];
+        let names = planned.script_images.iter();
+        let named: Vec<ImageReference> = names.filter_map(|name| name.parse().ok()).collect();
+        let store = self.request.images.clone();
+        let (there, missing): (Vec<_>, Vec<_>) = named
+            .into_iter()
+            .partition(|image| store.find(image).is_ok() || store.allows(image));
+        for image in missing {
+            let text = format!(
+                "a script names the image {image}, which is not in the runner's store (`workflow-runner images add {image}`)",
+                image = image.familiar()
+            );
+            self.log.info(0, &text).await;
+        }
+        there
     }
 
     async fn start_service(

@@ -1,0 +1,260 @@
+//! What a script does with containers, as far as its text says: which images it names, so that the
+//! machine has them before it begins.
+
+use super::compose_file;
+use super::dockerfile::base_images;
+use super::words;
+
+/// Files that `docker compose` looks for, the first of which counts, and what is laid over it.
+const COMPOSE_FILES: [&str; 4] = [
+    "compose.yaml",
+    "compose.yml",
+    "docker-compose.yml",
+    "docker-compose.yaml",
+];
+const COMPOSE_OVERRIDES: [&str; 2] = ["docker-compose.override.yml", "compose.override.yaml"];
+/// Options of `docker run` without a value.
+const RUN_FLAGS: [&str; 14] = [
+    "--detach",
+    "--disable-content-trust",
+    "--init",
+    "--interactive",
+    "--no-healthcheck",
+    "--oom-kill-disable",
+    "--privileged",
+    "--publish-all",
+    "--quiet",
+    "--read-only",
+    "--rm",
+    "--sig-proxy",
+    "--tty",
+    "--help",
+];
+/// Words that say that a script has to do with containers.
+const SIGNS: [&str; 3] = ["docker", "testcontainers", "podman"];
+
+/// Whether a script may call an engine, or use its socket.
+#[must_use]
+pub fn calls_engine(script: &str) -> bool {
+    let script = script.to_ascii_lowercase();
+    SIGNS.iter().any(|sign| script.contains(sign))
+}
+
+/// The images that the commands of a script name, those of its compose files and Dockerfiles
+/// included, but not those that it builds. `read` gives files of the folder it runs in.
+#[must_use]
+pub fn images(script: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
+    let mut found = Found::default();
+    let joined = script.replace("\\\n", " ");
+    for line in joined.split(['\n', ';', '|', '&']) {
+        let line = line.trim();
+        if line.starts_with('#') {
+            continue;
+        }
+        let Ok(words) = words::split(line) else {
+            continue;
+        };
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        found.command(&words, read);
+    }
+    found.images.retain(|name| !found.built.contains(name));
+    found.images
+}
+
+/// The image that an action builds on: the Dockerfile of its inputs `context` and `file`.
+#[must_use]
+pub fn images_of_build(
+    context: &str,
+    file: &str,
+    read: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Vec<String> {
+    let path = match file {
+        "" => format!("{context}/Dockerfile"),
+        file => file.to_owned(),
+    };
+    read(&path).map_or_else(Vec::new, |file| {
+        base_images(&String::from_utf8_lossy(&file))
+    })
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Found {
+    images: Vec<String>,
+    /// Names that the script gives to what it builds.
+    built: Vec<String>,
+}
+
+impl Found {
+    fn add(&mut self, names: impl IntoIterator<Item = String>) {
+        for name in names {
+            let known = name.is_empty() || name.contains('$') || self.images.contains(&name);
+            if !known {
+                self.images.push(name);
+            }
+        }
+    }
+
+    fn command(&mut self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) {
+        let Some(at) = words.iter().position(|word| {
+            matches!(
+                *word,
+                "docker" | "podman" | "docker-compose" | "podman-compose"
+            )
+        }) else {
+            return;
+        };
+        let rest = &words[at + 1..];
+        if words[at].ends_with("-compose") {
+            return self.compose(rest, read);
+        }
+        let rest = match rest {
+            ["container" | "image" | "buildx" | "builder", rest @ ..] => rest,
+            rest => rest,
+        };
+        match rest {
+            ["compose", rest @ ..] => self.compose(rest, read),
+            ["pull", rest @ ..] => {
+                let names = rest.iter().filter(|word| !word.starts_with('-'));
+                self.add(names.map(|name| (*name).to_owned()));
+            }
+            ["run" | "create", rest @ ..] => self.add(run_image(rest).map(str::to_owned)),
+            ["build" | "b", rest @ ..] => self.build(rest, read),
+            _ => {}
+        }
+    }
+
+    fn compose(&mut self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) {
+        let mut files = values(words, &["-f", "--file"]);
+        if files.is_empty() {
+            let there = |name: &&&str| read(name).is_some();
+            files.extend(COMPOSE_FILES.iter().find(there));
+            files.extend(COMPOSE_OVERRIDES.iter().filter(there));
+        }
+        let folder = |path: &str| {
+            path.rsplit_once('/')
+                .map_or("", |(folder, _)| folder)
+                .to_owned()
+        };
+        // Paths in all of them begin where the first one is.
+        let base = files.first().map(|file| folder(file)).unwrap_or_default();
+        for file in files {
+            let Some(bytes) = read(file) else { continue };
+            let beside = |path: &str| match &*base {
+                "" => read(path),
+                base => read(&format!("{base}/{path}")),
+            };
+            self.add(compose_file::images(&bytes, &beside));
+        }
+    }
+
+    fn build(&mut self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) {
+        let tags = values(words, &["-t", "--tag"]);
+        self.built.extend(tags.into_iter().map(str::to_owned));
+        let file = values(words, &["-f", "--file"]);
+        let context = words.last().copied().unwrap_or_default();
+        let file = file.last().copied().unwrap_or_default();
+        self.add(images_of_build(context, file, read));
+    }
+}
+
+/// The values of an option, as `-f x`, `-fx`, `--file x` and `--file=x`.
+fn values<'a>(words: &[&'a str], names: &[&str]) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        for name in names {
+            match word.strip_prefix(name) {
+                Some("") => found.extend(words.next()),
+                Some(value) if name.starts_with("--") => found.extend(value.strip_prefix('=')),
+                Some(value) => found.push(value.trim_start_matches('=')),
+                None => continue,
+            }
+            break;
+        }
+    }
+    found
+}
+
+/// The image of `docker run`: the first word that is no option, nor the value of one.
+fn run_image<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let mut words = words.iter();
+    loop {
+        let word = words.next()?;
+        let Some(option) = word.strip_prefix('-') else {
+            return Some(word);
+        };
+        let has_value = match option.strip_prefix('-') {
+            Some(_) => !word.contains('=') && !RUN_FLAGS.contains(word),
+            None => option.len() == 1 && !"dPiqt".contains(option),
+        };
+        if has_value {
+            words.next();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(path: &str) -> Option<Vec<u8>> {
+        let text = match path.trim_start_matches("./") {
+            "compose.yml" => "services: {db: {image: 'postgres:16'}}",
+            "ci/stack.yml" => "services: {web: {build: web}, cache: {image: 'redis:7'}}",
+            "ci/web/Dockerfile" => "FROM node:22\n",
+            "Dockerfile" => "FROM alpine:3\n",
+            "docker/Dockerfile.ci" => "FROM debian:12\n",
+            _ => return None,
+        };
+        Some(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn i17_images_of_scripts_are_known_before_they_run() {
+        let cases: [(&str, &[&str]); 11] = [
+            ("docker compose up -d --wait", &["postgres:16"]),
+            (
+                "sudo docker-compose -f ci/stack.yml up",
+                &["node:22", "redis:7"],
+            ),
+            (
+                "docker compose --file=ci/stack.yml \\\n  run --rm cache",
+                &["node:22", "redis:7"],
+            ),
+            (
+                "docker pull -q busybox:1 && docker run --rm -it -v x:/y -e A=b alpine:3 run debian",
+                &["busybox:1", "alpine:3"],
+            ),
+            (
+                "docker container run --name=x --network n --privileged acme/a:1",
+                &["acme/a:1"],
+            ),
+            ("docker build -t mine .\ndocker run mine", &["alpine:3"]),
+            (
+                "docker buildx build --load --file docker/Dockerfile.ci --tag=mine:2 .; docker run -d mine:2",
+                &["debian:12"],
+            ),
+            ("docker run ${IMAGE}", &[]),
+            ("docker ps; docker exec db psql", &[]),
+            ("# docker run alpine:3\necho docker", &[]),
+            ("docker run 'unclosed", &[]),
+        ];
+        for (script, expected) in cases {
+            assert_eq!(images(script, &files), expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn i17_a_script_that_may_use_the_engine_is_known() {
+        for script in [
+            "docker ps",
+            "mvn verify -Dtestcontainers.x=1",
+            "DOCKER_HOST=x ./run",
+            "podman ps",
+        ] {
+            assert!(calls_engine(script), "{script}");
+        }
+        assert!(!calls_engine("cargo test"));
+    }
+}

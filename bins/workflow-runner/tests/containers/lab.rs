@@ -1,0 +1,152 @@
+//! A runner with a store of images and real VMs, and an image that its containers are made of.
+
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+
+use tempfile::TempDir;
+use vm_engine::image::{ImageStore, Recipe, build_container};
+
+use crate::stage::text;
+
+/// A database, a store of keys, a registry and what their clients need, in one image that is made
+/// once.
+const SERVICES: &str = r#"
+name = "services"
+packages = ["docker-registry", "postgresql", "python3-docker", "python3-psycopg2", "redis-server"]
+[container]
+cmd = ["redis-server", "--bind", "0.0.0.0", "--protected-mode", "no"]
+env.PATH = "/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin"
+"#;
+
+/// The layout of that image in the cache.
+const LAYOUT: &str = "container-services-2";
+
+fn cache() -> PathBuf {
+    let base = std::env::var_os("ORRERY_CACHE").map(PathBuf::from);
+    let base = base.unwrap_or_else(|| {
+        PathBuf::from(std::env::var_os("HOME").expect("HOME or ORRERY_CACHE")).join(".cache/orrery")
+    });
+    base.join("vm")
+}
+
+/// A runner with a store of images, and a manager with real VMs.
+pub(crate) struct Lab {
+    folder: TempDir,
+    pub(crate) registry: Option<Child>,
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        if let Some(mut registry) = self.registry.take() {
+            let _ = registry.kill();
+            let _ = registry.wait();
+        }
+    }
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        std::fs::create_dir_all(cache()).unwrap();
+        let folder = tempfile::Builder::new()
+            .prefix("containers-")
+            .tempdir_in(cache())
+            .unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(at("vms")).unwrap();
+        for name in ["images", "kernels"] {
+            std::fs::create_dir_all(cache().join(name)).unwrap();
+            std::os::unix::fs::symlink(cache().join(name), at("vms").join(name)).unwrap();
+        }
+        let agent = std::env::var("ORRERY_VM_GUEST")
+            .expect("ORRERY_VM_GUEST names the agent: run the tests by `cargo xtask test`");
+        let manager = format!("data_dir = {:?}\nagent = {agent:?}\n", at("vms"));
+        std::fs::write(at("vm.toml"), manager).unwrap();
+        let lab = Self {
+            folder,
+            registry: None,
+        };
+        lab.settings("");
+        lab
+    }
+
+    pub(crate) fn settings(&self, lines: &str) {
+        let data = self.path("runner");
+        let machine = "[machines.default]\nimage = \"full\"\nmemory = \"1GiB\"\ndisk = \"8GiB\"\n";
+        let text = format!("data_dir = {data:?}\n{lines}{machine}");
+        std::fs::write(self.path("runner.toml"), text).unwrap();
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        command.current_dir(self.folder.path()).args(arguments);
+        command.args(["--config", "runner.toml"]);
+        command.env("VM_MANAGER_CONFIG", self.path("vm.toml"));
+        command.env_remove("VMM_API_URL");
+        let output = command.output().unwrap();
+        let said = text(&output.stdout) + &text(&output.stderr);
+        (output.status.code(), said)
+    }
+
+    /// Runs the workflow of a working tree with these files.
+    pub(crate) fn exec(&self, files: &[(&str, &str)]) -> (Option<i32>, String) {
+        let tree = self.path("tree");
+        std::fs::create_dir_all(&tree).unwrap();
+        let git = Command::new("git")
+            .args(["init", "--quiet", "."])
+            .current_dir(&tree)
+            .status();
+        assert!(git.unwrap().success());
+        for (path, text) in files {
+            let path = tree.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, text).unwrap();
+            if text.starts_with("#!") {
+                std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+            }
+        }
+        self.run(&["exec", "tree"])
+    }
+
+    /// Adds an image of the container that [`prepare`] made, under these names.
+    pub(crate) fn add_images(&self, names: &[&str]) {
+        for name in names {
+            let from = cache().join(LAYOUT);
+            let (code, said) = self.run(&["images", "add", name, "--from", from.to_str().unwrap()]);
+            assert_eq!(code, Some(0), "{said}");
+        }
+    }
+}
+
+/// Makes what is missing in the cache; one process at a time does.
+pub(crate) fn prepare() -> PathBuf {
+    std::fs::create_dir_all(cache()).unwrap();
+    let lock = File::create(cache().join("lock")).unwrap();
+    lock.lock().unwrap();
+    let say = |_: &str| {};
+    let images = ImageStore::open(&cache().join("images")).unwrap();
+    // The manager makes its own default image where there is none.
+    for recipe in [Recipe::default_image(), Recipe::known("full").unwrap()] {
+        if images.resolve(&recipe.name).is_err() {
+            images.build(&recipe, &say).unwrap();
+        }
+    }
+    let services = cache().join(LAYOUT);
+    if !services.is_dir() {
+        let recipe = Recipe::parse(Path::new("services.toml"), SERVICES).unwrap();
+        build_container(&recipe, &services, &say).unwrap();
+    }
+    services
+}
+
+/// What a job has in the log.
+pub(crate) fn of_job(said: &str, job: &str) -> String {
+    let mark = format!("[{job}] ");
+    let lines = said.lines().filter(|line| line.starts_with(&mark));
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,14 @@
+//! Containers of workflows in real, emulated VMs: services, a job's container, Docker actions, a
+//! registry, and what scripts do with `docker`. Agent, kernel and images come from the cache folder
+//! (`ORRERY_CACHE`, else `~/.cache/orrery`) and are made there once: the image `full`, and an image
+//! of containers of Debian's packages.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+mod lab;
+mod scripts;
+mod services;
+#[path = "../stage/mod.rs"]
+mod stage;
