@@ -67,10 +67,6 @@ pub struct SearchAnswer {
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Whether a model that should have ranked did not answer: the next search may be ranked by
-    /// it, so this answer is not kept. Not part of the written answer.
-    #[serde(skip)]
-    pub is_provisional: bool,
 }
 
 /// What of a text is not the query language.

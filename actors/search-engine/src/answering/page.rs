@@ -91,8 +91,6 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
     let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
     noted.extend(notes(&hits, &query, &corrections, &added));
     noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
-    let has_no_direction = role.served.iter().any(|query| query.direction.is_err());
-    let is_provisional = not_reranked.is_some() || has_no_direction;
     noted.extend(not_reranked);
     Ok(SearchAnswer {
         status: status(&reports),
@@ -108,7 +106,6 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         notes: noted,
         corrections,
         query_fault: fault.as_ref().map(query_fault),
-        is_provisional,
     })
 }
 

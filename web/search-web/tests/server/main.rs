@@ -9,7 +9,6 @@ mod faults;
 #[path = "../../../../integration-tests/tests/all/harness.rs"]
 mod harness;
 mod progress;
-mod provisional;
 mod settings;
 mod settings_guards;
 #[allow(dead_code, reason = "shared with other tests, which use more of it")]
