@@ -58,7 +58,7 @@ impl VectorWeights {
     pub fn for_document(self, has_learnt: bool, has_model: bool, trust: f32) -> Self {
         match (has_learnt, has_model) {
             (true, true) => Self {
-                learnt: Self::LEARNT.learnt + trust * (self.learnt - Self::LEARNT.learnt),
+                learnt: (1.0 - trust) * Self::LEARNT.learnt + trust * self.learnt,
                 model: trust * self.model,
             },
             (true, false) => Self::LEARNT,
