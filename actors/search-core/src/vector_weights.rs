@@ -72,8 +72,8 @@ impl VectorWeights {
 }
 
 /// The correlation from which on a model is trusted. That of nearness without any meaning is 0
-/// with a deviation of .07 to .14; of MiniLM it is .23 and more for 99 of 100 queries, over prose
-/// and over code.
+/// with a deviation of .07 to .14; of MiniLM it is above this for 99 of 100 queries of cranfield
+/// and cosqa_dev, and for 9 of 10 of CISI and CACM.
 const TRUSTED: f64 = 0.2;
 
 /// Of fewer documents correlations say too little to doubt a model for.
