@@ -22,3 +22,4 @@ pub mod role;
 pub mod samples;
 pub mod snapshots;
 pub mod snippet;
+pub mod vector_weights;

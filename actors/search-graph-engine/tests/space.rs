@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use search_graph_engine::fuse::{Candidate, fuse};
+use search_graph_engine::fuse::{Candidate, VectorWeights, fuse};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner};
 use search_graph_engine::space::{ConceptSpace, SpaceError};
 
@@ -187,23 +187,28 @@ proptest! {
     /// The order of the candidates does not matter, parts add up, and scores stay within 0 and 1.
     #[test]
     fn fusion_is_a_function_of_the_set(
-        scores in prop::collection::vec((0u8..20, prop::option::of(0u8..20)), 1..30),
+        scores in prop::collection::vec(
+            (0u8..20, prop::option::of(0u8..20), prop::option::of(0u8..20)),
+            1..30,
+        ),
         turn in 0usize..30,
     ) {
         let keys: Vec<String> = (0..scores.len()).map(|number| format!("k{number:02}")).collect();
         let mut candidates: Vec<Candidate<'_>> = scores
             .iter()
             .zip(&keys)
-            .map(|((lexical, cosine), key)| Candidate {
+            .map(|((lexical, learnt, model), key)| Candidate {
                 key,
                 lexical: f32::from(*lexical),
-                cosine: cosine.map(|c| f32::from(c) / 20.0),
+                learnt: learnt.map(|c| f32::from(c) / 20.0),
+                model: model.map(|c| f32::from(c) / 20.0),
+                weights: VectorWeights { learnt: 0.3, model: 0.3 },
             })
             .collect();
         let names = |candidates: &[Candidate<'_>]| -> Vec<(String, f32)> {
-            let fused = fuse(candidates, 0.5);
+            let fused = fuse(candidates);
             for f in &fused {
-                assert!((0.0..=1.0).contains(&f.score) && f.score == f.lexical_part + f.dense_part);
+                assert!((0.0..=1.0).contains(&f.score) && f.score == f.lexical_part + f.vector_part);
             }
             fused.iter().map(|f| (candidates[f.candidate].key.to_owned(), f.score)).collect()
         };
@@ -230,20 +235,19 @@ fn without_any_cosine_the_order_is_the_lexical_one() {
     let candidate = |key, lexical| Candidate {
         key,
         lexical,
-        cosine: None,
+        learnt: None,
+        model: None,
+        weights: VectorWeights::LEARNT,
     };
-    let order = fuse(
-        &[
-            candidate("b", 1.0),
-            candidate("a", 1.0),
-            candidate("c", 3.0),
-        ],
-        0.5,
-    );
+    let order = fuse(&[
+        candidate("b", 1.0),
+        candidate("a", 1.0),
+        candidate("c", 3.0),
+    ]);
     assert_eq!(
         order.iter().map(|f| f.candidate).collect::<Vec<_>>(),
         [2, 1, 0]
     );
     assert_eq!(order[0].score, 1.0);
-    assert!(fuse(&[], 0.5).is_empty());
+    assert!(fuse(&[]).is_empty());
 }

@@ -1,10 +1,10 @@
 //! Candidates of a search, and their order by words and vectors together.
 
 use rustc_hash::FxHashSet;
-use search_graph_engine::fuse::{Candidate, fuse};
+use search_graph_engine::fuse::{Candidate, VectorWeights, fuse};
 use search_graph_engine::space::{NearDocument, Spread};
 
-use crate::index::{Nearness, RerankedDocument};
+use crate::index::{LexicalResult, Nearness, RerankedDocument};
 
 /// Documents that only vectors found are shown down to this share of the best one's nearness.
 const NEAR_ENOUGH: f32 = 0.5;
@@ -14,7 +14,32 @@ pub(super) struct PooledDocument {
     pub(super) source: usize,
     pub(super) key: String,
     pub(super) lexical: f32,
-    pub(super) cosine: Option<f32>,
+    /// Cosines to the query by the vectors that its source has.
+    pub(super) learnt: Option<f32>,
+    pub(super) model: Option<f32>,
+}
+
+impl PooledDocument {
+    fn nearness(&self) -> Nearness {
+        match (self.learnt, self.model) {
+            (None, None) => Nearness::Unknown,
+            (Some(_), None) => Nearness::Learnt,
+            (None, Some(_)) => Nearness::Model,
+            (Some(_), Some(_)) => Nearness::Blended,
+        }
+    }
+}
+
+/// The candidates that words found.
+pub(super) fn pooled(results: &[LexicalResult]) -> Vec<PooledDocument> {
+    let documents = results.iter().map(|result| PooledDocument {
+        source: result.source,
+        key: result.key.clone(),
+        lexical: result.score,
+        learnt: None,
+        model: None,
+    });
+    documents.collect()
 }
 
 /// Adds those of the documents `near` a query, nearest first, that are not found yet and near
@@ -33,7 +58,8 @@ pub(super) fn add_near(source: usize, near: Vec<NearDocument>, found: &mut Vec<P
         source,
         key: document.key,
         lexical: 0.0,
-        cosine: Some(document.cosine),
+        learnt: None,
+        model: None,
     }));
 }
 
@@ -42,49 +68,39 @@ pub(super) fn add_near(source: usize, near: Vec<NearDocument>, found: &mut Vec<P
 /// source alone, whose cosines stay as they are.
 pub(super) fn on_one_scale(spreads: &[Option<Spread>], found: &mut [PooledDocument]) {
     for one in found {
-        if let (Some(spread), Some(cosine)) = (spreads[one.source], &mut one.cosine) {
+        if let (Some(spread), Some(cosine)) = (spreads[one.source], &mut one.learnt) {
             *cosine = spread.standing(*cosine);
         }
     }
 }
 
-/// The candidates, best first; `weight` is the part of the cosine for a source.
+/// The candidates, best first; `weights` are the parts of the cosines for a source.
 pub(super) fn ranked(
     found: &[PooledDocument],
-    nearness: Nearness,
-    weight: impl Fn(usize) -> f32,
+    weights: impl Fn(usize) -> VectorWeights,
 ) -> Vec<RerankedDocument> {
     let candidates: Vec<Candidate<'_>> = found
         .iter()
         .map(|one| Candidate {
             key: &one.key,
             lexical: one.lexical,
-            cosine: one.cosine,
+            learnt: one.learnt,
+            model: one.model,
+            weights: weights(one.source),
         })
         .collect();
-    let highest = found.iter().fold(0.0f32, |high, one| high.max(one.lexical));
-    let mut weights: Vec<f32> = found.iter().map(|one| weight(one.source)).collect();
-    weights.sort_unstable_by(f32::total_cmp);
-    weights.dedup();
-    let fused = weights.iter().flat_map(|dense| {
-        let of_weight = fuse(&candidates, *dense).into_iter();
-        of_weight.filter(|one| weight(found[one.candidate].source) == *dense)
-    });
+    let fused = fuse(&candidates).into_iter();
     let mut ranked: Vec<RerankedDocument> = fused
         .map(|fused| {
             let one = &found[fused.candidate];
-            // Without a vector the words decide alone: a small source is not at a disadvantage.
-            let (lexical_part, concept_part) = match one.cosine {
-                Some(_) => (fused.lexical_part, fused.dense_part),
-                None => (one.lexical / highest.max(f32::MIN_POSITIVE), 0.0),
-            };
             RerankedDocument {
                 source: one.source,
                 key: one.key.clone(),
-                score: lexical_part + concept_part,
-                lexical_part,
-                concept_part,
-                nearness: one.cosine.map_or(Nearness::Unknown, |_| nearness),
+                score: fused.score,
+                lexical_part: fused.lexical_part,
+                concept_part: fused.vector_part,
+                vector_weight: fused.vector_weight,
+                nearness: one.nearness(),
                 concepts: Vec::new(),
             }
         })

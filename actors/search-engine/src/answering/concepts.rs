@@ -6,20 +6,20 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use search_core::query::ParsedQuery;
 use search_graph_engine::embedding::ServedQuery;
-use search_graph_engine::fuse::CONCEPT_WEIGHT;
+use search_graph_engine::fuse::VectorWeights;
 use search_graph_engine::space::ConceptSpace;
 
-use super::candidates::{PooledDocument, add_near, on_one_scale, ranked};
-use super::embedded::EmbeddingRanker;
+use super::candidates::{add_near, on_one_scale, pooled, ranked};
+use super::embedded::{EmbeddingRanker, ModelView};
 use super::scout::{Scout, ScoutResult};
 use super::source::SearchableSource;
-use crate::index::{LexicalResult, Nearness, RerankedDocument, Reranker};
+use crate::index::{LexicalResult, RerankedDocument, Reranker};
 
 /// Ranks by the concept vectors of the open sources. A source without vectors, or with too few
 /// documents for them, keeps its lexical scores.
 pub(super) struct ConceptRanker<'s> {
     spaces: Vec<Option<Arc<ConceptSpace>>>,
-    /// The sources' embeddings, where they are ranked by a model instead.
+    /// The sources' embeddings, where they are ranked by a model, too.
     embedded: Option<EmbeddingRanker<'s>>,
     /// Why the model did not rank.
     without_model: Mutex<Option<String>>,
@@ -59,7 +59,7 @@ impl<'s> ConceptRanker<'s> {
     /// Begins to look at the vectors for a query whose words are about to be looked up;
     /// `finds_more` as for [`Reranker::rerank`].
     pub(super) fn send_scout(&self, query: &ParsedQuery) {
-        if self.embedded.is_none() && query.condition().is_none() {
+        if query.condition().is_none() {
             *self.scout.lock() = Scout::start(&self.spaces, &looked_for(query));
         }
     }
@@ -70,6 +70,17 @@ impl<'s> ConceptRanker<'s> {
             return scout.wait();
         }
         ScoutResult::look_at_all(&self.spaces, terms, finds_more)
+    }
+
+    /// What the model says to the query, where it is to rank these results; why it does not is
+    /// noted.
+    fn model_view(&self, results: &[LexicalResult]) -> Option<ModelView<'_>> {
+        let (view, reason) = match self.embedded.as_ref()?.view(results) {
+            Ok(view) => (Some(view), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        *self.without_model.lock() = reason;
+        view
     }
 
     /// What a person is told where a model was to rank and did not.
@@ -86,40 +97,36 @@ impl Reranker for ConceptRanker<'_> {
         results: &[LexicalResult],
         finds_more: bool,
     ) -> Option<Vec<RerankedDocument>> {
-        if let Some(embedded) = &self.embedded {
-            match embedded.rerank(results, finds_more) {
-                Ok(ranked) => {
-                    *self.without_model.lock() = None;
-                    return Some(ranked);
-                }
-                Err(reason) => *self.without_model.lock() = Some(reason),
-            }
-        }
+        let view = self.model_view(results);
         let scouted = self.scouted(terms, finds_more);
-        if scouted.iter().all(Option::is_none) {
+        if view.is_none() && scouted.iter().all(Option::is_none) {
             return None;
         }
-        let cosine = |result: &LexicalResult| {
-            let space = self.spaces.get(result.source)?.as_ref()?;
-            space.cosine(&scouted[result.source].as_ref()?.vector, &result.key)
-        };
-        let mut found: Vec<PooledDocument> = results
-            .iter()
-            .map(|result| PooledDocument {
-                source: result.source,
-                key: result.key.clone(),
-                lexical: result.score,
-                cosine: cosine(result),
-            })
-            .collect();
+        let mut found = pooled(results);
         let mut spreads = Vec::with_capacity(scouted.len());
+        let mut vectors = Vec::with_capacity(scouted.len());
         for (source, scouted) in scouted.into_iter().enumerate() {
             spreads.push(scouted.as_ref().and_then(|scouted| scouted.spread));
-            if let Some(near) = scouted.and_then(|scouted| scouted.near) {
+            let (vector, near) = scouted.map(|one| (one.vector, one.near)).unzip();
+            vectors.push(vector);
+            if let Some(near) = near.flatten() {
                 add_near(source, near, &mut found);
             }
         }
+        if let Some(view) = view.as_ref().filter(|_| finds_more && !results.is_empty()) {
+            view.add_near(&mut found);
+        }
+        for one in &mut found {
+            let space = self.spaces[one.source].as_ref();
+            let by_learnt = space.zip(vectors[one.source].as_ref());
+            one.learnt = by_learnt.and_then(|(space, vector)| space.cosine(vector, &one.key));
+            one.model = view.as_ref().and_then(|view| view.cosine(one));
+        }
         on_one_scale(&spreads, &mut found);
-        Some(ranked(&found, Nearness::Learnt, |_| CONCEPT_WEIGHT))
+        let weights = |source| match &view {
+            Some(view) => view.weights(source),
+            None => VectorWeights::LEARNT,
+        };
+        Some(ranked(&found, weights))
     }
 }

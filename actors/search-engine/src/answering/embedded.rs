@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use search_core::document::ContentKind;
 use search_graph_engine::embedding::{Embedding, ServedQuery, SourceEmbeddings};
-use search_graph_engine::fuse::CONCEPT_WEIGHT;
+use search_graph_engine::fuse::VectorWeights;
 use search_graph_engine::graph::GraphIndex;
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
 
-use super::candidates::{PooledDocument, add_near, ranked};
+use super::candidates::{PooledDocument, add_near};
 use super::source::SearchableSource;
-use crate::index::{LexicalResult, Nearness, RerankedDocument};
+use crate::index::LexicalResult;
 
 /// One of so many documents of a pool may lack an embedding; it is ranked by its words.
 const ONE_MISSING_OF: usize = 10;
@@ -78,41 +78,17 @@ impl<'s> EmbeddingRanker<'s> {
         })
     }
 
-    /// The lexical results in their new order; with `finds_more` the nearest documents of all are
-    /// among them, where the words found anything: of code words miss one document in eight.
+    /// What the model says to the query, where it may rank these results.
     ///
     /// # Errors
-    /// Why the model cannot rank them: nearness by two kinds of vectors cannot be compared, so it
-    /// is all or nothing.
-    pub(super) fn rerank(
-        &self,
-        results: &[LexicalResult],
-        finds_more: bool,
-    ) -> Result<Vec<RerankedDocument>, String> {
+    /// Why the model cannot rank them.
+    pub(super) fn view(&self, results: &[LexicalResult]) -> Result<ModelView<'_>, String> {
         self.check_pool(results)?;
         self.check_code(results)?;
-        let queries = self.queries()?;
-        let of = |source: usize| {
-            let embeddings = self.sources.get(source)?.embeddings.as_deref()?;
-            Some((embeddings, queries.get(source)?.as_ref()?))
-        };
-        let mut found: Vec<PooledDocument> = results
-            .iter()
-            .map(|result| PooledDocument {
-                source: result.source,
-                key: result.key.clone(),
-                lexical: result.score,
-                cosine: of(result.source)
-                    .and_then(|(made, query)| made.index.cosine(query, &result.key)),
-            })
-            .collect();
-        for source in 0..self.sources.len() {
-            if let Some((made, query)) = of(source).filter(|_| finds_more && !results.is_empty()) {
-                add_near(source, made.index.scan(query, SCAN_DEPTH), &mut found);
-            }
-        }
-        let weight = |source| of(source).map_or(CONCEPT_WEIGHT, |(made, _)| made.weight());
-        Ok(ranked(&found, Nearness::Model, weight))
+        Ok(ModelView {
+            queries: self.queries()?,
+            sources: &self.sources,
+        })
     }
 
     /// Whether nearly all of the results are embedded; what is missing is asked for.
@@ -190,6 +166,40 @@ impl<'s> EmbeddingRanker<'s> {
             queries.push(Some(query));
         }
         Ok(queries)
+    }
+}
+
+/// What the models of the sources say to one query.
+pub(super) struct ModelView<'r> {
+    queries: Vec<Option<Embedding>>,
+    sources: &'r [RankedSource<'r>],
+}
+
+impl ModelView<'_> {
+    fn of(&self, source: usize) -> Option<(&SourceEmbeddings, &Embedding)> {
+        let embeddings = self.sources.get(source)?.embeddings.as_deref()?;
+        Some((embeddings, self.queries.get(source)?.as_ref()?))
+    }
+
+    /// Adds the documents nearest to the query: of code words miss one in eight.
+    pub(super) fn add_near(&self, found: &mut Vec<PooledDocument>) {
+        for source in 0..self.sources.len() {
+            if let Some((made, query)) = self.of(source) {
+                add_near(source, made.index.scan(query, SCAN_DEPTH), found);
+            }
+        }
+    }
+
+    /// How near a document is to the query; `None` where it is not embedded.
+    pub(super) fn cosine(&self, document: &PooledDocument) -> Option<f32> {
+        let (made, query) = self.of(document.source)?;
+        made.index.cosine(query, &document.key)
+    }
+
+    /// Parts of the vectors in the scores of a source.
+    pub(super) fn weights(&self, source: usize) -> VectorWeights {
+        let of_model = self.of(source).map(|(made, _)| made.weights());
+        of_model.unwrap_or(VectorWeights::LEARNT)
     }
 }
 

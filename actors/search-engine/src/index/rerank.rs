@@ -5,7 +5,6 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use search_core::query::ParsedQuery;
-use search_graph_engine::fuse::CONCEPT_WEIGHT;
 
 use super::error::IndexError;
 use super::pool::Candidate;
@@ -20,6 +19,9 @@ const WHOLE_TERMS: f32 = 800.0;
 
 /// What is left of the vector's part of a score where a document is far longer.
 const LEAST_OF_VECTOR: f32 = 0.2;
+
+/// More of a score no vector has.
+const MOST_OF_VECTOR: f32 = 0.95;
 
 /// A lexical result that is to be ranked again.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +45,8 @@ pub enum Nearness {
     Learnt,
     /// By an embedding model.
     Model,
+    /// By both.
+    Blended,
 }
 
 impl Nearness {
@@ -52,6 +56,10 @@ impl Nearness {
             Self::Unknown => "the document has no vector (yet): its words count alone",
             Self::Learnt => "nearness of the document to the query by what the words mean here",
             Self::Model => "nearness of the document to the query by the embedding model",
+            Self::Blended => {
+                "nearness of the document to the query by what the words mean here and by the \
+                 embedding model"
+            }
         }
     }
 }
@@ -69,6 +77,8 @@ pub struct RerankedDocument {
     pub lexical_part: f32,
     /// What of it the nearness of concepts gave.
     pub concept_part: f32,
+    /// The most that it could give.
+    pub vector_weight: f32,
     /// By what nearness was measured.
     pub nearness: Nearness,
     /// The concepts that led to it.
@@ -160,9 +170,7 @@ pub(super) fn reranked(
         };
         // A vector may outlive its document by a moment.
         let Some(candidate) = found else { continue };
-        if new.nearness == Nearness::Learnt {
-            weigh_by_length(&mut new, length(sources, &candidate)?);
-        }
+        weigh_by_length(&mut new, length(sources, &candidate)?);
         if lexical.is_none() && !is_counted(&candidate) {
             added[new.source] += 1;
         }
@@ -199,7 +207,8 @@ fn length(sources: &[IndexSnapshot], candidate: &Candidate) -> Result<u32, Index
 fn weigh_by_length(document: &mut RerankedDocument, length: u32) {
     let share = WHOLE_TERMS / (length as f32).max(WHOLE_TERMS);
     let left = LEAST_OF_VECTOR + (1.0 - LEAST_OF_VECTOR) * share;
-    let to_words = CONCEPT_WEIGHT * (1.0 - left) / (1.0 - CONCEPT_WEIGHT);
+    let of_vectors = document.vector_weight.min(MOST_OF_VECTOR);
+    let to_words = of_vectors * (1.0 - left) / (1.0 - of_vectors);
     document.lexical_part *= 1.0 + to_words;
     document.concept_part *= left;
     document.score = document.lexical_part + document.concept_part;

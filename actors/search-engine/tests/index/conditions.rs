@@ -368,6 +368,7 @@ impl Reranker for ByKey {
                 score: 1.0 - f32::from(place) / count,
                 lexical_part: 0.0,
                 concept_part: 1.0 - f32::from(place) / count,
+                vector_weight: 0.5,
                 concepts: vec!["order".to_owned()],
             });
         Some(ranked.collect())

@@ -162,6 +162,7 @@ impl Reranker for Neighbours {
             score: 1.0 / (place + 1) as f32,
             lexical_part: 0.0,
             concept_part: 0.0,
+            vector_weight: 0.5,
             nearness: Nearness::Learnt,
             concepts: Vec::new(),
         });

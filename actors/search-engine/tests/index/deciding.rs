@@ -23,6 +23,7 @@ impl Reranker for Upside {
             score: 1.0 - f32::from(place) / count,
             lexical_part: 0.0,
             concept_part: 1.0 - f32::from(place) / count,
+            vector_weight: 0.5,
             nearness: Nearness::Learnt,
             concepts: Vec::new(),
         });

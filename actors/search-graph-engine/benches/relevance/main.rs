@@ -22,8 +22,8 @@ use search_engine::index::{
     Durability, FileState, IndexOptions, IndexSnapshot, LexicalResult, Nearness, Page,
     RerankedDocument, Reranker, Scope, SourceIndex, search_across, search_in,
 };
-use search_graph_engine::embedding::{EmbeddingIndex, EmbeddingModel, dense_weight};
-use search_graph_engine::fuse::{CONCEPT_WEIGHT, Candidate, LEXICAL_DEPTH, fuse};
+use search_graph_engine::embedding::{Embedding, EmbeddingIndex, EmbeddingModel};
+use search_graph_engine::fuse::{Candidate, VectorWeights, fuse};
 use search_graph_engine::learning::{CorpusWriter, LearnOptions, Learner, TermReader};
 use search_graph_engine::space::{ConceptSpace, SCAN_DEPTH};
 
@@ -83,63 +83,87 @@ fn report(collection: &Collection, seeds: u64, model: Option<&EmbeddingModel>) {
         row(&format!("{function:?}"), collection.judge(&keys(&rankings)));
     }
     let pools = lexical(collection, &snapshot, RelevanceFunction::BM25F, 1000);
-    let mut sums = Vec::new();
+    let embedded = model.map(|model| Embedded::new(collection, model));
+    if let Some(embedded) = &embedded {
+        embedded.report(collection, &pools, &snapshot);
+    }
+    let (mut without, mut with) = (Vec::new(), Vec::new());
     for seed in 1..=seeds {
         let space = learn(collection, folder.path(), seed);
-        let rankings = with_concepts(collection, &snapshot, &space);
-        let measures = collection.judge(&rankings);
-        row(&format!("ServiceGraph, seed {seed}"), measures);
-        sums.push(measures);
+        let rankings = ranked(collection, &snapshot, Some(&space), None);
+        without.push(collection.judge(&rankings));
+        row(
+            &format!("ServiceGraph, seed {seed}"),
+            without[without.len() - 1],
+        );
+        if let Some(embedded) = &embedded {
+            let rankings = ranked(collection, &snapshot, Some(&space), Some(embedded));
+            with.push(collection.judge(&rankings));
+            let name = format!("with the model, seed {seed}");
+            row(&name, with[with.len() - 1]);
+        }
     }
-    if seeds > 0 {
-        row("ServiceGraph, mean", search_core::measures::mean(&sums));
-    }
-    if let Some(model) = model {
-        embedded(collection, &pools, model);
+    for (name, of_seeds) in [
+        ("ServiceGraph, mean", without),
+        ("ServiceGraph with MiniLM", with),
+    ] {
+        if !of_seeds.is_empty() {
+            row(name, search_core::measures::mean(&of_seeds));
+        }
     }
 }
 
-/// What a model adds: alone over all documents, by reciprocal ranks, and by weighted scores.
-fn embedded(collection: &Collection, pools: &[Ranking], model: &EmbeddingModel) {
-    let before = cpu_seconds();
-    // The name that a data set gives a piece of code stands in the code itself.
-    let is_code = collection.is_code();
-    let text = |entry: &collection::Entry| match is_code {
-        true => entry.text.clone(),
-        false => format!("{} {}", entry.title, entry.text),
-    };
-    let mut index = EmbeddingIndex::default();
-    for entry in &collection.documents {
-        index.put(&entry.id, model.embed(text(entry).trim()));
+/// A collection as a model sees it.
+struct Embedded {
+    index: EmbeddingIndex,
+    queries: Vec<Embedding>,
+    weights: VectorWeights,
+}
+
+impl Embedded {
+    fn new(collection: &Collection, model: &EmbeddingModel) -> Self {
+        let before = cpu_seconds();
+        // The name that a data set gives a piece of code stands in the code itself.
+        let is_code = collection.is_code();
+        let text = |entry: &collection::Entry| match is_code {
+            true => entry.text.clone(),
+            false => format!("{} {}", entry.title, entry.text),
+        };
+        let mut index = EmbeddingIndex::default();
+        for entry in &collection.documents {
+            index.put(&entry.id, model.embed(text(entry).trim()));
+        }
+        println!(
+            "    embedded: {:.1} documents a CPU second",
+            index.len() as f64 / (cpu_seconds() - before)
+        );
+        let kind = if is_code {
+            ContentKind::Code
+        } else {
+            ContentKind::Prose
+        };
+        let queries = collection.queries.iter();
+        Self {
+            index,
+            queries: queries.map(|query| model.embed(&query.text)).collect(),
+            weights: VectorWeights::with_model(kind),
+        }
     }
-    println!(
-        "    embedded: {:.1} documents a CPU second",
-        index.len() as f64 / (cpu_seconds() - before)
-    );
-    let kind = if is_code {
-        ContentKind::Code
-    } else {
-        ContentKind::Prose
-    };
-    let (mut alone, mut reciprocal) = (Vec::new(), Vec::new());
-    let (mut lexical, mut both) = (Vec::new(), Vec::new());
-    for (query, pool) in collection.queries.iter().zip(pools) {
-        let query = model.embed(&query.text);
-        let near: Vec<String> = index
-            .scan(&query, SCAN_DEPTH)
-            .into_iter()
-            .map(|n| n.key)
-            .collect();
-        reciprocal.push(by_reciprocal_ranks(pool, &near));
-        let cosine = |key: &str| index.cosine(&query, key);
-        lexical.push(fused(pool, &[], cosine, dense_weight(kind)));
-        both.push(fused(pool, &near, cosine, dense_weight(kind)));
-        alone.push(near);
+
+    /// What the model gives alone, by reciprocal ranks, and without learnt vectors.
+    fn report(&self, collection: &Collection, pools: &[Ranking], snapshot: &IndexSnapshot) {
+        let (mut alone, mut reciprocal) = (Vec::new(), Vec::new());
+        for (query, pool) in self.queries.iter().zip(pools) {
+            let near = self.index.scan(query, SCAN_DEPTH).into_iter();
+            let near: Vec<String> = near.map(|near| near.key).collect();
+            reciprocal.push(by_reciprocal_ranks(pool, &near));
+            alone.push(near);
+        }
+        row("MiniLM alone", collection.judge(&alone));
+        row("BM25F + MiniLM, RRF", collection.judge(&reciprocal));
+        let words = ranked(collection, snapshot, None, Some(self));
+        row("words and MiniLM", collection.judge(&words));
     }
-    row("MiniLM alone", collection.judge(&alone));
-    row("BM25F + MiniLM, RRF", collection.judge(&reciprocal));
-    row("MiniLM, lexical pool alone", collection.judge(&lexical));
-    row("ServiceGraph with MiniLM", collection.judge(&both));
 }
 
 /// Reciprocal-rank fusion with the usual constant of 60.
@@ -245,96 +269,88 @@ fn cpu_seconds() -> f64 {
     nanoseconds / 1e9
 }
 
-/// Ranks by the vectors of one space, as the server does.
-struct ByConcepts<'s>(&'s ConceptSpace);
+/// Ranks one query by the vectors there are, as the server does.
+struct ByVectors<'s> {
+    space: Option<&'s ConceptSpace>,
+    model: Option<(&'s Embedded, &'s Embedding)>,
+}
 
-impl Reranker for ByConcepts<'_> {
+impl Reranker for ByVectors<'_> {
     fn rerank(
         &self,
         terms: &[(&str, u32)],
         results: &[LexicalResult],
         _: bool,
     ) -> Option<Vec<RerankedDocument>> {
-        let vector = self.0.query_vector(terms.iter().copied())?;
-        let near = self.0.scan(&vector, SCAN_DEPTH);
+        let learnt = self
+            .space
+            .and_then(|space| Some((space, space.query_vector(terms.iter().copied())?)));
+        let mut near = Vec::new();
+        if let Some((space, vector)) = &learnt {
+            near.extend(space.scan(vector, SCAN_DEPTH));
+        }
+        if let Some((embedded, query)) = self.model.filter(|_| !results.is_empty()) {
+            near.extend(embedded.index.scan(query, SCAN_DEPTH));
+        }
         let lexical = results.iter().map(|one| (one.key.as_str(), one.score));
         let mut known: Vec<(&str, f32)> = lexical.collect();
-        let found: HashSet<&str> = known.iter().map(|(key, _)| *key).collect();
-        let near = near.iter().map(|one| one.key.as_str());
-        known.extend(
-            near.filter(|key| !found.contains(key))
-                .map(|key| (key, 0.0)),
-        );
+        let mut found: HashSet<&str> = known.iter().map(|(key, _)| *key).collect();
+        for one in &near {
+            if found.insert(&one.key) {
+                known.push((&one.key, 0.0));
+            }
+        }
+        let weights = self.model.map_or(VectorWeights::LEARNT, |(m, _)| m.weights);
         let candidates = known.iter().map(|(key, lexical)| Candidate {
             key,
             lexical: *lexical,
-            cosine: self.0.cosine(&vector, key),
+            learnt: learnt
+                .as_ref()
+                .and_then(|(space, vector)| space.cosine(vector, key)),
+            model: self.model.and_then(|(m, query)| m.index.cosine(query, key)),
+            weights,
         });
         let candidates: Vec<Candidate<'_>> = candidates.collect();
-        let ranked = fuse(&candidates, CONCEPT_WEIGHT).into_iter();
+        let ranked = fuse(&candidates).into_iter();
         let ranked = ranked.map(|one| RerankedDocument {
             source: 0,
             key: candidates[one.candidate].key.to_owned(),
             score: one.score,
             lexical_part: one.lexical_part,
-            concept_part: one.dense_part,
-            nearness: Nearness::Learnt,
+            concept_part: one.vector_part,
+            vector_weight: one.vector_weight,
+            nearness: Nearness::Blended,
             concepts: Vec::new(),
         });
         Some(ranked.collect())
     }
 }
 
-fn with_concepts(
+fn ranked(
     collection: &Collection,
     snapshot: &IndexSnapshot,
-    space: &ConceptSpace,
+    space: Option<&ConceptSpace>,
+    embedded: Option<&Embedded>,
 ) -> Vec<Vec<String>> {
-    let scope = Scope {
-        snapshots: std::slice::from_ref(snapshot),
-        names: &[],
-        texts: None,
-        reranker: Some(&ByConcepts(space)),
-    };
     let page = Page {
         limit: 100,
         ..Page::default()
     };
-    let rank = |query: &collection::Entry| {
+    let rank = |(number, query): (usize, &collection::Entry)| {
+        let reranker = ByVectors {
+            space,
+            model: embedded.map(|one| (one, &one.queries[number])),
+        };
+        let scope = Scope {
+            snapshots: std::slice::from_ref(snapshot),
+            names: &[],
+            texts: None,
+            reranker: Some(&reranker),
+        };
         let query = parse(&SearchRequest::for_text(&query.text)).unwrap();
         let found = search_in(&scope, &query, RelevanceFunction::ServiceGraph, page).unwrap();
         let hits = found.hits.into_iter();
         hits.map(|hit| hit.record.key).collect()
     };
-    collection.queries.iter().map(rank).collect()
-}
-
-/// The best of the pool and those near by vectors, ranked by both scores.
-fn fused(
-    pool: &Ranking,
-    near: &[String],
-    cosine: impl Fn(&str) -> Option<f32>,
-    weight: f32,
-) -> Vec<String> {
-    let mut known: Vec<(&str, f32)> = Vec::new();
-    let scores: HashMap<&str, f32> = pool.iter().map(|(key, s)| (key.as_str(), *s)).collect();
-    let lexical = pool.iter().take(LEXICAL_DEPTH).map(|(key, _)| key);
-    for key in lexical.chain(near) {
-        if known.iter().all(|(other, _)| other != key) {
-            known.push((key, scores.get(key.as_str()).copied().unwrap_or(0.0)));
-        }
-    }
-    let candidates: Vec<Candidate<'_>> = known
-        .iter()
-        .map(|(key, lexical)| Candidate {
-            key,
-            lexical: *lexical,
-            cosine: cosine(key),
-        })
-        .collect();
-    let order = fuse(&candidates, weight);
-    order
-        .iter()
-        .map(|f| known[f.candidate].0.to_owned())
-        .collect()
+    collection.queries.iter().enumerate().map(rank).collect()
 }

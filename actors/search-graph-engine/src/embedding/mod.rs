@@ -34,16 +34,6 @@ use weights::Weights;
 /// Texts are cut at this many tokens, the two at the ends included.
 pub const MAX_TOKENS: usize = 128;
 
-/// Part of the embeddings in a fused score, by kind of source: people's words for code differ from
-/// the code's own, so there the lexical score says less.
-#[must_use]
-pub const fn dense_weight(kind: search_core::document::ContentKind) -> f32 {
-    match kind {
-        search_core::document::ContentKind::Code => 0.9,
-        _ => 0.6,
-    }
-}
-
 /// A model in memory, ready to embed; shared by threads.
 #[derive(Debug)]
 pub struct EmbeddingModel {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use search_core::document::ContentKind;
 
-use super::{Embedding, EmbeddingIndex, EmbeddingModel, dense_weight};
+use super::{Embedding, EmbeddingIndex, EmbeddingModel};
+use crate::fuse::VectorWeights;
 
 /// What made embeddings.
 #[derive(Debug, Clone)]
@@ -40,10 +41,10 @@ pub struct ServedQuery {
 }
 
 impl SourceEmbeddings {
-    /// Part of the cosine in a fused score.
+    /// Parts of the vectors in a fused score.
     #[must_use]
-    pub const fn weight(&self) -> f32 {
-        dense_weight(self.kind)
+    pub fn weights(&self) -> VectorWeights {
+        VectorWeights::with_model(self.kind)
     }
 }
 
