@@ -200,7 +200,7 @@ impl RunCoordinator {
                 // It is stored, and tried again.
                 tracing::warn!(event = "run.not_started", run = %id, %error, "a run cannot be started now");
                 coordinator.services.handles.remove(&id);
-                coordinator.services.run_services.arrivals.came(&id);
+                coordinator.services.run_services.arrivals.remove(&id);
                 ctx.run_later(START_RETRY_DELAY, move |coordinator, ctx| {
                     coordinator.queue(id, ctx);
                 });
@@ -228,7 +228,7 @@ impl RunCoordinator {
 
     /// A run's actor has ended: in a state that is stored, or by a crash.
     fn run_ended(&mut self, id: String, state: Option<RunState>, ctx: &mut Context<Self>) {
-        self.services.run_services.arrivals.came(&id);
+        self.services.run_services.arrivals.remove(&id);
         match state {
             None => {
                 ctx.run_later(SETTLE_DELAY, move |coordinator, ctx| {

@@ -51,10 +51,10 @@ pub(crate) enum NotAdmitted {
 }
 
 /// What one has that asked for its turn.
-enum Place {
-    Admitted(GroupTicket),
-    Waits(oneshot::Receiver<GroupTicket>),
-    None(NotAdmitted),
+enum Turn {
+    Now(GroupTicket),
+    Later(oneshot::Receiver<GroupTicket>),
+    Never(NotAdmitted),
 }
 
 impl fmt::Display for NotAdmitted {
@@ -96,21 +96,21 @@ impl ConcurrencyGroups {
             repository.to_lowercase(),
             group.name.to_lowercase()
         );
-        let place = self.take_place(&name, group, end);
+        let turn = self.take_turn(&name, group, end);
         async move {
-            match place {
-                Place::Admitted(ticket) => Ok(ticket),
-                Place::Waits(turn) => turn.await.map_err(|_| NotAdmitted::Superseded),
-                Place::None(reason) => Err(reason),
+            match turn {
+                Turn::Now(ticket) => Ok(ticket),
+                Turn::Later(turn) => turn.await.map_err(|_| NotAdmitted::Superseded),
+                Turn::Never(reason) => Err(reason),
             }
         }
     }
 
-    fn take_place(&self, name: &str, group: &ConcurrencyGroup, end: EndCallback) -> Place {
+    fn take_turn(&self, name: &str, group: &ConcurrencyGroup, end: EndCallback) -> Turn {
         let mut groups = self.groups.lock();
         let members = groups.entry(name.to_owned()).or_default();
         let Some((_, running)) = &members.running else {
-            return Place::Admitted(members.admit(self, name, end));
+            return Turn::Now(members.admit(self, name, end));
         };
         if group.cancel_in_progress {
             running(format!(
@@ -125,13 +125,13 @@ impl ConcurrencyGroups {
         match group.queue {
             ConcurrencyQueue::Single => members.waiting.clear(),
             ConcurrencyQueue::Max if members.waiting.len() >= MAX_WAITING => {
-                return Place::None(NotAdmitted::Full);
+                return Turn::Never(NotAdmitted::Full);
             }
             ConcurrencyQueue::Max => {}
         }
         let (sender, turn) = oneshot::channel();
         members.waiting.push_back(WaitingMember { sender, end });
-        Place::Waits(turn)
+        Turn::Later(turn)
     }
 
     /// Gives the turn of the one with `number` to the next one that waits.

@@ -11,7 +11,7 @@ use vm_web::config::ManagerConfig;
 
 use crate::agent;
 use crate::arguments::{Common, ImageCommand, print, say};
-use crate::shared_images::Shared;
+use crate::shared_images::SharedImages;
 
 /// Progress, for people.
 fn progress(text: &str) {
@@ -29,14 +29,16 @@ pub(crate) fn run(
         ImageCommand::Build { recipe, oci } => build(&store, recipe.as_deref(), oci.as_deref()),
         ImageCommand::Import { disk, name } => import(&store, &disk, &name),
         ImageCommand::List { remote: false } => list(&store),
-        ImageCommand::List { remote: true } => Shared::open(config, store)?.list(),
+        ImageCommand::List { remote: true } => SharedImages::open(config, store)?.list(),
         ImageCommand::Remove { image, remote } => match remote {
-            true => Shared::open(config, store)?.remove(&image),
+            true => SharedImages::open(config, store)?.remove(&image),
             false => remove(&store, directory, &image),
         },
-        ImageCommand::Push { image, again } => Shared::open(config, store)?.push(&image, again),
-        ImageCommand::Pull { image } => Shared::open(config, store)?.pull(&image),
-        ImageCommand::Sweep => Shared::open(config, store)?.sweep(),
+        ImageCommand::Push { image, again } => {
+            SharedImages::open(config, store)?.push(&image, again)
+        }
+        ImageCommand::Pull { image } => SharedImages::open(config, store)?.pull(&image),
+        ImageCommand::Sweep => SharedImages::open(config, store)?.sweep(),
         ImageCommand::Kernel { own } => {
             let agent = agent::find(common, config)?;
             let kernels = KernelStore::new(directory.kernels());

@@ -14,9 +14,9 @@ use crate::arguments::{print, say};
 const MIB: u64 = 1 << 20;
 
 /// The images of `[objects]`.
-pub(crate) struct Shared(ImageStorage);
+pub(crate) struct SharedImages(ImageStorage);
 
-impl Shared {
+impl SharedImages {
     pub(crate) fn open(config: &ManagerConfig, store: ImageStore) -> anyhow::Result<Self> {
         let storage = boot::image_storage(config, store)?;
         storage.map(Self).context(

@@ -35,7 +35,7 @@ impl RunArrivals {
     }
 
     /// A run has its place in its group, needs none, or has ended.
-    pub(crate) fn came(&self, run: &str) {
+    pub(crate) fn remove(&self, run: &str) {
         self.0
             .send_if_modified(|coming| coming.remove(run).is_some());
     }
@@ -84,7 +84,7 @@ mod tests {
             "the same in other letters"
         );
         assert!(has_turn(&arrivals, "3", "c/d"), "nobody else of that one");
-        arrivals.came("1");
+        arrivals.remove("1");
         assert!(has_turn(&arrivals, "2", "a/b"));
         arrivals.belongs_to("1", "a/b");
         assert!(

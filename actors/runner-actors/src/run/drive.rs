@@ -161,7 +161,7 @@ async fn begin(
         Some(held) => Some(Some(held.ticket)),
         None => enter_group(services, ledger, &planned, &signals.cancel).await,
     };
-    services.arrivals.came(&ledger.record.id);
+    services.arrivals.remove(&ledger.record.id);
     let ticket = ticket?;
     let permit = tokio::select! {
         permit = acquire_disk(services, &planned) => permit,
@@ -217,7 +217,7 @@ async fn enter_group(
     let admitted = async {
         services.arrivals.turn(id, repository).await;
         let admitted = services.groups.enter(repository, group, end);
-        services.arrivals.came(id);
+        services.arrivals.remove(id);
         admitted.await
     };
     let reason = tokio::select! {

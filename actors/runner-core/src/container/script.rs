@@ -44,7 +44,7 @@ pub fn calls_engine(script: &str) -> bool {
 /// included, but not those that it builds. `read` gives files of the folder it runs in.
 #[must_use]
 pub fn images(script: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
-    let mut found = Found::default();
+    let mut found = ImageNames::default();
     let joined = script.replace("\\\n", " ");
     for line in joined.split(['\n', ';', '|', '&']) {
         let line = line.trim();
@@ -77,15 +77,15 @@ pub fn images_of_build(
     })
 }
 
-/// What was found so far.
+/// The names that were met so far.
 #[derive(Default)]
-struct Found {
+struct ImageNames {
     images: Vec<String>,
     /// Names that the script gives to what it builds.
     built: Vec<String>,
 }
 
-impl Found {
+impl ImageNames {
     fn add(&mut self, names: impl IntoIterator<Item = String>) {
         for name in names {
             let known = name.is_empty() || name.contains('$') || self.images.contains(&name);

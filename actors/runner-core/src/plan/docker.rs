@@ -1,6 +1,7 @@
 //! Steps that are containers, and the images that a job's containers are made of.
 
 use super::build::Builder;
+use super::input::resolved;
 use super::steps::StepPlanner;
 use super::types::{ActionLocation, DockerAction, Instances, StepKind};
 use super::used_actions::{StepUse, Unusable, join, undeclared};
@@ -114,19 +115,6 @@ impl StepPlanner<'_> {
     }
 }
 
-/// A path without `.` and `..`; nothing where it leads out of its repository.
-pub(super) fn resolved(path: &str) -> Option<String> {
-    let mut parts = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
 /// Whether an input of a Docker action is no input of the program in it.
 #[must_use]
 pub fn is_override(input: &str) -> bool {
@@ -214,23 +202,5 @@ fn image_of(data: &Data, scope: &Scope<'_>) -> Option<String> {
             Some(request.image.familiar())
         }
         text => Some(text.as_text().to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn i17_a_dockerfile_may_lie_elsewhere_in_its_repository() {
-        let cases = [
-            ("act/../docker/Dockerfile", Some("docker/Dockerfile")),
-            ("act/./Dockerfile", Some("act/Dockerfile")),
-            ("../Dockerfile", None),
-            ("a/../../Dockerfile", None),
-        ];
-        for (path, found) in cases {
-            assert_eq!(resolved(path).as_deref(), found, "{path}");
-        }
     }
 }

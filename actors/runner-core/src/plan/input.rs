@@ -47,3 +47,34 @@ pub(super) fn spend(budget: &Cell<usize>, bytes: usize) -> bool {
     budget.set(left.unwrap_or(0));
     left.is_some()
 }
+
+/// A path without `.` and `..`; nothing where it leads out of its repository.
+pub(super) fn resolved(path: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_a_dockerfile_may_lie_elsewhere_in_its_repository() {
+        let cases = [
+            ("act/../docker/Dockerfile", Some("docker/Dockerfile")),
+            ("act/./Dockerfile", Some("act/Dockerfile")),
+            ("../Dockerfile", None),
+            ("a/../../Dockerfile", None),
+        ];
+        for (path, found) in cases {
+            assert_eq!(resolved(path).as_deref(), found, "{path}");
+        }
+    }
+}

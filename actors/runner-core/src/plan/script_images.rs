@@ -1,6 +1,6 @@
 //! The images that the scripts of a job name, so that its machine gets those that the runner has.
 
-use super::input::Files;
+use super::input::{Files, resolved};
 use super::types::{PlannedStep, StepKind};
 use crate::container::script;
 use crate::expr::Template;
@@ -65,5 +65,5 @@ fn within(folder: &str, path: &str) -> Option<String> {
         Some(path) => path.to_owned(),
         None => format!("{folder}/{path}"),
     };
-    super::docker::resolved(&joined)
+    resolved(&joined)
 }

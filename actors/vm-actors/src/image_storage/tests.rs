@@ -22,10 +22,10 @@ struct Host {
 
 impl Host {
     fn new(place: ObjectPlace) -> Self {
-        Self::keeping(place, 0)
+        Self::with_free(place, 0)
     }
 
-    fn keeping(place: ObjectPlace, keep_free: u64) -> Self {
+    fn with_free(place: ObjectPlace, keep_free: u64) -> Self {
         let folder = TempDir::new().unwrap();
         let store = ImageStore::open(&folder.path().join("images")).unwrap();
         let objects = ObjectSettings {
@@ -356,7 +356,7 @@ fn i18_a_sweep_that_was_killed_is_finished_and_a_damaged_manifest_stops_it() {
 #[test]
 fn i18_an_image_that_leaves_too_little_room_is_not_fetched() {
     let (folder, _a, _b, digest) = stored();
-    let full = Host::keeping(folder_place(folder.path()), u64::MAX >> 1);
+    let full = Host::with_free(folder_place(folder.path()), u64::MAX >> 1);
     let refused = full.pull("one").unwrap_err();
     assert!(
         matches!(

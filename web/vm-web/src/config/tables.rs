@@ -63,8 +63,9 @@ table! {
         "pool" { POOL } => settings;
         /// what is kept of what commands write
         "output" { OUTPUT } => settings;
-        /// where images are that the managers of all hosts share ([OPERATIONS.md](OPERATIONS.md#images-in-object-storage));
-        /// of the table's keys `local` has no meaning here
+        /// where images are that the managers of all hosts share
+        /// ([OPERATIONS.md](OPERATIONS.md#images-in-object-storage)); of the table's keys `local`
+        /// has no meaning here
         "objects" { OBJECTS } => object_table;
         /// images that are fetched
         "images" { IMAGES };
