@@ -30,7 +30,7 @@ async fn start_slow_with(site: &Site, sha: &str) -> Runner {
 /// Pushes of two commits; the runner needs longer for the first one.
 async fn two_runs(site: &Site, concurrency: &str) -> (Runner, [String; 2]) {
     let commits = [0; 2].map(|_| site.commit(&workflow(concurrency)));
-    let runner = start_slow_with(&site, &commits[0]).await;
+    let runner = start_slow_with(site, &commits[0]).await;
     let mut runs = Vec::new();
     for sha in &commits {
         runs.push(runner.start_event(site.push(REPOSITORY, "main", sha)).await);
