@@ -159,7 +159,7 @@ pub(crate) enum ImageCommand {
     /// List the images there are.
     #[command(after_help = "Examples:\n  vm-manager image list\n  vm-manager image list --remote")]
     List {
-        /// Those in the object storage of [objects] instead.
+        /// Those in the object storage of `[objects]` instead.
         #[arg(long)]
         remote: bool,
     },
@@ -171,13 +171,13 @@ pub(crate) enum ImageCommand {
     Remove {
         /// Its name or digest.
         image: ImageRef,
-        /// In the object storage of [objects] instead; what it consisted of goes with the next
+        /// In the object storage of `[objects]` instead; what it consisted of goes with the next
         /// sweep after the grace.
         #[arg(long)]
         remote: bool,
     },
-    /// Store an image in the object storage of [objects], for the managers of other hosts; what is
-    /// there already is not sent again.
+    /// Store an image in the object storage of `[objects]`, for the managers of other hosts; what
+    /// is there already is not sent again.
     #[command(
         after_help = "Examples:\n  vm-manager image push full\n  vm-manager image push full --again"
     )]
@@ -188,15 +188,15 @@ pub(crate) enum ImageCommand {
         #[arg(long)]
         again: bool,
     },
-    /// Fetch an image from the object storage of [objects]; a manager that is asked for one does it
-    /// by itself.
+    /// Fetch an image from the object storage of `[objects]`; a manager that is asked for one does
+    /// it by itself.
     #[command(after_help = "Examples:\n  vm-manager image pull full")]
     Pull {
         /// Its name or digest there.
         image: ImageRef,
     },
     /// Remove from the object storage what no image there consists of any more; managers do it by
-    /// themselves every [objects] `sweep`.
+    /// themselves every `sweep` of `[objects]`.
     #[command(after_help = "Examples:\n  vm-manager image sweep")]
     Sweep,
     /// Fetch Debian's kernel, when there is none yet.
