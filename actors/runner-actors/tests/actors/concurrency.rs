@@ -11,9 +11,9 @@ use scripted_peers::Play;
 use crate::harness::{REPOSITORY, Runner, Site};
 
 /// A workflow of one job of a group.
-fn workflow(concurrency: &str) -> String {
+fn workflow(concurrency: &str, number: u32) -> String {
     format!(
-        "name: CI\non: push\nconcurrency: {concurrency}\njobs:\n  a:\n    runs-on: x\n    steps: [{{run: deploy}}]\n"
+        "name: CI\non: push\nconcurrency: {concurrency}\njobs:\n  a:\n    runs-on: x\n    steps: [{{run: deploy {number}}}]\n"
     )
 }
 
@@ -29,7 +29,7 @@ async fn start_slow_with(site: &Site, sha: &str) -> Runner {
 
 /// Pushes of two commits; the runner needs longer for the first one.
 async fn two_runs(site: &Site, concurrency: &str) -> (Runner, [String; 2]) {
-    let commits = [0; 2].map(|_| site.commit(&workflow(concurrency)));
+    let commits = [1, 2].map(|number| site.commit(&workflow(concurrency, number)));
     let runner = start_slow_with(site, &commits[0]).await;
     let mut runs = Vec::new();
     for sha in &commits {
@@ -51,11 +51,10 @@ async fn i17_of_a_queue_the_earlier_run_goes_first_however_long_its_fetch_takes(
 
 #[actix_rt::test]
 async fn i17_a_newer_run_is_not_cancelled_by_one_that_was_fetched_later() {
-    let has_begun = AtomicBool::new(false);
-    // The first one to begin never ends by itself.
-    let site = Site::playing(move |_| match has_begun.swap(true, Ordering::SeqCst) {
-        false => Play::hang(),
-        true => Play::exit(0),
+    // What the first one does never ends by itself.
+    let site = Site::playing(|command| match command.script.contains("deploy 1") {
+        true => Play::hang(),
+        false => Play::exit(0),
     });
     let (runner, [first, second]) =
         two_runs(&site, "{group: deploy, cancel-in-progress: true}").await;
@@ -73,7 +72,8 @@ async fn i17_a_queue_keeps_its_order_over_a_restart() {
         true => Play::hang().out("began\n"),
         false => Play::exit(0),
     });
-    let commits = [0; 3].map(|_| site.commit(&workflow("{group: deploy, queue: max}")));
+    let commits =
+        [1, 2, 3].map(|number| site.commit(&workflow("{group: deploy, queue: max}", number)));
     let runner = site.start().await;
     let mut runs = Vec::new();
     for sha in &commits {
