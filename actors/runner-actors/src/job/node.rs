@@ -114,6 +114,7 @@ impl StepRunner<'_> {
             return None;
         }
         let name = prepare::name(step, &scope);
+        self.note_decision(&contexts);
         self.number += 1;
         let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
         let result = match self.stage_input(step, action, frame) {
@@ -155,6 +156,7 @@ impl StepRunner<'_> {
             if holds == Ok(false) {
                 continue;
             }
+            self.note_decision(&contexts);
             self.number += 1;
             let name = format!("Post {}", plain(&post.name));
             let record = self.begin_step(&name).await;
@@ -233,6 +235,7 @@ impl StepRunner<'_> {
             return None;
         }
         let name = prepare::name(step, &scope);
+        self.note_decision(&contexts);
         self.number += 1;
         let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
         let result = match self.docker_input(step, action, frame) {

@@ -110,9 +110,8 @@ impl StepRunner<'_> {
             matchers: Some(self.matchers.clone()),
         };
         let machine = self.machine;
-        // What runs after a cancellation is not cancelled again.
         let (_never, idle) = watch::channel(false);
-        let mut cancel = if self.is_cancelled() {
+        let mut cancel = if self.outlives_cancel {
             idle
         } else {
             self.cancel.clone()

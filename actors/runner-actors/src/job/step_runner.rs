@@ -37,6 +37,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) machine: &'a Machine,
     pub(super) log: &'a LogWriter,
     pub(super) cancel: watch::Receiver<bool>,
+    /// What runs now was decided on after the cancellation, and is not cancelled again.
+    pub(super) outlives_cancel: bool,
     pub(super) events: JobEvents,
     pub(super) secrets: Secrets,
     /// Variables of the workflow, the job, and those that steps set.
@@ -138,6 +140,7 @@ impl<'a> StepRunner<'a> {
             machine,
             log,
             cancel,
+            outlives_cancel: false,
             events,
             secrets: Secrets::default(),
             env: Vec::new(),
@@ -189,6 +192,12 @@ impl<'a> StepRunner<'a> {
     pub(super) fn shell_environment(&mut self) -> ShellEnvironment {
         let with_secrets = self.request.kept.shows_secrets();
         std::mem::take(&mut self.shell).environment(&self.secrets, with_secrets)
+    }
+
+    /// Notes what was known of a cancellation when a step or stage was decided on. One that comes
+    /// while its files are on their way still ends it.
+    pub(super) fn note_decision(&mut self, contexts: &Contexts) {
+        self.outlives_cancel = contexts.status().cancelled;
     }
 
     pub(super) fn is_cancelled(&self) -> bool {

@@ -341,6 +341,7 @@ impl StepRunner<'_> {
         };
         let hash = move |patterns: &[String]| files.hash(patterns);
         let contexts = self.contexts(frame, &[]);
+        self.note_decision(&contexts);
         match prepare::runs(step, &contexts, Some(&hash)) {
             Ok(true) => {}
             Ok(false) => {
