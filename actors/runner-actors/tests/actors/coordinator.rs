@@ -29,6 +29,27 @@ async fn a_run_ends_with_a_record_a_status_and_nothing_left() {
 }
 
 #[actix_rt::test]
+async fn i17_a_step_is_cancelled_while_its_files_are_on_their_way() {
+    let site = Site::playing(|_| Play::hang());
+    let runner = site.start().await;
+    for _ in 0..8 {
+        let run = runner.run(&site, WORKFLOW).await;
+        runner
+            .reached(&run, |record| {
+                record.jobs.iter().any(|job| !job.steps.is_empty())
+            })
+            .await;
+        let cancel = CancelRun {
+            run: run.clone(),
+            reason: "ada".to_owned(),
+        };
+        assert!(runner.coordinator.ask(cancel).await.unwrap());
+        assert_eq!(runner.ended(&run).await.state, RunState::Cancelled);
+    }
+    runner.stop().await;
+}
+
+#[actix_rt::test]
 async fn a_run_that_waits_for_its_machine_is_cancelled_when_asked() {
     let site = Site::new();
     site.vmm.plan("POST /vms", Misbehaviour::Hang);
