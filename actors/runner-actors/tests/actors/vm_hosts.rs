@@ -125,6 +125,8 @@ async fn i18_a_host_that_vanishes_costs_its_jobs_and_never_a_status() {
         .reached(&run, |record| record.state == RunState::Running)
         .await;
     assert_eq!(record.jobs[0].vm_host.as_deref(), Some("east"));
+    // Before that nothing has happened, and the job would run again.
+    until("its step runs", || east.commands().len() == 1).await;
     site.vmm.say_room(4096, &["default"]);
     drop(east);
     let record = runner.ended(&run).await;
