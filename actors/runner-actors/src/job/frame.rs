@@ -55,6 +55,14 @@ pub(super) struct StepResult {
 }
 
 impl StepResult {
+    /// Its condition does not hold.
+    pub(super) fn skipped() -> Self {
+        Self {
+            end: StepEnd::Skipped,
+            ..Self::error("its condition does not hold")
+        }
+    }
+
     pub(super) fn success(outputs: Vec<(String, String)>) -> Self {
         Self {
             end: StepEnd::Exited(0),

@@ -344,12 +344,7 @@ impl StepRunner<'_> {
         self.note_decision(&contexts);
         match prepare::runs(step, &contexts, Some(&hash)) {
             Ok(true) => {}
-            Ok(false) => {
-                return StepResult {
-                    end: StepEnd::Skipped,
-                    ..StepResult::error("its condition does not hold")
-                };
-            }
+            Ok(false) => return StepResult::skipped(),
             Err(error) => return StepResult::error(error.to_string()),
         }
         self.steps += 1;
