@@ -8,9 +8,6 @@ use std::cmp::Ordering;
 use search_core::vector_weights::ModelEvidence;
 pub use search_core::vector_weights::VectorWeights;
 
-/// Lexical candidates that are worth ranking again.
-pub const LEXICAL_DEPTH: usize = 200;
-
 /// A document to rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<'k> {

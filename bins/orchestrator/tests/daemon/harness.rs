@@ -291,7 +291,13 @@ impl Daemon {
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {
-        let answer = self.admin("GET", path);
+        let answer = loop {
+            let answer = self.admin("GET", path);
+            // A process that was paused while it read the request says that it came too slowly.
+            if answer.status != 408 {
+                break answer;
+            }
+        };
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.json()
     }
