@@ -50,6 +50,20 @@ struct Fetches {
     failed: BTreeMap<String, (Instant, ImageFailure)>,
 }
 
+/// A fetch that is under way; dropped, it has ended, also by a panic: the next request begins anew.
+struct RunningFetch<'f> {
+    fetcher: &'f ImageFetcher,
+    digest: &'f str,
+}
+
+impl Drop for RunningFetch<'_> {
+    fn drop(&mut self) {
+        self.fetcher.fetches.lock().running.remove(self.digest);
+        let ended = &self.fetcher.ended;
+        ended.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
 impl ImageFetcher {
     /// Begins to look at the storage, on a thread of its own that ends with this.
     ///
@@ -200,6 +214,10 @@ impl ImageFetcher {
     }
 
     fn transfer(&self, image: &ImageRef, digest: &str) {
+        let _ends = RunningFetch {
+            fetcher: self,
+            digest,
+        };
         let _turn = self.turn.lock();
         let began = Instant::now();
         tracing::info!(event = "image.fetch_started", %image, digest, place = self.storage.place(), "an image is fetched");
@@ -223,22 +241,17 @@ impl ImageFetcher {
             }
         });
         let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        {
-            let mut fetches = self.fetches.lock();
-            fetches.running.remove(digest);
-            match pulled {
-                Ok(_) => {
-                    tracing::info!(event = "image.fetched", %image, digest, duration_ms, "an image is here");
-                }
-                Err(error) => {
-                    tracing::error!(event = "image.fetch_failed", %image, digest, duration_ms, %error, "an image could not be fetched");
-                    let failed = (Instant::now(), failure(image, &error));
-                    fetches.failed.insert(digest.to_owned(), failed);
-                }
+        match pulled {
+            Ok(_) => {
+                tracing::info!(event = "image.fetched", %image, digest, duration_ms, "an image is here");
+            }
+            Err(error) => {
+                tracing::error!(event = "image.fetch_failed", %image, digest, duration_ms, %error, "an image could not be fetched");
+                let failed = (Instant::now(), failure(image, &error));
+                let mut fetches = self.fetches.lock();
+                fetches.failed.insert(digest.to_owned(), failed);
             }
         }
-        self.ended
-            .send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// Changes each time that a fetch has ended.

@@ -20,6 +20,10 @@ pub(super) struct Converted {
     pub(super) diff_id: String,
     /// Paths of lower layers that it hides.
     pub(super) hidden: Vec<String>,
+    /// The bytes of the layer as it came, unpacked.
+    pub(super) bytes: u64,
+    /// Paths that it has more than once.
+    pub(super) twice: BTreeSet<String>,
 }
 
 /// Reads and counts what goes through.
@@ -53,7 +57,7 @@ pub(super) fn convert(
         hasher: Sha256::new(),
         left: MAX_BYTES,
     };
-    let mut own = BTreeSet::new();
+    let (mut own, mut twice) = (BTreeSet::new(), BTreeSet::new());
     let (mut hidden, mut emptied) = (BTreeSet::new(), Vec::new());
     {
         let mut archive = tar::Archive::new(&mut reader);
@@ -76,7 +80,9 @@ pub(super) fn convert(
             if path.is_empty() || !copy(&mut builder, &mut entry, &path)? {
                 continue;
             }
-            own.insert(path);
+            if let Some(path) = own.replace(path) {
+                twice.insert(path);
+            }
         }
         builder.into_inner()?.flush()?;
     }
@@ -90,6 +96,8 @@ pub(super) fn convert(
     lower.retain(|path| !hidden.iter().any(|it| is_below(path, it) || path == it));
     lower.extend(own);
     Ok(Converted {
+        bytes: MAX_BYTES - reader.left,
+        twice,
         diff_id: format!("sha256:{}", hex::encode(reader.hasher.finalize())),
         hidden: hidden.into_iter().collect(),
     })
@@ -129,7 +137,7 @@ fn joined(folder: &str, name: &str) -> String {
 }
 
 /// The path without what leads nowhere; one that leads out is an error.
-fn inner(path: &Path) -> io::Result<String> {
+pub(super) fn inner(path: &Path) -> io::Result<String> {
     let mut parts = Vec::new();
     for part in path.components() {
         match part {

@@ -13,6 +13,7 @@ mod layers;
 mod pull;
 mod seed;
 mod source;
+mod tar_split;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -23,7 +24,7 @@ use runner_core::container::ImageReference;
 use runner_core::container::how_to_add_image;
 use runner_core::container::lock::{ImageLock, LockedImage};
 use runner_core::container::oci::{self, OciError};
-use runner_core::container::stored::{StoredImage, StoredLayer, digest_of};
+use runner_core::container::stored::{StoredImage, StoredLayer, TarSplit, digest_of};
 use sha2::{Digest as _, Sha256};
 
 pub use error::ImageStoreError;
@@ -92,8 +93,11 @@ impl ImageStore {
         let found = source::read(&folder, reference)?;
         let mut lock = self.lock()?;
         // The same image under another name, if it is still whole.
-        let is_it =
-            |image: &LockedImage| image.digest == found.digest && self.verify_one(image).is_ok();
+        let is_it = |image: &LockedImage| {
+            image.digest == found.digest
+                && self.can_be_pushed(image)
+                && self.verify_one(image).is_ok()
+        };
         let kept = lock.entries().find(|(_, image)| is_it(image));
         let locked = match kept.map(|(_, image)| image.clone()) {
             Some(image) => LockedImage {
@@ -153,7 +157,7 @@ impl ImageStore {
         for (_, image) in lock.entries() {
             needed.insert(image.manifest.clone());
             let stored = self.stored(image)?;
-            needed.extend(stored.layers.iter().map(|layer| layer.tar.clone()));
+            needed.extend(stored.layers.iter().flat_map(StoredLayer::blobs).cloned());
             needed.insert(stored.config);
         }
         let blobs = self.settings.folder.join("blobs/sha256");
@@ -182,11 +186,18 @@ impl ImageStore {
 
     fn verify_one(&self, image: &LockedImage) -> Result<(), ImageStoreError> {
         let stored = self.stored(image)?;
-        let layers = stored.layers.iter().map(|layer| &layer.tar);
+        let layers = stored.layers.iter().flat_map(StoredLayer::blobs);
         for digest in layers.chain([&stored.config]) {
             self.check_blob(digest)?;
         }
         Ok(())
+    }
+
+    /// Whether a machine can save and push what it builds on an image: not on one that was added
+    /// before its layers' tars were described.
+    fn can_be_pushed(&self, image: &LockedImage) -> bool {
+        let stored = self.stored(image);
+        stored.is_ok_and(|stored| stored.layers.iter().all(|layer| layer.split.is_some()))
     }
 
     /// What a reference is locked to.
@@ -263,12 +274,7 @@ impl ImageStore {
         if let Some(digest) = layer.digest.as_ref().filter(|it| *it != diff_id) {
             check_file(&layer.path, digest)?;
         }
-        let file = File::create(&new).map_err(wrong(&new))?;
-        let mut out = DigestingWriter {
-            inner: BufWriter::with_capacity(1 << 20, file),
-            hasher: Sha256::new(),
-            bytes: 0,
-        };
+        let mut out = DigestingWriter::create(&new)?;
         let converted = layers::convert(layer.open()?, &mut out, lower);
         let converted = converted.map_err(wrong(&layer.path))?;
         if converted.diff_id != diff_id {
@@ -279,13 +285,23 @@ impl ImageStore {
             });
         }
         out.flush().map_err(wrong(&new))?;
-        let tar = format!("sha256:{}", hex::encode(out.hasher.finalize()));
+        let tar = out.digest();
         self.place(&new, &tar)?;
+        let file = DigestingWriter::create(&new)?;
+        let split = tar_split::write(layer.open()?, &converted.twice, file);
+        let mut split = split.map_err(wrong(&layer.path))?;
+        split.flush().map_err(wrong(&new))?;
+        let digest = split.digest();
+        self.place(&new, &digest)?;
         Ok(StoredLayer {
             diff_id: diff_id.to_owned(),
             tar,
             bytes: out.bytes,
             hidden: converted.hidden,
+            split: Some(TarSplit {
+                digest,
+                bytes: converted.bytes,
+            }),
         })
     }
 
@@ -362,7 +378,7 @@ fn check_file(path: &Path, digest: &str) -> Result<(), ImageStoreError> {
     };
     let mut file = File::open(path).map_err(wrong(path))?;
     std::io::copy(&mut file, &mut out).map_err(wrong(path))?;
-    let found = format!("sha256:{}", hex::encode(out.hasher.finalize()));
+    let found = out.digest();
     if found == digest {
         return Ok(());
     }
@@ -378,6 +394,24 @@ struct DigestingWriter<W> {
     inner: W,
     hasher: Sha256,
     bytes: u64,
+}
+
+impl DigestingWriter<BufWriter<File>> {
+    fn create(path: &Path) -> Result<Self, ImageStoreError> {
+        let file = File::create(path).map_err(ImageStoreError::io(path))?;
+        Ok(Self {
+            inner: BufWriter::with_capacity(1 << 20, file),
+            hasher: Sha256::new(),
+            bytes: 0,
+        })
+    }
+}
+
+impl<W> DigestingWriter<W> {
+    /// The digest of what was written so far.
+    fn digest(&self) -> String {
+        format!("sha256:{}", hex::encode(self.hasher.clone().finalize()))
+    }
 }
 
 impl<W: Write> Write for DigestingWriter<W> {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use futures_util::Stream;
 use runner_core::container::ImageReference;
-use runner_core::container::stored::{Seed, seed, unpack_script};
+use runner_core::container::stored::{Seed, StoredImage, seed, unpack_script};
 
 use super::ImageStore;
 use crate::tarball;
@@ -19,6 +19,8 @@ pub(crate) struct MachineImages {
     seed: Seed,
     /// The tars of its layers, in order.
     tars: Vec<PathBuf>,
+    /// How they are put together again: path in the machine's store, and file.
+    splits: Vec<(String, PathBuf)>,
 }
 
 impl ImageStore {
@@ -31,7 +33,7 @@ impl ImageStore {
         references: &[ImageReference],
     ) -> Result<MachineImages, String> {
         let text = |error: super::ImageStoreError| error.to_string();
-        let mut images: Vec<(Vec<String>, _, Vec<u8>)> = Vec::new();
+        let mut images: Vec<(Vec<String>, StoredImage, Vec<u8>)> = Vec::new();
         let mut digests = Vec::new();
         for reference in references {
             let locked = self.find(reference)?;
@@ -41,23 +43,31 @@ impl ImageStore {
             let config = std::fs::read(&path).map_err(|error| error.to_string())?;
             let name = reference.local_name();
             digests.push((reference.familiar(), locked.digest.clone()));
-            match images.iter_mut().find(|(_, known, _)| *known == stored) {
+            match images
+                .iter_mut()
+                .find(|(_, known, _)| known.config == stored.config)
+            {
                 Some((names, ..)) if names.contains(&name) => {}
                 Some((names, ..)) => names.push(name),
                 None => images.push((vec![name], stored, config)),
             }
         }
         let seed = seed(&images);
-        let mut tars = Vec::new();
+        let (mut tars, mut splits) = (Vec::new(), Vec::new());
         for layer in &seed.layers {
             // A store that was changed is noticed before a machine gets it.
             self.check_blob(&layer.tar).map_err(text)?;
             tars.push(self.blob(&layer.tar));
+            if let Some((path, digest)) = &layer.split {
+                self.check_blob(digest).map_err(text)?;
+                splits.push((path.clone(), self.blob(digest)));
+            }
         }
         Ok(MachineImages {
             digests,
             seed,
             tars,
+            splits,
         })
     }
 }
@@ -68,16 +78,17 @@ impl MachineImages {
         let script = unpack_script(&self.seed).into_bytes();
         let mut files = self.seed.files.clone();
         files.push(("unpack.sh".to_owned(), script));
-        let tars = self.tars.clone();
+        let incoming = (0..).map(|number| format!("incoming/{number}.tar"));
+        let mut parts: Vec<_> = incoming.zip(self.tars.iter().cloned()).collect();
+        parts.extend(self.splits.iter().cloned());
         tarball::of_parts(move |append| {
             for (path, bytes) in &files {
                 append(path, bytes.len() as u64, &mut Cursor::new(bytes))?;
             }
-            for (number, path) in tars.iter().enumerate() {
+            for (name, path) in &parts {
                 let mut file = File::open(path)?;
                 let size = file.metadata()?.len();
-                let name = format!("incoming/{number}.tar");
-                append(&name, size, &mut file)?;
+                append(name, size, &mut file)?;
             }
             Ok(())
         })

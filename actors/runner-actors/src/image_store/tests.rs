@@ -133,3 +133,37 @@ fn i17_an_image_under_two_names_is_kept_once_and_mended_by_adding_it_again() {
     .unwrap();
     assert!(store.machine_images(&[y]).is_err());
 }
+
+#[test]
+fn i17_an_image_of_an_older_store_is_described_by_adding_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, at) = (folder.path().join("layout"), folder.path().join("store"));
+    let tar = layer("text");
+    layout(&from, &[(&tar, "tar", &tar)]);
+    let (store, x) = (store(&at), name("x:1"));
+    let added = store.add_from(&x, &from).unwrap().image;
+    let described = store.stored(&added).unwrap();
+    let split = described.layers[0].split.clone().unwrap();
+    assert_eq!(split.bytes, tar.len() as u64);
+    // As an older version kept it.
+    let mut older = described.clone();
+    older.layers[0].split = None;
+    let bytes = serde_json::to_vec(&older).unwrap();
+    let locked = LockedImage {
+        manifest: digest_of(&bytes),
+        ..added
+    };
+    fs::write(store.blob(&locked.manifest), &bytes).unwrap();
+    let mut lock = store.lock().unwrap();
+    lock.set(&x, locked);
+    store.write_lock(&lock).unwrap();
+    assert!(store.machine_images(std::slice::from_ref(&x)).is_ok());
+    assert!(store.verify().unwrap().iter().all(|(_, it)| it.is_none()));
+    let again = store.add_from(&x, &from).unwrap().image;
+    assert_eq!(store.stored(&again).unwrap(), described);
+    // What describes a layer is checked as the layer is, and removed with it.
+    fs::write(store.blob(&split.digest), b"evil").unwrap();
+    assert!(store.machine_images(std::slice::from_ref(&x)).is_err());
+    store.remove(&x).unwrap();
+    assert_eq!(blobs(&at), BTreeSet::new());
+}

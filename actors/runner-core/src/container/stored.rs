@@ -40,6 +40,33 @@ pub struct StoredLayer {
     pub bytes: u64,
     /// Paths of lower layers that it hides.
     pub hidden: Vec<String>,
+    /// How the layer is put together again as it came; images of older stores lack it, and what a
+    /// machine builds on them can neither be saved nor pushed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<TarSplit>,
+}
+
+impl StoredLayer {
+    /// The digests of the files in the store that it consists of.
+    pub fn blobs(&self) -> impl Iterator<Item = &String> {
+        let split = self.split.iter().map(|split| &split.digest);
+        std::iter::once(&self.tar).chain(split)
+    }
+
+    /// The bytes of its tar as it came, which the engine announces before it gives them out.
+    fn original_bytes(&self) -> u64 {
+        self.split.as_ref().map_or(self.bytes, |split| split.bytes)
+    }
+}
+
+/// How the tar of a layer is put together again from its files: gzipped lines of tar-split.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TarSplit {
+    /// Its digest in the store.
+    pub digest: String,
+    /// The bytes of the layer as it came, unpacked.
+    pub bytes: u64,
 }
 
 /// What a machine gets: files of the engine's store, and layers to unpack into it.
@@ -60,6 +87,8 @@ pub struct SeedLayer {
     pub tar: String,
     /// Paths in it that hide lower ones.
     pub hidden: Vec<String>,
+    /// Where in the store lies how it is put together again, and the digest of that.
+    pub split: Option<(String, String)>,
 }
 
 /// `sha256:…` of some bytes.
@@ -84,7 +113,7 @@ pub fn seed(images: &[(Vec<String>, StoredImage, Vec<u8>)]) -> Seed {
         let top = add_layers(&mut seed, &mut layers, &mut known, image);
         let plain = image.layers.iter();
         let plain: Vec<_> = plain
-            .map(|layer| (layer.diff_id.clone(), layer.bytes))
+            .map(|layer| (layer.diff_id.clone(), layer.original_bytes()))
             .collect();
         let manifest = oci::plain_manifest((&image.config, config.len() as u64), &plain);
         let digest = digest_of(&manifest);
@@ -154,7 +183,7 @@ fn add_layers(
                 "id": id,
                 "created": "2020-01-01T00:00:00Z",
                 "diff-digest": layer.diff_id,
-                "diff-size": layer.bytes,
+                "diff-size": layer.original_bytes(),
             });
             if let Some(parent) = &parent {
                 entry["parent"] = parent.as_str().into();
@@ -168,6 +197,10 @@ fn add_layers(
                 folder: format!("overlay/{id}"),
                 tar: layer.tar.clone(),
                 hidden: layer.hidden.clone(),
+                split: layer.split.as_ref().map(|split| {
+                    let path = format!("overlay-layers/{id}.tar-split.gz");
+                    (path, split.digest.clone())
+                }),
             });
         }
         lower.insert(0, format!("l/{link}"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use runner_core::container::engine::{self, Launch, Member, Mount, inspected};
 use runner_core::container::health::{Health, HealthCheck, HealthWatch};
 use runner_core::container::ports::{self, PortMapping, PortRequest, assign};
-use runner_core::container::stored::{StoredImage, StoredLayer, seed, unpack_script};
+use runner_core::container::stored::{StoredImage, StoredLayer, TarSplit, seed, unpack_script};
 use runner_core::container::{
     ImageReference, container, dockerfile::base_images, options, services, words,
 };
@@ -389,6 +389,10 @@ fn i17_a_machine_gets_each_layer_once() {
         tar: format!("sha256:{}", letter.repeat(64)),
         bytes: 7,
         hidden: hidden.iter().map(|path| (*path).to_owned()).collect(),
+        split: Some(TarSplit {
+            digest: format!("sha256:{}", "5".repeat(64)),
+            bytes: 9,
+        }),
     };
     let of = |config: &str, layers: Vec<StoredLayer>| StoredImage {
         config: format!("sha256:{}", config.repeat(64)),
@@ -420,6 +424,11 @@ fn i17_a_machine_gets_each_layer_once() {
         file(&format!("{upper}/lower")),
         format!("l/{}", "A".repeat(26))
     );
+    // Layers are put together again as they came: their size is the one that is announced.
+    let (split, _) = seed.layers[1].split.clone().expect("a description");
+    let id = upper.trim_start_matches("overlay/");
+    assert_eq!(split, format!("overlay-layers/{id}.tar-split.gz"));
+    assert!(file("layers.json").contains("\"diff-size\":9"));
     let script = unpack_script(&seed);
     assert!(
         script.contains("tar --numeric-owner -p -xf incoming/1.tar"),

@@ -299,11 +299,10 @@ jobs:
           docker version --format 'server {{.Server.Version}}'; docker info --format 'system {{.OSType}}'
           docker buildx create --name one --driver docker-container --use; docker buildx inspect --bootstrap | grep Platforms
           echo secret | docker login --username me --password-stdin localhost:5000
-          docker buildx build --load --push --platform linux/amd64 --build-arg GREETING=hey --target last --tag localhost:5000/web:1 --cache-to type=inline --metadata-file meta.json --output type=docker,dest=web.tar .
+          docker buildx build --load --push --platform linux/amd64 --build-arg GREETING=hey --target last --tag localhost:5000/web:1 --cache-to type=inline --metadata-file meta.json .
           docker rmi localhost:5000/web:1 > /dev/null; docker pull --quiet localhost:5000/web:1 > /dev/null
           docker run --rm localhost:5000/web:1
           python3 -c 'import json; print("digest", json.load(open("meta.json"))["containerimage.digest"][:7])'
-          tar -tf web.tar | grep -c manifest.json
           docker buildx build --platform linux/arm64 . || echo "another machine ends with $?"
           docker logout localhost:5000; docker pull localhost:5000/web:1 || echo "without a password $?"
 "#;
@@ -340,7 +339,6 @@ fn i17_networks_have_names_and_buildx_pushes_to_a_registry() {
         "--cache-to has no effect",
         "hey from the registry",
         "digest sha256:",
-        "1",
         "only linux/amd64 can be built here",
         "another machine ends with 64",
         "without a password",
