@@ -95,8 +95,8 @@ pub use image_store::{AddedImage, ImageStore, ImageStoreError};
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
-    Blob, BlockWriter, Download, GatewayAnswer, GatewayRefusal, GatewayRequest, JobGrant,
-    JobServices, JobSession, ListedArtifact, ServiceFault,
+    Blob, BlockWriter, Download, GatewayAnswer, GatewayBody, GatewayRefusal, GatewayRequest,
+    JobGrant, JobServices, JobSession, ListedArtifact, ServiceFault,
 };
 pub use kept::{
     ClosingShell, KeepSettings, KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest,

@@ -310,6 +310,10 @@ impl Inner {
             Body::Empty => sending.send().await,
             Body::Bytes(bytes) => sending.send_body(bytes).await,
             Body::Chunks(chunks) => sending.send_stream(chunks).await,
+            Body::Sized(bytes, chunks) => {
+                let body = actix_http::body::SizedStream::new(bytes, chunks);
+                sending.send_body(body).await
+            }
         };
         sent.map_err(|error| failure(&url, self.options.connect, error))
     }

@@ -81,6 +81,8 @@ pub(crate) enum Body {
     Empty,
     Bytes(Bytes),
     Chunks(Chunks),
+    /// As many bytes as are said, in chunks.
+    Sized(u64, Chunks),
 }
 
 /// A request: made step by step, then given to [`HttpClient`](crate::http::HttpClient).
@@ -189,6 +191,19 @@ impl Request {
         self
     }
 
+    /// With a body of `bytes` bytes, in chunks, for servers that want to know its length first. Such
+    /// a request is sent once: no retry, no redirect.
+    #[must_use]
+    pub fn sized_chunks(
+        mut self,
+        bytes: u64,
+        chunks: impl Stream<Item = Result<Bytes, std::io::Error>> + 'static,
+    ) -> Self {
+        self.body = Body::Sized(bytes, Box::pin(chunks));
+        self.idempotent = false;
+        self
+    }
+
     /// With a deadline of its own.
     #[must_use]
     pub fn within(mut self, deadline: Duration) -> Self {
@@ -228,7 +243,7 @@ impl Request {
         let body = match &self.body {
             Body::Empty => Body::Empty,
             Body::Bytes(bytes) => Body::Bytes(bytes.clone()),
-            Body::Chunks(_) => return None,
+            Body::Chunks(_) | Body::Sized(..) => return None,
         };
         Some(Self {
             method: self.method,

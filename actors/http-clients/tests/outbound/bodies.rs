@@ -180,3 +180,21 @@ async fn a_body_in_chunks_is_sent_once_and_its_error_is_told() {
     assert!(matches!(error, HttpError::BadRequest { .. }), "{error}");
     assert!(error.to_string().contains("the disk is gone"), "{error}");
 }
+
+#[actix_rt::test]
+async fn i17_a_body_of_a_known_size_is_announced_and_a_shorter_one_is_an_error() {
+    let server = serve(|app| {
+        app.default_service(web::to(async |request: HttpRequest, body: Bytes| {
+            let length = &request.headers()["content-length"];
+            format!("{} of {}", body.len(), length.to_str().unwrap())
+        }));
+    });
+    let sent = async |bytes| {
+        let chunks =
+            stream::iter(["a", "bc"].map(|chunk| Ok(Bytes::from_static(chunk.as_bytes()))));
+        let request = Request::post(url(server, "/")).sized_chunks(bytes, chunks);
+        client().call(request.within(Duration::from_secs(5))).await
+    };
+    assert_eq!(sent(3).await.unwrap().body, "3 of 3");
+    assert!(sent(4).await.is_err());
+}

@@ -28,7 +28,7 @@ const HOUR_MS: u64 = 3_600_000;
 /// Largest answer that is passed on.
 const MAX_ANSWER: usize = 64 << 20;
 /// Longest time of one call.
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The forge, and the token that is the runner's.
 pub(crate) struct ForgeApi {

@@ -1,15 +1,19 @@
 //! Calls of the forge's API that jobs make: decided on, passed on, and their answers as a job sees
 //! them.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::Stream;
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
-    ApiAddress, ForgeCall, PullCheck, check_body, decide, rewritten_link, with_upload_urls,
+    ApiAddress, ForgeCall, PullCheck, check_body, decide, is_upload, rewritten_link,
+    with_upload_urls,
 };
 
-use super::forge::{ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
+use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
 use super::{BASE, JobServices};
 use crate::clock::now_ms;
 
@@ -32,8 +36,23 @@ const SHOWN: [&str; 13] = [
 /// Parts of a query by which Gitea and Forgejo take another token or another user.
 const CREDENTIALS: [&str; 3] = ["access_token", "token", "sudo"];
 
+/// An upload may take a minute, and a second more for each of these many bytes.
+const UPLOAD_RATE: u64 = 256 << 10;
+
+/// What a call is sent with.
+pub enum GatewayBody {
+    /// All of it; empty: none.
+    Whole(Bytes),
+    /// A file of a release, which is passed on as it comes.
+    File {
+        /// How many bytes come.
+        bytes: u64,
+        /// The bytes.
+        chunks: Pin<Box<dyn Stream<Item = Result<Bytes, std::io::Error>>>>,
+    },
+}
+
 /// A call as a job makes it.
-#[derive(Debug, Clone)]
 pub struct GatewayRequest {
     /// What it shows as its token.
     pub token: String,
@@ -45,8 +64,19 @@ pub struct GatewayRequest {
     pub query: Option<String>,
     /// Headers that are passed on.
     pub headers: Vec<(&'static str, String)>,
-    /// The body; empty: none.
-    pub body: Bytes,
+    /// The body.
+    pub body: GatewayBody,
+}
+
+impl GatewayRequest {
+    /// Largest file of a release, in bytes: as GitHub has it.
+    pub const MAX_FILE: u64 = 2 << 30;
+
+    /// Whether a call uploads a file of a release, which [`GatewayBody::File`] is for.
+    #[must_use]
+    pub fn uploads_file(method: &str, path: &str) -> bool {
+        is_upload(method, path)
+    }
 }
 
 /// The forge's answer, or the gateway's own.
@@ -111,9 +141,14 @@ impl JobServices {
         for (name, value) in asked.headers {
             request = request.header(name, value);
         }
-        if !asked.body.is_empty() {
-            request = request.body(asked.body);
-        }
+        request = match asked.body {
+            GatewayBody::Whole(bytes) if bytes.is_empty() => request,
+            GatewayBody::Whole(bytes) => request.body(bytes),
+            GatewayBody::File { bytes, chunks } => {
+                let within = CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_RATE);
+                request.sized_chunks(bytes, chunks).within(within)
+            }
+        };
         let mut response = send(http, request).await?;
         let (api, repository) = (forge.address(BASE), &grant.may.repository);
         if call.path.contains("/releases") {
@@ -147,8 +182,14 @@ fn permitted(grant: &Arc<ForgeGrant>, asked: &GatewayRequest) -> Result<ForgeCal
             "the query names `{name}`: the token of the job is a header"
         ));
     }
-    if !asked.body.is_empty() {
-        check_body(&asked.path, &asked.body).map_err(|refused| refused.to_string())?;
+    match &asked.body {
+        GatewayBody::Whole(bytes) if bytes.is_empty() => {}
+        GatewayBody::Whole(bytes) => {
+            check_body(&asked.path, bytes).map_err(|refused| refused.to_string())?;
+        }
+        // It is not read, so it must be what nothing is decided by.
+        GatewayBody::File { .. } if is_upload(&asked.method, &asked.path) => {}
+        GatewayBody::File { .. } => return Err("only files of releases are passed on".to_owned()),
     }
     Ok(call)
 }

@@ -40,7 +40,7 @@ pub use fault::ServiceFault;
 use forge::ForgeGrant;
 pub use forge::GatewayRefusal;
 pub(crate) use forge::{ForgeApi, ForgePermissions};
-pub use forge_calls::{GatewayAnswer, GatewayRequest};
+pub use forge_calls::{GatewayAnswer, GatewayBody, GatewayRequest};
 use identity::Issuer;
 pub(crate) use identity::JobIdentity;
 pub(crate) use room::TransferRoom;

@@ -34,7 +34,7 @@ impl ScriptedForge {
         let data = web::Data::from(state.clone());
         let running = start!(move |app: &mut web::ServiceConfig| {
             app.app_data(data.clone())
-                .app_data(web::PayloadConfig::new(16 << 20))
+                .app_data(web::PayloadConfig::new(64 << 20))
                 .default_service(web::to(api::serve));
         });
         Self { state, running }

@@ -1,10 +1,11 @@
 //! The forge's API for jobs.
 
-use actix_web::http::header::AUTHORIZATION;
+use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH};
 use actix_web::{HttpRequest, HttpResponse, web};
 use base64::Engine as _;
+use futures_util::StreamExt as _;
 use http_clients::http::HttpClient;
-use runner_actors::{GatewayAnswer, GatewayRefusal, GatewayRequest, JobServices};
+use runner_actors::{GatewayAnswer, GatewayBody, GatewayRefusal, GatewayRequest, JobServices};
 use serde_json::json;
 
 /// Largest body of a call.
@@ -30,20 +31,27 @@ pub(super) async fn call(
     if let Err(refusal) = services.check_forge_token(&token) {
         return refused(&refusal);
     }
-    let body = payload.to_bytes_limited(MAX_BODY).await;
-    let Some(body) = body.ok().and_then(Result::ok) else {
-        let message = format!("the body breaks off, or has more than {MAX_BODY} bytes");
-        return refused(&GatewayRefusal {
-            status: 413,
-            message,
-        });
-    };
     // As it stands in the request line: what is decoded could be read otherwise.
     let path = request.uri().path();
     let path = ["/api/v3", "/api/v1", "/api"]
         .iter()
         .find_map(|prefix| path.strip_prefix(prefix))
         .unwrap_or_default();
+    let bytes = header(CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok());
+    let uploads = GatewayRequest::uploads_file(request.method().as_str(), path);
+    let body = match bytes {
+        Some(bytes) if uploads => file(bytes, payload),
+        _ => whole(payload).await,
+    };
+    let body = match body {
+        Ok(body) => body,
+        Err(message) => {
+            return refused(&GatewayRefusal {
+                status: 413,
+                message,
+            });
+        }
+    };
     let passed = PASSED.iter().filter_map(|name| {
         let value = header(name)?;
         Some((*name, value.to_owned()))
@@ -60,6 +68,29 @@ pub(super) async fn call(
         Ok(answer) => answered(answer),
         Err(refusal) => refused(&refusal),
     }
+}
+
+/// A body that is read before it is decided on.
+async fn whole(payload: web::Payload) -> Result<GatewayBody, String> {
+    let body = payload.to_bytes_limited(MAX_BODY).await;
+    let body = body.ok().and_then(Result::ok);
+    let wrong = || format!("the body breaks off, or has more than {MAX_BODY} bytes");
+    body.map(GatewayBody::Whole).ok_or_else(wrong)
+}
+
+/// A file that is passed on as it comes.
+fn file(bytes: u64, payload: web::Payload) -> Result<GatewayBody, String> {
+    let most = GatewayRequest::MAX_FILE;
+    if bytes > most {
+        return Err(format!(
+            "the file has {bytes} bytes, and one of a release at most {most}"
+        ));
+    }
+    let chunks = payload.map(|chunk| chunk.map_err(std::io::Error::other));
+    Ok(GatewayBody::File {
+        bytes,
+        chunks: Box::pin(chunks),
+    })
 }
 
 fn answered(answer: GatewayAnswer) -> HttpResponse {

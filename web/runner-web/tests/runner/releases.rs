@@ -24,6 +24,21 @@ const release_id = made.id ?? 1;
 await tried('asset', () => rest.repos.uploadReleaseAsset({
   ...repo, release_id, name: 'a b.bin', data, headers, url: `${url}{?name,label}`,
 }));
+// Larger than what is held in memory, and than what is accepted at all.
+const large = Buffer.alloc(40 * 1024 * 1024, 7);
+await tried('large', () => rest.repos.uploadReleaseAsset({
+  ...repo, release_id, name: 'large.bin', data: large, headers, url: `${url}{?name,label}`,
+}));
+const address = new URL(`${url}?name=huge`);
+const http = await import('node:http');
+const huge = await new Promise((resolve) => {
+  const asked = http.request(address, {method: 'POST', headers: {
+    authorization: `token ${process.env.TOKEN}`, 'content-length': 3 * 1024 ** 3,
+  }}, (answer) => resolve(answer.statusCode));
+  asked.on('error', resolve);
+  asked.flushHeaders();
+});
+console.log(`huge: ${huge}`);
 const found = await tried('by tag', () => rest.repos.getReleaseByTag({...repo, tag: 'v1'}));
 console.log(`files ${(found.assets ?? []).map((one) => `${one.name} ${one.size}`).join()}`);
 const all = await tried('list', () => rest.repos.listReleases(repo));
@@ -58,8 +73,10 @@ fn i17_files_of_a_release_are_uploaded_through_the_gateway() {
         "release: 201",
         "upload through the gateway true",
         "asset: 201",
+        "large: 201",
+        "huge: 413",
         "by tag: 200",
-        "files a b.bin 6",
+        "files a b.bin 6,large.bin 41943040",
         "list: 200",
         "list leads to the gateway true",
         "status: 201",
@@ -76,7 +93,12 @@ fn i17_files_of_a_release_are_uploaded_through_the_gateway() {
     let releases = site.forge.releases("acme/rocket");
     assert_eq!(releases.len(), 1);
     let bytes = vec![0, 255, 10, 13, 128, 123];
-    assert_eq!(releases[0].assets, [("a b.bin".to_owned(), bytes)]);
+    let large = vec![7; 40 << 20];
+    let assets = [
+        ("a b.bin".to_owned(), bytes),
+        ("large.bin".to_owned(), large),
+    ];
+    assert!(releases[0].assets == assets, "other bytes came");
 }
 
 #[test]
