@@ -185,7 +185,7 @@ async fn a_body_in_chunks_is_sent_once_and_its_error_is_told() {
 async fn i17_a_body_of_a_known_size_is_announced_and_a_shorter_one_is_an_error() {
     let server = serve(|app| {
         app.default_service(web::to(async |request: HttpRequest, body: Bytes| {
-            let length = &request.headers()["content-length"];
+            let length = request.headers().get("content-length").unwrap();
             format!("{} of {}", body.len(), length.to_str().unwrap())
         }));
     });
