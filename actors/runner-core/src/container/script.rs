@@ -1,6 +1,7 @@
 //! What a script does with containers, as far as its text says: which images it names, so that the
 //! machine has them before it begins.
 
+use super::ImageReference;
 use super::compose_file;
 use super::dockerfile::base_images;
 use super::words;
@@ -40,52 +41,61 @@ pub fn calls_engine(script: &str) -> bool {
     SIGNS.iter().any(|sign| script.contains(sign))
 }
 
-/// The images that the commands of a script name, those of its compose files and Dockerfiles
-/// included, but not those that it builds. `read` gives files of the folder it runs in.
-#[must_use]
-pub fn images(script: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
-    let mut found = ImageNames::default();
-    let joined = script.replace("\\\n", " ");
-    for line in joined.split(['\n', ';', '|', '&']) {
-        let line = line.trim();
-        if line.starts_with('#') {
-            continue;
-        }
-        let Ok(words) = words::split(line) else {
-            continue;
-        };
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        found.command(&words, read);
-    }
-    found.images.retain(|name| !found.built.contains(name));
-    found.images
-}
-
-/// The image that an action builds on: the Dockerfile of its inputs `context` and `file`.
-#[must_use]
-pub fn images_of_build(
-    context: &str,
-    file: &str,
-    read: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> Vec<String> {
-    let path = match file {
-        "" => format!("{context}/Dockerfile"),
-        file => file.to_owned(),
-    };
-    read(&path).map_or_else(Vec::new, |file| {
-        base_images(&String::from_utf8_lossy(&file))
-    })
-}
-
-/// The names that were met so far.
-#[derive(Default)]
-struct ImageNames {
+/// The images that the steps of a job name, as far as they were read.
+#[derive(Debug, Default)]
+pub struct ImageNames {
     images: Vec<String>,
-    /// Names that the script gives to what it builds.
+    /// Names that steps give to what they build.
     built: Vec<String>,
 }
 
 impl ImageNames {
+    /// Adds those that the commands of a script name, those of its compose files and Dockerfiles
+    /// included. `read` gives files of the folder it runs in.
+    pub fn script(&mut self, script: &str, read: &dyn Fn(&str) -> Option<Vec<u8>>) {
+        let joined = script.replace("\\\n", " ");
+        for line in joined.split(['\n', ';', '|', '&']) {
+            let line = line.trim();
+            if line.starts_with('#') {
+                continue;
+            }
+            let Ok(words) = words::split(line) else {
+                continue;
+            };
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            self.command(&words, read);
+        }
+    }
+
+    /// Adds those that a Dockerfile builds on, in the folder `context` if `file` does not name it;
+    /// what is built is called `tags`.
+    pub fn build<'t>(
+        &mut self,
+        context: &str,
+        file: &str,
+        tags: impl IntoIterator<Item = &'t str>,
+        read: &dyn Fn(&str) -> Option<Vec<u8>>,
+    ) {
+        self.built.extend(tags.into_iter().map(familiar));
+        let path = match file {
+            "" => format!("{context}/Dockerfile"),
+            file => file.to_owned(),
+        };
+        if let Some(file) = read(&path) {
+            self.add(base_images(&String::from_utf8_lossy(&file)));
+        }
+    }
+
+    /// All that have to come from elsewhere: not those that a step builds, nor those of a registry
+    /// in the machine.
+    #[must_use]
+    pub fn into_images(mut self) -> Vec<String> {
+        let built = &self.built;
+        self.images
+            .retain(|name| !built.contains(&familiar(name)) && !is_in_machine(name));
+        self.images
+    }
+
     fn add(&mut self, names: impl IntoIterator<Item = String>) {
         for name in names {
             let known = name.is_empty() || name.contains('$') || self.images.contains(&name);
@@ -119,7 +129,8 @@ impl ImageNames {
                 self.add(names.map(|name| (*name).to_owned()));
             }
             ["run" | "create", rest @ ..] => self.add(run_image(rest).map(str::to_owned)),
-            ["build" | "b", rest @ ..] => self.build(rest, read),
+            ["build" | "b", rest @ ..] => self.build_command(rest, read),
+            ["tag", _, name] => self.built.push(familiar(name)),
             _ => {}
         }
     }
@@ -148,14 +159,28 @@ impl ImageNames {
         }
     }
 
-    fn build(&mut self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) {
-        let tags = values(words, &["-t", "--tag"]);
-        self.built.extend(tags.into_iter().map(str::to_owned));
+    fn build_command(&mut self, words: &[&str], read: &dyn Fn(&str) -> Option<Vec<u8>>) {
         let file = values(words, &["-f", "--file"]);
         let context = words.last().copied().unwrap_or_default();
         let file = file.last().copied().unwrap_or_default();
-        self.add(images_of_build(context, file, read));
+        self.build(context, file, values(words, &["-t", "--tag"]), read);
     }
+}
+
+/// The name with what may be left out of it.
+fn familiar(name: &str) -> String {
+    name.parse::<ImageReference>()
+        .map_or_else(|_| name.to_owned(), |image| image.familiar())
+}
+
+/// Whether its registry is one that a step or service runs in the machine itself.
+fn is_in_machine(name: &str) -> bool {
+    let image = name.parse::<ImageReference>();
+    image.is_ok_and(|image| {
+        let registry = image.registry();
+        let host = registry.split_once(':').map_or(registry, |(host, _)| host);
+        matches!(host, "localhost" | "127.0.0.1")
+    })
 }
 
 /// The values of an option, as `-f x`, `-fx`, `--file x` and `--file=x`.
@@ -241,8 +266,26 @@ mod tests {
             ("docker run 'unclosed", &[]),
         ];
         for (script, expected) in cases {
-            assert_eq!(images(script, &files), expected, "{script}");
+            let mut found = ImageNames::default();
+            found.script(script, &files);
+            assert_eq!(found.into_images(), expected, "{script}");
         }
+    }
+
+    #[test]
+    fn i17_what_one_step_builds_no_other_one_needs_from_elsewhere() {
+        let mut found = ImageNames::default();
+        found.script("docker run mine\ndocker run alpine:3", &files);
+        found.script(
+            "docker pull localhost:5000/a/b:1; docker run 127.0.0.1/c",
+            &files,
+        );
+        found.build("docker", "docker/Dockerfile.ci", ["mine:latest"], &files);
+        found.script(
+            "docker tag alpine:3 acme/b:2 && docker run acme/b:2",
+            &files,
+        );
+        assert_eq!(found.into_images(), ["alpine:3", "debian:12"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::input::{Files, resolved};
 use super::types::{PlannedStep, StepKind};
-use crate::container::script;
+use crate::container::script::ImageNames;
 use crate::expr::Template;
 
 /// What builds an image as its inputs say.
@@ -15,18 +15,16 @@ pub(super) fn script_images(
     usual: Option<&Template>,
     files: Files<'_>,
 ) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = ImageNames::default();
     collect(steps, usual, files, &mut found);
-    let mut known = std::collections::HashSet::new();
-    found.retain(|name| known.insert(name.clone()));
-    found
+    found.into_images()
 }
 
 fn collect(
     steps: &[PlannedStep],
     usual: Option<&Template>,
     files: Files<'_>,
-    found: &mut Vec<String>,
+    found: &mut ImageNames,
 ) {
     for step in steps {
         match &step.work {
@@ -40,7 +38,7 @@ fn collect(
                 let folder = folder.map(|folder| folder.as_text().to_string());
                 let folder = folder.unwrap_or_default();
                 let read = |path: &str| files(&within(&folder, path)?);
-                found.extend(script::images(&script.source, &read));
+                found.script(&script.source, &read);
             }
             StepKind::Composite(action) => collect(&action.steps, None, files, found),
             StepKind::Node(action) if action.uses.starts_with(BUILDS) => {
@@ -52,7 +50,9 @@ fn collect(
                 let context = input("context").unwrap_or_default();
                 let file = input("file").unwrap_or_default();
                 let read = |path: &str| files(&within("", path)?);
-                found.extend(script::images_of_build(&context, &file, &read));
+                let tags = input("tags").unwrap_or_default();
+                let tags = tags.split(['\n', ',']).map(str::trim);
+                found.build(&context, &file, tags, &read);
             }
             _ => {}
         }
