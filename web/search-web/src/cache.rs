@@ -191,6 +191,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         corrections,
         query_fault,
         notes,
+        lacks_model: _,
     } = answer;
     let kept = CachedParts {
         status: *status,
@@ -244,6 +245,7 @@ mod tests {
             corrections: Vec::new(),
             query_fault: None,
             notes: Vec::new(),
+            lacks_model: false,
         }
     }
 

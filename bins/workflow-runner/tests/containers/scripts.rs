@@ -299,7 +299,8 @@ jobs:
           docker version --format 'server {{.Server.Version}}'; docker info --format 'system {{.OSType}}'
           docker buildx create --name one --driver docker-container --use; docker buildx inspect --bootstrap | grep Platforms
           echo secret | docker login --username me --password-stdin localhost:5000
-          docker buildx build --load --push --platform linux/amd64 --build-arg GREETING=hey --target last --tag localhost:5000/web:1 --cache-to type=inline --metadata-file meta.json .
+          docker buildx build --load --push --platform linux/amd64 --build-arg GREETING=hey --target last --tag localhost:5000/web:1 --cache-to type=inline --metadata-file meta.json --output type=docker,dest=web.tar .
+          tar -tf web.tar | grep -c manifest.json
           docker rmi localhost:5000/web:1 > /dev/null; docker pull --quiet localhost:5000/web:1 > /dev/null
           docker run --rm localhost:5000/web:1
           python3 -c 'import json; print("digest", json.load(open("meta.json"))["containerimage.digest"][:7])'
@@ -337,6 +338,7 @@ fn i17_networks_have_names_and_buildx_pushes_to_a_registry() {
         "Platforms: linux/amd64",
         "Login Succeeded!",
         "--cache-to has no effect",
+        "1",
         "hey from the registry",
         "digest sha256:",
         "only linux/amd64 can be built here",
