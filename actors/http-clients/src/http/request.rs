@@ -191,8 +191,8 @@ impl Request {
         self
     }
 
-    /// With a body of `bytes` bytes, in chunks, for servers that want to know its length first. Such
-    /// a request is sent once: no retry, no redirect.
+    /// With a body of `bytes` bytes, in chunks, for servers that want to know its length first.
+    /// Such a request is sent once: no retry, no redirect.
     #[must_use]
     pub fn sized_chunks(
         mut self,
