@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::{Mutex, RwLock};
 use search_core::answer::{IndexProgress, LimitReason, SourceState};
-use search_core::concepts::ConceptsHealth;
+use search_core::concepts::{ConceptsHealth, ConceptsState};
 use search_core::role::{Haystack, ModelSource};
 use search_engine::files::SourceFiles;
 use search_engine::index::IndexSnapshot;
@@ -104,12 +104,32 @@ pub struct SourceStatus {
     pub skipped: BTreeMap<String, u64>,
     /// How far its concepts are.
     pub concepts: ConceptsHealth,
+    /// How far embedding is, where the part of a source that is indexed here is embedded on a
+    /// thread of its own.
+    pub part_embedding: Option<ConceptsHealth>,
     /// Files that never stop changing and are looked at ever more rarely.
     pub busy_files: u64,
     /// Limits that it has reached, and what that means.
     pub limits: BTreeMap<LimitReason, String>,
     /// Whether its indexer has failed and waits for another attempt.
     pub is_down: bool,
+}
+
+impl SourceStatus {
+    /// How far its concepts are, with what this machine has embedded of a source that is split.
+    #[must_use]
+    pub fn concepts_health(&self) -> ConceptsHealth {
+        let mut health = self.concepts.clone();
+        if let Some(embedding) = &self.part_embedding {
+            if health.state == ConceptsState::Waiting {
+                health.state = embedding.state;
+                (health.done, health.total) = (embedding.done, embedding.total);
+            }
+            (health.embedded, health.embeddings) = (embedding.embedded, embedding.embeddings);
+            health.error = health.error.or_else(|| embedding.error.clone());
+        }
+        health
+    }
 }
 
 impl SourceHandle {
@@ -129,6 +149,7 @@ impl SourceHandle {
             progress: IndexProgress::default(),
             skipped: BTreeMap::new(),
             concepts: ConceptsHealth::default(),
+            part_embedding: None,
             busy_files: 0,
             limits: BTreeMap::new(),
             is_down: false,
@@ -161,6 +182,7 @@ impl SourceHandle {
         let handle = Self::new(former.id.clone(), haystack, concepts);
         let mut status = former.read();
         status.concepts = ConceptsHealth::default();
+        status.part_embedding = None;
         *handle.status.write() = status;
         if let Some(texts) = former.texts.get() {
             // The handle is new, so nothing is there yet.

@@ -6,11 +6,13 @@
 //! - [`GitForge`]: repositories that git reads over HTTP, some of them with a token only.
 //! - [`ScriptedLlm`]: a server that answers language-model requests with what it was given, byte for
 //!   byte.
+//! - [`EmbeddingPeer`]: a server that embeds and reranks by counting words.
 //! - [`ScriptedVmm`]: a VM manager whose machines play what a test says.
 //! - [`BertShape`]: folders of models with made-up numbers.
 //! - [`Sshd`]: a real OpenSSH server, with keys of its own.
 
 mod bert;
+mod embedding;
 mod forge;
 mod git_forge;
 mod git_lfs;
@@ -20,6 +22,7 @@ mod sshd;
 mod vmm;
 
 pub use bert::BertShape;
+pub use embedding::{EmbeddingPeer, Manner};
 pub use forge::{Comment, Failure, Hook, PlannedFailure, Pull, Release, ScriptedForge, Status};
 pub use git_forge::{GitForge, GitRepository};
 pub use llm::{Answer, ScriptedLlm};

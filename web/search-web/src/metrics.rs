@@ -143,7 +143,7 @@ impl Families {
                 let skipped = gauge(&three(labels, "reason", reason), *count as f64);
                 self.skipped.push(skipped);
             }
-            let concepts = &status.concepts;
+            let concepts = status.concepts_health();
             let state = serde_json::to_value(concepts.state).unwrap_or_default();
             let state = state.as_str().unwrap_or_default();
             self.learning

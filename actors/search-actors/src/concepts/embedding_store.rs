@@ -1,27 +1,44 @@
-//! What an embedding model has made so far, and its file.
+//! What an embedding model has made so far, and its files.
 
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use search_core::document::ContentKind;
-use search_graph_engine::embedding::{Embedding, EmbeddingIndex, SourceEmbeddings};
+use search_graph_engine::embedding::{
+    EmbeddedContent, Embedding, EmbeddingFile, EmbeddingIndex, SourceEmbeddings,
+};
 
 use super::documents::IndexedDocument;
+use super::embedding_files::{self, KeptFile};
 use super::error::ConceptError;
 use super::files::ConceptFiles;
 use super::known::ContentHash;
 use super::models::Model;
 
-/// First bytes of the file of embeddings; changes with its form.
-const MAGIC: &[u8; 8] = b"sgembed3";
+/// First bytes of the one file of embeddings that versions before wrote.
+const FORMER_MAGIC: &[u8; 8] = b"sgembed3";
+/// Its name.
+const FORMER_NAME: &str = "embeddings";
 /// First and longest pause after failures.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// What was made of a content.
+pub(super) struct MadeEmbedding {
+    kind: ContentKind,
+    embedding: Embedding,
+    /// The place of the file that holds it; none yet where it is new.
+    file: Option<usize>,
+}
 
 /// What the model has made so far.
 #[derive(Default)]
 pub(super) struct EmbeddingStore {
     pub(super) model: Option<Model>,
-    pub(super) by_hash: FxHashMap<ContentHash, (ContentKind, Embedding)>,
+    pub(super) by_hash: FxHashMap<ContentHash, MadeEmbedding>,
+    /// The files that hold it.
+    files: Vec<KeptFile>,
+    /// Whether there are files of another model.
+    pub(super) has_others: bool,
     /// Numbers in each embedding; 0 before the first.
     pub(super) width: usize,
     pub(super) unsaved: bool,
@@ -75,6 +92,18 @@ impl EmbeddingStore {
         self.retry_at.is_some_and(|at| at <= Instant::now())
     }
 
+    /// Puts what was made of a content.
+    pub(super) fn put(&mut self, hash: ContentHash, kind: ContentKind, embedding: Embedding) {
+        let made = MadeEmbedding {
+            kind,
+            embedding,
+            file: None,
+        };
+        self.by_hash.insert(hash, made);
+        self.unsaved = true;
+        self.unpublished += 1;
+    }
+
     /// Everything is to be made anew, by a model of another width.
     pub(super) fn forget(&mut self, width: usize) {
         self.by_hash.clear();
@@ -90,9 +119,9 @@ impl EmbeddingStore {
         let (mut code, mut complete) = (0, true);
         for listed in documents {
             match self.by_hash.get(&listed.hash) {
-                Some((kind, embedding)) => {
-                    code += usize::from(*kind == ContentKind::Code);
-                    index.put(&listed.key, embedding.clone());
+                Some(made) => {
+                    code += usize::from(made.kind == ContentKind::Code);
+                    index.put(&listed.key, made.embedding.clone());
                 }
                 None => complete = false,
             }
@@ -111,57 +140,215 @@ impl EmbeddingStore {
         }
     }
 
-    /// Writes the file where anything has changed: magic, model and width, then hash, kind and
-    /// numbers of each, and a hash of all of it.
+    /// Writes what was made since as a file of its own, with what is wanted of small and old
+    /// files, which are removed then.
     pub(super) fn save(&mut self, saved: &ConceptFiles) -> Result<(), ConceptError> {
-        let Some(model) = self.model.as_ref().filter(|_| self.unsaved) else {
-            return Ok(());
-        };
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend_from_slice(&model.by().id());
-        bytes.extend_from_slice(&(self.width as u32).to_le_bytes());
-        for (hash, (kind, embedding)) in &self.by_hash {
-            let numbers = embedding.to_bytes();
-            if numbers.len() == self.width {
-                bytes.extend_from_slice(hash);
-                bytes.push(kind.code());
-                bytes.extend_from_slice(&numbers);
-            }
+        match self.model.as_ref().filter(|_| self.unsaved) {
+            Some(model) => self.save_as(saved, &model.by().id()),
+            None => Ok(()),
         }
-        let sum = blake3::hash(&bytes);
-        bytes.extend_from_slice(sum.as_bytes());
-        self.unsaved = false;
-        saved.create()?;
-        saved.write("embeddings", |output| Ok(output.write_all(&bytes)?))
     }
 
-    /// Takes up what an earlier run has made by the same model; nothing where it is damaged.
+    fn save_as(&mut self, saved: &ConceptFiles, id: &[u8; 32]) -> Result<(), ConceptError> {
+        let mut wanted = vec![0; self.files.len()];
+        for made in self.by_hash.values() {
+            made.file.into_iter().for_each(|place| wanted[place] += 1);
+        }
+        let rewritten = embedding_files::to_rewrite(&self.files, &wanted);
+        let is_written =
+            |made: &MadeEmbedding| made.file.is_none_or(|place| rewritten.contains(&place));
+        let written = self.by_hash.iter().filter(|(_, made)| is_written(made));
+        let contents: Vec<EmbeddedContent> = written
+            .map(|(hash, made)| EmbeddedContent {
+                hash: *hash,
+                kind: made.kind,
+                embedding: made.embedding.clone(),
+            })
+            .collect();
+        saved.create()?;
+        let places = self.files.len();
+        if !contents.is_empty() {
+            let name = embedding_files::new_name();
+            let width = self.width;
+            saved.write::<ConceptError>(&name, |output| {
+                Ok(EmbeddingFile::write(output, id, width, &contents)?)
+            })?;
+            self.go_on_with(saved, name, contents.len());
+        }
+        self.drop_files(places, &rewritten);
+        embedding_files::remove_others(saved, &self.files);
+        saved.remove(FORMER_NAME);
+        self.unsaved = false;
+        Ok(())
+    }
+
+    /// Uses what lies in a file that was just written: it needs no room on the heap.
+    fn go_on_with(&mut self, saved: &ConceptFiles, name: String, contents: usize) {
+        let place = Some(self.files.len());
+        // What is in memory is as good where it cannot be mapped; it is written again then.
+        if let Ok(file) = EmbeddingFile::open(&saved.path(&name)) {
+            for EmbeddedContent {
+                hash,
+                kind,
+                embedding,
+            } in file.contents()
+            {
+                let made = MadeEmbedding {
+                    kind,
+                    embedding,
+                    file: place,
+                };
+                self.by_hash.insert(hash, made);
+            }
+        }
+        self.files.push(KeptFile { name, contents });
+    }
+
+    /// Forgets the files at these places; those from `fixed` on are new.
+    fn drop_files(&mut self, fixed: usize, dropped: &[usize]) {
+        let mut moved = Vec::with_capacity(self.files.len());
+        let mut next = 0;
+        for place in 0..self.files.len() {
+            let stays = place >= fixed || !dropped.contains(&place);
+            moved.push(stays.then_some(next));
+            next += usize::from(stays);
+        }
+        let mut places = moved.iter();
+        self.files
+            .retain(|_| places.next().is_some_and(Option::is_some));
+        for made in self.by_hash.values_mut() {
+            made.file = made.file.and_then(|place| moved[place]);
+        }
+    }
+
+    /// Takes up what an earlier run, or another process, has made by the same model; not what is
+    /// damaged.
     pub(super) fn load(&mut self, saved: &ConceptFiles, id: &[u8; 32]) {
-        let read = std::fs::read(saved.path("embeddings")).unwrap_or_default();
-        if let Some((width, by_hash)) = read_file(&read, id) {
-            self.width = width;
-            self.by_hash = by_hash;
+        let read = embedding_files::read(saved, id);
+        self.width = read.width;
+        self.files = read.files;
+        self.has_others = read.has_others;
+        let contents = read.by_hash.into_iter();
+        let made = contents.map(|(hash, (place, one))| {
+            let made = MadeEmbedding {
+                kind: one.kind,
+                embedding: one.embedding,
+                file: Some(place),
+            };
+            (hash, made)
+        });
+        self.by_hash = made.collect();
+        if self.by_hash.is_empty() {
+            self.load_former(saved, id);
+        }
+    }
+
+    /// Takes up what a version before has made.
+    fn load_former(&mut self, saved: &ConceptFiles, id: &[u8; 32]) {
+        let read = std::fs::read(saved.path(FORMER_NAME)).unwrap_or_default();
+        let Some((width, contents)) = read_former(&read, id) else {
+            return;
+        };
+        self.width = width;
+        for one in contents {
+            self.put(one.hash, one.kind, one.embedding);
         }
     }
 }
 
-type SavedEmbeddings = FxHashMap<ContentHash, (ContentKind, Embedding)>;
-
-fn read_file(bytes: &[u8], id: &[u8; 32]) -> Option<(usize, SavedEmbeddings)> {
+/// Magic, model and width, then hash, kind and numbers of each, and a hash of all of it.
+fn read_former(bytes: &[u8], id: &[u8; 32]) -> Option<(usize, Vec<EmbeddedContent>)> {
     let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
     if blake3::hash(content).as_bytes() != sum {
         return None;
     }
-    let rest = content.strip_prefix(MAGIC.as_slice())?;
+    let rest = content.strip_prefix(FORMER_MAGIC.as_slice())?;
     let rest = rest.strip_prefix(id.as_slice())?;
     let (width, entries) = rest.split_first_chunk::<4>()?;
     let width = usize::try_from(u32::from_le_bytes(*width)).ok()?;
     let entry = |bytes: &[u8]| {
         let (hash, rest) = bytes.split_first_chunk::<16>()?;
         let (kind, numbers) = rest.split_first()?;
-        let kind = ContentKind::from_code(*kind);
-        Some((*hash, (kind, Embedding::from_bytes(numbers))))
+        Some(EmbeddedContent {
+            hash: *hash,
+            kind: ContentKind::from_code(*kind),
+            embedding: Embedding::from_bytes(numbers),
+        })
     };
-    let entries: Option<SavedEmbeddings> = entries.chunks_exact(17 + width).map(entry).collect();
+    let entries: Option<Vec<EmbeddedContent>> =
+        entries.chunks_exact(17 + width).map(entry).collect();
     Some((width, entries?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: [u8; 32] = [7; 32];
+
+    fn hash(number: u8) -> ContentHash {
+        [number; 16]
+    }
+
+    fn embedding(number: u8) -> Embedding {
+        Embedding::new(&[1.0, f32::from(number) / 64.0])
+    }
+
+    /// The file of a version before, with these contents.
+    fn former(numbers: std::ops::Range<u8>) -> Vec<u8> {
+        let mut bytes = FORMER_MAGIC.to_vec();
+        bytes.extend_from_slice(&MODEL);
+        bytes.extend_from_slice(&2_u32.to_le_bytes());
+        for number in numbers {
+            bytes.extend_from_slice(&hash(number));
+            bytes.push(ContentKind::Code.code());
+            bytes.extend_from_slice(embedding(number).as_bytes());
+        }
+        let sum = blake3::hash(&bytes);
+        bytes.extend_from_slice(sum.as_bytes());
+        bytes
+    }
+
+    fn loaded(saved: &ConceptFiles) -> EmbeddingStore {
+        let mut store = EmbeddingStore::default();
+        store.load(saved, &MODEL);
+        store
+    }
+
+    #[test]
+    fn i18_what_is_new_is_a_file_and_few_of_them_stay() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let saved = ConceptFiles::new(folder.path().join("concepts"));
+        saved.create().expect("a folder");
+        std::fs::write(saved.path(FORMER_NAME), former(0..8)).expect("written");
+        let mut store = loaded(&saved);
+        assert_eq!((store.count(), store.width, store.unsaved), (8, 2, true));
+        store.save_as(&saved, &MODEL).expect("room");
+        assert!(!saved.path(FORMER_NAME).exists(), "it is kept otherwise");
+        let files = || embedding_files::embedding_files(&saved.path(""));
+        let first = files();
+        assert_eq!(first.len(), 1);
+        for number in 8..60 {
+            store.put(hash(number), ContentKind::Prose, embedding(number));
+            store.save_as(&saved, &MODEL).expect("room");
+            assert!(files().len() <= 17, "{number}");
+            assert_eq!(loaded(&saved).count(), u64::from(number) + 1);
+        }
+        for (place, made) in &loaded(&saved).by_hash {
+            assert_eq!(made.embedding, embedding(place[0]));
+            assert_eq!(made.kind == ContentKind::Code, place[0] < 8);
+        }
+        // What is gone goes from the files when it is much.
+        store.by_hash.retain(|hash, _| hash[0] >= 55);
+        store.save_as(&saved, &MODEL).expect("room");
+        assert!(loaded(&saved).count() < 20);
+        // Another model's are told, not used; they go when this one's are kept.
+        let mut other = EmbeddingStore::default();
+        other.load(&saved, &[8; 32]);
+        assert!(other.has_others && other.count() == 0);
+        other.width = 2;
+        other.put(hash(1), ContentKind::Prose, embedding(1));
+        other.save_as(&saved, &[8; 32]).expect("room");
+        assert_eq!((files().len(), loaded(&saved).count()), (1, 0));
+    }
 }

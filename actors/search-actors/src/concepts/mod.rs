@@ -9,6 +9,7 @@
 //! woken once for many changes, or started again.
 
 mod documents;
+mod embedding_files;
 mod embedding_store;
 mod error;
 mod files;
@@ -28,10 +29,22 @@ use crossbeam_channel::Receiver;
 use search_engine::index::IndexSnapshot;
 
 use crate::source_handle::SourceHandle;
+pub(crate) use embedding_files::{embedding_files, is_embeddings};
 pub(crate) use models::LoadedModels;
 pub use rests::LearningRests;
 pub(crate) use settings::ConceptSettings;
 use work::ConceptWorker;
+
+/// What a concepts thread does for its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ConceptDuty {
+    /// It learns, suggests and embeds.
+    All,
+    /// It learns and suggests: each part of the source is embedded by its own indexer.
+    Learning,
+    /// It embeds a part of a source.
+    Embedding,
+}
 
 /// The thread; dropping this ends it and waits for that.
 pub(crate) struct ConceptThread {
@@ -45,17 +58,21 @@ impl ConceptThread {
         handle: &Arc<SourceHandle>,
         settings: &Arc<ConceptSettings>,
         woken: Receiver<()>,
+        duty: ConceptDuty,
     ) -> std::io::Result<Self> {
         let cancel: Arc<AtomicBool> = Arc::default();
         let work = ConceptWorker::new(
-            Arc::clone(handle),
+            (Arc::clone(handle), duty),
             Arc::clone(settings),
             Arc::clone(&cancel),
             woken,
         );
         let name = handle.haystack.name.clone();
         let thread = std::thread::Builder::new()
-            .name(format!("concepts-{}", handle.id))
+            .name(match duty {
+                ConceptDuty::Embedding => format!("embedding-{}", handle.id),
+                _ => format!("concepts-{}", handle.id),
+            })
             .spawn(move || {
                 lower_priority();
                 // Search goes on without; the next incarnation of the indexer starts a fresh
@@ -84,7 +101,8 @@ impl Drop for ConceptThread {
 }
 
 /// Takes up what another process has learnt of a source and published with its index; without a
-/// folder there is none. Suggestions are made of the index.
+/// folder there is none. Suggestions are made of the index. Says whether it is to be tried again,
+/// as the embedding model of this machine cannot be used now.
 ///
 /// # Errors
 /// It cannot be read.
@@ -93,10 +111,10 @@ pub(crate) fn take_up(
     settings: &Arc<ConceptSettings>,
     folder: Option<PathBuf>,
     snapshot: &IndexSnapshot,
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let (_, woken) = crossbeam_channel::bounded(0);
     let worker = ConceptWorker::new(
-        Arc::clone(handle),
+        (Arc::clone(handle), ConceptDuty::All),
         Arc::clone(settings),
         Arc::default(),
         woken,

@@ -1,4 +1,5 @@
-//! Who learns of a source: its one indexer, or the one of its first part for all of them.
+//! Who learns of a source: its one indexer, or the one of its first part for all of them. Each
+//! part is embedded by its own indexer, as that takes longest.
 
 use std::sync::Arc;
 
@@ -6,13 +7,13 @@ use crossbeam_channel::Receiver;
 use search_engine::files::SourceFiles;
 
 use super::settings::IndexerSettings;
-use crate::concepts::ConceptThread;
+use crate::concepts::{ConceptDuty, ConceptThread};
 use crate::snapshots::{AllPartsLearning, SnapshotMode};
 use crate::source_handle::SourceHandle;
 
 /// What learns beside an index. Dropped, it ends, and is waited for.
 pub(super) struct SourceLearning {
-    /// Of what is indexed here.
+    /// Of what is indexed here; it embeds only, where the source is split.
     _own: Option<ConceptThread>,
     /// Of all parts of the source.
     _all: Option<AllPartsLearning>,
@@ -34,8 +35,15 @@ impl SourceLearning {
                 let folders = settings.folders(&handle.id);
                 let start = || AllPartsLearning::start(handle, concepts, (place, &folders), files);
                 all = part.learns().then(start).transpose()?;
+                if handle.model.is_some() {
+                    let duty = ConceptDuty::Embedding;
+                    own = Some(ConceptThread::start(handle, concepts, woken.clone(), duty)?);
+                }
             }
-            _ => own = Some(ConceptThread::start(handle, concepts, woken.clone())?),
+            _ => {
+                let duty = ConceptDuty::All;
+                own = Some(ConceptThread::start(handle, concepts, woken.clone(), duty)?);
+            }
         }
         Ok(Self {
             _own: own,

@@ -102,7 +102,7 @@ impl RoleSource {
                     detail: detail.clone(),
                 })
                 .collect(),
-            concepts: status.snapshot.as_ref().map(|_| status.concepts.clone()),
+            concepts: status.snapshot.as_ref().map(|_| status.concepts_health()),
         })
     }
 }

@@ -10,6 +10,7 @@ use search_engine::index::{INDEX_FORMAT, complete_published};
 use super::cache::SnapshotCache;
 use super::error::SnapshotError;
 use super::unit::Unit;
+use crate::concepts::is_embeddings;
 
 /// The folders of a source on this machine.
 #[derive(Debug, Clone)]
@@ -58,6 +59,7 @@ pub(super) fn adopt(
     for file in files {
         match file.kind {
             FileKind::Index => cache.link(file, &folders.index)?,
+            _ if is_embeddings(&file.name) => cache.link(file, &folders.concepts)?,
             // It goes on in these.
             _ => {
                 let to = folders.concepts.join(&file.name);

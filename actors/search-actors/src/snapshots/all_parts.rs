@@ -18,7 +18,7 @@ use search_engine::texts::TextStore;
 use super::adopt::SourceFolders;
 use super::follower::{Learner, SnapshotFollower};
 use super::place::SnapshotPlace;
-use crate::concepts::{ConceptSettings, ConceptThread};
+use crate::concepts::{ConceptDuty, ConceptSettings, ConceptThread};
 use crate::source_handle::SourceHandle;
 
 /// The threads that follow and learn. Dropped, they end, and are waited for.
@@ -49,7 +49,7 @@ impl AllPartsLearning {
             wake,
             part: Arc::clone(part),
         };
-        let concepts = ConceptThread::start(&all, settings, woken)?;
+        let concepts = ConceptThread::start(&all, settings, woken, ConceptDuty::Learning)?;
         let following = (Arc::clone(&all), Arc::clone(settings));
         let follower = SnapshotFollower::new(following, folder, place, inbox, Arc::clone(&cancel))
             .for_learner(learner);

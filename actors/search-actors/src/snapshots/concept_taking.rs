@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 /// Suggestions of titles and words are made anew at most this often where nothing was learnt.
 const SUGGEST_INTERVAL: Duration = Duration::from_secs(30);
+/// What could not be used as this machine lacks something is tried again after so long.
+const AGAIN_INTERVAL: Duration = Duration::from_secs(20);
 /// It rests so many times as long as it has worked.
 const REST: u32 = 5;
 
@@ -13,7 +15,9 @@ const REST: u32 = 5;
 pub(super) struct ConceptTaking {
     /// The digests of its files, and the view whose titles are suggested.
     taken: Option<(Vec<String>, u64)>,
-    running: Option<JoinHandle<(Result<(), String>, Duration)>>,
+    /// Whether something of it is to be tried again.
+    again: bool,
+    running: Option<JoinHandle<(Result<bool, String>, Duration)>>,
     /// When it ended, and how long it took.
     ended: Option<(Instant, Duration)>,
 }
@@ -30,6 +34,7 @@ impl ConceptTaking {
             .join()
             .unwrap_or_else(|_| (Err("taking it up panicked".to_owned()), SUGGEST_INTERVAL));
         self.ended = Some((Instant::now(), took));
+        self.again = result == Ok(true);
         let error = result.err()?;
         self.taken = None;
         Some(error)
@@ -41,6 +46,7 @@ impl ConceptTaking {
             return false;
         }
         let rest = match &self.taken {
+            Some((taken, _)) if taken == files && self.again => AGAIN_INTERVAL,
             Some((taken, of)) if taken == files && *of == view => return false,
             Some((taken, _)) if taken == files => SUGGEST_INTERVAL,
             _ => Duration::ZERO,
@@ -51,11 +57,11 @@ impl ConceptTaking {
         at.elapsed() >= rest.max(took * REST)
     }
 
-    /// Takes up; where no thread can be had it is tried again.
+    /// Takes up, which says whether something is to be tried again; where no thread can be had it is tried again.
     pub(super) fn start(
         &mut self,
         what: (Vec<String>, u64),
-        take_up: impl FnOnce() -> Result<(), String> + Send + 'static,
+        take_up: impl FnOnce() -> Result<bool, String> + Send + 'static,
     ) {
         let work = move || {
             let began = Instant::now();
@@ -98,7 +104,12 @@ mod tests {
         assert_eq!(wait(&mut taking), Some("no room".to_owned()));
         taking.ended = None;
         assert!(taking.is_due(&files, 1), "it failed");
-        taking.start((files.clone(), 1), || Ok(()));
+        taking.start((files.clone(), 1), || Ok(true));
+        assert_eq!(wait(&mut taking), None);
+        assert!(!taking.is_due(&files, 1), "a little later");
+        taking.ended = None;
+        assert!(taking.is_due(&files, 1), "a model was missing");
+        taking.start((files.clone(), 1), || Ok(false));
         assert_eq!(wait(&mut taking), None);
         assert!(!taking.is_due(&files, 1));
         assert!(!taking.is_due(&files, 2), "titles wait");

@@ -374,12 +374,7 @@ impl<C> SnapshotFollower<C> {
             return;
         }
         let folder = self.folder.join(format!("concepts-{}", self.views));
-        // What was learnt of all parts comes with the first.
-        let learnt = match self.in_force.first() {
-            Some(first) => lay_out_concepts(first, cache, &folder),
-            None => Ok(false),
-        };
-        let learnt = match learnt {
+        let learnt = match lay_out_concepts(&self.in_force, cache, &folder) {
             Ok(learnt) => learnt.then_some(folder),
             Err(error) => {
                 tracing::warn!(event = "snapshot.unusable", source, %error);

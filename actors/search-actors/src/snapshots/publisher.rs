@@ -23,6 +23,7 @@ use super::error::SnapshotError;
 use super::lease::Lease;
 use super::texts::PublishedTexts;
 use super::waiting::rest;
+use crate::concepts::embedding_files;
 use crate::source_handle::SourceHandle;
 
 /// How often the thread looks whether anything has changed.
@@ -94,7 +95,8 @@ impl Publisher {
         let mut seen = None;
         let mut told = String::new();
         loop {
-            let now = (self.handle.version(), self.concept_stamps());
+            let embeddings = self.embeddings();
+            let now = (self.handle.version(), self.concept_stamps(), embeddings);
             let mut pause = POLL_INTERVAL;
             if seen.as_ref() != Some(&now) {
                 match self.publish() {
@@ -231,25 +233,52 @@ impl Publisher {
         if self.learns {
             files.extend(self.concept_files()?);
         }
+        files.extend(self.embedding_files()?);
         Ok(files)
     }
 
     fn index_files(&self, pinned: &PinnedFiles) -> Result<Vec<DescribedFile>, SnapshotError> {
+        self.fixed_files(FileKind::Index, &pinned.folder, &pinned.names)
+    }
+
+    /// The names of what is embedded here.
+    fn embeddings(&self) -> Vec<String> {
+        match self.handle.model {
+            Some(_) => embedding_files(&self.folders.concepts),
+            None => Vec::new(),
+        }
+    }
+
+    /// What the model has made of this part. Files that are put together are there before the
+    /// former ones go: where one goes meanwhile, they are listed again.
+    fn embedding_files(&self) -> Result<Vec<DescribedFile>, SnapshotError> {
+        loop {
+            let names = self.embeddings();
+            match self.fixed_files(FileKind::Concepts, &self.folders.concepts, &names) {
+                Err(_) if self.embeddings() != names => {}
+                stored => return stored,
+            }
+        }
+    }
+
+    /// Files of which a name stands for one content: what was published is not stored again.
+    fn fixed_files(
+        &self,
+        kind: FileKind,
+        folder: &Path,
+        names: &[String],
+    ) -> Result<Vec<DescribedFile>, SnapshotError> {
         let former: BTreeMap<&str, &DescribedFile> = self
             .manifest
             .iter()
-            .flat_map(|manifest| manifest.files_of(FileKind::Index))
+            .flat_map(|manifest| manifest.files_of(kind))
             .map(|file| (file.name.as_str(), file))
             .collect();
         let found = Mutex::new(BTreeMap::new());
-        in_parallel(&pinned.names, |name| {
-            // A name stands for one content.
+        in_parallel(names, |name| {
             let file = match former.get(name.as_str()) {
                 Some(file) => (*file).clone(),
-                None => {
-                    let path = pinned.folder.join(name);
-                    self.lease.unit.put(FileKind::Index, name, &path)?
-                }
+                None => self.lease.unit.put(kind, name, &folder.join(name))?,
             };
             found.lock().insert(name.clone(), file);
             Ok(())

@@ -13,6 +13,7 @@ use search_engine::published_files::{PublishedFiles, SourcePlace};
 use super::adopt::emptied;
 use super::cache::SnapshotCache;
 use super::error::SnapshotError;
+use crate::concepts::is_embeddings;
 
 /// A view that was opened.
 pub(super) struct SnapshotView {
@@ -89,19 +90,28 @@ fn check_statistics(manifests: &[Manifest], snapshot: &IndexSnapshot) -> Result<
     Ok(())
 }
 
-/// Puts what was learnt into a folder of its own; says whether there is any.
+/// Puts what was learnt and embedded into a folder of its own; says whether there is any. What was
+/// learnt of all parts comes with the first, what was embedded with each.
 pub(super) fn lay_out_concepts(
-    manifest: &Manifest,
+    manifests: &[Manifest],
     cache: &SnapshotCache,
     folder: &Path,
 ) -> Result<bool, SnapshotError> {
     emptied(folder).map_err(SnapshotError::file(folder))?;
     let mut any = false;
-    for file in manifest.files_of(FileKind::Concepts) {
-        any = true;
-        // A journal is opened for writing.
-        let to = folder.join(&file.name);
-        fs::copy(cache.path(&file.digest), &to).map_err(SnapshotError::file(&to))?;
+    for (number, manifest) in manifests.iter().enumerate() {
+        for file in manifest.files_of(FileKind::Concepts) {
+            if is_embeddings(&file.name) {
+                cache.link(file, folder)?;
+            } else if number == 0 {
+                // A journal is opened for writing.
+                let to = folder.join(&file.name);
+                fs::copy(cache.path(&file.digest), &to).map_err(SnapshotError::file(&to))?;
+            } else {
+                continue;
+            }
+            any = true;
+        }
     }
     Ok(any)
 }

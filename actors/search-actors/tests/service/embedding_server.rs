@@ -1,10 +1,10 @@
 //! ServiceGraph with the embedding model of a server: lazily, in batches, kept; and a server that
 //! is away, breaks off, hangs, refuses texts, or changes its vectors.
 
+use scripted_peers::{EmbeddingPeer, Manner};
 use serde_json::{Value, json};
 
 use super::embedding::{QUERY, concepts, fill, first};
-use super::embedding_peer::{EmbeddingPeer, Manner};
 use crate::harness::{Home, Running, keys};
 
 fn roles(home: &Home, peer: &EmbeddingPeer) -> Value {

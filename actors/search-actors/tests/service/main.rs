@@ -2,7 +2,6 @@
 //! servers.
 
 mod embedding;
-mod embedding_peer;
 mod embedding_server;
 mod following;
 mod graph_links;

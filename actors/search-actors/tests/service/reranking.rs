@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use scripted_peers::BertShape;
+use scripted_peers::{BertShape, EmbeddingPeer, Manner};
 use serde_json::{Value, json};
 
 use super::embedding::{QUERY, fill, first, minilm};
-use super::embedding_peer::{EmbeddingPeer, Manner};
 use crate::harness::{Home, Running, keys};
 
 fn roles(home: &Home, extra: Value) -> Value {

@@ -93,7 +93,7 @@ impl<'s> EmbeddingRanker<'s> {
 
     /// Whether nearly all of the results are embedded; what is missing is asked for.
     fn check_pool(&self, results: &[LexicalResult]) -> Result<(), String> {
-        let (mut all, mut missing) = (0, 0);
+        let (mut all, mut missing, mut reason) = (0, 0, None);
         for (number, source) in self.sources.iter().enumerate() {
             if !source.has_vectors {
                 continue;
@@ -109,10 +109,14 @@ impl<'s> EmbeddingRanker<'s> {
             missing += lacking.len();
             if let Some(graph) = source.graph.filter(|_| !lacking.is_empty()) {
                 graph.demand().want(lacking);
+                reason = reason.or_else(|| graph.without_embeddings());
             }
         }
         if missing * ONE_MISSING_OF <= all {
             return Ok(());
+        }
+        if let Some(reason) = reason {
+            return Err(reason.to_string());
         }
         Err(format!(
             "{} of the {all} best documents are embedded so far",

@@ -86,6 +86,16 @@ impl std::fmt::Debug for Column {
 }
 
 impl Column {
+    /// Some of its bytes; none where the range lies outside.
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        let (start, end) = (range.start.min(self.len()), range.end.min(self.len()));
+        let at = self.range.start;
+        Self {
+            region: Arc::clone(&self.region),
+            range: at + start..at + end.max(start),
+        }
+    }
+
     /// Rows of `N` bytes each; a rest that is no whole row is left out.
     #[inline]
     pub(crate) fn rows<const N: usize>(&self) -> &[[u8; N]] {

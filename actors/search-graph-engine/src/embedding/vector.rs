@@ -1,13 +1,20 @@
 //! An embedding: a direction, in bytes.
 
-use std::sync::Arc;
+use crate::columns::Column;
 
 /// The direction of a text's meaning; a byte a number, as they are kept by the tens of thousands.
 /// Clones share them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Embedding {
-    bytes: Arc<[i8]>,
+    /// Signed, on the heap or in a file that is mapped.
+    bytes: Column,
     factor: f32,
+}
+
+impl PartialEq for Embedding {
+    fn eq(&self, other: &Self) -> bool {
+        *self.bytes == *other.bytes
+    }
 }
 
 impl Embedding {
@@ -21,11 +28,12 @@ impl Embedding {
         } else {
             0.0
         };
-        Self::from_parts(numbers.iter().map(|n| (n * scale).round() as i8).collect())
+        let numbers = numbers.iter().map(|n| (n * scale).round() as i8 as u8);
+        Self::of(numbers.collect::<Vec<u8>>().into())
     }
 
-    fn from_parts(bytes: Arc<[i8]>) -> Self {
-        let square: f32 = bytes.iter().map(|b| f32::from(*b).powi(2)).sum();
+    pub(super) fn of(bytes: Column) -> Self {
+        let square: f32 = bytes.iter().map(|b| f32::from(*b as i8).powi(2)).sum();
         let factor = if square > 0.0 {
             square.sqrt().recip()
         } else {
@@ -51,7 +59,7 @@ impl Embedding {
     pub fn to_numbers(&self) -> Vec<f32> {
         self.bytes
             .iter()
-            .map(|byte| f32::from(*byte) * self.factor)
+            .map(|byte| f32::from(*byte as i8) * self.factor)
             .collect()
     }
 
@@ -59,21 +67,23 @@ impl Embedding {
     #[must_use]
     pub fn cosine(&self, other: &Self) -> Option<f32> {
         let pairs = self.bytes.iter().zip(other.bytes.iter());
-        let product: i32 = pairs.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
+        let product: i32 = pairs
+            .map(|(a, b)| i32::from(*a as i8) * i32::from(*b as i8))
+            .sum();
         (self.bytes.len() == other.bytes.len())
             .then_some(product as f32 * (self.factor * other.factor))
     }
 
     /// The bytes to keep.
     #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        self.bytes.iter().map(|byte| *byte as u8).collect()
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// From the bytes kept.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self::from_parts(bytes.iter().map(|byte| *byte as i8).collect())
+        Self::of(bytes.to_vec().into())
     }
 }
 
@@ -87,7 +97,7 @@ mod tests {
         assert!((a.cosine(&Embedding::new(&[10.0, 0.0, 20.0])).unwrap_or(0.0) - 1.0).abs() < 1e-3);
         assert_eq!(a.cosine(&Embedding::new(&[0.0, 3.0, 0.0])), Some(0.0));
         assert_eq!(a.cosine(&Embedding::new(&[1.0])), None);
-        assert_eq!(Embedding::from_bytes(&a.to_bytes()), a);
+        assert_eq!(Embedding::from_bytes(&a.as_bytes()), a);
         assert_eq!(a.cosine(&Embedding::new(&[0.0; 3])), Some(0.0));
     }
 }

@@ -61,6 +61,8 @@ pub struct GraphIndex {
     limit: DocumentLimit,
     space: RwLock<Option<Arc<ConceptSpace>>>,
     embeddings: RwLock<Option<Arc<SourceEmbeddings>>>,
+    /// Why there are no embeddings, where that is known.
+    without_embeddings: RwLock<Option<Arc<str>>>,
     demand: EmbeddingDemand,
     suggester: RwLock<Arc<Suggester>>,
 }
@@ -155,7 +157,23 @@ impl GraphIndex {
 
     /// Publishes embeddings.
     pub fn publish_embeddings(&self, embeddings: Arc<SourceEmbeddings>) {
+        *self.without_embeddings.write() = None;
         *self.embeddings.write() = Some(embeddings);
+    }
+
+    /// There are no embeddings, for this reason; says whether it is another one than before.
+    pub fn refuse_embeddings(&self, reason: &str) -> bool {
+        *self.embeddings.write() = None;
+        let mut known = self.without_embeddings.write();
+        let is_new = known.as_deref() != Some(reason);
+        *known = Some(reason.into());
+        is_new
+    }
+
+    /// Why there are no embeddings, where that is known.
+    #[must_use]
+    pub fn without_embeddings(&self) -> Option<Arc<str>> {
+        self.without_embeddings.read().clone()
     }
 
     /// What searches would have liked to be embedded.

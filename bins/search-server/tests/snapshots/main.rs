@@ -1,6 +1,7 @@
 //! Search over machines: indexers that publish, searchers that fetch, as processes over a shared
 //! folder and a real S3-compatible server.
 
+mod embeddings;
 mod equal_answers;
 mod equality;
 mod export;

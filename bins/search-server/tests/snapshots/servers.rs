@@ -60,16 +60,24 @@ impl Home {
 
     /// One role a function, over the documents.
     pub(crate) fn write_roles(&self, functions: &[&str]) {
+        self.write_roles_as("roles.json", functions, &json!({}));
+    }
+
+    /// The same in a file of this name, where every role has more settings.
+    pub(crate) fn write_roles_as(&self, file: &str, functions: &[&str], extra: &Value) {
         let roles: Vec<Value> = functions
             .iter()
             .map(|function| {
                 let haystack =
                     json!({"name": "Docs", "service": "LocalFiles", "location": self.docs()});
-                json!({"name": function, "relevance_function": function, "haystacks": [haystack]})
+                json!({
+                    "name": function, "relevance_function": function, "haystacks": [haystack],
+                    "extra": extra,
+                })
             })
             .collect();
-        let file = json!({"roles": roles, "default_role": functions[0]});
-        std::fs::write(self.folder.path().join("roles.json"), file.to_string()).expect("room");
+        let roles = json!({"roles": roles, "default_role": functions[0]});
+        std::fs::write(self.data(file), roles.to_string()).expect("room");
     }
 
     /// The program with its settings, in this mode.
@@ -96,6 +104,13 @@ impl Home {
 
     pub(crate) fn start(&self, name: &str, mode: &str) -> Server {
         Server::start(self.command(name, mode))
+    }
+
+    /// The same with another file of roles.
+    pub(crate) fn start_with(&self, name: &str, mode: &str, roles: &str) -> Server {
+        let mut command = self.command(name, mode);
+        command.env("SERVICE_SETTINGS_PATH", self.data(roles));
+        Server::start(command)
     }
 
     /// One of the indexers or searchers of sources that are split into `parts`.

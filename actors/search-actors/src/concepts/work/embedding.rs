@@ -38,7 +38,7 @@ impl ConceptWorker {
     /// Whether the model is to be asked though nothing has changed: it failed, or was seen to be
     /// another one.
     pub(super) fn model_is_due(&self) -> bool {
-        self.embedded.is_due() || (self.handle.model.is_some() && self.is_doubted())
+        self.embedded.is_due() || (self.embeds() && self.is_doubted())
     }
 
     fn is_doubted(&self) -> bool {
@@ -94,7 +94,7 @@ impl ConceptWorker {
         ));
     }
 
-    fn model(&mut self, source: &ModelSource) -> Result<Model, String> {
+    pub(super) fn model(&mut self, source: &ModelSource) -> Result<Model, String> {
         if let Some(model) = &self.embedded.model {
             return Ok(model.clone());
         }
@@ -253,14 +253,12 @@ impl ConceptWorker {
         let nothing = Embedding::from_bytes(&vec![0; self.embedded.width]);
         for ((hash, kind), embedding) in read.into_iter().zip(made) {
             let embedding = embedding.unwrap_or_else(|| nothing.clone());
-            self.embedded.by_hash.insert(hash, (kind, embedding));
-            self.embedded.unsaved = true;
-            self.embedded.unpublished += 1;
+            self.embedded.put(hash, kind, embedding);
         }
         Ok(fits)
     }
 
-    fn forget_gone(&mut self, documents: &[IndexedDocument]) {
+    pub(super) fn forget_gone(&mut self, documents: &[IndexedDocument]) {
         let listed: rustc_hash::FxHashSet<&ContentHash> =
             documents.iter().map(|listed| &listed.hash).collect();
         let embedded = &mut self.embedded;
@@ -284,7 +282,7 @@ impl ConceptWorker {
     }
 
     /// Lets searches see what was made, where anything was.
-    fn publish_embeddings(&mut self, documents: &[IndexedDocument], model: &Model) {
+    pub(super) fn publish_embeddings(&mut self, documents: &[IndexedDocument], model: &Model) {
         let made = self.embedded.source(documents, model);
         let was_complete = self.ranks_by_model();
         if self.embedded.unpublished == 0 && was_complete == made.complete {

@@ -29,6 +29,7 @@ use search_graph_engine::key_hash;
 use search_graph_engine::learning::{Corpus, CorpusWriter, LearnOptions, Learner, TermReader};
 use search_graph_engine::space::{ConceptSpace, ConceptVector, MIN_DOCUMENTS};
 
+use super::ConceptDuty;
 use super::documents::{IndexedDocument, in_order, list};
 use super::embedding_store::EmbeddingStore;
 use super::error::ConceptError;
@@ -74,6 +75,7 @@ type WorkResult<T> = Result<Result<T, Cancelled>, ConceptError>;
 
 pub(super) struct ConceptWorker {
     handle: Arc<SourceHandle>,
+    duty: ConceptDuty,
     settings: Arc<ConceptSettings>,
     cancel: Arc<AtomicBool>,
     woken: Receiver<()>,
@@ -106,7 +108,7 @@ pub(super) struct ConceptWorker {
 
 impl ConceptWorker {
     pub(super) fn new(
-        handle: Arc<SourceHandle>,
+        (handle, duty): (Arc<SourceHandle>, ConceptDuty),
         settings: Arc<ConceptSettings>,
         cancel: Arc<AtomicBool>,
         woken: Receiver<()>,
@@ -114,6 +116,7 @@ impl ConceptWorker {
         Self {
             saved: ConceptFiles::new(settings.data.join(&handle.id)),
             handle,
+            duty,
             settings,
             cancel,
             woken,
@@ -134,9 +137,15 @@ impl ConceptWorker {
         }
     }
 
+    /// Whether documents are embedded here.
+    fn embeds(&self) -> bool {
+        self.handle.model.is_some() && self.duty != ConceptDuty::Learning
+    }
+
     /// Runs until it is told to end.
     pub(super) fn run(mut self) {
         if self.handle.learns
+            && self.duty != ConceptDuty::Embedding
             && let Err(error) = self.restore()
         {
             self.failed(&error);
@@ -202,6 +211,9 @@ impl ConceptWorker {
         }
         let (status, mut changed) = self.handle.take_changed();
         let snapshot = status.snapshot.unwrap_or(snapshot);
+        if self.duty == ConceptDuty::Embedding {
+            return self.embed_part(&snapshot, root.as_ref());
+        }
         // What is not followed to the end is looked at altogether the next time.
         if std::mem::replace(&mut self.everything, true) {
             changed = ChangedDocuments::All;
@@ -236,7 +248,7 @@ impl ConceptWorker {
             self.save()?;
         }
         self.followed = began.elapsed();
-        if self.handle.model.is_some() && self.embed(&list(&snapshot)?, root.as_ref())?.is_err() {
+        if self.embeds() && self.embed(&list(&snapshot)?, root.as_ref())?.is_err() {
             return Ok(Err(Cancelled));
         }
         let is_full = self.handle.graph.is_full();
@@ -250,6 +262,20 @@ impl ConceptWorker {
         };
         let count = snapshot.document_count();
         self.report_state(state, count, count);
+        Ok(Ok(()))
+    }
+
+    /// Embeds the part of a source that is indexed here.
+    fn embed_part(&mut self, snapshot: &IndexSnapshot, root: &dyn SourceFiles) -> WorkResult<()> {
+        let began = Instant::now();
+        let Ok(()) = self.embed(&list(snapshot)?, root)? else {
+            return Ok(Err(Cancelled));
+        };
+        self.followed = began
+            .elapsed()
+            .min(MAX_REST / self.settings.rests.after_work.max(1));
+        let count = snapshot.document_count();
+        self.report_state(ConceptsState::Ready, count, count);
         Ok(Ok(()))
     }
 

@@ -49,15 +49,17 @@ impl ConceptWorker {
     }
 
     pub(super) fn report_state(&self, state: ConceptsState, done: u64, total: u64) {
-        self.handle.publish_progress(|status| {
-            status.concepts = ConceptsHealth {
-                state,
-                done,
-                total,
-                embedded: self.ranks_by_model(),
-                embeddings: self.embedded.count(),
-                error: self.model_error.clone(),
-            };
+        let health = ConceptsHealth {
+            state,
+            done,
+            total,
+            embedded: self.ranks_by_model(),
+            embeddings: self.embedded.count(),
+            error: self.model_error.clone(),
+        };
+        self.handle.publish_progress(|status| match self.duty {
+            ConceptDuty::Embedding => status.part_embedding = Some(health),
+            _ => status.concepts = health,
         });
     }
 

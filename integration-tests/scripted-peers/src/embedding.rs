@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 /// How it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub enum Manner {
+    /// Gives vectors.
     Works,
     /// Closes each connection.
     Away,
@@ -27,6 +28,8 @@ pub(crate) enum Manner {
 struct State {
     manner: Manner,
     width: usize,
+    /// Whether words without a meaning count as well.
+    reads_all: bool,
     /// Texts with this word are refused.
     poison: Option<&'static str>,
     /// Batches with this word wait for a permit.
@@ -36,8 +39,9 @@ struct State {
     asked: Vec<Vec<String>>,
 }
 
-/// It ends with the process.
-pub(crate) struct EmbeddingPeer {
+/// The server; it ends with the process.
+#[derive(Debug)]
+pub struct EmbeddingPeer {
     address: SocketAddr,
     state: Arc<(Mutex<State>, Condvar)>,
 }
@@ -51,11 +55,13 @@ const MEANINGS: [&[&str]; 4] = [
 ];
 
 impl EmbeddingPeer {
-    pub(crate) fn new() -> Self {
+    /// Starts one that works.
+    pub fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let state = State {
             manner: Manner::Works,
             width: 16,
+            reads_all: false,
             poison: None,
             held: None,
             permits: 0,
@@ -76,7 +82,8 @@ impl EmbeddingPeer {
         peer
     }
 
-    pub(crate) fn url(&self) -> String {
+    /// Where it listens.
+    pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
@@ -85,28 +92,38 @@ impl EmbeddingPeer {
         self.state.1.notify_all();
     }
 
-    pub(crate) fn manner(&self, manner: Manner) {
+    /// From now on it answers so.
+    pub fn manner(&self, manner: Manner) {
         self.change(|state| state.manner = manner);
     }
 
-    pub(crate) fn width(&self, width: usize) {
+    /// From now on its vectors have so many numbers.
+    pub fn width(&self, width: usize) {
         self.change(|state| state.width = width);
     }
 
-    pub(crate) fn refuses(&self, word: &'static str) {
+    /// From now on words without a meaning count as well, each in one of the other numbers.
+    pub fn reads_all(&self) {
+        self.change(|state| state.reads_all = true);
+    }
+
+    /// Texts with this word are refused.
+    pub fn refuses(&self, word: &'static str) {
         self.change(|state| state.poison = Some(word));
     }
 
-    pub(crate) fn holds(&self, word: &'static str) {
+    /// Batches with this word wait for a permit.
+    pub fn holds(&self, word: &'static str) {
         self.change(|state| state.held = Some(word));
     }
 
-    pub(crate) fn permit(&self, batches: usize) {
+    /// So many more batches are let through.
+    pub fn permit(&self, batches: usize) {
         self.change(|state| state.permits += batches);
     }
 
     /// The texts of each question so far.
-    pub(crate) fn asked(&self) -> Vec<Vec<String>> {
+    pub fn asked(&self) -> Vec<Vec<String>> {
         self.state.0.lock().expect("no panic").asked.clone()
     }
 }
@@ -183,7 +200,7 @@ fn answer(
     if has(now.held) {
         now.permits -= 1;
     }
-    let mut vectors: Vec<Vec<f32>> = texts.iter().map(|text| vector(text, now.width)).collect();
+    let mut vectors: Vec<Vec<f32>> = texts.iter().map(|text| vector(text, &now)).collect();
     match now.manner {
         Manner::Works | Manner::HalfJson | Manner::Away => {}
         Manner::TooFew => drop(vectors.pop()),
@@ -213,7 +230,7 @@ fn reranked(body: &Value, now: &mut State) -> Option<(u16, String, usize)> {
     let query = body["query"].as_str().unwrap_or_default();
     let asked = std::iter::once(query).chain(texts.clone());
     now.asked.push(asked.map(str::to_owned).collect());
-    let of = |text: &str| vector(text, now.width);
+    let of = |text: &str| vector(text, now);
     let near = |text| -> f32 { of(query).iter().zip(of(text)).map(|(a, b)| a * b).sum() };
     let mut results: Vec<(usize, f32)> = texts.map(near).enumerate().collect();
     results.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -232,13 +249,19 @@ fn reranked(body: &Value, now: &mut State) -> Option<(u16, String, usize)> {
     Some((200, answer, cut))
 }
 
-fn vector(text: &str, width: usize) -> Vec<f32> {
-    let mut numbers = vec![0.01; width];
+fn vector(text: &str, state: &State) -> Vec<f32> {
+    let mut numbers = vec![0.01; state.width];
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()) {
         let meaning = MEANINGS.iter().position(|words| words.contains(&word));
         if let Some(meaning) = meaning {
             // A guide is a guide; what it is about counts more.
             numbers[meaning] += if meaning == 3 { 0.1 } else { 1.0 };
+        } else if state.reads_all && word.len() > 3 {
+            let sum = word
+                .bytes()
+                .fold(7_usize, |sum, byte| sum * 31 % 9_973 + usize::from(byte));
+            let others = state.width - MEANINGS.len();
+            numbers[MEANINGS.len() + sum % others] += 1.0;
         }
     }
     numbers
