@@ -9,6 +9,7 @@
 //! woken once for many changes, or started again.
 
 mod documents;
+mod duty;
 mod embedding_files;
 mod embedding_store;
 mod error;
@@ -29,22 +30,12 @@ use crossbeam_channel::Receiver;
 use search_engine::index::IndexSnapshot;
 
 use crate::source_handle::SourceHandle;
+pub(crate) use duty::ConceptDuty;
 pub(crate) use embedding_files::{embedding_files, is_embeddings};
 pub(crate) use models::LoadedModels;
 pub use rests::LearningRests;
 pub(crate) use settings::ConceptSettings;
 use work::ConceptWorker;
-
-/// What a concepts thread does for its source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ConceptDuty {
-    /// It learns, suggests and embeds.
-    All,
-    /// It learns and suggests: each part of the source is embedded by its own indexer.
-    Learning,
-    /// It embeds a part of a source.
-    Embedding,
-}
 
 /// The thread; dropping this ends it and waits for that.
 pub(crate) struct ConceptThread {

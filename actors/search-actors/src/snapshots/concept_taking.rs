@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Suggestions of titles and words are made anew at most this often where nothing was learnt.
 const SUGGEST_INTERVAL: Duration = Duration::from_secs(30);
 /// What could not be used as this machine lacks something is tried again after so long.
-const AGAIN_INTERVAL: Duration = Duration::from_secs(20);
+const RETRY_INTERVAL: Duration = Duration::from_secs(20);
 /// It rests so many times as long as it has worked.
 const REST: u32 = 5;
 
@@ -46,7 +46,7 @@ impl ConceptTaking {
             return false;
         }
         let rest = match &self.taken {
-            Some((taken, _)) if taken == files && self.again => AGAIN_INTERVAL,
+            Some((taken, _)) if taken == files && self.again => RETRY_INTERVAL,
             Some((taken, of)) if taken == files && *of == view => return false,
             Some((taken, _)) if taken == files => SUGGEST_INTERVAL,
             _ => Duration::ZERO,
@@ -57,7 +57,8 @@ impl ConceptTaking {
         at.elapsed() >= rest.max(took * REST)
     }
 
-    /// Takes up, which says whether something is to be tried again; where no thread can be had it is tried again.
+    /// Takes up, which says whether something is to be tried again later; where no thread can be
+    /// had all of it is.
     pub(super) fn start(
         &mut self,
         what: (Vec<String>, u64),

@@ -29,8 +29,8 @@ use search_graph_engine::key_hash;
 use search_graph_engine::learning::{Corpus, CorpusWriter, LearnOptions, Learner, TermReader};
 use search_graph_engine::space::{ConceptSpace, ConceptVector, MIN_DOCUMENTS};
 
-use super::ConceptDuty;
 use super::documents::{IndexedDocument, in_order, list};
+use super::duty::ConceptDuty;
 use super::embedding_store::EmbeddingStore;
 use super::error::ConceptError;
 use super::files::ConceptFiles;
