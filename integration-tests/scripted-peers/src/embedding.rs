@@ -56,7 +56,7 @@ const MEANINGS: [&[&str]; 4] = [
 
 impl EmbeddingPeer {
     /// Starts one that works.
-    pub fn new() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let state = State {
             manner: Manner::Works,

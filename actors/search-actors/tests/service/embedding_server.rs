@@ -46,7 +46,7 @@ fn nearness(server: &Running) -> String {
 
 #[test]
 fn a_server_s_model_ranks_by_meaning_and_what_it_made_is_kept() {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     fill(&home);
     for number in 0..30 {
         home.write(
@@ -82,7 +82,7 @@ fn a_server_s_model_ranks_by_meaning_and_what_it_made_is_kept() {
 
 #[test]
 fn a_server_that_is_away_is_asked_again_and_search_goes_on_without_it() {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     fill(&home);
     peer.manner(Manner::Away);
     let server = start(&home, &peer);
@@ -120,7 +120,7 @@ fn answers_that_cannot_be_used_are_not_used() {
         (Manner::TooFew, "one vector for each text"),
         (Manner::Zeros, "no numbers that can be used"),
     ] {
-        let (home, peer) = (Home::new(), EmbeddingPeer::new());
+        let (home, peer) = (Home::new(), EmbeddingPeer::start());
         fill(&home);
         peer.manner(manner);
         let server = start(&home, &peer);
@@ -137,7 +137,7 @@ fn answers_that_cannot_be_used_are_not_used() {
 
 #[test]
 fn a_query_does_not_wait_for_a_server_that_hangs() {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     fill(&home);
     let server = start(&home, &peer);
     embedded(&server);
@@ -157,7 +157,7 @@ fn a_query_does_not_wait_for_a_server_that_hangs() {
 
 #[test]
 fn a_text_that_is_refused_keeps_no_other_from_being_embedded() {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     fill(&home);
     let long = "A guide to long texts. ".repeat(30);
     home.write("long.md", format!("# Long\n\n{long} poison"));
@@ -178,7 +178,7 @@ fn a_text_that_is_refused_keeps_no_other_from_being_embedded() {
 
 #[test]
 fn vectors_of_another_length_are_made_anew() {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     fill(&home);
     let server = start(&home, &peer);
     embedded(&server);
@@ -197,7 +197,7 @@ fn vectors_of_another_length_are_made_anew() {
 
 #[test]
 fn a_query_is_ranked_by_the_model_as_soon_as_its_pool_is_embedded() {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     for number in 0..160 {
         let text = format!("# Filler {number}\n\nNothing of note.\n");
         home.write(&format!("a/{number}.md"), text);

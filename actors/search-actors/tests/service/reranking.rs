@@ -31,7 +31,7 @@ fn results(server: &Running, role: &str) -> Vec<String> {
 
 #[test]
 fn i16_a_server_s_model_reads_the_best_results_once_more() {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     fill(&home);
     let server = home.start(&roles(&home, served(&peer)));
     assert_eq!(first(&server, "Words"), "bread.md");
@@ -86,7 +86,7 @@ fn i16_a_server_s_model_reads_the_best_results_once_more() {
 #[test]
 fn i16_results_stay_as_they_are_where_the_model_does_not_read_them() {
     for manner in [Manner::Away, Manner::HalfJson, Manner::TooFew] {
-        let (home, peer) = (Home::new(), EmbeddingPeer::new());
+        let (home, peer) = (Home::new(), EmbeddingPeer::start());
         fill(&home);
         peer.manner(manner);
         let server = home.start(&roles(&home, served(&peer)));
@@ -103,7 +103,7 @@ fn i16_results_stay_as_they_are_where_the_model_does_not_read_them() {
 
 #[test]
 fn i16_only_so_many_results_are_read_once_more() {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     fill(&home);
     for number in 0..8 {
         let text = format!("# Guide {number}\n\nA guide to the vehicle of number {number}.\n");

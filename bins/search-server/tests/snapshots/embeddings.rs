@@ -14,7 +14,7 @@ const DOCUMENTS: usize = 240;
 
 /// A corpus, a model that counts words, and a role that ranks by it.
 fn prepare() -> (Home, EmbeddingPeer) {
-    let (home, peer) = (Home::new(), EmbeddingPeer::new());
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
     peer.width(64);
     peer.reads_all();
     write_corpus(&home.docs(), DOCUMENTS);
