@@ -97,7 +97,7 @@ mod tests {
         assert!((a.cosine(&Embedding::new(&[10.0, 0.0, 20.0])).unwrap_or(0.0) - 1.0).abs() < 1e-3);
         assert_eq!(a.cosine(&Embedding::new(&[0.0, 3.0, 0.0])), Some(0.0));
         assert_eq!(a.cosine(&Embedding::new(&[1.0])), None);
-        assert_eq!(Embedding::from_bytes(&a.as_bytes()), a);
+        assert_eq!(Embedding::from_bytes(a.as_bytes()), a);
         assert_eq!(a.cosine(&Embedding::new(&[0.0; 3])), Some(0.0));
     }
 }
