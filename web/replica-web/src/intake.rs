@@ -12,6 +12,8 @@ use store::{IntakeHandle, SharedStore, StoreError, TakenIn};
 
 /// How long the leader's word is waited for: it comes within milliseconds.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a leader whose own store has failed waits for the intake: as long as a standby does.
+const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
 /// A leader that was silent for so long is not waited for.
 const LEADER_SILENCE: Duration = Duration::from_secs(4);
 
@@ -50,8 +52,18 @@ impl SharedIntake {
     pub async fn take_in(
         &self,
         request: &HttpRequest,
-        (id, digest, body): (&str, BodyDigest, &[u8]),
+        delivery: (&str, BodyDigest, &[u8]),
     ) -> Result<IntakeAnswer, Problem> {
+        let stored = self.append(request, delivery).await?;
+        Ok(self.answer(stored).await)
+    }
+
+    /// Durable when it resolves.
+    async fn append(
+        &self,
+        request: &HttpRequest,
+        (id, digest, body): (&str, BodyDigest, &[u8]),
+    ) -> Result<TakenIn, Problem> {
         let headers = request.headers().iter();
         let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
         let stored = StoredDelivery::new(headers, digest, body);
@@ -61,12 +73,17 @@ impl SharedIntake {
         })?;
         let digest = digest.as_bytes().to_vec();
         let taken = self.intake.take_in(id.to_owned(), digest, content).await;
-        let (seq, is_new) = match taken.map_err(|error| not_stored(&error))? {
+        taken.map_err(|error| not_stored(&error))
+    }
+
+    /// With the leader's word, if it comes in time.
+    async fn answer(&self, taken: TakenIn) -> IntakeAnswer {
+        let (seq, is_new) = match taken {
             TakenIn::New(seq) => (seq, true),
             TakenIn::Known {
                 outcome: Some(outcome),
                 ..
-            } => return Ok(IntakeAnswer::Known(Some(outcome))),
+            } => return IntakeAnswer::Known(Some(outcome)),
             TakenIn::Known { seq, outcome: None } => (seq, false),
         };
         let outcome = match self.has_leader() {
@@ -76,10 +93,10 @@ impl SharedIntake {
             }
             false => None,
         };
-        Ok(match is_new {
+        match is_new {
             true => IntakeAnswer::New(outcome),
             false => IntakeAnswer::Known(outcome),
-        })
+        }
     }
 
     /// As [`SharedIntake::take_in`], in the process that leads, or did until now: a delivery that
@@ -93,12 +110,15 @@ impl SharedIntake {
         delivery: (&str, BodyDigest, &[u8]),
         reason: &dyn Error,
     ) -> Result<IntakeAnswer, Problem> {
-        let taken = self.take_in(request, delivery).await?;
+        let appending = tokio::time::timeout(TAKE_OVER_TIMEOUT, self.append(request, delivery));
+        let stored = appending
+            .await
+            .unwrap_or_else(|_| Err(not_stored(reason)))?;
         tracing::info!(
             event = "intake.taken_over", delivery = delivery.0, %reason,
             "a delivery that this process cannot store any more was taken in for the one that leads"
         );
-        Ok(taken)
+        Ok(self.answer(stored).await)
     }
 
     fn has_leader(&self) -> bool {
@@ -119,9 +139,48 @@ pub fn is_for_shared_intake(error: &StoreError) -> bool {
     )
 }
 
-fn not_stored(error: &StoreError) -> Problem {
+fn not_stored(error: &dyn Error) -> Problem {
     Problem::unavailable(
         format!("the delivery is not known to be stored, send it again: {error}"),
         2,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_what_a_lost_store_did_not_take_is_for_the_intake_and_what_is_too_much_is_not() {
+        let (place, reason) = (String::new, String::new);
+        for (error, expected) in [
+            (
+                StoreError::TakenOver {
+                    place: place(),
+                    by: String::new(),
+                },
+                true,
+            ),
+            (StoreError::Closed, true),
+            (
+                StoreError::Unknown {
+                    place: place(),
+                    reason: reason(),
+                },
+                true,
+            ),
+            (
+                StoreError::Storage {
+                    place: place(),
+                    reason: reason(),
+                },
+                true,
+            ),
+            (StoreError::Busy { waiting: 1 }, false),
+            (StoreError::Full { place: place() }, false),
+            (StoreError::Reentrant, false),
+        ] {
+            assert_eq!(is_for_shared_intake(&error), expected, "{error}");
+        }
+    }
 }
