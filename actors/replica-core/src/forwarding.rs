@@ -73,7 +73,7 @@ pub fn forward_target<'a>(
 }
 
 /// What every process answers by itself, whoever leads.
-const OF_EVERY_PROCESS: [&str; 8] = [
+const OF_ANY_PROCESS: [&str; 8] = [
     "/webhook",
     "/health",
     "/healthz",
@@ -94,7 +94,7 @@ pub fn is_for_next_leader(
     has_lost_store: bool,
 ) -> bool {
     let is_left = has_lost_store || (hands_over && !reads);
-    is_left && !OF_EVERY_PROCESS.contains(&path)
+    is_left && !OF_ANY_PROCESS.contains(&path)
 }
 
 #[cfg(test)]
