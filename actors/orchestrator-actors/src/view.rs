@@ -77,4 +77,10 @@ impl OrchestratorView {
     pub fn store_condition(&self) -> impl Fn() -> Result<(), String> + Send + Sync + use<> {
         self.ledger.store().condition()
     }
+
+    /// Whether another process has taken the store.
+    #[must_use]
+    pub fn has_lost_store(&self) -> bool {
+        self.ledger.store().is_taken_over()
+    }
 }

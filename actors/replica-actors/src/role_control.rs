@@ -63,6 +63,12 @@ impl RoleControl {
         self.0.state.lock().role()
     }
 
+    /// Whether it led until now, and will stand by: its actors are ending.
+    #[must_use]
+    pub fn hands_over(&self) -> bool {
+        self.0.state.lock().hands_over()
+    }
+
     /// Whether it may take a store that was last had under this epoch.
     #[must_use]
     pub fn may_take(&self, epoch: u64) -> bool {
@@ -80,6 +86,12 @@ impl RoleControl {
     #[must_use]
     pub fn sight(&self) -> StoreSight {
         self.0.sight.borrow().clone()
+    }
+
+    /// The sights of the store from now on.
+    #[must_use]
+    pub fn sights(&self) -> watch::Receiver<StoreSight> {
+        self.0.sight.subscribe()
     }
 
     /// Notes what was seen of the store.

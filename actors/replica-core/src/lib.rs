@@ -9,6 +9,6 @@ pub mod forwarding;
 pub mod role;
 pub mod takeover;
 
-pub use forwarding::{ForwardRefusal, ForwardTarget, forward_target};
+pub use forwarding::{ForwardRefusal, ForwardTarget, forward_target, is_for_next_leader};
 pub use role::{Role, RoleAction, RoleEvent, RoleState};
 pub use takeover::{HolderSigns, TakeoverStep, Terms, may_take, next_step};

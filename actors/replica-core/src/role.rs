@@ -96,6 +96,12 @@ impl RoleState {
         }
     }
 
+    /// Whether it led until now, and will stand by: its actors are ending.
+    #[must_use]
+    pub fn hands_over(&self) -> bool {
+        self.phase == Phase::HandingOver { ends: false }
+    }
+
     /// The newest epoch that was its own; 0 before the first.
     #[must_use]
     pub fn epoch(&self) -> u64 {
@@ -193,6 +199,9 @@ mod tests {
         ] {
             let (state, last) = after(events);
             assert_eq!((state.role(), last), (role, action), "{events:?}");
+            let hands_over = action == RoleAction::StopTree || last == RoleAction::GiveBack;
+            let ends = events.contains(&StopAsked);
+            assert_eq!(state.hands_over(), hands_over && !ends, "{events:?}");
         }
     }
 

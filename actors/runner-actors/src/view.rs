@@ -254,4 +254,10 @@ impl RunnerView {
     pub fn store_health(&self) -> store::Health {
         self.store.health()
     }
+
+    /// Whether another process has taken the store.
+    #[must_use]
+    pub fn has_lost_store(&self) -> bool {
+        self.store.is_taken_over()
+    }
 }

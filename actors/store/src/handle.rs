@@ -290,6 +290,12 @@ impl Store {
         self.inner.health.state.subscribe()
     }
 
+    /// Whether another process has taken the store, as far as this one knows.
+    #[must_use]
+    pub fn is_taken_over(&self) -> bool {
+        matches!(*self.inner.health.state.borrow(), State::TakenOver(_))
+    }
+
     /// Resolves with the process that has taken the store, once one has: this one has to end. Never
     /// resolves otherwise.
     pub fn taken_over(&self) -> impl Future<Output = String> + Send + 'static + use<> {

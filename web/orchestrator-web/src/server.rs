@@ -17,7 +17,7 @@ use forge_core::ParseOptions;
 use orchestrator_actors::{Dispatcher, OperatorApi, OrchestratorService};
 use orchestrator_core::config::Config;
 use replica_actors::RoleControl;
-use replica_web::key_of;
+use replica_web::{LeaderPassage, PassageOptions, SharedIntake, key_of};
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, SupervisorSpec};
 
@@ -67,6 +67,12 @@ impl Listening {
 
 /// Where operators of other processes find the admin bridge beside the receiver.
 pub(crate) const PASSED_ON: &str = "/passed-on";
+
+/// How what operators of this machine ask is passed on.
+pub(crate) const PASSAGE_OF_OPERATORS: PassageOptions = PassageOptions {
+    prefix: PASSED_ON,
+    as_operator: true,
+};
 
 /// An orchestrator that is started but does not listen yet.
 pub struct OrchestratorServer {
@@ -254,8 +260,12 @@ async fn serve_receiver(
     });
     let server = match replica {
         Some((shared, control)) => {
-            let server = server.data(web::Data::new(control));
-            server.services(passed_on_bridge(&shared, &metrics))
+            let passage = LeaderPassage::new(&control, PassageOptions::default());
+            server
+                .data(web::Data::new(SharedIntake::new(&shared, &control)))
+                .data(web::Data::new(control))
+                .services(passed_on_bridge(&shared, &metrics))
+                .services(leaving(passage, &state, &metrics))
         }
         None => server,
     };
@@ -276,12 +286,19 @@ fn bridge(
     let (view, of_routes) = (state.view.clone(), metrics.clone());
     let (state, health) = (state.clone(), web::Data::new(health.clone()));
     let control = replica.map(|(_, control)| web::Data::new(control.clone()));
+    let leaving = control.as_ref().map(|control| {
+        let passage = LeaderPassage::new(control, PASSAGE_OF_OPERATORS);
+        leaving(passage, &state, metrics)
+    });
     Bridge {
         routes: Arc::new(move || admin_routes::routes(&of_routes)),
         data: Arc::new(move |config| {
             config.app_data(state.clone()).app_data(health.clone());
             if let Some(control) = &control {
                 config.app_data(control.clone());
+            }
+            if let Some(leaving) = &leaving {
+                leaving(config);
             }
         }),
         token: ApiToken::following(move || {
@@ -290,6 +307,19 @@ fn bridge(
             token.map(|token| token.expose().clone())
         }),
         metrics: metrics.clone(),
+    }
+}
+
+/// What a leader does not answer any more, once it has lost the store or hands over.
+fn leaving(
+    passage: LeaderPassage,
+    state: &web::Data<WebState>,
+    metrics: &Metrics,
+) -> impl Fn(&mut web::ServiceConfig) + Send + Sync + use<> {
+    let (state, metrics) = (state.clone(), metrics.clone());
+    move |config| {
+        let state = state.clone();
+        passage.add_before(config, &metrics, move || state.view.has_lost_store());
     }
 }
 

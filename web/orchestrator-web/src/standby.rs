@@ -15,7 +15,7 @@ use forge_core::ParseOptions;
 use orchestrator_core::config::Config;
 use replica_actors::{RoleControl, Taken};
 use replica_web::{
-    LeaderPassage, PassageOptions, StandbyParts, standby_health, take_in, with_status,
+    LeaderPassage, PassageOptions, SharedIntake, StandbyParts, standby_health, with_status,
 };
 use store::SharedStore;
 use supervision::ActorTree;
@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use crate::admin::ReplicaControl;
 use crate::bridge::Bridge;
 use crate::error::ServerError;
-use crate::server::{Listening, PASSED_ON};
+use crate::server::{Listening, PASSAGE_OF_OPERATORS};
 use crate::shared_intake::{answer, reply_to};
 
 /// The configuration as it is in force: a standby reads it again as a leader does.
@@ -107,7 +107,7 @@ impl StandbyOrchestrator {
         let handle = parts.root.handle();
         let served = server
             .data(signed)
-            .data(web::Data::new(shared))
+            .data(web::Data::new(SharedIntake::new(&shared, &control)))
             .data(web::Data::new(control))
             .data(web::Data::new(tree))
             .serve_actors(
@@ -130,11 +130,7 @@ fn bridge(
     metrics: &Metrics,
     config: &ConfigSource,
 ) -> Bridge {
-    let options = PassageOptions {
-        prefix: PASSED_ON,
-        as_operator: true,
-    };
-    let passage = LeaderPassage::new(control, options);
+    let passage = LeaderPassage::new(control, PASSAGE_OF_OPERATORS);
     let (of_routes, config) = (metrics.clone(), Arc::clone(config));
     let (control, tree) = (
         web::Data::new(control.clone()),
@@ -178,14 +174,13 @@ async fn actors(
 
 async fn webhook(
     request: HttpRequest,
-    shared: web::Data<SharedStore>,
-    control: web::Data<RoleControl>,
+    intake: web::Data<SharedIntake>,
     body: SignedBody<ForgeVerifier>,
 ) -> Result<HttpResponse, Problem> {
     let SignedBody(webhook) = body;
     let raw = webhook.body.clone();
     let delivery = webhook.into_delivery()?;
     let (id, digest) = (delivery.id.to_string(), delivery.body);
-    let taken = take_in(&request, (&id, digest, &raw), shared.intake(), &control).await?;
+    let taken = intake.take_in(&request, (&id, digest, &raw)).await?;
     Ok(answer(&reply_to(&id, taken)))
 }

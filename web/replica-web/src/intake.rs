@@ -1,16 +1,19 @@
-//! A delivery that a standby takes in: durable in the database before it is acknowledged, and
-//! decided by the leader, whose word is waited for a moment.
+//! A delivery that a standby takes in, or a leader that has lost the store: durable in the database
+//! before it is acknowledged, and decided by the leader, whose word is waited for a moment.
 
+use std::error::Error;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
 use edge_web::Problem;
 use forge_core::BodyDigest;
 use replica_actors::{RoleControl, StoredDelivery};
-use store::{IntakeHandle, StoreError, TakenIn};
+use store::{IntakeHandle, SharedStore, StoreError, TakenIn};
 
 /// How long the leader's word is waited for: it comes within milliseconds.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a leader whose own store has failed waits for the intake: as long as a standby does.
+const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
 /// A leader that was silent for so long is not waited for.
 const LEADER_SILENCE: Duration = Duration::from_secs(4);
 
@@ -23,54 +26,161 @@ pub enum IntakeAnswer {
     Known(Option<Vec<u8>>),
 }
 
-/// Takes a verified delivery in: its id, the digest of its body, and the JSON that was signed.
-///
-/// # Errors
-/// Nothing is known to be stored: 503 with `Retry-After`.
-pub async fn take_in(
-    request: &HttpRequest,
-    (id, digest, body): (&str, BodyDigest, &[u8]),
-    intake: &IntakeHandle,
-    control: &RoleControl,
-) -> Result<IntakeAnswer, Problem> {
-    let headers = request.headers().iter();
-    let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let stored = StoredDelivery::new(headers, digest, body);
-    let content = stored.to_bytes().map_err(|error| {
-        tracing::error!(event = "intake.not_written", %error, "a delivery could not be written");
-        Problem::internal()
-    })?;
-    let digest = digest.as_bytes().to_vec();
-    let taken = intake.take_in(id.to_owned(), digest, content).await;
-    let (seq, is_new) = match taken.map_err(|error| not_stored(&error))? {
-        TakenIn::New(seq) => (seq, true),
-        TakenIn::Known {
-            outcome: Some(outcome),
-            ..
-        } => return Ok(IntakeAnswer::Known(Some(outcome))),
-        TakenIn::Known { seq, outcome: None } => (seq, false),
-    };
-    let outcome = match has_leader(control) {
-        true => {
-            let decided = tokio::time::timeout(OUTCOME_TIMEOUT, intake.outcome(seq)).await;
-            decided.ok().flatten()
+/// The intake that all processes share. Neither the store's lock nor its epoch is needed for it, so
+/// that it takes what a leader cannot store any more, too: the next one decides, and finds what the
+/// former one has stored after all to be known.
+#[derive(Clone)]
+pub struct SharedIntake {
+    intake: IntakeHandle,
+    control: RoleControl,
+}
+
+impl SharedIntake {
+    /// The intake beside `shared`, of a process with this role.
+    #[must_use]
+    pub fn new(shared: &SharedStore, control: &RoleControl) -> Self {
+        Self {
+            intake: shared.intake().clone(),
+            control: control.clone(),
         }
-        false => None,
-    };
-    Ok(match is_new {
-        true => IntakeAnswer::New(outcome),
-        false => IntakeAnswer::Known(outcome),
-    })
+    }
+
+    /// Takes a verified delivery in: its id, the digest of its body, and the JSON that was signed.
+    ///
+    /// # Errors
+    /// Nothing is known to be stored: 503 with `Retry-After`.
+    pub async fn take_in(
+        &self,
+        request: &HttpRequest,
+        delivery: (&str, BodyDigest, &[u8]),
+    ) -> Result<IntakeAnswer, Problem> {
+        let stored = self.append(request, delivery).await?;
+        Ok(self.answer(stored).await)
+    }
+
+    /// Durable when it resolves.
+    async fn append(
+        &self,
+        request: &HttpRequest,
+        (id, digest, body): (&str, BodyDigest, &[u8]),
+    ) -> Result<TakenIn, Problem> {
+        let headers = request.headers().iter();
+        let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let stored = StoredDelivery::new(headers, digest, body);
+        let content = stored.to_bytes().map_err(|error| {
+            tracing::error!(event = "intake.not_written", %error, "a delivery could not be written");
+            Problem::internal()
+        })?;
+        let digest = digest.as_bytes().to_vec();
+        let taken = self.intake.take_in(id.to_owned(), digest, content).await;
+        taken.map_err(|error| not_stored(&error))
+    }
+
+    /// With the leader's word, if it comes in time.
+    async fn answer(&self, taken: TakenIn) -> IntakeAnswer {
+        let (seq, is_new) = match taken {
+            TakenIn::New(seq) => (seq, true),
+            TakenIn::Known {
+                outcome: Some(outcome),
+                ..
+            } => return IntakeAnswer::Known(Some(outcome)),
+            TakenIn::Known { seq, outcome: None } => (seq, false),
+        };
+        let outcome = match self.has_leader() {
+            true => {
+                let decided = tokio::time::timeout(OUTCOME_TIMEOUT, self.intake.outcome(seq)).await;
+                decided.ok().flatten()
+            }
+            false => None,
+        };
+        match is_new {
+            true => IntakeAnswer::New(outcome),
+            false => IntakeAnswer::Known(outcome),
+        }
+    }
+
+    /// As [`SharedIntake::take_in`], in the process that leads, or did until now: a delivery that
+    /// its own store did not take, for this reason.
+    ///
+    /// # Errors
+    /// As [`SharedIntake::take_in`].
+    pub async fn take_over(
+        &self,
+        request: &HttpRequest,
+        delivery: (&str, BodyDigest, &[u8]),
+        reason: &dyn Error,
+    ) -> Result<IntakeAnswer, Problem> {
+        let appending = tokio::time::timeout(TAKE_OVER_TIMEOUT, self.append(request, delivery));
+        let stored = appending
+            .await
+            .unwrap_or_else(|_| Err(not_stored(reason)))?;
+        tracing::info!(
+            event = "intake.taken_over", delivery = delivery.0, %reason,
+            "a delivery that this process cannot store any more was taken in for the one that leads"
+        );
+        Ok(self.answer(stored).await)
+    }
+
+    fn has_leader(&self) -> bool {
+        let leader = self.control.sight().leader;
+        leader.is_some_and(|leader| leader.is_locked && leader.silent < LEADER_SILENCE)
+    }
 }
 
-fn has_leader(control: &RoleControl) -> bool {
-    let leader = control.sight().leader;
-    leader.is_some_and(|leader| leader.is_locked && leader.silent < LEADER_SILENCE)
+/// Whether a delivery that the leader's store did not take may be taken by the [`SharedIntake`]:
+/// where the store was lost or does not answer. A full queue or disk, and what cannot be stored at
+/// all, are refused there as well.
+#[must_use]
+pub fn is_for_shared_intake(error: &StoreError) -> bool {
+    use StoreError::{Closed, Storage, TakenOver, Unknown};
+    matches!(
+        error,
+        TakenOver { .. } | Closed | Unknown { .. } | Storage { .. }
+    )
 }
 
-fn not_stored(error: &StoreError) -> Problem {
+fn not_stored(error: &dyn Error) -> Problem {
     Problem::unavailable(
         format!("the delivery is not known to be stored, send it again: {error}"),
         2,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_what_a_lost_store_did_not_take_is_for_the_intake_and_what_is_too_much_is_not() {
+        let (place, reason) = (String::new, String::new);
+        for (error, expected) in [
+            (
+                StoreError::TakenOver {
+                    place: place(),
+                    by: String::new(),
+                },
+                true,
+            ),
+            (StoreError::Closed, true),
+            (
+                StoreError::Unknown {
+                    place: place(),
+                    reason: reason(),
+                },
+                true,
+            ),
+            (
+                StoreError::Storage {
+                    place: place(),
+                    reason: reason(),
+                },
+                true,
+            ),
+            (StoreError::Busy { waiting: 1 }, false),
+            (StoreError::Full { place: place() }, false),
+            (StoreError::Reentrant, false),
+        ] {
+            assert_eq!(is_for_shared_intake(&error), expected, "{error}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 //!           /livez, /readyz, /health, /metrics, /admin/actors ─▶ here
 //!           everything else ─▶ LeaderPassage ─key─▶ the leader ─▶ its answer, as it comes
 //! leader:   requests with the key ─▶ as any other, judged by host already
+//! leader that has lost the store: POST /webhook ─▶ intake, as a standby
 //! ```
 //! Tokens, sessions and rights are judged by the leader; a standby knows none of them.
 
@@ -13,6 +14,6 @@ mod intake;
 mod passage;
 mod standby;
 
-pub use intake::{IntakeAnswer, take_in};
+pub use intake::{IntakeAnswer, SharedIntake, is_for_shared_intake};
 pub use passage::{LeaderPassage, PassageOptions};
 pub use standby::{StandbyHealth, StandbyParts, drain, key_of, standby_health, with_status};

@@ -4,21 +4,26 @@
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
+use actix_web::guard::fn_guard;
 use actix_web::http::header;
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::relay::{self, TooLarge};
-use edge_web::{ConcurrencyLimit, Problem, REPLICA_KEY, Routes};
+use edge_web::{ConcurrencyLimit, Metrics, Problem, REPLICA_KEY, Routes};
 use http_clients::forward::{ForwardOptions, Forwarder};
 use http_clients::http::HttpError;
-use replica_actors::RoleControl;
-use replica_core::{ForwardRefusal, forward_target};
+use replica_actors::{RoleControl, StoreSight};
+use replica_core::{ForwardRefusal, Role, forward_target, is_for_next_leader};
+use tokio::time::Instant;
 
 use crate::headers::{from_leader, to_leader};
 
 /// Requests that are passed on at once, followed logs among them.
 const PASSAGES: usize = 512;
+/// How long a request waits for the next leader: one that hands over is followed sooner.
+const LEADER_WAIT: Duration = Duration::from_secs(4);
 
 /// What is passed on, and how.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +40,8 @@ pub struct LeaderPassage {
     control: RoleControl,
     options: PassageOptions,
     limit: ConcurrencyLimit,
+    /// It is of a process that led until now.
+    is_of_leader: bool,
 }
 
 /// One worker's connections to the leader that it found last.
@@ -48,6 +55,7 @@ impl LeaderPassage {
             control: control.clone(),
             options,
             limit: ConcurrencyLimit::new(PASSAGES, 1),
+            is_of_leader: false,
         }
     }
 
@@ -72,6 +80,60 @@ impl LeaderPassage {
         })
     }
 
+    /// Adds it in front of all other routes of a process that leads, for what it leaves to the next
+    /// leader once `has_lost_store`, or while it hands over.
+    pub fn add_before(
+        &self,
+        config: &mut web::ServiceConfig,
+        metrics: &Metrics,
+        has_lost_store: impl Fn() -> bool + 'static,
+    ) {
+        let former = Self {
+            is_of_leader: true,
+            ..self.clone()
+        };
+        let control = self.control.clone();
+        let is_left = fn_guard(move |context| {
+            let head = context.head();
+            let reads = matches!(head.method, Method::GET | Method::HEAD);
+            let asked = (head.uri.path(), reads);
+            is_for_next_leader(asked, control.hands_over(), has_lost_store())
+        });
+        let routes = former.add(Routes::new(metrics));
+        let scope = web::scope("").guard(is_left);
+        config.service(scope.configure(|config| routes.configure(config)));
+    }
+
+    /// Address and key of the process that leads, as soon as one does within [`LEADER_WAIT`].
+    async fn target(&self, is_forwarded: bool) -> Result<(String, String), Problem> {
+        let control = &self.control;
+        let mut sights = control.sights();
+        let until = Instant::now() + LEADER_WAIT;
+        loop {
+            // What the former leader passes on must not come back to it.
+            let leads = !self.is_of_leader && control.role() == Role::Leader;
+            let own = (control.own_address(), leads);
+            let (found, is_silent) = {
+                let sight = sights.borrow_and_update();
+                let is_silent = sight.trouble.is_some();
+                (target_of(&sight, own, is_forwarded), is_silent)
+            };
+            let refusal = match found {
+                Ok(target) => return Ok(target),
+                Err(refusal) => refusal,
+            };
+            // A database that says nothing is not waited for.
+            let waits = refusal.is_of_a_hand_over() && !is_silent;
+            if !waits
+                || tokio::time::timeout_at(until, sights.changed())
+                    .await
+                    .is_err()
+            {
+                return Err(refused(refusal));
+            }
+        }
+    }
+
     async fn pass(
         &self,
         known: &KnownForwarder,
@@ -79,14 +141,10 @@ impl LeaderPassage {
         body: web::Payload,
     ) -> Result<HttpResponse, Problem> {
         let permit = self.limit.enter()?;
-        let sight = self.control.sight();
         let is_forwarded = request.headers().contains_key(REPLICA_KEY);
-        let leader = sight.leader.as_ref().filter(|leader| leader.is_locked);
-        let leader = leader.map(|leader| (leader.address.as_str(), leader.forward_key.as_str()));
-        let own = self.control.own_address();
-        let target = forward_target(leader, own, is_forwarded).map_err(refused)?;
-        let headers = to_leader(&request, target.key, self.options.as_operator);
-        let forwarder = forwarder(known, target.address).await?;
+        let (address, key) = self.target(is_forwarded).await?;
+        let headers = to_leader(&request, &key, self.options.as_operator);
+        let forwarder = forwarder(known, &address).await?;
         let path = request.uri().path_and_query();
         let path = path.map_or("/", |path| path.as_str());
         let path = format!("{}{path}", self.options.prefix);
@@ -108,6 +166,18 @@ impl LeaderPassage {
         let headers = from_leader(&answer.headers);
         Ok(relay::respond(answer, status, &headers, &method, permit))
     }
+}
+
+/// Address and key of the process that leads, if that is known and a request may go there.
+fn target_of(
+    sight: &StoreSight,
+    own: (&str, bool),
+    is_forwarded: bool,
+) -> Result<(String, String), ForwardRefusal> {
+    let leader = sight.leader.as_ref().filter(|leader| leader.is_locked);
+    let leader = leader.map(|leader| (leader.address.as_str(), leader.forward_key.as_str()));
+    let target = forward_target(leader, own, is_forwarded)?;
+    Ok((target.address.to_owned(), target.key.to_owned()))
 }
 
 /// Connections to the address; those to another leader are given up.

@@ -44,6 +44,13 @@ async fn shell(request: HttpRequest, body: web::Payload) -> actix_web::Result<Ht
 
 /// A leader, and a standby that knows it; the standby's address.
 fn pair() -> String {
+    let (control, leader) = (RoleControl::new("127.0.0.1:1"), leader());
+    control.publish(sight_of(leader));
+    standby(control)
+}
+
+/// A leader's address.
+fn leader() -> String {
     let leader = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = leader.local_addr().unwrap().to_string();
     let serving = HttpServer::new(|| {
@@ -53,8 +60,11 @@ fn pair() -> String {
     });
     let serving = serving.workers(1).disable_signals().listen(leader).unwrap();
     actix_web::rt::spawn(serving.run());
-    let control = RoleControl::new("127.0.0.1:1");
-    control.publish(StoreSight {
+    address
+}
+
+fn sight_of(address: String) -> StoreSight {
+    StoreSight {
         leader: Some(Leadership {
             address,
             forward_key: "the key".to_owned(),
@@ -65,7 +75,11 @@ fn pair() -> String {
             silent: Duration::ZERO,
         }),
         ..StoreSight::default()
-    });
+    }
+}
+
+/// A standby's address.
+fn standby(control: RoleControl) -> String {
     let standby = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = standby.local_addr().unwrap().to_string();
     let serving = HttpServer::new(move || {
@@ -113,4 +127,21 @@ async fn i18_a_web_socket_through_a_standby_reaches_the_leader() {
         Err(WsClientError::InvalidResponseStatus(status)) => assert_eq!(status.as_u16(), 403),
         other => panic!("{other:?}"),
     }
+}
+
+#[actix_web::test]
+async fn i18_a_request_within_a_hand_over_waits_for_the_next_leader() {
+    let (control, leader) = (RoleControl::new("127.0.0.1:1"), leader());
+    // It led until now, and sees itself still.
+    control.publish(sight_of("127.0.0.1:1".to_owned()));
+    let standby = standby(control.clone());
+    let client = awc::Client::new();
+    let asking = client.get(format!("http://{standby}/closed")).send();
+    let following = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        control.publish(sight_of(leader));
+    };
+    let (answer, ()) = tokio::join!(tokio::time::timeout(WITHIN, asking), following);
+    // The leader's answer.
+    assert_eq!(answer.unwrap().unwrap().status().as_u16(), 403);
 }

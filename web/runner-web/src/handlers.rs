@@ -1,16 +1,12 @@
 //! The handlers.
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, DispositionType};
 use actix_web::{HttpRequest, HttpResponse, web};
-use bytes::Bytes;
-use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
-use forge_core::Delivery;
+use edge_web::Problem;
 use replica_actors::{ReplicaStatus, RoleControl};
 use runner_actors::messages::{CancelRun, FromStep, NotRepeated, RepeatRun};
-use runner_actors::{Accepted, NewDelivery, RunRecord, RunTestFilter, StoredEvent};
+use runner_actors::{RunRecord, RunTestFilter};
 use serde::{Deserialize, Serialize};
-use store::Blob;
 use supervision::ActorTree;
 use utoipa::{IntoParams, ToSchema};
 
@@ -18,102 +14,12 @@ use crate::dispatch::Dispatched;
 use crate::file_chunks::{FileChunks, whole};
 use crate::kept_files::kept;
 use crate::page::{self, RunLog, RunPage};
-use crate::problems::{find, of_ask, of_intake, of_store};
+use crate::problems::{find, of_ask, of_store};
 use crate::state::RunnerState;
 
 type State = web::Data<RunnerState>;
 /// Its role, where the process shares its store with others.
 pub(crate) type ReplicaControl = Option<web::Data<RoleControl>>;
-
-/// What became of a webhook.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct WebhookAnswer {
-    /// The delivery's id.
-    pub delivery: String,
-    /// `accepted`, `duplicate` or `ignored`.
-    pub status: &'static str,
-    /// The run it started, now or when it came first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run: Option<String>,
-    /// Why it was ignored.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-/// Takes a signed webhook of a forge.
-#[utoipa::path(post, path = "/webhook", tag = "webhooks", request_body(content = WebhookBody, description = "The forge's JSON, signed (`X-Hub-Signature-256` or the forge's own header)"),
-    responses((status = 202, body = WebhookAnswer, description = "Stored; a run was started"), (status = 200, body = WebhookAnswer, description = "Seen before, with the run it started then if that is still kept; or starts nothing"),
-        (status = 403, description = "The signature does not hold"), (status = 400, description = "No readable event"), (status = 413, description = "Too large"), (status = 503, description = "Full, or the store takes no writes")))]
-pub(crate) async fn webhook(
-    state: State,
-    body: SignedBody<ForgeVerifier>,
-) -> Result<HttpResponse, Problem> {
-    let SignedBody(webhook) = body;
-    let raw = webhook.body.clone();
-    let delivery = webhook.into_delivery()?;
-    let id = delivery.id.to_string();
-    let delivery = match new_delivery(delivery, raw)? {
-        Ok(delivery) => delivery,
-        Err(reason) => return Ok(ignored(id, reason)),
-    };
-    let accepted = state.intake.accept(delivery).await;
-    Ok(match accepted.map_err(|error| of_intake(&error))? {
-        Accepted::Run(run) => answer(StatusCode::ACCEPTED, id, "accepted", Some(run), None),
-        Accepted::Duplicate { run } => answer(StatusCode::OK, id, "duplicate", run, None),
-        Accepted::Unwanted(reason) => answer(StatusCode::OK, id, "ignored", None, Some(reason)),
-        Accepted::Full => {
-            return Err(Problem::unavailable(
-                "as many runs wait as the runner takes",
-                30,
-            ));
-        }
-    })
-}
-
-/// What is to be stored of a delivery; or why it starts nothing.
-pub(crate) fn new_delivery(
-    delivery: Delivery,
-    raw: Bytes,
-) -> Result<Result<NewDelivery, String>, Problem> {
-    let event = match StoredEvent::of_webhook(&delivery.event) {
-        Ok(event) => event,
-        Err(reason) => {
-            tracing::info!(event = "webhook.ignored", delivery = %delivery.id, %reason, "a delivery starts nothing");
-            return Ok(Err(reason.to_string()));
-        }
-    };
-    if event.clone_url.is_empty() && !event.kind().is_activity() {
-        return Err(Problem::bad_request(
-            "the field repository.clone_url is missing: the repository cannot be fetched",
-        ));
-    }
-    Ok(Ok(NewDelivery {
-        id: delivery.id,
-        digest: delivery.body,
-        event,
-        body: Blob::new(raw),
-    }))
-}
-
-/// The answer to a delivery that starts nothing.
-pub(crate) fn ignored(id: String, reason: String) -> HttpResponse {
-    answer(StatusCode::OK, id, "ignored", None, Some(reason))
-}
-
-pub(crate) fn answer(
-    code: StatusCode,
-    delivery: String,
-    status: &'static str,
-    run: Option<String>,
-    reason: Option<String>,
-) -> HttpResponse {
-    HttpResponse::build(code).json(WebhookAnswer {
-        delivery,
-        status,
-        run,
-        reason,
-    })
-}
 
 /// One run.
 #[utoipa::path(get, path = "/runs/{id}", tag = "runs", params(("id" = String, Path, description = "The run's id")),

@@ -1,6 +1,7 @@
 //! What callers are told when something fails.
 
 use edge_web::Problem;
+use replica_web::is_for_shared_intake;
 use runner_actors::{NotAccepted, RunRecord, RunnerView};
 use store::StoreError;
 use supervision::AskError;
@@ -10,6 +11,15 @@ pub(crate) fn of_intake(error: &NotAccepted) -> Problem {
     match error {
         NotAccepted::Store(error) => of_store(error),
         NotAccepted::Late(_) => Problem::gateway_timeout(error.to_string()),
+    }
+}
+
+/// Whether the intake that processes share may take a delivery for which this process has no answer
+/// but this.
+pub(crate) fn is_for_others(error: &NotAccepted) -> bool {
+    match error {
+        NotAccepted::Store(error) => is_for_shared_intake(error),
+        NotAccepted::Late(_) => true,
     }
 }
 

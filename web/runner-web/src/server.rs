@@ -14,7 +14,7 @@ use edge_web::{
 };
 use forge_core::{ParseOptions, SecretBook};
 use replica_actors::RoleControl;
-use replica_web::key_of;
+use replica_web::{LeaderPassage, PassageOptions, SharedIntake, key_of};
 use runner_actors::{JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView};
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
@@ -215,7 +215,17 @@ impl RunnerServer {
         });
         let coordinator = state.coordinator.clone();
         let server = match replica {
-            Some((_, control)) => server.data(web::Data::new(control)),
+            Some((shared, control)) => {
+                let passage = LeaderPassage::new(&control, PassageOptions::default());
+                let view = state.view.clone();
+                server
+                    .services(move |config| {
+                        let view = view.clone();
+                        passage.add_before(config, &metrics, move || view.has_lost_store());
+                    })
+                    .data(web::Data::new(SharedIntake::new(&shared, &control)))
+                    .data(web::Data::new(control))
+            }
             None => server,
         };
         let served = server

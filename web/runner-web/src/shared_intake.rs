@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::SupervisorSpec;
 
-use crate::handlers::{answer, ignored, new_delivery};
+use crate::deliveries::{answer, ignored, new_delivery};
 
 /// The leader's word.
 #[derive(Debug, Default, Serialize, Deserialize)]

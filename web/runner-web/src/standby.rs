@@ -11,12 +11,13 @@ use edge_web::{
 };
 use forge_core::ParseOptions;
 use replica_actors::{RoleControl, Taken};
-use replica_web::{LeaderPassage, PassageOptions, StandbyParts, standby_health, take_in};
+use replica_web::{LeaderPassage, PassageOptions, SharedIntake, StandbyParts, standby_health};
 use store::SharedStore;
 use supervision::ActorTree;
 use tokio::sync::mpsc;
 
-use crate::handlers::{ReplicaControl, ignored, new_delivery};
+use crate::deliveries::{ignored, new_delivery};
+use crate::handlers::ReplicaControl;
 use crate::server::ServerOptions;
 use crate::shared_intake::taken_in;
 
@@ -77,7 +78,7 @@ impl StandbyRunner {
         let handle = parts.root.handle();
         server
             .data(signed)
-            .data(web::Data::new(shared))
+            .data(web::Data::new(SharedIntake::new(&shared, &control)))
             .data(web::Data::new(control))
             .data(web::Data::new(handle.tree().clone()))
             .serve_actors(listener, (parts.root, &parts.watch), shutdown, move || {
@@ -107,8 +108,7 @@ async fn actors(
 
 async fn webhook(
     request: HttpRequest,
-    shared: web::Data<SharedStore>,
-    control: web::Data<RoleControl>,
+    intake: web::Data<SharedIntake>,
     body: SignedBody<ForgeVerifier>,
 ) -> Result<HttpResponse, Problem> {
     let SignedBody(webhook) = body;
@@ -118,6 +118,6 @@ async fn webhook(
     if let Err(reason) = new_delivery(delivery, raw.clone())? {
         return Ok(ignored(id, reason));
     }
-    let taken = take_in(&request, (&id, digest, &raw), shared.intake(), &control).await?;
+    let taken = intake.take_in(&request, (&id, digest, &raw)).await?;
     Ok(taken_in(id, taken))
 }

@@ -143,6 +143,35 @@ fn i18_a_drained_orchestrator_hands_over_and_leads_again_after_the_other() {
     assert_eq!(first.stop(), Some(0));
 }
 
+/// Another process has the next epoch, and this one hears of it by what it cannot store.
+#[test]
+fn i18_an_orchestrator_that_lost_the_store_takes_mentions_in_for_the_next_leader() {
+    let server = PostgresServer::start();
+    let site = site(&server);
+    let daemon = site.start();
+    until_role(&daemon, "leader");
+    let mention = comment(1, 11, "@orch:greeter please");
+    assert_eq!(daemon.deliver("one", &mention).unwrap().status, 202);
+    server.sql("UPDATE orchestrator.owner SET epoch = epoch + 1, program = 'other'");
+    let mention = comment(2, 12, "@orch:greeter again");
+    let taken = daemon.deliver("two", &mention).unwrap();
+    assert_eq!(taken.status, 202, "{}", taken.body);
+    // Nobody else is there: it leads again, and decides what it took in.
+    wait_until("both runs", || {
+        let status = daemon.try_admin("GET", "/admin/runs");
+        status.is_some_and(|it| {
+            let runs = it.json()["runs"].as_array().map(Vec::len);
+            it.status == 200 && runs == Some(2)
+        })
+    });
+    let again = daemon.deliver("two", &mention).unwrap();
+    assert_eq!(
+        (again.status, again.json()["outcome"].as_str()),
+        (200, Some("duplicate"))
+    );
+    assert_eq!(daemon.stop(), Some(0));
+}
+
 /// What actix-server does with connections that wait for a worker of a server that is stopped.
 #[test]
 fn i18_a_change_of_role_leaves_no_request_without_an_answer() {

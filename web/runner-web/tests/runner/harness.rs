@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 use config_core::{Environment, Secret};
 use edge_web::{BodyLimits, ServeOptions};
 use forge_core::{SecretBook, WebhookSecrets};
+use replica_actors::RoleControl;
+use replica_core::{RoleAction, RoleEvent};
 use runner_actors::{RunnerService, RunnerSettings};
 use runner_core::protection::ForkApproval;
 use runner_web::config::{Flags, RunnerConfig, services_at};
 use runner_web::{RunnerServer, ServerOptions};
 use scripted_peers::{GitRepository, Play, ScriptedForge, ScriptedVmm};
 use serde_json::{Value, json};
-use store::{Options, Store};
+use store::{Options, SharedStore, Store};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
@@ -54,6 +56,8 @@ pub(crate) struct Setup {
     pub(crate) model: Option<runner_actors::ModelServer>,
     /// Where the services of jobs are served.
     pub(crate) services: Option<TcpListener>,
+    /// The store that others stand beside, and what this process is to them.
+    pub(crate) shared: Option<(SharedStore, RoleControl)>,
 }
 
 impl Default for Setup {
@@ -65,6 +69,7 @@ impl Default for Setup {
             data: None,
             model: None,
             services: None,
+            shared: None,
         }
     }
 }
@@ -143,7 +148,7 @@ impl Site {
                 ..ServeOptions::default()
             },
         };
-        Runner::start(settings, options, setup.services)
+        Runner::start(settings, options, (setup.services, setup.shared))
     }
 
     /// Where the repository's working tree is.
@@ -222,7 +227,7 @@ impl Runner {
     fn start(
         settings: RunnerSettings,
         options: ServerOptions,
-        services: Option<TcpListener>,
+        (services, shared): (Option<TcpListener>, Option<(SharedStore, RoleControl)>),
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -230,17 +235,18 @@ impl Runner {
         let (started, starts) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                // The lock of a former life is held until a git that was just started closes what
-                // it inherited.
-                let mut store = Store::open(&settings.data, &Options::new("workflow-runner"));
-                let began = Instant::now();
-                while store.is_err() && began.elapsed() < TEST_TIMEOUT {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    store = Store::open(&settings.data, &Options::new("workflow-runner"));
-                }
-                let store = store.unwrap();
+                let store = match &shared {
+                    Some((shared, control)) => taken(shared, control).await,
+                    None => opened(&settings.data).await,
+                };
                 let service = RunnerService::new(settings, store.clone()).unwrap();
-                let server = RunnerServer::start(service, options).services_on(services);
+                let server = match &shared {
+                    Some((shared, control)) => {
+                        RunnerServer::start_leading(service, options, (shared, control))
+                    }
+                    None => RunnerServer::start(service, options),
+                };
+                let server = server.services_on(services);
                 started.send(()).unwrap();
                 let ended = async move {
                     let _ = stopped.await;
@@ -281,6 +287,31 @@ impl Drop for Runner {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// The store in a folder. The lock of a former life is held until a git that was just started
+/// closes what it inherited.
+async fn opened(folder: &Path) -> Store {
+    let mut store = Store::open(folder, &Options::new("workflow-runner"));
+    let began = Instant::now();
+    while store.is_err() && began.elapsed() < TEST_TIMEOUT {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        store = Store::open(folder, &Options::new("workflow-runner"));
+    }
+    store.unwrap()
+}
+
+/// The store of several processes, as soon as no other holds it.
+async fn taken(shared: &SharedStore, control: &RoleControl) -> Store {
+    let began = Instant::now();
+    while began.elapsed() < TEST_TIMEOUT {
+        if let Some((store, epoch)) = shared.try_take(|_| true).unwrap() {
+            assert_eq!(control.on(RoleEvent::Took(epoch)), RoleAction::StartTree);
+            return store;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("the store of several processes is not free");
 }
 
 /// Whether it becomes true in time.

@@ -27,5 +27,6 @@ mod releases;
 mod repeated;
 mod secrets;
 mod stored;
+mod taken_over;
 mod test_results;
 mod tests_page;
