@@ -189,7 +189,7 @@ head -c 1 $HOST/dev/vda
 ls $HOST/dev/vport*
 ls $HOST/dev/hvc*
 grep -l vm-guest $HOST/proc/[0-9]*/comm
-nsenter --target 1 --mount true
+nsenter --mount=$HOST/proc/1/ns/mnt true
 unshare --mount mount -o remount,rw $HOST/sys
 echo 1 > $HOST/sys/kernel/uevent_helper
 echo 0 > $HOST/sys/kernel/mm/ksm/run
