@@ -67,10 +67,6 @@ pub struct SearchAnswer {
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Whether a model that the role ranks by did not answer: the next answer may be another one,
-    /// though nothing was indexed in between.
-    #[serde(skip)]
-    pub lacks_model: bool,
 }
 
 /// What of a text is not the query language.

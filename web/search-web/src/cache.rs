@@ -191,7 +191,6 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         corrections,
         query_fault,
         notes,
-        lacks_model: _,
     } = answer;
     let kept = CachedParts {
         status: *status,
@@ -245,7 +244,6 @@ mod tests {
             corrections: Vec::new(),
             query_fault: None,
             notes: Vec::new(),
-            lacks_model: false,
         }
     }
 

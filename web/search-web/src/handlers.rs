@@ -49,9 +49,9 @@ pub(crate) async fn search(
     let mut answer = reply.map_err(|failure| search_problem(&failure))?;
     state.metrics.answered(&answer);
     answer.took_ms = began.elapsed().as_secs_f64() * 1e3;
-    // How far indexing is, and whether a model answers, changes without the index.
+    // How far indexing is changes without the index.
     Ok(json(match key {
-        Some(key) if !answer.indexing && !answer.lacks_model => state.cache.put(key, &answer),
+        Some(key) if !answer.indexing => state.cache.put(key, &answer),
         _ => AnswerCache::body(&answer),
     }))
 }

@@ -90,9 +90,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         .collect();
     let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
     noted.extend(notes(&hits, &query, &corrections, &added));
-    let unranked = ranker.as_ref().and_then(ConceptRanker::note);
-    let lacks_model = unranked.is_some() || not_reranked.is_some();
-    noted.extend(unranked);
+    noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
     noted.extend(not_reranked);
     Ok(SearchAnswer {
         status: status(&reports),
@@ -106,7 +104,6 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         passages: passages(&query, &open, &hits.hits, params.budget_tokens),
         facets: hits.facets,
         notes: noted,
-        lacks_model,
         corrections,
         query_fault: fault.as_ref().map(query_fault),
     })

@@ -382,28 +382,3 @@ fn defect_the_paths_of_the_contract_exist() {
     }
     server.get("/ws").problem(400);
 }
-
-#[test]
-fn i16_an_answer_without_the_model_is_not_kept_for_when_it_is_back() {
-    let home = Home::new();
-    home.write("a.md", "# Guide\n\nA guide to bread.\n");
-    home.write("b.md", "# Guide\n\nA guide to motors.\n");
-    let mut role = home.role("BM25F");
-    // Nobody listens there any more.
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", gone.local_addr().expect("an address"));
-    drop(gone);
-    role["extra"] = json!({"rerank_server_url": url, "rerank_server_model": "words"});
-    let server = home.launch(&json!({"roles": [role]}), |_| {});
-    server.wait_until_indexed();
-    let note = || {
-        let answer = server.search(&json!({"search_term": "guide to baking bread with motors"}));
-        answer["notes"][0].as_str().expect("a note").to_owned()
-    };
-    assert!(note().starts_with("not reranked"), "{}", note());
-    assert!(
-        note().contains("it is asked again in"),
-        "a new answer says: {}",
-        note()
-    );
-}
