@@ -68,17 +68,6 @@ pub struct GatewayRequest {
     pub body: GatewayBody,
 }
 
-impl GatewayRequest {
-    /// Largest file of a release, in bytes: as GitHub has it.
-    pub const MAX_FILE: u64 = 2 << 30;
-
-    /// Whether a call uploads a file of a release, which [`GatewayBody::File`] is for.
-    #[must_use]
-    pub fn uploads_file(method: &str, path: &str) -> bool {
-        is_upload(method, path)
-    }
-}
-
 /// The forge's answer, or the gateway's own.
 #[derive(Debug, Clone)]
 pub struct GatewayAnswer {

@@ -8,4 +8,4 @@ mod uploads;
 
 pub use call::{CallRefusal, ForgeCall, PullCheck, check_body, decide};
 pub use links::{ApiAddress, rewritten_link};
-pub use uploads::{is_upload, upload_base, with_upload_urls};
+pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};

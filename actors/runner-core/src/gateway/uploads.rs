@@ -5,6 +5,9 @@ use serde_json::Value;
 
 use super::links::ApiAddress;
 
+/// Largest file of a release, in bytes: as GitHub has it.
+pub const MAX_UPLOAD: u64 = 2 << 30;
+
 /// Whether a call uploads a file of a release; `path` is below the API.
 #[must_use]
 pub fn is_upload(method: &str, path: &str) -> bool {

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use futures_util::StreamExt as _;
 use http_clients::http::HttpClient;
 use runner_actors::{GatewayAnswer, GatewayBody, GatewayRefusal, GatewayRequest, JobServices};
+use runner_core::gateway::{MAX_UPLOAD, is_upload};
 use serde_json::json;
 
 /// Largest body of a call.
@@ -38,7 +39,7 @@ pub(super) async fn call(
         .find_map(|prefix| path.strip_prefix(prefix))
         .unwrap_or_default();
     let bytes = header(CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok());
-    let uploads = GatewayRequest::uploads_file(request.method().as_str(), path);
+    let uploads = is_upload(request.method().as_str(), path);
     let body = match bytes {
         Some(bytes) if uploads => file(bytes, payload),
         _ => whole(payload).await,
@@ -80,10 +81,9 @@ async fn whole(payload: web::Payload) -> Result<GatewayBody, String> {
 
 /// A file that is passed on as it comes.
 fn file(bytes: u64, payload: web::Payload) -> Result<GatewayBody, String> {
-    let most = GatewayRequest::MAX_FILE;
-    if bytes > most {
+    if bytes > MAX_UPLOAD {
         return Err(format!(
-            "the file has {bytes} bytes, and one of a release at most {most}"
+            "the file has {bytes} bytes, and one of a release at most {MAX_UPLOAD}"
         ));
     }
     let chunks = payload.map(|chunk| chunk.map_err(std::io::Error::other));
