@@ -1,10 +1,9 @@
 //! The documents of a segment that hold a phrase, by the places of its words.
 //!
 //! The posting lists of the words are gone through together, the rarest leading; where all words
-//! stand in a document their places decide, those of rare words first, so that places of frequent
-//! ones are seldom read. Of identifiers as a whole the index does not know where they stand, nor of
-//! words of source code: a document with one of them, where nothing else decides, is for
-//! [`verify`](super::verify) to read.
+//! stand in a document their places decide. Of identifiers as a whole the index does not know where
+//! they stand, nor how many numbers lie between their neighbours, nor of words of source code: a
+//! document with one of them, where nothing else decides, is for [`verify`](super::verify) to read.
 
 use search_core::query::MatchState;
 use tantivy::postings::{Postings, SegmentPostings, TermInfo};
@@ -127,6 +126,9 @@ impl OpenPhrase {
                 return MatchState::No;
             }
             is_unsure |= without_nowhere.clone().any(|&place| is_unplaced(place));
+            if !is_first && self.begins.is_empty() {
+                continue;
+            }
             let placed = without_nowhere.filter(|&&place| !is_unplaced(place));
             let begins = placed.filter_map(|&at| without_gaps(at).checked_sub(*place));
             if is_first {
@@ -135,9 +137,6 @@ impl OpenPhrase {
                 is_first = false;
             } else {
                 keep_common(&mut self.begins, begins);
-            }
-            if self.begins.is_empty() && !is_unsure {
-                return MatchState::No;
             }
         }
         match (self.begins.is_empty(), is_unsure) {

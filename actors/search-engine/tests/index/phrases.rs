@@ -46,6 +46,36 @@ fn i16_phrases_of_common_words_are_counted_whole_without_a_text() {
     assert_eq!(library.reads.get(), 0);
 }
 
+/// An identifier stands for one word of the phrase or for its parts: its neighbours do not say
+/// where it is, whichever of the words is rarest.
+#[test]
+fn i16_an_identifier_between_rarer_words_of_a_phrase_is_found() {
+    for rare in ["dogs", "the", "redfox"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut index, _) = open(folder.path());
+        let mut library = Library::default();
+        let others = ["dogs", "the", "redfox"].into_iter();
+        let others: Vec<&str> = others.filter(|&word| word != rare).collect();
+        for (key, text) in [
+            ("0", "red_fox_dog redFox the of"),
+            ("1", &others.join(" of ")),
+            ("2", &others.join(" x ")),
+        ] {
+            put(&mut index, key, "", text);
+            library.texts.insert(key.to_owned(), text.to_owned());
+        }
+        let sources = [commit(&mut index)];
+        let query = "\"red_fox_dog REDFOX the of\"";
+        let hits = ask(&scope(&sources, Some(&library)), query, page(10));
+        let found: Vec<&str> = hits
+            .hits
+            .iter()
+            .map(|hit| hit.record.key.as_str())
+            .collect();
+        assert_eq!((found, hits.total), (vec!["0"], 1), "{rare}");
+    }
+}
+
 /// What texts are made of: among them words that are parts of others, and a word that is too long.
 const PIECES: [&str; 12] = [
     "red",
