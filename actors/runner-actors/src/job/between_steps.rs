@@ -21,10 +21,6 @@ impl StepRunner<'_> {
         if !self.request.snapshots || self.checkpoints.stopped || is_over {
             return;
         }
-        if self.containers.ready {
-            let text = "no snapshots are taken of a job with containers: the runner could not go back with them";
-            return self.stop_checkpoints(text).await;
-        }
         let number = self.number + 1;
         let mut taken = self.checkpoints.taken.iter();
         if taken.any(|taken| taken.step == number) {
@@ -78,7 +74,7 @@ impl StepRunner<'_> {
         };
         let mut shell = ShellStart::default();
         let env = self.process_env(&owner, OWN_DIRECTORY, Vec::new());
-        shell.failed(&env, WORKSPACE);
+        shell.failed(self.containers.start_of(&env, WORKSPACE, &self.path));
         let with_secrets = self.request.kept.shows_secrets();
         Checkpoint {
             step,
@@ -101,6 +97,7 @@ impl StepRunner<'_> {
                 keys: self.keys.clone(),
                 caches: self.caches.clone(),
                 node_actions: self.node_actions.clone(),
+                containers: self.containers.clone(),
                 secrets: self.secrets.clone(),
                 forge_token: self.forge_token.clone(),
                 records: self.records.clone(),
@@ -148,6 +145,7 @@ impl StepRunner<'_> {
         self.keys = state.keys;
         self.caches = state.caches;
         self.node_actions = state.node_actions;
+        self.containers = state.containers;
         let mut secrets = state.secrets;
         for secret in self.new_secrets() {
             let _ = secrets.add(&secret);

@@ -13,6 +13,7 @@ use runner_core::mask::Secrets;
 use runner_core::problem_matcher::ProblemMatchers;
 
 use super::checked_out::CheckedOutTree;
+use super::container_state::JobContainers;
 use super::frame::CacheToSave;
 use super::node_state::NodeActions;
 use super::shell_start::ShellEnvironment;
@@ -54,6 +55,8 @@ pub(super) struct JobState {
     pub(super) keys: Vec<String>,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
+    /// What the VM's engine runs.
+    pub(super) containers: JobContainers,
     pub(super) secrets: Secrets,
     pub(super) forge_token: Option<String>,
     /// The steps before, for the record of the job that goes on from here.

@@ -10,7 +10,7 @@ use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
 use runner_core::expr::Value;
 use tokio::time::Instant;
 
-use super::frame::StepProcess;
+use super::frame::{ProcessStart, StepContainer, StepProcess};
 
 /// The files that carry out the engine's commands, by their names in the machine.
 pub(super) const ENGINE: [(&str, &str); 11] = [
@@ -54,7 +54,7 @@ pub(super) fn engine_command<'a>(words: impl IntoIterator<Item = &'a str>) -> Ve
 }
 
 /// The containers that run for a job.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct JobContainers {
     /// Whether the engine runs.
     pub(super) ready: bool,
@@ -72,6 +72,7 @@ pub(crate) struct JobContainers {
 }
 
 /// A service that runs.
+#[derive(Clone)]
 pub(super) struct RunningService {
     pub(super) name: String,
     pub(super) member: Member,
@@ -115,28 +116,49 @@ impl JobContainers {
         home.collect()
     }
 
+    /// Where a process of a step begins: in the job's container where there is one. `env` are its
+    /// variables in the machine, `path` the folders that steps put before `PATH`.
+    pub(super) fn start_of(
+        &self,
+        env: &BTreeMap<String, String>,
+        cwd: &str,
+        path: &[String],
+    ) -> ProcessStart {
+        let cwd = cwd.to_owned();
+        let Some(job) = &self.job else {
+            return ProcessStart {
+                env: env.clone(),
+                cwd,
+                container: None,
+            };
+        };
+        let mut within: BTreeMap<String, String> = job.env.iter().cloned().collect();
+        let image_path = within.remove("PATH").unwrap_or_default();
+        within.insert("HOME".to_owned(), CONTAINER_HOME.to_owned());
+        within.extend(env.clone());
+        let full_path = path.iter().chain([&image_path]);
+        let full_path = full_path.map(String::as_str).collect::<Vec<_>>().join(":");
+        within.insert("PATH".to_owned(), full_path);
+        ProcessStart {
+            env: within,
+            cwd,
+            container: Some(StepContainer {
+                id: job.id.clone(),
+                user: job.user.clone(),
+            }),
+        }
+    }
+
     /// A process of a step, in the job's container where there is one. `path` are the folders that
     /// steps put before `PATH`.
     pub(super) fn place(&self, process: StepProcess, path: &[String]) -> StepProcess {
-        let Some(job) = &self.job else {
+        let start = self.start_of(&process.env, &process.cwd, path);
+        let Some(container) = &start.container else {
             return process;
         };
-        let mut env: BTreeMap<&str, &str> = BTreeMap::new();
-        env.extend(job.env.iter().map(|(name, value)| (&**name, &**value)));
-        let image_path = env.get("PATH").copied().unwrap_or_default();
-        let full_path = path.iter().map(String::as_str).chain([image_path]);
-        let full_path = full_path.collect::<Vec<_>>().join(":");
-        env.insert("HOME", CONTAINER_HOME);
-        let own = process.env.iter().filter(|(name, _)| *name != "PATH");
-        env.extend(own.map(|(name, value)| (&**name, &**value)));
-        env.insert("PATH", &full_path);
-        let words = engine::exec(
-            &job.id,
-            Some(&job.user),
-            &process.cwd,
-            env.into_iter(),
-            &process.argv,
-        );
+        let env = start.env.iter().map(|(name, value)| (&**name, &**value));
+        let (id, user) = (&container.id, Some(container.user.as_str()));
+        let words = engine::exec(id, user, &start.cwd, env, &process.argv);
         let mut argv = engine_command(["run"]);
         argv.extend(words);
         let unsecure = "ACTIONS_ALLOW_UNSECURE_COMMANDS";
@@ -150,11 +172,29 @@ impl JobContainers {
             directory: process.directory,
             script: process.script,
             limit: process.limit,
+            within: Some(start),
         }
     }
 }
 
+impl StepContainer {
+    /// A command of a person in it, as the machine starts it in a terminal.
+    pub(crate) fn in_terminal(
+        &self,
+        env: &BTreeMap<String, String>,
+        cwd: &str,
+        argv: &[String],
+    ) -> Vec<String> {
+        let env = env.iter().map(|(name, value)| (&**name, &**value));
+        let words = engine::exec_in_terminal(&self.id, Some(&self.user), cwd, env, argv);
+        let mut argv = engine_command(["run"]);
+        argv.extend(words);
+        argv
+    }
+}
+
 /// A service that is not ready yet.
+#[derive(Clone)]
 pub(super) struct WatchedService {
     pub(super) found: Inspected,
     /// What its health check runs.
@@ -195,6 +235,35 @@ mod tests {
         let output = command.env("PYTHONPATH", folder.path()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[test]
+    fn i17_a_shell_begins_in_the_jobs_container_with_what_its_steps_have() {
+        let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            let owned = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
+            owned.collect()
+        };
+        let job = Inspected {
+            id: "abc".to_owned(),
+            env: pairs(&[("PATH", "/usr/bin"), ("HOME", "/root"), ("OWN", "image")]),
+            user: "1:2".to_owned(),
+            health: None,
+            running: true,
+            exit_code: 0,
+        };
+        let containers = JobContainers {
+            job: Some(job),
+            ..JobContainers::default()
+        };
+        let env = pairs(&[("PATH", "/machine"), ("OWN", "step"), ("CI", "true")]);
+        let env: BTreeMap<String, String> = env.into_iter().collect();
+        let start = containers.start_of(&env, "/workspace/web", &["/added".to_owned()]);
+        let container = start.container.expect("steps are in one");
+        let words = container.in_terminal(&start.env, &start.cwd, &["sh".to_owned()]);
+        let expected = "run crun exec --tty --user=1:2 --cwd=/workspace/web --env=CI=true --env=HOME=/github/home --env=OWN=step --env=PATH=/added:/usr/bin abc sh";
+        assert_eq!(words[2..].join(" "), expected);
+        let none = JobContainers::default().start_of(&env, "/", &[]);
+        assert_eq!((none.env, none.container), (env, None));
     }
 
     #[test]

@@ -42,6 +42,24 @@ pub(super) struct StepProcess {
     pub(super) cwd: String,
     pub(super) env: BTreeMap<String, String>,
     pub(super) limit: Option<Duration>,
+    /// What it finds itself in, where that is a container which the command enters.
+    pub(super) within: Option<ProcessStart>,
+}
+
+/// What a process of a step finds itself in.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ProcessStart {
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) cwd: String,
+    pub(super) container: Option<StepContainer>,
+}
+
+/// The container that the steps of a job run in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StepContainer {
+    pub(super) id: String,
+    /// Whom they run as there, `uid:gid`.
+    pub(super) user: String,
 }
 
 /// How one step ended.

@@ -314,6 +314,7 @@ impl StepRunner<'_> {
             script: None,
             directory,
             limit: input.limit,
+            within: None,
         };
         let process = self.containers.place(process, &self.path);
         let mut result = self.process(process).await;

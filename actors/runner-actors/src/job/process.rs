@@ -13,7 +13,9 @@ use runner_core::state::{Conclusion, StepEnd};
 use tokio::sync::watch;
 
 use super::execute::{OutputCommands, Process, execute};
-use super::frame::{ARCH, Frame, ProcessOwner, StepProcess, StepResult, in_workspace, set};
+use super::frame::{
+    ARCH, Frame, ProcessOwner, ProcessStart, StepProcess, StepResult, in_workspace, set,
+};
 use super::protocol::JobRequest;
 use super::small_files;
 use super::step_runner::StepRunner;
@@ -70,6 +72,7 @@ impl StepRunner<'_> {
             script: Some((name, ready.script)),
             directory,
             limit,
+            within: None,
         };
         let process = self.containers.place(process, &self.path);
         self.process(process).await
@@ -90,6 +93,7 @@ impl StepRunner<'_> {
             cwd,
             env,
             limit,
+            within,
         } = process;
         let names = FILES.iter().map(|(_, name)| format!("files/{name}"));
         let names: Vec<String> = names.collect();
@@ -117,7 +121,11 @@ impl StepRunner<'_> {
             self.cancel.clone()
         };
         tracing::info!(event = "run.executing", run = %self.request.run, vm = %machine.id, step = self.number, "executing command in VM");
-        let (env, cwd) = (process.env.clone(), process.cwd.clone());
+        let start = within.unwrap_or_else(|| ProcessStart {
+            env: process.env.clone(),
+            cwd: process.cwd.clone(),
+            container: None,
+        });
         let mut exit = execute(machine, process, &mut self.secrets, self.log, &mut cancel).await;
         let mut result = StepResult {
             end: exit.end,
@@ -127,7 +135,7 @@ impl StepRunner<'_> {
             state: std::mem::take(&mut exit.commands.state),
         };
         if result.end.outcome() == Conclusion::Failure {
-            self.shell.failed(&env, &cwd);
+            self.shell.failed(start);
         }
         if result.end != StepEnd::Lost {
             self.apply_commands(exit.commands, &mut result);

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use runner_core::context::WORKSPACE;
 use runner_core::mask::Secrets;
 
-/// The environment and the directory of the process that failed the job.
+use super::frame::{ProcessStart, StepContainer};
+
+/// The environment, directory and container of the process that failed the job.
 #[derive(Debug, Default)]
 pub(super) struct ShellStart {
-    env: BTreeMap<String, String>,
-    cwd: Option<String>,
+    start: Option<ProcessStart>,
     settled: bool,
 }
 
@@ -21,14 +22,15 @@ pub(crate) struct ShellEnvironment {
     pub(crate) hidden: Vec<String>,
     /// Where it begins.
     pub(crate) cwd: String,
+    /// The container that it begins in, where the job's steps do.
+    pub(crate) container: Option<StepContainer>,
 }
 
 impl ShellStart {
     /// A process has failed; the job may go on all the same.
-    pub(super) fn failed(&mut self, env: &BTreeMap<String, String>, cwd: &str) {
+    pub(super) fn failed(&mut self, start: ProcessStart) {
         if !self.settled {
-            self.env.clone_from(env);
-            self.cwd = Some(cwd.to_owned());
+            self.start = Some(start);
         }
     }
 
@@ -40,7 +42,11 @@ impl ShellStart {
     /// For a shell: without the variables whose values hold secrets, unless those are wanted.
     pub(super) fn environment(self, secrets: &Secrets, with_secrets: bool) -> ShellEnvironment {
         let holds_secret = |value: &str| secrets.mask(value) != value;
-        let mut env = self.env;
+        let start = self.start.unwrap_or_else(|| ProcessStart {
+            cwd: WORKSPACE.to_owned(),
+            ..ProcessStart::default()
+        });
+        let mut env = start.env;
         let mut hidden = Vec::new();
         if !with_secrets {
             env.retain(|name, value| {
@@ -54,7 +60,8 @@ impl ShellStart {
         ShellEnvironment {
             env,
             hidden,
-            cwd: self.cwd.unwrap_or_else(|| WORKSPACE.to_owned()),
+            cwd: start.cwd,
+            container: start.container,
         }
     }
 }
@@ -74,12 +81,17 @@ mod tests {
                 .collect()
         };
         let step = env(&[("CI", "true"), ("URL", "https://a:hunter2-hunter2@b")]);
+        let at = |env: &BTreeMap<String, String>, cwd: &str| ProcessStart {
+            env: env.clone(),
+            cwd: cwd.to_owned(),
+            container: None,
+        };
         let start = || {
             let mut start = ShellStart::default();
-            start.failed(&env(&[("FORGIVEN", "1")]), "/");
-            start.failed(&step, "/workspace/web");
+            start.failed(at(&env(&[("FORGIVEN", "1")]), "/"));
+            start.failed(at(&step, "/workspace/web"));
             start.settle();
-            start.failed(&env(&[("LATER", "1")]), "/tmp");
+            start.failed(at(&env(&[("LATER", "1")]), "/tmp"));
             start
         };
         let shell = start().environment(&secrets, false);

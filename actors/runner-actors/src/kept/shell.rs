@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http_clients::vmm::{ExecState, NewExec, TerminalSize, VmmClient, VmmError};
 use http_clients::ws::{WsReceiver, WsSender};
+use runner_core::context::WORKSPACE;
 
 use super::error::NotOpened;
 use super::{KeptJob, KeptVm, KeptVms};
@@ -120,10 +121,15 @@ impl KeptVms {
     ) -> Result<(String, WsSender, WsReceiver), VmmError> {
         vmm.resume(&job.vm).await?;
         self.change(&job.vm, |kept| kept.paused = false);
+        let (argv, env) = shell_command(shell);
+        let cwd = match shell.container {
+            Some(_) => WORKSPACE.to_owned(),
+            None => shell.cwd.clone(),
+        };
         let exec = NewExec {
-            argv: Some(["sh", "-c", SHELL].map(str::to_owned).to_vec()),
-            cwd: Some(shell.cwd.clone()),
-            env: shell_environment(shell),
+            argv: Some(argv),
+            cwd: Some(cwd),
+            env,
             terminal: Some(size),
             ..NewExec::default()
         };
@@ -147,7 +153,19 @@ impl KeptVms {
     }
 }
 
-fn shell_environment(shell: &ShellEnvironment) -> BTreeMap<String, String> {
+/// What the machine runs for a shell, and with which variables of its own.
+fn shell_command(shell: &ShellEnvironment) -> (Vec<String>, BTreeMap<String, String>) {
+    let (argv, env) = (["sh", "-c", SHELL].map(str::to_owned), environment(shell));
+    match &shell.container {
+        Some(container) => {
+            let argv = container.in_terminal(&env, &shell.cwd, &argv);
+            (argv, BTreeMap::new())
+        }
+        None => (argv.to_vec(), env),
+    }
+}
+
+fn environment(shell: &ShellEnvironment) -> BTreeMap<String, String> {
     let mut env = shell.env.clone();
     env.insert("TERM".to_owned(), "xterm-256color".to_owned());
     if !shell.hidden.is_empty() {

@@ -222,3 +222,17 @@ pub fn exec<'a>(
     words.extend(argv.iter().cloned());
     words
 }
+
+/// The same in a terminal of its own, which is as large as the one that the command has.
+#[must_use]
+pub fn exec_in_terminal<'a>(
+    id: &str,
+    user: Option<&str>,
+    cwd: &str,
+    env: impl Iterator<Item = (&'a str, &'a str)>,
+    argv: &[String],
+) -> Vec<String> {
+    let mut words = exec(id, user, cwd, env, argv);
+    words.insert(2, "--tty".to_owned());
+    words
+}

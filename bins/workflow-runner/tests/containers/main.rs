@@ -7,8 +7,11 @@
     reason = "a test that fails here should say where"
 )]
 
+mod kept;
 mod lab;
 mod scripts;
 mod services;
+#[path = "../site/mod.rs"]
+mod site;
 #[path = "../stage/mod.rs"]
 mod stage;

@@ -148,6 +148,11 @@ fn cache() -> PathBuf {
 impl Site {
     /// With lines of the runner's table `[keep]`.
     pub(crate) fn new(driver: &str, keep: &str) -> Self {
+        Self::with_machine(driver, keep, "isolation_min = \"namespace-sandbox\"\n")
+    }
+
+    /// With lines of the runner's table `[keep]`, and of the one of all machines.
+    pub(crate) fn with_machine(driver: &str, keep: &str, machine: &str) -> Self {
         std::fs::create_dir_all(cache()).unwrap();
         let folder = tempfile::Builder::new().prefix("site-").tempdir_in(cache());
         let folder = folder.unwrap();
@@ -165,7 +170,7 @@ impl Site {
         );
         std::fs::write(path("vm.toml"), manager).unwrap();
         let runner = format!(
-            "data_dir = {:?}\nallow_http = true\n[keep]\n{keep}\n[secrets]\nKEY = \"hunter2-hunter2\"\n[machines.default]\nisolation_min = \"namespace-sandbox\"\n",
+            "data_dir = {:?}\nallow_http = true\n[keep]\n{keep}\n[secrets]\nKEY = \"hunter2-hunter2\"\n[machines.default]\n{machine}",
             path("runs")
         );
         std::fs::write(path("runner.toml"), runner).unwrap();
@@ -192,6 +197,17 @@ impl Site {
             deliveries: 0,
             folder,
         }
+    }
+
+    /// Adds an image of containers to the runner's store.
+    pub(crate) fn add_image(&self, name: &str, layout: &Path) {
+        let mut add = Command::new(own());
+        add.args(["images", "add", name, "--from"]).arg(layout);
+        add.arg("--config")
+            .arg(self.folder.path().join("runner.toml"));
+        let output = add.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
     }
 
     /// Kills the runner and starts it again where it was.

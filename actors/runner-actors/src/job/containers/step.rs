@@ -216,6 +216,9 @@ impl StepRunner<'_> {
             env: &env,
         };
         let words = launch.step(CONTAINER_WORKSPACE);
+        // The step's own container has gone when somebody looks.
+        let around = self.process_env(&input.owner, &directory, Vec::new());
+        let start = self.containers.start_of(&around, WORKSPACE, &self.path);
         let words = ["run"].into_iter().chain(words.iter().map(String::as_str));
         let process = StepProcess {
             argv: engine_command(words),
@@ -224,6 +227,7 @@ impl StepRunner<'_> {
             script: None,
             directory,
             limit: input.limit,
+            within: Some(start),
         };
         let mut result = self.process(process).await;
         let left = std::mem::take(&mut result.state);
