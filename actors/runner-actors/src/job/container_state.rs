@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::frame::{ProcessStart, StepContainer, StepProcess};
 
 /// The files that carry out the engine's commands, by their names in the machine.
-pub(super) const ENGINE: [(&str, &str); 11] = [
+pub(super) const ENGINE: [(&str, &str); 12] = [
     ("engine.sh", include_str!("containers/machine/engine.sh")),
     ("docker.sh", include_str!("containers/machine/docker.sh")),
     ("crun.sh", include_str!("containers/machine/crun.sh")),
@@ -26,6 +26,10 @@ pub(super) const ENGINE: [(&str, &str); 11] = [
     ("keeper.py", include_str!("containers/machine/keeper.py")),
     ("client.py", include_str!("containers/machine/client.py")),
     ("buildx.py", include_str!("containers/machine/buildx.py")),
+    (
+        "dockerfile.py",
+        include_str!("containers/machine/dockerfile.py"),
+    ),
     ("compose.py", include_str!("containers/machine/compose.py")),
     (
         "compose_names.py",
@@ -240,7 +244,9 @@ mod tests {
     #[test]
     fn i17_a_shell_begins_in_the_jobs_container_with_what_its_steps_have() {
         let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
-            let owned = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
+            let owned = pairs
+                .iter()
+                .map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
             owned.collect()
         };
         let job = Inspected {
@@ -329,6 +335,70 @@ except buildx.Unable as wrong:
         ];
         for (words, expected) in cases {
             assert_eq!(python(SHOW, words), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn i17_here_documents_are_rewritten_for_podman() {
+        const SHOW: &str = "import sys, dockerfile, os, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    try:
+        print(dockerfile.rewritten(sys.argv[1], {'V': '9'}, folder))
+    except dockerfile.Wrong as wrong:
+        print(wrong)
+    for name in sorted(os.listdir(folder)):
+        print(name, oct(os.stat(f'{folder}/{name}').st_mode)[-3:], repr(open(f'{folder}/{name}').read()))";
+        let cases: [(&str, &str); 9] = [
+            (
+                "FROM a\nRUN <<EOF\necho \"$HOME\" \\\n more\nEOF\nRUN true",
+                r#"FROM a
+RUN ["/bin/sh", "-c", "echo \"$HOME\" \\\n more\n"]
+RUN true"#,
+            ),
+            (
+                "FROM a\nSHELL [\"/bin/bash\", \"-ec\"]\nRUN --network=none <<-'EOF'\n\tx\n\tEOF",
+                r#"FROM a
+SHELL ["/bin/bash", "-ec"]
+RUN --network=none ["/bin/bash", "-ec", "x\n"]"#,
+            ),
+            (
+                "FROM a\nRUN <<P\n#!/usr/bin/python3\nprint(1)\nP",
+                r#"FROM a
+RUN --mount=type=bind,from=orrery-here-documents,source=/1-P,target=/run/1-P ["/run/1-P"]
+1-P 755 '#!/usr/bin/python3\nprint(1)\n'"#,
+            ),
+            (
+                "FROM a\nRUN cat <<-A > /a && \\\n  cat <<B > /b\n\tone\n\tA\ntwo\nB",
+                r#"FROM a
+RUN ["/bin/sh", "-c", "cat <<A > /a &&   cat <<B > /b\none\nA\ntwo\nB\n"]"#,
+            ),
+            (
+                "ARG G=before\nFROM a\nARG V=1 G\nENV N=\"a b\" M=${V}x\nCOPY --chmod=600 <<E /c\n$V $G $N $M \\$V ${Q:-q} ${V:+yes}\nE",
+                r#"ARG G=before
+FROM a
+ARG V=1 G
+ENV N="a b" M=${V}x
+COPY --from=orrery-here-documents --chmod=600 1-E /c
+1-E 644 '9 before a b 9x $V q yes\n'"#,
+            ),
+            (
+                "FROM a\nADD <<one <<\"two\" f /d/\n1\none\n$2\ntwo",
+                "FROM a
+ADD f /d/
+COPY --from=orrery-here-documents 1-one /d/one
+COPY --from=orrery-here-documents 2-two /d/two
+1-one 644 '1\\n'
+2-two 644 '$2\\n'",
+            ),
+            ("FROM a\nRUN echo $((1<<x)) \"a <<b\" && cat <<<c", "None"),
+            ("FROM a\nRUN <<E\nx", "the here-document E has no end"),
+            (
+                "FROM a\nCOPY <<E /c\n$PATH\nE",
+                "a here-document has the variable PATH, which no ARG or ENV of its stage sets; those of its image are not known here: quote the document's name",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(python(SHOW, &[text]), expected, "{text}");
         }
     }
 

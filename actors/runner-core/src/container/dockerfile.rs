@@ -49,21 +49,47 @@ pub fn base_images(text: &str) -> Vec<String> {
     images
 }
 
-/// The lines, those that go on joined, without comments.
+/// The lines, those that go on joined, without comments and here-documents.
 fn instructions(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut open = String::new();
-    for line in text.lines() {
+    let mut rest = text.lines();
+    while let Some(line) = rest.next() {
         let line = line.trim();
         if line.starts_with('#') || line.is_empty() {
             continue;
         }
         match line.strip_suffix('\\') {
             Some(part) => open = open + part + " ",
-            None => lines.push(std::mem::take(&mut open) + line),
+            None => {
+                let line = std::mem::take(&mut open) + line;
+                for name in here_documents(&line) {
+                    let _ = rest.find(|line| line.trim() == name);
+                }
+                lines.push(line);
+            }
         }
     }
     lines
+}
+
+/// The names of the here-documents that an instruction is given, whose lines follow it.
+fn here_documents(line: &str) -> Vec<&str> {
+    let mut words = line.split_whitespace();
+    let verb = words.next().unwrap_or_default().to_ascii_uppercase();
+    if !matches!(verb.as_str(), "RUN" | "COPY" | "ADD") {
+        return Vec::new();
+    }
+    words.filter_map(here_document).collect()
+}
+
+/// The name that a word such as `<<-"END"` gives.
+fn here_document(word: &str) -> Option<&str> {
+    let word = word.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    let mark = word.strip_prefix("<<")?;
+    let name = unquoted(mark.strip_prefix('-').unwrap_or(mark));
+    let first = name.bytes().next()?;
+    (first.is_ascii_alphabetic() || first == b'_').then_some(name)
 }
 
 fn unquoted(text: &str) -> &str {

@@ -310,6 +310,12 @@ fn i17_what_a_dockerfile_builds_on_is_known() {
 }
 
 #[test]
+fn i17_here_documents_of_a_dockerfile_name_no_images() {
+    let text = "FROM a:1\nCOPY <<E <<-\"other\" /d/\nFROM none:1\nE\nFROM none:2\n\tother\nRUN cat 3<<E; echo $((1<<2)) <<<x\n# FROM none:3\nE\nFROM b:1\n";
+    assert_eq!(base_images(text), ["a:1", "b:1"]);
+}
+
+#[test]
 fn i17_the_engine_gets_names_addresses_and_folders() {
     let mut request = container(&value(
         r#"{"image": "redis:7", "env": {"A": "b"}, "volumes": ["data:/data"], "options": "--health-cmd ping"}"#,

@@ -258,8 +258,6 @@ impl StepRunner<'_> {
         let dockerfile = format!("--file={path}");
         let tag = format!("--tag={name}");
         let words = [
-            "run",
-            "podman",
             "build",
             // What is not in the runner's store was refused; the engine fetches nothing.
             "--pull=never",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 
+import dockerfile
 from common import HERE, fail, option, podman, show
 
 VERSION = "v0.12.1"
@@ -211,6 +212,10 @@ def carry_out(made, folder):
     iidfile = made.iidfile or os.path.join(folder, "iid")
     if made.iidfile is None:
         made.words.append(f"--iidfile={iidfile}")
+    try:
+        made.words = dockerfile.without_documents(made.words, context, folder)
+    except dockerfile.Wrong as error:
+        fail(f"docker build: {error}", 1)
     ended = podman("build", *made.words, context)
     if ended.returncode != 0:
         return ended.returncode

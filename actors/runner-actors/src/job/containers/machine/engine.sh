@@ -195,6 +195,14 @@ inspect)
     cp "/var/lib/containers/storage/overlay-containers/$id/userdata/config.json" "$here/inspect/$1.runtime.json"
     ;;
 alive) inside crun state "$1" 2> /dev/null | grep -q '"status": *"running"' ;;
+build)
+    # Of Dockerfiles with here-documents this podman needs another form.
+    if command -v python3 > /dev/null; then
+        inside python3 -B $here/dockerfile.py "$@"
+    else
+        inside podman build "$@"
+    fi
+    ;;
 quiet) inside "$@" > /dev/null 2>&1 ;;
 run) inside "$@" ;;
 docker)

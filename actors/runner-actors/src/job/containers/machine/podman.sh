@@ -12,7 +12,8 @@ case "$1 $2" in
 "build "*)
     # A layer of another build would be taken for one with other arguments.
     case " $* " in *" --build-arg"*) shift && set -- build --layers=false "$@" ;; esac
-    exec podman "$@"
+    shift
+    exec python3 -B $here/dockerfile.py "$@"
     ;;
 *) exec podman "$@" ;;
 esac

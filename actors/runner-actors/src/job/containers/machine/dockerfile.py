@@ -1,0 +1,252 @@
+"""Here-documents of a Dockerfile, as BuildKit reads them, in words that podman's builder has.
+`dockerfile.py WORDS… CONTEXT` is `podman build` in the namespaces that it runs in.
+
+    RUN <<END … END           ─► RUN ["/bin/sh", "-c", "…"], by the shell that SHELL names
+    RUN <<END with `#!`       ─► a file of the context `here-documents`, mounted and run
+    COPY <<END /target … END  ─► COPY --from=here-documents END /target
+
+https://docs.docker.com/reference/dockerfile/#here-documents
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# A build context beside the build's own, with the documents as files.
+CONTEXT = "orrery-here-documents"
+MARK = re.compile(r"(?:^|(?<=\s))\d*<<(?P<dash>-?)(?P<quote>[\"']?)(?P<name>[A-Za-z_][\w.]*)(?P=quote)")
+QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+DIRECTIVE = re.compile(r"#\s*escape\s*=\s*(\S)\s*$", re.IGNORECASE)
+VARIABLE = re.compile(r"\\?\$(?:(?P<name>\w+)|\{(?P<braced>\w+)(?::?(?P<sign>[-+])(?P<other>[^}]*))?\})")
+SHELL = ["/bin/sh", "-c"]
+
+
+def marks(text):
+    """Where documents are asked for: words outside of quotes."""
+    quoted = [found.span() for found in QUOTED.finditer(text)]
+    return [mark for mark in MARK.finditer(text)
+            if not any(start < mark.start() < end for start, end in quoted)]
+
+
+class Wrong(Exception):
+    """What a Dockerfile says wrongly, in words."""
+
+
+class Document:
+    """A here-document: its name, its text, and whether variables in it are filled in."""
+
+    def __init__(self, mark, lines):
+        self.name = mark["name"]
+        self.fills = not mark["quote"]
+        if mark["dash"]:
+            lines = [line.lstrip("\t") for line in lines]
+        self.text = "".join(line + "\n" for line in lines)
+
+
+class Stage:
+    """What instructions of a stage have said so far."""
+
+    def __init__(self, variables):
+        self.shell = SHELL
+        self.variables = dict(variables)
+
+    def note(self, verb, rest, given):
+        if verb == "SHELL":
+            self.shell = json.loads(rest)
+        elif verb == "ENV":
+            pairs = re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)', rest)
+            pairs = pairs or [tuple(rest.split(None, 1))]
+            self.variables.update({pair[0]: self.fill(pair[1].strip('"')) for pair in pairs if len(pair) == 2})
+        elif verb == "ARG":
+            for word in rest.split():
+                name, equals, value = word.partition("=")
+                if name in given:
+                    self.variables[name] = given[name]
+                elif equals:
+                    self.variables[name] = self.fill(value.strip("\"'"))
+                else:
+                    self.variables.setdefault(name, given.get("", {}).get(name, ""))
+
+    def fill(self, text):
+        def value(match):
+            if match[0].startswith("\\"):
+                return match[0][1:]
+            name = match["name"] or match["braced"]
+            known = self.variables.get(name)
+            if match["sign"] == "-":
+                return known or match["other"]
+            if match["sign"] == "+":
+                return match["other"] if known else ""
+            if known is None:
+                raise Wrong(f"a here-document has the variable {name}, which no ARG or ENV of its stage sets; "
+                            "those of its image are not known here: quote the document's name")
+            return known
+        return VARIABLE.sub(value, text)
+
+
+def instructions(text):
+    """The instructions: verb, the rest, documents, the lines as they stand."""
+    lines, escape = text.split("\n"), "\\"
+    at = 0
+    while at < len(lines) and lines[at].startswith("#"):
+        found = DIRECTIVE.match(lines[at])
+        escape = found[1] if found else escape
+        at += 1
+    at = 0
+    while at < len(lines):
+        first = at
+        whole = lines[at].rstrip()
+        at += 1
+        if not whole.strip() or whole.lstrip().startswith("#"):
+            yield "", "", [], lines[first:at]
+            continue
+        while whole.endswith(escape) and at < len(lines):
+            line = lines[at]
+            at += 1
+            # Comments and empty lines within an instruction are none of it.
+            if line.lstrip().startswith("#"):
+                continue
+            whole = whole[:-1] + line.rstrip()
+        verb, _, rest = whole.strip().partition(" ")
+        verb, documents = verb.upper(), []
+        if verb in ("RUN", "COPY", "ADD"):
+            for mark in marks(rest):
+                body = []
+                while True:
+                    if at == len(lines):
+                        raise Wrong(f"the here-document {mark['name']} has no end")
+                    line = lines[at]
+                    at += 1
+                    if (line.lstrip("\t") if mark["dash"] else line).rstrip("\r") == mark["name"]:
+                        break
+                    body.append(line)
+                documents.append(Document(mark, body))
+        yield verb, rest.strip(), documents, lines[first:at]
+
+
+def run(rest, documents, stage, put):
+    """A command that is given documents, or is one."""
+    options, command = re.match(r"((?:--\S+\s+)*)(.*)", rest, re.DOTALL).groups()
+    asked = marks(command)
+    alone = len(asked) == 1 and asked[0][0] == command.strip()
+    text = documents[0].text
+    if alone and text.startswith("#!"):
+        name = put(documents[0].name, text)
+        target = f"/run/{name}"
+        mount = f"--mount=type=bind,from={CONTEXT},source=/{name},target={target}"
+        return f"RUN {options}{mount} {json.dumps([target])}"
+    if not alone:
+        ends = "".join(f"{document.text}{document.name}\n" for document in documents)
+        for mark in reversed(asked):
+            # Its tabs are gone already.
+            plain = mark[0].replace("<<-", "<<")
+            command = command[:mark.start()] + plain + command[mark.end():]
+        text = f"{command}\n{ends}"
+    return f"RUN {options}{json.dumps([*stage.shell, text])}"
+
+
+def copy(verb, rest, documents, stage, put):
+    """Documents that become files; other sources of the same line keep theirs."""
+    options, words = re.match(r"((?:--\S+\s+)*)(.*)", rest, re.DOTALL).groups()
+    words = words.split()
+    target, others = words[-1], [word for word in words[:-1] if not MARK.fullmatch(word)]
+    names = [put(one.name, stage.fill(one.text) if one.fills else one.text) for one in documents]
+    made = [f"COPY --from={CONTEXT} {options}{name} {target}{one.name if target.endswith('/') else ''}"
+            for name, one in zip(names, documents)]
+    if others:
+        made.insert(0, f"{verb} {options}{' '.join(others)} {target}")
+    return "\n".join(made)
+
+
+def rewritten(text, given, folder):
+    """The Dockerfile without here-documents, whose texts are put into a folder; nothing where there
+    are none. `given` are the values of `--build-arg`."""
+    if "<<" not in text:
+        return None
+    found = list(instructions(text))
+    if not any(documents for _, _, documents, _ in found):
+        return None
+    count = 0
+
+    def put(name, content):
+        nonlocal count
+        count += 1
+        file = f"{count}-{name}"
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, file), "w", encoding="utf-8", newline="") as target:
+            target.write(content)
+        os.chmod(target.name, 0o755 if content.startswith("#!") else 0o644)
+        return file
+
+    made, stage, before = [], Stage({}), {}
+    for verb, rest, documents, lines in found:
+        if verb == "FROM":
+            # Those before the first stage are known to stages that declare them.
+            before = before or dict(stage.variables)
+            stage = Stage({})
+        elif verb:
+            stage.note(verb, rest, {**given, "": before})
+        if not documents:
+            made.extend(lines)
+        elif verb == "RUN":
+            made.append(run(rest, documents, stage, put))
+        else:
+            made.append(copy(verb, rest, documents, stage, put))
+    return "\n".join(made)
+
+
+def without_documents(words, context, folder):
+    """The words of `podman build`, with a Dockerfile that this podman can read."""
+    if not os.path.isdir(context):
+        return words
+    named = [word.removeprefix("--file=") for word in words if word.startswith("--file=")]
+    there = named + [os.path.join(context, name) for name in named or ("Containerfile", "Dockerfile")]
+    file = next((name for name in there if os.path.isfile(name)), None)
+    if len(named) > 1 or file is None:
+        return words
+    with open(file, encoding="utf-8", newline="") as source:
+        text = source.read()
+    given = [word.removeprefix("--build-arg=") for word in words if word.startswith("--build-arg=")]
+    given = {name: value if equals else os.environ.get(name, "")
+             for name, equals, value in (word.partition("=") for word in given)}
+    documents = os.path.join(folder, "documents")
+    made = rewritten(text.replace("\r\n", "\n"), given, documents)
+    if made is None:
+        return words
+    os.makedirs(documents, exist_ok=True)
+    target = os.path.join(folder, "Dockerfile.plain")
+    with open(target, "w", encoding="utf-8") as plain:
+        plain.write(made)
+    for ignored in (".dockerignore", ".containerignore"):
+        if os.path.isfile(file + ignored):
+            shutil.copy(file + ignored, target + ignored)
+    rest = [word for word in words if not word.startswith("--file=")]
+    return [*rest, f"--file={target}", f"--build-context={CONTEXT}={documents}"]
+
+
+def joined(words):
+    """Options that are looked at here, with their values in one word."""
+    long, words, made = {"-f": "--file", "--file": "--file", "--build-arg": "--build-arg"}, list(words), []
+    while words:
+        word = words.pop(0)
+        made.append(f"{long[word]}={words.pop(0)}" if word in long and words else word)
+    return made
+
+
+def main(words):
+    *words, context = words
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        try:
+            words = without_documents(joined(words), context, folder)
+        except Wrong as error:
+            print(f"Dockerfile: {error}", file=sys.stderr)
+            return 1
+        return subprocess.run(["podman", "build", *words, context], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
