@@ -184,24 +184,7 @@ impl StepRunner<'_> {
             .chain([("HOME".to_owned(), CONTAINER_HOME.to_owned())])
             .collect();
         let (given, args) = input.args.unwrap_or_default();
-        let stage = match kind {
-            DockerStageKind::Pre => action.runs.pre.as_ref(),
-            DockerStageKind::Main => None,
-            DockerStageKind::Post => action.runs.post.as_ref(),
-        };
-        let request = ContainerRequest {
-            image,
-            env: Vec::new(),
-            ports: Vec::new(),
-            volumes: Vec::new(),
-            options: ContainerOptions::default(),
-            credentials: None,
-            command: if stage.is_some() { Vec::new() } else { args },
-            entrypoint: match stage {
-                Some(stage) => Some(stage.entrypoint.clone()),
-                None => action.runs.entrypoint.clone().or(given),
-            },
-        };
+        let request = stage_request(action, kind, image, (given, args));
         let mounts = [
             Mount::new(WORKSPACE, CONTAINER_WORKSPACE),
             Mount::new(HOME, CONTAINER_HOME),
@@ -288,6 +271,33 @@ impl StepRunner<'_> {
             number,
             aliases: Vec::new(),
         })
+    }
+}
+
+/// The container of a stage; entry point and arguments as the step gives them.
+fn stage_request(
+    action: &DockerAction,
+    kind: DockerStageKind,
+    image: ImageReference,
+    (given, args): (Option<String>, Vec<String>),
+) -> ContainerRequest {
+    let stage = match kind {
+        DockerStageKind::Pre => action.runs.pre.as_ref(),
+        DockerStageKind::Main => None,
+        DockerStageKind::Post => action.runs.post.as_ref(),
+    };
+    ContainerRequest {
+        image,
+        env: Vec::new(),
+        ports: Vec::new(),
+        volumes: Vec::new(),
+        options: ContainerOptions::default(),
+        credentials: None,
+        command: if stage.is_some() { Vec::new() } else { args },
+        entrypoint: match stage {
+            Some(stage) => Some(stage.entrypoint.clone()),
+            None => action.runs.entrypoint.clone().or(given),
+        },
     }
 }
 
