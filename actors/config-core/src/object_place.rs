@@ -69,8 +69,14 @@ impl ObjectKeys {
     /// Those of the environment; none where the key or its secret is not set.
     #[must_use]
     pub fn of(environment: &Environment) -> Option<Self> {
+        Self::named(environment, "")
+    }
+
+    /// The same of variables whose names begin with a further word, for a second storage.
+    #[must_use]
+    pub fn named(environment: &Environment, word: &str) -> Option<Self> {
         let secret = |name: &str| {
-            let text = environment.text(name);
+            let text = environment.text(&format!("{word}{name}"));
             text.map(|text| Secret::new(text.to_owned()))
         };
         Some(Self {

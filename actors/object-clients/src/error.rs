@@ -67,6 +67,29 @@ pub enum ObjectError {
         /// Whose it is.
         owner: String,
     },
+    /// Its files are being moved, or were.
+    #[error(
+        "{place} is not to be used: {why}; name that place in [objects], or end with \
+         `objects migrate` what was begun"
+    )]
+    Closed {
+        /// Where.
+        place: String,
+        /// Where its files are.
+        why: String,
+    },
+    /// The place is nobody's, and there are files that should be in it.
+    #[error(
+        "{place} holds none of the files that the store names; name their place in [objects] and \
+         bring them here with `objects migrate`, or, where they are lost, put an object `owner` \
+         with the text {owner} there"
+    )]
+    Elsewhere {
+        /// Where.
+        place: String,
+        /// Whose the files are.
+        owner: String,
+    },
     /// A file of this machine.
     #[error("{file}: {source}")]
     File {

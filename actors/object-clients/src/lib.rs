@@ -19,14 +19,18 @@
 //! Methods block, on any thread but the one that carries them out.
 
 mod conditional;
+mod copy;
 mod crypto;
 mod error;
 mod http;
 mod in_memory;
+mod ownership;
+mod parallel;
 mod storage;
 mod worker;
 
 pub use conditional::{ObjectVersion, Replaced, SmallObject};
 pub use config_core::{Bucket, ObjectKeys, ObjectPlace, PlaceError};
 pub use error::ObjectError;
+pub use parallel::for_each;
 pub use storage::{ObjectStorage, StoredObject, digest_of_file};

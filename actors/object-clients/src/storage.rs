@@ -14,8 +14,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::prefix::PrefixStore;
 use object_store::{
-    BackoffConfig, MultipartUpload, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions,
-    PutPayload, RetryConfig,
+    BackoffConfig, MultipartUpload, ObjectStore, ObjectStoreExt as _, PutPayload, RetryConfig,
 };
 use tokio::sync::mpsc;
 
@@ -33,8 +32,6 @@ const RETRIES: Duration = Duration::from_secs(60);
 const MAX_RETRIES: usize = 6;
 /// The longest time that a look at the place takes.
 const PROBE: Duration = Duration::from_secs(5);
-/// The object that says whose the place is.
-const OWNER: &str = "owner";
 
 /// A place for objects; clones share its connections.
 #[derive(Clone)]
@@ -187,7 +184,20 @@ impl ObjectStorage {
     }
 
     fn get_into(&self, key: &str, digest: &str, file: &Path) -> Result<(), ObjectError> {
-        let local = |source| file_error(file, source);
+        let mut to = File::create_new(file).map_err(|source| file_error(file, source))?;
+        if self.read_to(key, &mut to, file)? != digest {
+            return Err(self.damaged(key));
+        }
+        Ok(())
+    }
+
+    /// Reads an object; the BLAKE3 digest of what came. `named`: what is written to, for errors.
+    pub(crate) fn read_to(
+        &self,
+        key: &str,
+        to: &mut impl Write,
+        named: &Path,
+    ) -> Result<String, ObjectError> {
         let path = Key::from(key);
         let (chunks, mut coming) = mpsc::channel::<object_store::Result<Bytes>>(CHUNKS);
         let objects = Arc::clone(&self.inner.objects);
@@ -202,20 +212,21 @@ impl ObjectStorage {
                 }
             }
         });
-        let mut to = File::create_new(file).map_err(local)?;
         let mut hasher = blake3::Hasher::new();
         while let Some(chunk) = next(&mut coming) {
             let chunk = chunk.map_err(|error| self.error(key, &error))?;
             hasher.update(&chunk);
-            to.write_all(&chunk).map_err(local)?;
+            to.write_all(&chunk)
+                .map_err(|source| file_error(named, source))?;
         }
-        if hasher.finalize().to_hex().as_str() != digest {
-            return Err(ObjectError::Damaged {
-                place: self.inner.place.clone(),
-                key: key.to_owned(),
-            });
+        Ok(hasher.finalize().to_hex().to_string())
+    }
+
+    pub(crate) fn damaged(&self, key: &str) -> ObjectError {
+        ObjectError::Damaged {
+            place: self.inner.place.clone(),
+            key: key.to_owned(),
         }
-        Ok(())
     }
 
     /// Removes an object; one that is not there is well.
@@ -249,49 +260,6 @@ impl ObjectStorage {
             stored: object.last_modified.into(),
         });
         Ok(stored.collect())
-    }
-
-    /// Makes the place this installation's, or finds that it is.
-    ///
-    /// # Errors
-    /// [`ObjectError::OtherOwner`]; otherwise see [`ObjectError`].
-    pub fn claim(&self, installation: &str) -> Result<(), ObjectError> {
-        let owner = installation.to_owned();
-        let there = self.within_probe(OWNER, move |objects| async move {
-            let path = Key::from(OWNER);
-            let create = PutOptions::from(PutMode::Create);
-            let made = objects.put_opts(&path, owner.clone().into(), create).await;
-            match made {
-                Ok(_) => Ok(owner.into()),
-                Err(object_store::Error::AlreadyExists { .. }) => {
-                    objects.get(&path).await?.bytes().await
-                }
-                Err(error) => Err(error),
-            }
-        })?;
-        if there == installation.as_bytes() {
-            return Ok(());
-        }
-        Err(ObjectError::OtherOwner {
-            place: self.inner.place.clone(),
-            owner: String::from_utf8_lossy(&there).into_owned(),
-        })
-    }
-
-    /// Whether the storage answers, within 5 s; that it holds nothing yet is well.
-    ///
-    /// # Errors
-    /// Why not.
-    pub fn probe(&self) -> Result<(), ObjectError> {
-        // Not a HEAD: its answer has no body that would tell a missing object from a missing
-        // bucket.
-        let looked = self.within_probe(OWNER, |objects| async move {
-            objects.get(&Key::from(OWNER)).await?.bytes().await
-        });
-        match looked {
-            Ok(_) | Err(ObjectError::Missing { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     /// Writes, reads and removes a small object: what a start needs.

@@ -247,3 +247,59 @@ fn i18_of_writers_that_read_the_same_one_writes() {
     // one step.
     one_writer_wins(&bucket(BUCKET, &server.endpoint(), SECRET_KEY), false);
 }
+
+#[test]
+fn i18_an_object_is_copied_compared_and_named_where_it_is_damaged() {
+    let server = S3Server::start();
+    let directory = tempfile::tempdir().unwrap();
+    let (here, parts) = (
+        directory.path().join("here"),
+        directory.path().join("parts"),
+    );
+    std::fs::create_dir(&parts).unwrap();
+    let from = folder(&here);
+    let to = bucket(BUCKET, &server.endpoint(), SECRET_KEY);
+    let (path, digest) = file(directory.path(), (20 << 20) + 3);
+    let key = format!("objects/ab/{digest}-1");
+    from.put(&key, &path).unwrap();
+    let copied = from.copy_to((&key, &digest), &to, &parts).unwrap();
+    assert_eq!(copied, (20 << 20) + 3);
+    assert_eq!(to.digest_of(&key).unwrap(), digest);
+    to.copy_to((&key, &digest), &from, &parts).unwrap();
+    std::fs::write(here.join(&key), "else").unwrap();
+    let damaged = from.copy_to((&key, &digest), &to, &parts).unwrap_err();
+    assert!(matches!(damaged, ObjectError::Damaged { .. }), "{damaged}");
+    assert!(damaged.to_string().contains(&key), "{damaged}");
+    let missing = from
+        .copy_to(("objects/no", &digest), &to, &parts)
+        .unwrap_err();
+    assert!(matches!(missing, ObjectError::Missing { .. }), "{missing}");
+    assert_eq!(std::fs::read_dir(&parts).unwrap().count(), 0);
+}
+
+#[test]
+fn i18_a_closed_place_is_refused_with_the_reason_and_only_its_owner_may_close_it() {
+    let server = S3Server::start();
+    let directory = tempfile::tempdir().unwrap();
+    let places = [
+        folder(directory.path()),
+        bucket(BUCKET, &server.endpoint(), SECRET_KEY),
+    ];
+    for place in places {
+        assert_eq!(place.owner().unwrap(), None);
+        place.claim("one").unwrap();
+        assert_eq!(place.owner().unwrap().as_deref(), Some("one"));
+        place.close("its files were moved").unwrap();
+        let refused = place.claim("one").unwrap_err();
+        assert!(matches!(refused, ObjectError::Closed { .. }), "{refused}");
+        assert!(
+            refused.to_string().contains("its files were moved"),
+            "{refused}"
+        );
+        place.claim_closed("one").unwrap();
+        let other = place.claim_closed("two").unwrap_err();
+        assert!(matches!(other, ObjectError::OtherOwner { .. }), "{other}");
+        place.reopen().unwrap();
+        place.claim("one").unwrap();
+    }
+}

@@ -45,6 +45,7 @@ pub use intake::Intake;
 pub use ledger::{Clock, RunQuery};
 pub use operator_api::OperatorApi;
 pub use poller::Poller;
+pub use run_logs::file_migration;
 pub use service::{OrchestratorService, OrchestratorSetup, SetupError};
 pub use ticks::TickTrigger;
 pub use view::OrchestratorView;

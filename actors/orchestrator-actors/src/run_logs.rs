@@ -23,7 +23,7 @@ use orchestrator_core::config::Config;
 use orchestrator_engine::names::safe_name;
 use orchestrator_engine::output::{LogExtent, extent, pack, unpack};
 use parking_lot::Mutex;
-use replica_actors::{FileKey, FileTables, SharedFile, SharedFiles};
+use replica_actors::{FileKey, FileMigration, FileTables, SharedFile, SharedFiles};
 use serde::{Deserialize, Serialize};
 use store::Store;
 
@@ -75,14 +75,18 @@ impl RunLogs {
             SharedFiles::open(&data, objects, store, FILES)
         };
         let files = config.objects.as_ref().map(open).transpose()?;
-        Ok(Self {
+        Ok(Self::of(data, files))
+    }
+
+    fn of(data: PathBuf, files: Option<SharedFiles>) -> Self {
+        Self {
             inner: Arc::new(Inner {
                 data,
                 files,
                 gates: Mutex::default(),
                 pending: Mutex::default(),
             }),
-        })
+        }
     }
 
     /// Why the object storage cannot be used, as it was last seen.
@@ -209,6 +213,35 @@ impl RunLogs {
                 tracing::warn!(event = "run.files_left", %run, %error, "the log of a forgotten run is left");
             }
         }
+    }
+}
+
+/// What an orchestrator has in object storage, to be moved; nothing where it has none.
+#[must_use]
+pub fn file_migration(config: &Config, leave_damaged: bool) -> Option<FileMigration> {
+    Some(FileMigration {
+        data: config.directories.data.clone(),
+        from: config.objects.clone()?,
+        tables: FILES,
+        bring,
+        leave_damaged,
+    })
+}
+
+/// Makes the log of a run a directory that needs no storage.
+fn bring(files: &SharedFiles, key: &FileKey, file: &SharedFile) -> io::Result<()> {
+    let run = &key.1;
+    let logs = RunLogs::of(files.data().to_owned(), Some(files.clone()));
+    logs.fetch(run)?;
+    let directory = logs.directory(run);
+    for entry in std::fs::read_dir(&directory)? {
+        std::fs::File::open(entry?.path())?.sync_all()?;
+    }
+    std::fs::File::open(&directory)?.sync_all()?;
+    let here = extent(&directory).map_err(io::Error::other)?;
+    match here.filter(|here| here.complete || !is_newer(file, *here)) {
+        Some(_) => Ok(()),
+        None => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 

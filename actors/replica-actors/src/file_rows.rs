@@ -1,6 +1,8 @@
 //! The rows about files that every process reads, and what a data folder is called in them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -58,6 +60,54 @@ pub(crate) fn writer_id(data: &Path) -> std::io::Result<String> {
     let writer = uuid::Uuid::new_v4().to_string();
     std::fs::write(&name, &writer)?;
     Ok(writer)
+}
+
+impl SharedFile {
+    /// Whether a file begins with exactly these bytes.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn is_begin_of(&self, file: &Path) -> std::io::Result<bool> {
+        let mut hasher = blake3::Hasher::new();
+        let read = File::open(file)?.take(self.bytes);
+        hasher.update_reader(read)?;
+        Ok(hasher.finalize().to_hex().as_str() == self.digest)
+    }
+}
+
+/// The digest in an object's name.
+pub(crate) fn digest_in_name(object: &str) -> Option<String> {
+    let name = object.rsplit('/').next()?;
+    let (digest, _) = name.split_once('-')?;
+    Some(digest.to_owned())
+}
+
+/// All rows about files.
+pub(crate) fn all_files(
+    rows: &mut impl ReadRows,
+    tables: &FileTables,
+) -> Result<Vec<(FileKey, SharedFile)>, StoreError> {
+    let mut all = Vec::new();
+    rows.for_each(&tables.files, .., |key, row| {
+        all.extend(row.value().map(|file| (key, file)));
+        ControlFlow::Continue(())
+    })?;
+    Ok(all)
+}
+
+/// The objects that rows name, and those that a row may name again for bytes that come once more,
+/// each with its digest.
+pub(crate) fn named_objects(
+    rows: &mut impl ReadRows,
+    tables: &FileTables,
+) -> Result<BTreeMap<String, String>, StoreError> {
+    let files = all_files(rows, tables)?.into_iter();
+    let mut named: BTreeMap<_, _> = files.map(|(_, file)| (file.object, file.digest)).collect();
+    rows.for_each(&tables.contents, .., |digest, object| {
+        named.extend(object.value().map(|object| (object, digest)));
+        ControlFlow::Continue(())
+    })?;
+    Ok(named)
 }
 
 /// Those of these objects that no row names.

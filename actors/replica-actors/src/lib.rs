@@ -11,15 +11,21 @@
 
 mod delivery;
 mod election;
+mod file_migration;
 mod file_rows;
 mod intake_follower;
 mod leader_watch;
+mod migration_notes;
 mod role_control;
+mod shared_copies;
 mod shared_files;
 mod sight;
 
 pub use delivery::{StoredDelivery, Undecodable};
 pub use election::{Election, Taken};
+pub use file_migration::{
+    BringFile, FileMigration, MigrationError, MigrationReport, MigrationWatch,
+};
 pub use file_rows::{FileKey, FileTables, SharedFile};
 pub use intake_follower::{Decide, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};

@@ -10,34 +10,31 @@
 //! object without a row never gets one once the grace is over, so that it can be removed whatever
 //! goes on beside. Bytes that are there already get a row and no second object.
 
-use std::fs::FileTimes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use config_core::ObjectSettings;
 use object_clients::{ObjectError, ObjectStorage, digest_of_file};
 use parking_lot::Mutex;
 use store::{JsonRow, ReadRows as _, Store, StoreError, WriteTxn};
 
-use crate::file_rows::{FileKey, FileTables, SharedFile, without_row, writer_id};
+use crate::file_rows::{FileKey, FileTables, SharedFile, digest_in_name, without_row, writer_id};
 
-/// What objects' names begin with.
-const OBJECTS: &str = "objects";
-/// Copies that were used lately stay, whatever they take.
-const IN_USE: Duration = Duration::from_secs(600);
+/// What objects' names begin with, and the folder of copies.
+pub(crate) const OBJECTS: &str = "objects";
 
 /// The files; clones share them. Methods block.
 #[derive(Clone)]
 pub struct SharedFiles {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-struct Inner {
-    storage: ObjectStorage,
+pub(crate) struct Inner {
+    pub(crate) storage: ObjectStorage,
     store: Store,
-    local: PathBuf,
-    settings: ObjectSettings,
+    pub(crate) local: PathBuf,
+    pub(crate) settings: ObjectSettings,
     tables: FileTables,
     /// This data folder, as rows may name it.
     writer: String,
@@ -63,7 +60,7 @@ impl SharedFiles {
         store: &Store,
         tables: FileTables,
     ) -> std::io::Result<Self> {
-        let local = data.join("objects");
+        let local = data.join(OBJECTS);
         std::fs::create_dir_all(&local)?;
         let writer = writer_id(data)?;
         let storage = ObjectStorage::open(&settings.place).map_err(std::io::Error::other)?;
@@ -79,6 +76,12 @@ impl SharedFiles {
                 claimed: Mutex::new(false),
             }),
         })
+    }
+
+    /// The data folder.
+    #[must_use]
+    pub fn data(&self) -> &Path {
+        self.inner.local.parent().unwrap_or(&self.inner.local)
     }
 
     /// This data folder's own name, for rows that say who wrote a file.
@@ -273,42 +276,6 @@ impl SharedFiles {
         })
     }
 
-    /// A copy of the file on this machine; it is fetched where there is none.
-    ///
-    /// # Errors
-    /// The storage's, and the store's.
-    pub fn open_file(&self, file: &SharedFile) -> std::io::Result<PathBuf> {
-        let copy = self.copy_of(&file.digest);
-        let now = FileTimes::new().set_modified(SystemTime::now());
-        if let Ok(there) = std::fs::File::options().append(true).open(&copy) {
-            // The copies that were used longest ago go first.
-            let _ = there.set_times(now);
-            return Ok(copy);
-        }
-        self.seen(self.inner.storage.get(&file.object, &file.digest, &copy))?;
-        self.trim();
-        Ok(copy)
-    }
-
-    /// The same, in a file of its own.
-    ///
-    /// # Errors
-    /// The storage's, and the store's.
-    pub fn fetch_to(&self, file: &SharedFile, to: &Path) -> std::io::Result<()> {
-        let part = to.with_extension("fetched");
-        std::fs::copy(self.open_file(file)?, &part)?;
-        std::fs::rename(part, to)
-    }
-
-    /// Reads a stored file back from the storage, and compares.
-    ///
-    /// # Errors
-    /// The storage's, and the store's.
-    pub fn verify(&self, file: &SharedFile) -> std::io::Result<()> {
-        let _ = std::fs::remove_file(self.copy_of(&file.digest));
-        self.open_file(file).map(drop)
-    }
-
     /// Removes objects that no row names, older than the grace; gives how many.
     ///
     /// # Errors
@@ -331,12 +298,9 @@ impl SharedFiles {
         let removed = self.write(move |rows| {
             let unused = without_row(rows, &tables, unused)?;
             for object in &unused {
-                let digest = object
-                    .rsplit('/')
-                    .next()
-                    .and_then(|name| name.split_once('-'));
-                let digest = digest.map(|(digest, _)| digest.to_owned());
-                let Some(digest) = digest else { continue };
+                let Some(digest) = digest_in_name(object) else {
+                    continue;
+                };
                 let known = rows
                     .get(&tables.contents, &digest)?
                     .and_then(JsonRow::value);
@@ -373,53 +337,32 @@ impl SharedFiles {
         Ok(())
     }
 
-    fn copy_of(&self, digest: &str) -> PathBuf {
-        self.inner.local.join(digest)
-    }
-
-    /// Removes the copies that were used longest ago beyond what they may take.
-    fn trim(&self) {
-        let files = std::fs::read_dir(&self.inner.local);
-        let files = files.into_iter().flatten().flatten();
-        let known = files.filter_map(|file| {
-            let about = file.metadata().ok()?;
-            Some((about.modified().ok()?, about.len(), file.path()))
-        });
-        let mut all: Vec<(SystemTime, u64, PathBuf)> = known.collect();
-        let mut total: u64 = all.iter().map(|(_, bytes, _)| bytes).sum();
-        all.sort();
-        let unused_since = SystemTime::now() - IN_USE;
-        for (used, bytes, path) in all {
-            if total <= self.inner.settings.local_bytes || used > unused_since {
-                return;
-            }
-            if std::fs::remove_file(path).is_ok() {
-                total -= bytes;
-            }
-        }
-    }
-
     /// Makes the place this installation's, once.
     fn claim_place(&self) -> std::io::Result<()> {
         let tables = self.inner.tables;
         let mut claimed = self.inner.claimed.lock();
         if !*claimed {
-            let name = self.write(move |rows| {
+            let (name, has_files) = self.write(move |rows| {
                 if let Some(name) = rows.get(&tables.installation, &0)?.and_then(JsonRow::value) {
-                    return Ok(name);
+                    return Ok((name, rows.len(&tables.files)? > 0));
                 }
                 let name = uuid::Uuid::new_v4().to_string();
                 rows.put(&tables.installation, &0, &JsonRow::of(&name))?;
-                Ok(name)
+                Ok((name, false))
             })?;
-            self.seen(self.inner.storage.claim(&name))?;
+            let storage = &self.inner.storage;
+            if has_files && self.seen(storage.owner())?.is_none() {
+                let place = storage.place().to_owned();
+                return self.seen(Err(ObjectError::Elsewhere { place, owner: name }));
+            }
+            self.seen(storage.claim(&name))?;
             *claimed = true;
         }
         Ok(())
     }
 
     /// Remembers how the storage is.
-    fn seen<T>(&self, result: Result<T, ObjectError>) -> std::io::Result<T> {
+    pub(crate) fn seen<T>(&self, result: Result<T, ObjectError>) -> std::io::Result<T> {
         let trouble = match &result {
             // The storage is well, this one object is not.
             Ok(_) | Err(ObjectError::Missing { .. } | ObjectError::File { .. }) => None,

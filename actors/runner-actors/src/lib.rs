@@ -111,6 +111,7 @@ pub use records::{
     RunApproval, RunRecord, StepRecord,
 };
 pub use review::Review;
+pub use run_files::file_migration;
 pub use run_list::{RunFilter, RunPage, short_reference};
 pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};
 pub use service::RunnerService;

@@ -2,11 +2,16 @@
 
 use std::time::Instant;
 
-use replica_actors::{FileTables, SharedFiles};
+use replica_actors::{FileKey, FileMigration, FileTables, SharedFile, SharedFiles};
 
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::log::Logs;
+use crate::settings::RunnerSettings;
+use crate::{shared_logs, tar_store};
+
+/// The folder of logs below the data.
+pub(crate) const LOGS: &str = "logs";
 
 /// Where their rows are.
 pub(crate) const FILES: FileTables = FileTables::new(
@@ -76,6 +81,26 @@ impl RunFiles {
     }
 }
 
+/// What a runner has in object storage, to be moved; nothing where it has none.
+#[must_use]
+pub fn file_migration(settings: &RunnerSettings, leave_damaged: bool) -> Option<FileMigration> {
+    Some(FileMigration {
+        data: settings.data.clone(),
+        from: settings.objects.clone()?,
+        tables: FILES,
+        bring,
+        leave_damaged,
+    })
+}
+
+fn bring(files: &SharedFiles, key: &FileKey, file: &SharedFile) -> std::io::Result<()> {
+    let data = files.data();
+    match key.0.as_str() {
+        shared_logs::KIND => shared_logs::bring_log(&data.join(LOGS), files, (&key.1, file)),
+        _ => tar_store::bring_entry(data, files, key, file),
+    }
+}
+
 /// What was done in this incarnation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SharedState {
@@ -84,5 +109,7 @@ pub(crate) struct SharedState {
     swept: Option<Instant>,
 }
 
+#[cfg(test)]
+mod migration_tests;
 #[cfg(test)]
 mod tests;

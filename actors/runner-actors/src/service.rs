@@ -46,7 +46,7 @@ use crate::permits::RepositoryPermits;
 use crate::recovery::RunRecovery;
 use crate::repositories::Repositories;
 use crate::run::{JobLauncher, ParkedRuns, RunArrivals, RunHandles, RunServices};
-use crate::run_files::{FILES, RunFiles};
+use crate::run_files::{FILES, LOGS, RunFiles};
 use crate::run_finder::RunFinder;
 use crate::run_queue::RunQueue;
 use crate::schedule_clock::ScheduleClock;
@@ -270,7 +270,7 @@ fn run_files(settings: &RunnerSettings, store: &Store) -> std::io::Result<RunFil
     let objects = settings.objects.as_ref();
     let shared = objects.map(|objects| SharedFiles::open(data, objects, store, FILES));
     let shared = shared.transpose()?;
-    let logs = data.join("logs");
+    let logs = data.join(LOGS);
     std::fs::create_dir_all(&logs)?;
     let shared_logs = shared.as_ref().map(|files| SharedLogs::open(&logs, files));
     Ok(RunFiles {

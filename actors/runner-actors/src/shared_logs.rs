@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use replica_actors::{FileKey, SharedFile, SharedFiles};
 
 /// What they are, for [`SharedFiles`].
-const KIND: &str = "logs";
+pub(crate) const KIND: &str = "logs";
 /// Logs below this are stored with every job; larger ones when they have grown by a quarter, and at
 /// their end.
 const SMALL: u64 = 8 << 20;
@@ -197,6 +197,23 @@ impl SharedLogs {
         self.inner.gates.lock().remove(run);
         self.inner.pending.lock().remove(run);
         self.inner.files.remove(&key(run))
+    }
+}
+
+/// Makes the file of a run's log below `directory` one that needs no storage.
+pub(crate) fn bring_log(
+    directory: &Path,
+    files: &SharedFiles,
+    (run, row): (&str, &SharedFile),
+) -> io::Result<()> {
+    let logs = SharedLogs::open(directory, files);
+    let path = logs.path(run);
+    if logs.is_older(run, row) {
+        return files.bring_to(row, &path);
+    }
+    match row.is_begin_of(&path)? {
+        true => Ok(()),
+        false => Err(io::ErrorKind::InvalidData.into()),
     }
 }
 

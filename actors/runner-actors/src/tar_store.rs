@@ -250,6 +250,22 @@ impl TarStore {
     }
 }
 
+/// Makes a shared entry one of this machine, below the data.
+pub(crate) fn bring_entry(
+    data: &Path,
+    files: &SharedFiles,
+    (kind, owner, name): &FileKey,
+    file: &SharedFile,
+) -> std::io::Result<()> {
+    let base = data.join(kind).join(owner).join(name);
+    files.bring_to(file, &base.with_extension("tar"))?;
+    // The description last: without it the tar is no entry.
+    let part = base.with_extension("used");
+    std::fs::write(&part, &file.about)?;
+    std::fs::File::open(&part)?.sync_all()?;
+    std::fs::rename(part, base.with_extension("json"))
+}
+
 impl<T: DeserializeOwned> TarEntry<T> {
     fn shared(key: FileKey, file: SharedFile) -> Option<Self> {
         Some(Self {

@@ -4,7 +4,7 @@
 //! VmScheduler, PoolManager ─find─▶ here? ─▶ the image
 //!                                   └no─▶ a thread: ImageStorage::pull ─▶ here, or why not
 //!                                           └─ progress ─▶ /health, who asks meanwhile
-//! a thread: the index every 15 s; a sweep when one is due
+//! a thread: the index every 15 s, and room for what may come; a sweep when one is due
 //! ```
 
 use std::collections::BTreeMap;
@@ -31,7 +31,9 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Fetches images; there is one for a manager.
 pub struct ImageFetcher {
-    storage: ImageStorage,
+    pub(crate) storage: ImageStorage,
+    /// Images that the configuration names: they are never removed.
+    pub(crate) configured: Vec<ImageRef>,
     fetches: Mutex<Fetches>,
     /// Held by the fetch that transfers: one after the other, each with several requests at once.
     turn: Mutex<()>,
@@ -65,14 +67,16 @@ impl Drop for RunningFetch<'_> {
 }
 
 impl ImageFetcher {
-    /// Begins to look at the storage, on a thread of its own that ends with this.
+    /// Begins to look at the storage, on a thread of its own that ends with this. Images that are
+    /// `configured` are not removed to make room.
     ///
     /// # Errors
     /// When the system has no thread.
-    pub fn begin(storage: ImageStorage) -> std::io::Result<Arc<Self>> {
+    pub fn begin(storage: ImageStorage, configured: Vec<ImageRef>) -> std::io::Result<Arc<Self>> {
         let (alive, dropped) = channel();
         let me = Arc::new(Self {
             storage,
+            configured,
             fetches: Mutex::default(),
             turn: Mutex::new(()),
             ended: watch::Sender::new(0),
@@ -95,6 +99,7 @@ impl ImageFetcher {
     }
 
     fn look(&self, swept: &mut Instant) {
+        self.make_room(0);
         let objects = &self.storage.settings().objects;
         if self.read_index().is_err() || swept.elapsed() < objects.sweep_every {
             return;
@@ -157,7 +162,11 @@ impl ImageFetcher {
             choice => choice,
         };
         match choice {
-            ImageChoice::Here(digest) => self.here(image, &digest),
+            ImageChoice::Here(digest) => match self.here(image, &digest) {
+                // It made room at this moment.
+                Err(_) if !self.storage.local().has(&digest) => Err(self.fetch(image, &digest)),
+                found => found,
+            },
             ImageChoice::Fetch(digest) => Err(self.fetch(image, &digest)),
             ImageChoice::Unknown => Err(self.unknown(image)),
         }
@@ -181,7 +190,9 @@ impl ImageFetcher {
                     .map_err(unusable)?;
             }
         }
-        store.resolve(&by_digest(digest)).map_err(unusable)
+        let found = store.resolve(&by_digest(digest)).map_err(unusable)?;
+        store.note_use(digest);
+        Ok(found)
     }
 
     /// Sees to it that an image is fetched; how that stands.
@@ -219,6 +230,8 @@ impl ImageFetcher {
             digest,
         };
         let _turn = self.turn.lock();
+        let index = self.storage.known_index().unwrap_or_default();
+        self.make_room(index.images.get(digest).map_or(0, |image| image.bytes));
         let began = Instant::now();
         tracing::info!(event = "image.fetch_started", %image, digest, place = self.storage.place(), "an image is fetched");
         let logged = Mutex::new(began);
@@ -317,6 +330,7 @@ impl ImageFetcher {
     pub fn view(&self, here: Vec<ListedImage>) -> SharedImages {
         let images = self.list(here);
         let is_here = images.iter().filter(|image| image.here).count();
+        let (fetched_bytes, most_bytes) = self.room();
         let fetches = self.fetches.lock();
         let fetching = fetches.running.iter().map(|(digest, at)| ImageFetch {
             digest: digest.clone(),
@@ -327,6 +341,8 @@ impl ImageFetcher {
             here: is_here,
             fetchable: images.len() - is_here,
             fetching: fetching.collect(),
+            fetched_bytes,
+            most_bytes,
             trouble: self.trouble.lock().clone(),
         }
     }

@@ -18,6 +18,7 @@ mod entry;
 pub mod host_preparation;
 mod ids;
 pub mod image_fetcher;
+mod image_room;
 pub mod image_storage;
 pub mod images;
 pub mod keys;

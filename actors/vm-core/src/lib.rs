@@ -18,6 +18,7 @@ mod exec;
 pub mod guest;
 pub mod image_index;
 pub mod image_manifest;
+pub mod image_room;
 mod lease;
 pub mod network;
 pub mod pool;

@@ -102,7 +102,7 @@ impl Driver for BubblewrapDriver {
             // The clock and the randomness are the host's.
             has_identity: true,
             ending,
-            keeps: Vec::new(),
+            keeps: vec![Arc::<Image>::clone(&request.image)],
         };
         // Dropped on every way out but the last, which ends the process and removes the directory.
         let machine = VmMachine::new(parts);

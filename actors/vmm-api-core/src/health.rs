@@ -98,6 +98,14 @@ pub struct SharedImages {
     #[serde(default)]
     #[schema(required = true)]
     pub fetching: Vec<ImageFetch>,
+    /// Bytes that the images take that were fetched.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub fetched_bytes: u64,
+    /// Bytes that they may take, but for those that are in use.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub most_bytes: u64,
     /// Why the storage cannot be used, as it was last seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,

@@ -18,9 +18,11 @@ pub mod log;
 mod log_file;
 pub mod memory;
 pub mod notify;
+pub mod objects;
 pub mod process;
 pub mod replica;
 pub mod settings;
+pub mod steps;
 pub mod store;
 
 pub use error_chain::error_chain;

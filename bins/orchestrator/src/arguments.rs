@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
+use daemon::objects::MigrateObjectsOptions;
 use daemon::settings::ConfigOptions;
 use daemon::store::{BackupOptions, CheckOptions, MigrateOptions, RestoreOptions, StoreTask};
 
@@ -70,6 +71,12 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 done, 1 the store is damaged or it could not be done, 2 usage.\n\nExamples:\n  orchestrator store check --config orchestrator.toml\n  orchestrator store migrate --from /var/lib/orrery-orchestrator --to config --config orchestrator.toml\n  orchestrator store backup --to /srv/backup/orchestrator-monday --config orchestrator.toml\n  orchestrator store restore --from /srv/backup/orchestrator-monday --config orchestrator.toml"
     )]
     Store(StoreCommand),
+    /// Logs of agents in object storage: bring them to another one, or back
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  orchestrator objects migrate --to s3://new/agents --config orchestrator.toml\n  orchestrator objects migrate --to data --config orchestrator.toml"
+    )]
+    Objects(ObjectsCommand),
     /// Print completions for a shell
     #[command(
         after_help = "Examples:\n  orchestrator completions bash > ~/.local/share/bash-completion/completions/orchestrator\n  orchestrator completions zsh > ~/.zfunc/_orchestrator"
@@ -106,6 +113,17 @@ pub(crate) enum StoreCommand {
         after_help = "Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  orchestrator store restore --from /srv/backup/monday --config orchestrator.toml"
     )]
     Restore(RestoreOptions),
+}
+
+/// What to do with files in object storage.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ObjectsCommand {
+    /// Copy the logs of agents from the storage of [objects] to another one, or back into the data
+    /// folder (`--to data`), and compare each; what is there already is not copied again
+    #[command(
+        after_help = "Copies from storage to storage while the orchestrator goes on, and once more when it is stopped; into the data folder when it is stopped. Exit codes: 0 all is there, 1 it is not, 2 usage, 3 all but what the running service stores meanwhile.\n\nExamples:\n  orchestrator objects migrate --to s3://new/agents --config orchestrator.toml\n  orchestrator objects migrate --to data --leave-damaged --config orchestrator.toml"
+    )]
+    Migrate(MigrateObjectsOptions),
 }
 
 impl StoreCommand {

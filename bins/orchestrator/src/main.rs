@@ -29,6 +29,9 @@ fn main() -> ExitCode {
     if let Some(Command::Store(command)) = &arguments.command {
         return run::store_command(command, &environment);
     }
+    if let Some(Command::Objects(command)) = &arguments.command {
+        return run::objects_command(command, &environment);
+    }
     let checked = match check::read(&arguments, &environment) {
         Ok(checked) => checked,
         Err(code) => return code,

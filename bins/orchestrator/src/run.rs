@@ -6,15 +6,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use config_core::Environment;
+use daemon::objects::{self, ConfiguredFiles, MigrateObjectsOptions};
 use daemon::store::ConfigFile;
 use daemon::{first_screen, notify};
 use orchestrator_actors::messages::GetJournal;
-use orchestrator_actors::{OperatorApi, OrchestratorService};
+use orchestrator_actors::{OperatorApi, OrchestratorService, file_migration};
 use orchestrator_core::config::Checked;
 use orchestrator_web::{Listening, OrchestratorServer, boot, reload_on_hangup};
 use supervision::ChildRef;
 
-use crate::arguments::{Arguments, StoreCommand, print, say};
+use crate::arguments::{Arguments, ObjectsCommand, StoreCommand, print, say};
 use crate::{check, replica};
 
 /// Runs until SIGINT or SIGTERM.
@@ -46,13 +47,31 @@ pub(crate) fn run(
 /// Checks, moves, saves or restores the store.
 pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -> ExitCode {
     let configured = |of: &ConfigFile| {
-        let path = of.config.as_deref();
-        let path = path.ok_or("name the configuration with --config orchestrator.toml")?;
-        let checked = check::read_file(path, environment)?;
-        boot::store_place(&checked.config).map_err(|error| error.to_string())
+        let config = read_file(of, environment)?.config;
+        boot::store_place(&config).map_err(|error| error.to_string())
     };
     let options = boot::store_options("orchestrator");
     daemon::store::run(command.task(), &options, configured, (print, say))
+}
+
+/// Brings logs in object storage elsewhere.
+pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environment) -> ExitCode {
+    let ObjectsCommand::Migrate(options) = command;
+    let configured = |options: &MigrateObjectsOptions| {
+        let config = read_file(&options.of, environment)?.config;
+        Ok(ConfiguredFiles {
+            store: boot::store_place(&config).map_err(|error| error.to_string())?,
+            options: boot::store_options("orchestrator"),
+            migration: file_migration(&config, options.leave_damaged),
+        })
+    };
+    objects::migrate(options, environment, configured, (print, say))
+}
+
+fn read_file(of: &ConfigFile, environment: &Environment) -> Result<Checked, String> {
+    let path = of.config.as_deref();
+    let path = path.ok_or("name the configuration with --config orchestrator.toml")?;
+    check::read_file(path, environment)
 }
 
 async fn serve(

@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
 use config_core::{Colours, Diagnostics, Environment};
 use daemon::log::LogFormat;
+use daemon::objects::PlaceOptions;
 use daemon::settings::{ConfigOptions, ConfigText, effective};
 use vm_core::ImageRef;
 use vm_core::token::Scope;
@@ -195,6 +196,12 @@ pub(crate) enum ImageCommand {
         /// Its name or digest there.
         image: ImageRef,
     },
+    /// Copy all images from the object storage of `[objects]` to another one, and compare them;
+    /// what is there already is not copied again. Managers may go on meanwhile.
+    #[command(
+        after_help = "Exit codes: 0 all images are there, 1 they are not, 2 wrong usage.\n\nExamples:\n  vm-manager image migrate --to s3://new/vms --endpoint https://storage.example:9000\n  vm-manager image migrate --to file:///srv/shared/vms"
+    )]
+    Migrate(PlaceOptions),
     /// Remove from the object storage what no image there consists of any more; managers do it by
     /// themselves every `sweep` of `[objects]`.
     #[command(after_help = "Examples:\n  vm-manager image sweep")]

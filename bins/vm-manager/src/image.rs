@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use config_core::Environment;
 use vm_core::ImageRef;
 use vm_engine::image::kernel::KernelStore;
 use vm_engine::image::{ImageStore, Recipe};
@@ -21,7 +22,7 @@ fn progress(text: &str) {
 pub(crate) fn run(
     command: ImageCommand,
     common: &Common,
-    config: &ManagerConfig,
+    (config, environment): (&ManagerConfig, &Environment),
     directory: &DataDirectory,
 ) -> anyhow::Result<()> {
     let store = ImageStore::open(&directory.images())?;
@@ -38,6 +39,10 @@ pub(crate) fn run(
             SharedImages::open(config, store)?.push(&image, again)
         }
         ImageCommand::Pull { image } => SharedImages::open(config, store)?.pull(&image),
+        ImageCommand::Migrate(options) => {
+            let to = options.place(environment).map_err(anyhow::Error::msg)?;
+            SharedImages::open(config, store)?.migrate(to)
+        }
         ImageCommand::Sweep => SharedImages::open(config, store)?.sweep(),
         ImageCommand::Kernel { own } => {
             let agent = agent::find(common, config)?;

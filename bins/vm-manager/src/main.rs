@@ -108,7 +108,7 @@ fn run(
             edge_web::logging::init("warn", environment.text("RUST_LOG"));
             daemon::data::tighten(&config.data.value);
             daemon::process::make_files_of_a_system();
-            image::run(command, common, config, &directory)
+            image::run(command, common, (config, environment), &directory)
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `vm-manager image`: images in object storage.
 
-use std::sync::Mutex;
-
 use anyhow::Context as _;
+use config_core::ObjectPlace;
+use daemon::steps::Steps;
 use vm_actors::image_storage::{ImageStorage, PushOptions, TransferProgress};
 use vm_core::ImageRef;
 use vm_engine::image::ImageStore;
@@ -25,9 +25,9 @@ impl SharedImages {
     }
 
     pub(crate) fn push(&self, image: &ImageRef, again: bool) -> anyhow::Result<()> {
-        let steps = Steps::new("stored");
+        let steps = Steps::new("stored", say);
         let options = PushOptions { again };
-        let pushed = self.0.push(image, options, &|at| steps.show(at))?;
+        let pushed = self.0.push(image, options, &|at| show(&steps, at))?;
         print(&format!(
             "{image} blake3:{}: {} chunks sent ({} MiB), {} there already",
             pushed.digest,
@@ -39,8 +39,8 @@ impl SharedImages {
     }
 
     pub(crate) fn pull(&self, image: &ImageRef) -> anyhow::Result<()> {
-        let steps = Steps::new("fetched");
-        let pulled = self.0.pull(image, &|at| steps.show(at))?;
+        let steps = Steps::new("fetched", say);
+        let pulled = self.0.pull(image, &|at| show(&steps, at))?;
         let (there, total) = steps.first();
         print(&format!(
             "{image} blake3:{}: {} MiB fetched, {} MiB there already",
@@ -78,6 +78,33 @@ impl SharedImages {
         Ok(())
     }
 
+    /// Copies all images to another storage.
+    pub(crate) fn migrate(&self, to: ObjectPlace) -> anyhow::Result<()> {
+        let mut settings = self.0.settings().clone();
+        if settings.objects.place == to {
+            anyhow::bail!("the images are in {} already", self.0.place());
+        }
+        settings.objects.place = to;
+        let to = ImageStorage::open(settings, self.0.local().clone())?;
+        let steps = Steps::new("copied", say);
+        let migrated = self.0.migrate(&to, &|at| show(&steps, at))?;
+        for fault in &migrated.faults {
+            say(&format!("error: {fault}"));
+        }
+        print(&format!(
+            "{} images are in {}: {} chunks copied and compared ({} MiB), {} there already",
+            migrated.images,
+            to.place(),
+            migrated.sent_chunks,
+            migrated.sent_bytes.div_ceil(MIB),
+            migrated.known_chunks,
+        ));
+        if !migrated.faults.is_empty() {
+            anyhow::bail!("{} images are damaged and not there", migrated.faults.len());
+        }
+        Ok(())
+    }
+
     pub(crate) fn sweep(&self) -> anyhow::Result<()> {
         let removed = self.0.sweep(self.0.settings().objects.grace)?;
         print(&format!("removed: {removed} objects"));
@@ -85,41 +112,6 @@ impl SharedImages {
     }
 }
 
-/// Progress for people: a line for each tenth.
-struct Steps {
-    what: &'static str,
-    shown: Mutex<Shown>,
-}
-
-#[derive(Default)]
-struct Shown {
-    first: Option<TransferProgress>,
-    tenths: u64,
-}
-
-impl Steps {
-    fn new(what: &'static str) -> Self {
-        let shown = Mutex::default();
-        Self { what, shown }
-    }
-
-    /// How far it was at the beginning, and how far it goes.
-    fn first(&self) -> (u64, u64) {
-        let shown = self.shown.lock().ok();
-        let first = shown.and_then(|shown| shown.first);
-        first.map_or((0, 0), |first| (first.done, first.total))
-    }
-
-    fn show(&self, at: TransferProgress) {
-        let tenths = at.done.saturating_mul(10) / at.total.max(1);
-        let Ok(mut shown) = self.shown.lock() else {
-            return;
-        };
-        shown.first.get_or_insert(at);
-        if tenths > shown.tenths {
-            shown.tenths = tenths;
-            let (done, total) = (at.done / MIB, at.total.div_ceil(MIB));
-            say(&format!("{done} of {total} MiB {}", self.what));
-        }
-    }
+fn show(steps: &Steps, at: TransferProgress) {
+    steps.show(at.done, at.total);
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
+use daemon::objects::MigrateObjectsOptions;
 use daemon::settings::ConfigOptions;
 use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTask};
 
@@ -73,6 +74,12 @@ pub(crate) enum Command {
         after_help = "Exit codes: 0 done, 1 the store is damaged or it could not be done, 2 usage.\n\nExamples:\n  workflow-runner store check\n  workflow-runner store migrate --from /var/lib/orrery-runner --to config\n  workflow-runner store backup --to /srv/backup/runner-monday\n  workflow-runner store restore --from /srv/backup/runner-monday"
     )]
     Store(StoreCommand),
+    /// Logs, artifacts and caches in object storage: bring them to another one, or back
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  workflow-runner objects migrate --to s3://new/orrery --endpoint https://storage.example:9000\n  workflow-runner objects migrate --to data"
+    )]
+    Objects(ObjectsCommand),
     /// Approve what a run waits for: a pull request from a fork, or environments
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it was taken, 1 it was not, 2 usage.\n\nExamples:\n  workflow-runner approve 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner approve 0192f3a4-0000-7000-8000-000000000000 --environment production --by grace"
@@ -188,6 +195,17 @@ impl StoreCommand {
             Self::Restore(options) => StoreTask::Restore(options),
         }
     }
+}
+
+/// What to do with files in object storage.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ObjectsCommand {
+    /// Copy logs, artifacts and caches from the storage of [objects] to another one, or back into
+    /// the data folder (`--to data`), and compare each; what is there already is not copied again
+    #[command(
+        after_help = "Copies from storage to storage while the runner goes on, and once more when it is stopped; into the data folder when it is stopped. Exit codes: 0 all is there, 1 it is not, 2 usage, 3 all but what the running service stores meanwhile.\n\nExamples:\n  workflow-runner objects migrate --to s3://new/orrery --endpoint https://storage.example:9000\n  workflow-runner objects migrate --to file:///srv/shared/orrery --config workflow-runner.toml\n  workflow-runner objects migrate --to data --leave-damaged"
+    )]
+    Migrate(MigrateObjectsOptions),
 }
 
 /// Which tests to print, and how.

@@ -52,6 +52,10 @@ fn main() -> ExitCode {
             let environment = daemon::environment::take();
             serve::store_command(&command, &environment)
         }
+        Command::Objects(command) => {
+            let environment = daemon::environment::take();
+            serve::objects_command(&command, &environment)
+        }
         Command::Approve(options) => {
             let environment = daemon::environment::take();
             reviews::review(&options, "approve", &environment)

@@ -3,16 +3,19 @@
 use std::process::ExitCode;
 
 use config_core::Environment;
+use daemon::objects::{self, ConfiguredFiles, MigrateObjectsOptions};
 use daemon::settings::{ConfigText, effective, schema};
 use daemon::store::ConfigFile;
 use daemon::{first_screen, lifecycle};
 use edge_web::BodyLimits;
-use runner_actors::RunnerService;
+use runner_actors::{RunnerService, file_migration};
 use runner_web::config::{Flags, RunnerConfig, keys};
 use runner_web::{RunnerServer, ServerOptions, boot};
 use store::{Options, Store, StorePlace};
 
-use crate::arguments::{ServeOptions as Arguments, SettingsOptions, StoreCommand, print, say};
+use crate::arguments::{
+    ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, print, say,
+};
 use crate::replica;
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
@@ -104,18 +107,37 @@ fn store_options() -> Options {
 
 /// Checks, moves, saves or restores the store.
 pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -> ExitCode {
-    let configured = |of: &ConfigFile| {
-        let arguments = Arguments {
-            config: of.config.clone(),
-            ..Arguments::default()
-        };
-        let config = read(&arguments, &without_webhooks(environment))?;
-        Ok(match config.store {
-            Some(url) => StorePlace::Postgres(url),
-            None => StorePlace::Directory(config.runner.data),
+    let configured = |of: &ConfigFile| Ok(store_place(&read_file(of, environment)?));
+    daemon::store::run(command.task(), &store_options(), configured, (print, say))
+}
+
+/// Brings files in object storage elsewhere.
+pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environment) -> ExitCode {
+    let ObjectsCommand::Migrate(options) = command;
+    let configured = |options: &MigrateObjectsOptions| {
+        let config = read_file(&options.of, environment)?;
+        Ok(ConfiguredFiles {
+            store: store_place(&config),
+            options: store_options(),
+            migration: file_migration(&config.runner, options.leave_damaged),
         })
     };
-    daemon::store::run(command.task(), &store_options(), configured, (print, say))
+    objects::migrate(options, environment, configured, (print, say))
+}
+
+fn read_file(of: &ConfigFile, environment: &Environment) -> Result<RunnerConfig, String> {
+    let arguments = Arguments {
+        config: of.config.clone(),
+        ..Arguments::default()
+    };
+    read(&arguments, &without_webhooks(environment))
+}
+
+fn store_place(config: &RunnerConfig) -> StorePlace {
+    match &config.store {
+        Some(url) => StorePlace::Postgres(url.clone()),
+        None => StorePlace::Directory(config.runner.data.clone()),
+    }
 }
 
 /// Prints what may be set, or what is in force.

@@ -22,6 +22,7 @@ use vm_actors::host_preparation::{HostPreparation, LocalImages};
 use vm_actors::image_fetcher::ImageFetcher;
 use vm_actors::image_storage::{ImageStorage, ImageStorageError, ImageStorageSettings};
 use vm_actors::{Clock, VmService};
+use vm_core::ImageRef;
 use vm_engine::image::ImageStore;
 
 use crate::config::ManagerConfig;
@@ -86,7 +87,10 @@ pub fn service(
         .map_err(failed("cannot make", &runtime))?;
     let store_of_images = ImageStore::open(&directory.images())?;
     let storage = image_storage(config, store_of_images.clone())?;
-    let fetcher = storage.map(ImageFetcher::begin).transpose();
+    let warm = config.settings.warm.iter().map(|key| key.image.clone());
+    let configured: Vec<ImageRef> = warm.chain([ImageRef::default()]).collect();
+    let fetcher = storage.map(|storage| ImageFetcher::begin(storage, configured));
+    let fetcher = fetcher.transpose();
     let images = LocalImages {
         store: store_of_images,
         fetcher: fetcher.map_err(failed("cannot start a thread for", &directory.data))?,

@@ -18,12 +18,12 @@ use crate::log::{LineKind, LogLine, Logs};
 use crate::shared_logs::SharedLogs;
 use crate::tar_guard::tar_of;
 
-fn in_folder(folder: &TempDir) -> ObjectPlace {
+pub(super) fn in_folder(folder: &TempDir) -> ObjectPlace {
     let url = format!("file://{}", folder.path().display());
     ObjectPlace::new(&url, None, None, false, None).unwrap()
 }
 
-fn in_bucket(server: &S3Server) -> ObjectPlace {
+pub(super) fn in_bucket(server: &S3Server) -> ObjectPlace {
     let keys = ObjectKeys {
         access: Secret::new(ACCESS_KEY.to_owned()),
         secret: Secret::new(SECRET_KEY.to_owned()),
@@ -33,7 +33,7 @@ fn in_bucket(server: &S3Server) -> ObjectPlace {
     ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys)).unwrap()
 }
 
-fn settings(place: &ObjectPlace, grace: Duration) -> ObjectSettings {
+pub(super) fn settings(place: &ObjectPlace, grace: Duration) -> ObjectSettings {
     ObjectSettings {
         place: place.clone(),
         local_bytes: 1 << 30,
@@ -42,14 +42,19 @@ fn settings(place: &ObjectPlace, grace: Duration) -> ObjectSettings {
     }
 }
 
-const DAY: Duration = Duration::from_secs(86_400);
+pub(super) const DAY: Duration = Duration::from_secs(86_400);
 
-fn store() -> Store {
+pub(super) fn store() -> Store {
     Store::in_memory(&Options::new("test")).unwrap()
 }
 
 /// What a process has: of its data folder, and of what is shared.
-fn process(data: &TempDir, store: &Store, place: &ObjectPlace, grace: Duration) -> RunFiles {
+pub(super) fn process(
+    data: &TempDir,
+    store: &Store,
+    place: &ObjectPlace,
+    grace: Duration,
+) -> RunFiles {
     let shared = SharedFiles::open(data.path(), &settings(place, grace), store, FILES).unwrap();
     let logs = data.path().join("logs");
     let shared_logs = SharedLogs::open(&logs, &shared);
@@ -61,7 +66,7 @@ fn process(data: &TempDir, store: &Store, place: &ObjectPlace, grace: Duration) 
     }
 }
 
-fn scope() -> CacheScope {
+pub(super) fn scope() -> CacheScope {
     CacheScope {
         repository: "acme/rocket".to_owned(),
         reference: "refs/heads/main".to_owned(),
@@ -69,7 +74,12 @@ fn scope() -> CacheScope {
     }
 }
 
-fn put(artifacts: &ArtifactStore, run: &str, name: &str, bytes: usize) -> std::io::Result<u64> {
+pub(super) fn put(
+    artifacts: &ArtifactStore,
+    run: &str,
+    name: &str,
+    bytes: usize,
+) -> std::io::Result<u64> {
     let mut pending = artifacts.create(run, name).unwrap();
     pending.write(&tar_of("x", bytes)).unwrap();
     let by = ArtifactMaker {
@@ -79,18 +89,18 @@ fn put(artifacts: &ArtifactStore, run: &str, name: &str, bytes: usize) -> std::i
     artifacts.keep(run, pending, &by)
 }
 
-fn put_cache(caches: &CacheStore, key: &str) {
+pub(super) fn put_cache(caches: &CacheStore, key: &str) {
     let mut pending = caches.create(&scope(), key).unwrap();
     pending.write(&tar_of("y", 300)).unwrap();
     caches.keep(&scope(), pending).unwrap();
 }
 
-fn read(artifacts: &ArtifactStore, run: &str, name: &str) -> Vec<u8> {
+pub(super) fn read(artifacts: &ArtifactStore, run: &str, name: &str) -> Vec<u8> {
     let path = artifacts.find(run, name).unwrap().expect("it is there");
     std::fs::read(path).unwrap()
 }
 
-async fn say(logs: &Logs, text: &str) {
+pub(super) async fn say(logs: &Logs, text: &str) {
     let line = LogLine {
         at: 1,
         job: String::new(),
@@ -101,7 +111,7 @@ async fn say(logs: &Logs, text: &str) {
     logs.write("r", line).await;
 }
 
-fn printed(logs: &Logs) -> Vec<String> {
+pub(super) fn printed(logs: &Logs) -> Vec<String> {
     logs.fetch("r").unwrap();
     let text = std::fs::read_to_string(logs.path("r")).unwrap_or_default();
     let lines = text.lines().map(serde_json::from_str::<LogLine>);

@@ -10,7 +10,9 @@
 
 mod collect;
 mod error;
-mod parallel;
+mod migrate;
+#[cfg(test)]
+mod migration_tests;
 mod pull;
 mod push;
 #[cfg(test)]
@@ -29,6 +31,7 @@ use vm_core::{ImageRef, StoredName};
 use vm_engine::image::ImageStore;
 
 pub use error::ImageStorageError;
+pub use migrate::MigratedImages;
 pub use push::{PushOptions, PushedImage};
 
 const INDEX: &str = "images/index.json";

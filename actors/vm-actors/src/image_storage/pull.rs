@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
+use object_clients::for_each;
 use vm_core::image_index::ImageIndex;
 use vm_core::image_manifest::ImageManifest;
 use vm_core::{ImageRef, StoredName};
 use vm_engine::image::{Image, PartialDisk, decompressed};
 
-use super::parallel::for_each;
 use super::{ImageStorage, ImageStorageError, TransferProgress, TransferWatch, chunk_key};
 
 impl ImageStorage {
@@ -92,11 +93,27 @@ impl ImageStorage {
     }
 
     /// A chunk, compared with its digest.
-    fn chunk(&self, name: &StoredName, length: u64) -> Result<Vec<u8>, ImageStorageError> {
+    pub(super) fn chunk(
+        &self,
+        name: &StoredName,
+        length: u64,
+    ) -> Result<Vec<u8>, ImageStorageError> {
+        self.stored_chunk(name, length).map(|(_, chunk)| chunk)
+    }
+
+    /// The same, as it is stored and as it is.
+    pub(super) fn stored_chunk(
+        &self,
+        name: &StoredName,
+        length: u64,
+    ) -> Result<(Bytes, Vec<u8>), ImageStorageError> {
         let key = chunk_key(name);
         // What zstd cannot make smaller gets a few bytes longer.
         let stored = self.objects.get_bytes(&key, length + length / 128 + 1024)?;
-        decompressed(&stored, length, name.digest())
-            .ok_or_else(|| self.damaged(&key, "its content has another BLAKE3 digest".to_owned()))
+        let chunk = decompressed(&stored, length, name.digest());
+        let chunk = chunk.ok_or_else(|| {
+            self.damaged(&key, "its content has another BLAKE3 digest".to_owned())
+        })?;
+        Ok((stored, chunk))
     }
 }

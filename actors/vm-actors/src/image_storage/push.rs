@@ -9,11 +9,11 @@ use vm_core::image_manifest::{CHUNK_BYTES, ImageManifest};
 use vm_core::{ImageRef, StoredName};
 use vm_engine::image::{DiskFile, compressed};
 
-use super::parallel::for_each;
 use super::{
     ImageStorage, ImageStorageError, TransferProgress, TransferWatch, chunk_key, manifest_key,
     new_name, now_ms,
 };
+use object_clients::for_each;
 
 /// What a push is to do.
 #[derive(Debug, Clone, Copy, Default)]
@@ -37,10 +37,10 @@ pub struct PushedImage {
 
 /// What one round sends.
 #[derive(Default)]
-struct Sending {
-    chunks: AtomicUsize,
-    bytes: AtomicU64,
-    known: AtomicUsize,
+pub(super) struct Sending {
+    pub(super) chunks: AtomicUsize,
+    pub(super) bytes: AtomicU64,
+    pub(super) known: AtomicUsize,
     done: AtomicU64,
     /// Bytes of the disk without its holes.
     content: AtomicU64,
@@ -59,7 +59,8 @@ impl ImageStorage {
         watch: TransferWatch<'_>,
     ) -> Result<PushedImage, ImageStorageError> {
         let digest = self.store.resolve(image)?.digest.clone();
-        let name = image.digest().is_none().then(|| image.as_str().to_owned());
+        let named = image.digest().is_none().then(|| image.as_str().to_owned());
+        let names: Vec<String> = named.into_iter().collect();
         let mut pushed = PushedImage {
             digest: digest.clone(),
             sent_chunks: 0,
@@ -71,7 +72,7 @@ impl ImageStorage {
             // Gone again meanwhile, it is sent.
             let named = self.change_index(|index| {
                 let is_there = index.images.contains_key(&digest);
-                Ok(is_there.then(|| point(index, name.as_deref(), &digest)))
+                Ok(is_there.then(|| point(index, &names, &digest)))
             })?;
             if named.is_some() {
                 return Ok(pushed);
@@ -91,13 +92,15 @@ impl ImageStorage {
             pushed.sent_bytes += sending.bytes.into_inner();
             pushed.known_chunks = sending.known.into_inner();
             let content = sending.content.into_inner();
-            let entry = self.put_manifest(&disk, &digest, chunks, content)?;
+            let origin = disk.origin().to_owned();
+            let manifest = ImageManifest::new(digest.clone(), disk.bytes(), origin, chunks);
+            let entry = self.put_manifest(&manifest, content)?;
             let committed = self.change_index(|next| {
                 if next.collections != index.collections {
                     return Ok(None);
                 }
                 next.images.insert(digest.clone(), entry.clone());
-                point(next, name.as_deref(), &digest);
+                point(next, &names, &digest);
                 Ok(Some(()))
             })?;
             if committed.is_some() {
@@ -117,7 +120,7 @@ impl ImageStorage {
     ) -> Result<Vec<Option<StoredName>>, ImageStorageError> {
         let count = usize::try_from(disk.bytes().div_ceil(CHUNK_BYTES)).unwrap_or(usize::MAX);
         let (known, chunks) = (Mutex::new(known), Mutex::new(vec![None; count]));
-        for_each(count, |index| {
+        for_each::<ImageStorageError>(count, |index| {
             let chunk = disk.chunk(CHUNK_BYTES, index)?;
             if let Some(chunk) = &chunk {
                 chunks.lock()[index] = Some(self.send_chunk(chunk, &known, sending)?);
@@ -161,29 +164,27 @@ impl ImageStorage {
         Ok(name)
     }
 
-    fn put_manifest(
+    /// Stores what an image of so many bytes without its holes consists of.
+    pub(super) fn put_manifest(
         &self,
-        disk: &DiskFile,
-        digest: &str,
-        chunks: Vec<Option<StoredName>>,
+        manifest: &ImageManifest,
         bytes: u64,
     ) -> Result<IndexedImage, ImageStorageError> {
-        let origin = disk.origin().to_owned();
-        let manifest = ImageManifest::new(digest.to_owned(), disk.bytes(), origin.clone(), chunks);
         let json = manifest.to_json();
         let name = new_name(blake3::hash(&json).to_hex().as_str());
         self.objects.put_bytes(&manifest_key(&name), json.into())?;
         Ok(IndexedImage {
             manifest: name,
             bytes,
-            origin,
+            origin: manifest.origin.clone(),
             pushed_ms: now_ms(),
         })
     }
 }
 
-fn point(index: &mut ImageIndex, name: Option<&str>, digest: &str) {
-    if let Some(name) = name {
-        index.names.insert(name.to_owned(), digest.to_owned());
+/// Has the names mean the image.
+pub(super) fn point(index: &mut ImageIndex, names: &[String], digest: &str) {
+    for name in names {
+        index.names.insert(name.clone(), digest.to_owned());
     }
 }

@@ -15,13 +15,13 @@ const MIB: usize = 1 << 20;
 const NEW: PushOptions = PushOptions { again: false };
 
 /// A host: its folder of images, and the storage as it sees it.
-struct Host {
+pub(super) struct Host {
     folder: TempDir,
-    storage: ImageStorage,
+    pub(super) storage: ImageStorage,
 }
 
 impl Host {
-    fn new(place: ObjectPlace) -> Self {
+    pub(super) fn new(place: ObjectPlace) -> Self {
         Self::with_free(place, 0)
     }
 
@@ -40,7 +40,7 @@ impl Host {
     }
 
     /// An image of some chunks of a disk: `None` is a hole. Its digest.
-    fn make(&self, name: &str, chunks: &[Option<u8>]) -> String {
+    pub(super) fn make(&self, name: &str, chunks: &[Option<u8>]) -> String {
         let path = self.folder.path().join("made");
         let mut bytes = Vec::new();
         for chunk in chunks {
@@ -60,11 +60,14 @@ impl Host {
         image.unwrap().digest.clone()
     }
 
-    fn push(&self, name: &str) -> PushedImage {
+    pub(super) fn push(&self, name: &str) -> PushedImage {
         self.storage.push(&by(name), NEW, &|_| {}).unwrap()
     }
 
-    fn pull(&self, name: &str) -> Result<Arc<vm_engine::image::Image>, ImageStorageError> {
+    pub(super) fn pull(
+        &self,
+        name: &str,
+    ) -> Result<Arc<vm_engine::image::Image>, ImageStorageError> {
         self.storage.pull(&by(name), &|_| {})
     }
 
@@ -74,7 +77,7 @@ impl Host {
     }
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -87,16 +90,16 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn by(name: &str) -> ImageRef {
+pub(super) fn by(name: &str) -> ImageRef {
     name.parse().unwrap()
 }
 
-fn folder_place(folder: &Path) -> ObjectPlace {
+pub(super) fn folder_place(folder: &Path) -> ObjectPlace {
     let url = format!("file://{}", folder.display());
     ObjectPlace::new(&url, None, None, false, None).unwrap()
 }
 
-fn bucket_place(endpoint: &str) -> ObjectPlace {
+pub(super) fn bucket_place(endpoint: &str) -> ObjectPlace {
     let keys = ObjectKeys {
         access: Secret::new(ACCESS_KEY.to_owned()),
         secret: Secret::new(SECRET_KEY.to_owned()),
@@ -146,7 +149,12 @@ fn contract(place: &ObjectPlace) {
         stored[0].stored_bytes <= fetched.virtual_bytes - CHUNK_BYTES,
         "the hole is one here, too"
     );
-    assert_eq!(b.files().len(), 4, "a disk, its description and two names");
+    let files = b.files();
+    assert_eq!(
+        files.len(),
+        5,
+        "a disk, its description, its mark and two names: {files:?}"
+    );
     let by_digest = b.pull(&format!("blake3:{digest}")).unwrap();
     assert_eq!(by_digest, fetched);
 

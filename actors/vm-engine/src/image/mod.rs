@@ -15,6 +15,7 @@ mod python;
 mod recipe;
 mod store;
 mod tool;
+mod use_of_images;
 mod vmlinux;
 
 use std::io;
@@ -29,6 +30,7 @@ pub use partial::PartialDisk;
 pub use recipe::{DEFAULT_RECIPE, FULL_RECIPE, Recipe, RecipeError};
 pub use store::{ImageStore, ListedImage};
 pub use tool::ToolError;
+pub use use_of_images::FetchedBlob;
 pub use vmlinux::{ExtractError, extract};
 
 /// How an image's file is laid out.

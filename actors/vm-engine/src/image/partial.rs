@@ -85,6 +85,7 @@ impl ImageStore {
             return Err(ImageError::OtherDisk { expected, found });
         }
         self.store_disk(&disk.path, digest, origin)?;
+        self.mark_fetched(digest);
         let _ = fs::remove_dir_all(&disk.folder);
         self.by_digest(digest)
     }

@@ -5,11 +5,13 @@
 //! <folder>/names/<name>                         the digest, and whether it follows the storage
 //! ```
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use vm_core::ImageRef;
 use vm_core::image_index::LocalName;
@@ -54,6 +56,8 @@ pub struct ListedImage {
 #[derive(Clone, Debug)]
 pub struct ImageStore {
     folder: PathBuf,
+    /// What was given out and is still held, by digest; clones of the store share it.
+    pub(super) uses: Arc<Mutex<HashMap<String, Weak<Image>>>>,
 }
 
 impl ImageStore {
@@ -70,6 +74,7 @@ impl ImageStore {
         }
         Ok(Self {
             folder: folder.canonicalize().map_err(files("finding", folder))?,
+            uses: Arc::default(),
         })
     }
 
@@ -83,15 +88,16 @@ impl ImageStore {
             Some(digest) => digest.to_owned(),
             None => self.local_name(image.as_str()).ok_or_else(unknown)?.digest,
         };
-        let blob = self.blob(&digest);
-        let meta = self.meta(&digest).ok_or_else(unknown)?;
-        let disk = blob.join("disk");
-        Ok(Arc::new(Image {
-            digest,
-            disk,
-            format: meta.format,
-            virtual_bytes: meta.virtual_bytes,
-        }))
+        let read = || {
+            let meta = self.meta(&digest)?;
+            Some(Image {
+                digest: digest.clone(),
+                disk: self.blob(&digest).join("disk"),
+                format: meta.format,
+                virtual_bytes: meta.virtual_bytes,
+            })
+        };
+        self.shared(read, &digest).ok_or_else(unknown)
     }
 
     /// Every image, by digest.
@@ -280,11 +286,11 @@ impl ImageStore {
         Some(self.meta(digest)?.origin)
     }
 
-    fn name(&self, name: &str) -> PathBuf {
+    pub(super) fn name(&self, name: &str) -> PathBuf {
         self.folder.join("names").join(name)
     }
 
-    fn blob(&self, digest: &str) -> PathBuf {
+    pub(super) fn blob(&self, digest: &str) -> PathBuf {
         self.folder.join("blobs").join(digest)
     }
 

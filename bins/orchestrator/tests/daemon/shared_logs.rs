@@ -178,3 +178,53 @@ fn i18_logs_of_forgotten_runs_leave_the_storage() {
     let last = log(&daemon, &runs[103]);
     assert!(last.starts_with(&format!("run {}\n", runs[103])), "{last}");
 }
+
+#[test]
+fn i18_logs_move_to_another_prefix_beside_a_leader_and_back_into_a_data_folder() {
+    let (database, storage) = (PostgresServer::start(), S3Server::start());
+    let site = Site::new(&top(&database, &storage, ""), AGENTS);
+    let migrate = |site: &Site, to: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_orchestrator"));
+        keys(&mut command);
+        command
+            .args(["objects", "migrate", "--to", to, "--endpoint"])
+            .args([&storage.endpoint(), "--config"])
+            .arg(site.path("orchestrator.toml"));
+        let output = command.output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    let leader = site.start_with(keys);
+    until_role(&leader, "leader");
+    let run = mention(&leader, 1, "printer");
+    leader.ended(&run);
+    let whole = log(&leader, &run);
+    let to = format!("s3://{BUCKET}/moved");
+    let (code, said) = migrate(&site, &to);
+    assert_eq!(code, Some(3), "{said}");
+    assert!(
+        said.contains("1 files with") && said.contains("in use by"),
+        "{said}"
+    );
+    leader.kill();
+    let (code, said) = migrate(&site, &to);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("1 were there already"), "{said}");
+
+    // Another host, which has nothing of it but the storage.
+    let moved = top(&database, &storage, "").replace("/agents", "/moved");
+    let second = Site::new(&moved, AGENTS);
+    let next = second.start_with(keys);
+    until_role(&next, "leader");
+    assert_eq!(log(&next, &run), whole);
+    assert_eq!(next.get("/health")["status"], "ok");
+    next.kill();
+    let third = Site::new(&moved, AGENTS);
+    let (code, said) = migrate(&third, "data");
+    assert_eq!(code, Some(0), "{said}");
+    let alone = format!("[store]\nurl = \"{}\"\n", database.url());
+    third.configure(&alone, AGENTS);
+    let last = third.start_with(keys);
+    until_role(&last, "leader");
+    assert_eq!(log(&last, &run), whole);
+}

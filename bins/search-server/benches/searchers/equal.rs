@@ -1,16 +1,14 @@
 //! Every query of a collection, by every function: one machine, three searchers, and one searcher
-//! over a source that two indexers share.
+//! over a source that several indexers share.
 
 use std::path::Path;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use s3_server::S3Server;
-
 use crate::collection::Collection;
 use crate::equality::{Comparison, Differs};
 use crate::servers::{FUNCTIONS, Home, Server};
-use crate::{DEADLINE, home, start, start_part};
+use crate::{DEADLINE, Storage, home, start, start_part};
 
 /// How long learning of all parts may lag behind what the searcher shows.
 const LEARNING_LAG: Duration = Duration::from_secs(300);
@@ -18,7 +16,7 @@ const LEARNING_LAG: Duration = Duration::from_secs(300);
 const SHOWN: usize = 3;
 
 /// Compares, and prints a table.
-pub(crate) fn measure(folder: &Path, storage: Option<&S3Server>) {
+pub(crate) fn measure(folder: &Path, storage: &Storage, parts: u32) {
     let collection = Collection::read(folder);
     let queries: Vec<String> = collection
         .queries
@@ -49,16 +47,16 @@ pub(crate) fn measure(folder: &Path, storage: Option<&S3Server>) {
         compare(&alone, server, name, &FUNCTIONS, &queries);
     }
     drop((indexer, searchers));
-    let indexers =
-        [1, 2].map(|part| start_part(&home, &format!("part-{part}"), "indexer", part, 2));
-    let split = settled(
-        start_part(&home, "split", "searcher", 1, 2),
-        documents,
-        true,
-    );
-    wait_for_learning(&alone, &split, &queries);
-    compare(&alone, &split, "two parts", &FUNCTIONS, &queries);
-    drop(indexers);
+    if parts > 1 {
+        let part = |part| start_part(&home, &format!("part-{part}"), "indexer", part, parts);
+        let indexers: Vec<Server> = (1..=parts).map(part).collect();
+        let split = start_part(&home, "split", "searcher", 1, parts);
+        let split = settled(split, documents, true);
+        wait_for_learning(&alone, &split, &queries);
+        let name = format!("{parts} parts");
+        compare(&alone, &split, &name, &FUNCTIONS, &queries);
+        drop(indexers);
+    }
 }
 
 /// What is learnt while parts still come is learnt again when all are there; nothing says which of

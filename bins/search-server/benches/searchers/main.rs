@@ -1,8 +1,10 @@
 //! Searchers beside one machine: whether their answers are equal, on a judged collection, and what
 //! a new searcher costs over many documents.
 //!
-//! `cargo bench -p search-server --bench searchers -- COLLECTION… [--bucket]`, or
-//! `… -- TEXTS… --documents N [--bucket]`.
+//! `cargo bench -p search-server --bench searchers -- COLLECTION… [--parts N] [STORAGE]`, or
+//! `… -- TEXTS… --documents N [STORAGE]`. The storage is a folder; `--bucket`: s3s-fs on this
+//! machine; `--bucket=s3://bucket/prefix [--endpoint URL]`: that server's, with the keys of the
+//! environment.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![allow(
@@ -30,51 +32,97 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use s3_server::S3Server;
-use servers::{Home, Server};
+use servers::{BucketPlace, Home, Server};
 
 /// The longest that anything may take.
 const DEADLINE: Duration = Duration::from_secs(3_600);
 
 fn main() {
-    let (mut folders, mut documents, mut bucket) = (Vec::<PathBuf>::new(), None, false);
+    let (mut folders, mut documents, mut parts) = (Vec::<PathBuf>::new(), None, 2);
+    let (mut bucket, mut endpoint) = (None, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--bench" => {}
-            "--bucket" => bucket = true,
+            "--bucket" => bucket = Some(String::new()),
+            "--endpoint" => endpoint = arguments.next(),
             "--documents" => documents = arguments.next().and_then(|text| text.parse().ok()),
-            _ => folders.push(argument.into()),
+            "--parts" => parts = arguments.next().and_then(|text| text.parse().ok()).unwrap(),
+            other => match other.strip_prefix("--bucket=") {
+                Some(url) => bucket = Some(url.to_owned()),
+                None => folders.push(other.into()),
+            },
         }
     }
     if folders.is_empty() {
-        println!("usage: searchers FOLDER… [--documents N] [--bucket]");
+        println!("usage: searchers FOLDER… [--documents N] [--parts N] [--bucket[=URL]]");
         return;
     }
-    let storage = bucket.then(S3Server::start);
+    let storage = Storage::new(bucket, endpoint);
     match documents {
-        Some(documents) => many::measure(&folders, documents, storage.as_ref()),
+        Some(documents) => many::measure(&folders, documents, &storage),
         None => {
             for folder in &folders {
-                equal::measure(folder, storage.as_ref());
+                equal::measure(folder, &storage, parts);
+            }
+        }
+    }
+}
+
+/// Where snapshots are.
+pub(crate) enum Storage {
+    /// In a folder.
+    Folder,
+    /// On a server that this benchmark started.
+    Own(S3Server),
+    /// On another one.
+    Bucket(BucketPlace),
+}
+
+impl Storage {
+    fn new(bucket: Option<String>, endpoint: Option<String>) -> Self {
+        match bucket {
+            None => Self::Folder,
+            Some(url) if url.is_empty() => Self::Own(S3Server::start()),
+            Some(url) => {
+                let key = |name: &str| {
+                    let own = std::env::var(format!("CLOUDSTORE_{name}"));
+                    own.or_else(|_| std::env::var(format!("AWS_{name}")))
+                        .unwrap()
+                };
+                Self::Bucket(BucketPlace {
+                    url,
+                    endpoint,
+                    access: key("ACCESS_KEY_ID"),
+                    secret: key("SECRET_ACCESS_KEY"),
+                })
             }
         }
     }
 }
 
 /// Folders of their own for all processes.
-fn home(storage: Option<&S3Server>) -> Home {
+fn home(storage: &Storage) -> Home {
     let mut home = Home::new();
-    println!(
-        "snapshots in {}",
-        if storage.is_some() {
-            "a bucket of s3s-fs on this machine"
-        } else {
-            "a folder"
+    let place = match storage {
+        Storage::Folder => "a folder".to_owned(),
+        Storage::Own(server) => {
+            home.in_bucket(server);
+            "a bucket of s3s-fs on this machine".to_owned()
         }
-    );
-    if let Some(server) = storage {
-        home.in_bucket(server);
-    }
+        Storage::Bucket(place) => {
+            // What a former run left is of other documents.
+            let name = format!("bench-{}", uuid::Uuid::new_v4().simple());
+            let url = format!("{}/{name}", place.url.trim_end_matches('/'));
+            let shown = format!("{url}, where they are left");
+            home.in_bucket_at(&BucketPlace {
+                url,
+                ..place.clone()
+            });
+            shown
+        }
+    };
+    println!("snapshots in {place}");
     home
 }
 

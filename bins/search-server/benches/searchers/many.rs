@@ -4,17 +4,16 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use s3_server::S3Server;
 use serde_json::Value;
 
 use crate::servers::{Home, Server, wait_within};
-use crate::{DEADLINE, corpus, home, start};
+use crate::{DEADLINE, Storage, corpus, home, start};
 
 /// Changes that are measured.
 const CHANGES: u64 = 100;
 
 /// Measures, and prints the figures.
-pub(crate) fn measure(folders: &[PathBuf], wanted: usize, storage: Option<&S3Server>) {
+pub(crate) fn measure(folders: &[PathBuf], wanted: usize, storage: &Storage) {
     let home = home(storage);
     let (documents, _) = corpus::write(folders, wanted, &home.docs());
     if documents < wanted {

@@ -22,6 +22,15 @@ pub(crate) struct Home {
     pub(crate) storage: BTreeMap<&'static str, String>,
 }
 
+/// A bucket, and who may use it.
+#[derive(Clone)]
+pub(crate) struct BucketPlace {
+    pub(crate) url: String,
+    pub(crate) endpoint: Option<String>,
+    pub(crate) access: String,
+    pub(crate) secret: String,
+}
+
 impl Home {
     /// A folder of documents, and a folder for snapshots.
     pub(crate) fn new() -> Self {
@@ -37,13 +46,25 @@ impl Home {
 
     /// Snapshots are in a bucket of this server instead.
     pub(crate) fn in_bucket(&mut self, server: &S3Server) {
+        self.in_bucket_at(&BucketPlace {
+            url: format!("s3://{BUCKET}/search"),
+            endpoint: Some(server.endpoint()),
+            access: ACCESS_KEY.to_owned(),
+            secret: SECRET_KEY.to_owned(),
+        });
+    }
+
+    /// Snapshots are there.
+    pub(crate) fn in_bucket_at(&mut self, place: &BucketPlace) {
         self.storage = [
-            ("SERVICE_SNAPSHOTS", format!("s3://{BUCKET}/search")),
-            ("SERVICE_PROFILE_OBJSTORE_ENDPOINT", server.endpoint()),
-            ("CLOUDSTORE_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
-            ("CLOUDSTORE_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
+            ("SERVICE_SNAPSHOTS", place.url.clone()),
+            ("CLOUDSTORE_ACCESS_KEY_ID", place.access.clone()),
+            ("CLOUDSTORE_SECRET_ACCESS_KEY", place.secret.clone()),
         ]
         .into();
+        let endpoint = place.endpoint.clone();
+        let endpoint = endpoint.map(|url| ("SERVICE_PROFILE_OBJSTORE_ENDPOINT", url));
+        self.storage.extend(endpoint);
     }
 
     pub(crate) fn docs(&self) -> PathBuf {

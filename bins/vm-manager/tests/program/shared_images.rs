@@ -172,6 +172,35 @@ fn i18_a_push_and_a_pull_that_are_killed_go_on() {
 }
 
 #[test]
+fn i18_images_move_to_another_place_through_a_kill() {
+    const CHUNKS: usize = 40;
+    let (server, folder) = (S3Server::start(), tempfile::tempdir().expect("a folder"));
+    let host = SharedHost::new(&server, "");
+    let digest = host.import("large", CHUNKS);
+    host.done(&["push", "large"]);
+    let to = format!("file://{}", folder.path().display());
+    host.killed_at_work(&["migrate", "--to", &to]);
+    assert!(!folder.path().join("images/index.json").exists());
+    let moved = host.done(&["migrate", "--to", &to]);
+    let (sent, known) = (
+        number(&moved, "chunks copied"),
+        number(&moved, "there already"),
+    );
+    assert!(known > 0 && sent + known == CHUNKS, "{moved}");
+    let again = host.done(&["migrate", "--to", &to]);
+    assert!(
+        again.contains("1 images are in") && again.contains(" 0 chunks"),
+        "{again}"
+    );
+    let other = SharedHost::new(&server, "");
+    let file = format!("[objects]\nurl = \"{to}\"\n");
+    fs::write(other.home.path().join("vm-manager.toml"), file).expect("it can be written");
+    assert!(other.done(&["pull", "large"]).contains(&digest));
+    let same = other.image(&["migrate", "--to", &to]);
+    assert_eq!(same.status.code(), Some(1), "{}", text(&same));
+}
+
+#[test]
 fn i18_what_is_removed_from_the_storage_goes_after_its_grace() {
     let server = S3Server::start();
     let host = SharedHost::new(&server, "");

@@ -242,3 +242,78 @@ fn i18_a_vm_boots_of_an_image_that_was_pulled_by_its_hash() {
     assert!(!log.contains("packages and what they need"), "{log}");
     assert_eq!(first.end().0, Some(0));
 }
+
+/// Says that the fetched images of this host were used an hour ago; how many they are.
+fn aged(folder: &std::path::Path) -> usize {
+    let mut found = 0;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found += aged(&path);
+        } else if path.ends_with("fetched") {
+            let mark = std::fs::File::options().append(true).open(&path);
+            let hour = Duration::from_secs(3600);
+            let then = std::time::SystemTime::now() - hour;
+            mark.and_then(|mark| mark.set_modified(then))
+                .expect("it is ours");
+            found += 1;
+        }
+    }
+    found
+}
+
+#[test]
+fn i18_fetched_images_that_nobody_uses_make_room_and_come_again() {
+    let server = S3Server::start();
+    let (maker, other) = (
+        SharedHost::new(&server, ""),
+        SharedHost::new(&server, SANDBOX),
+    );
+    let settings = other.home.path().join("vm-manager.toml");
+    let text = std::fs::read_to_string(&settings).expect("it was written");
+    std::fs::write(settings, text + "local = \"12MiB\"\n").expect("it can be written");
+    let [used, idle, third] = ["used", "idle", "third"].map(|name| {
+        let digest = maker.import(name, 2);
+        maker.done(&["push", name]);
+        digest
+    });
+    let (manager, client) = start(&other, &agent());
+    let gone = async |name: &str, digest: &str| {
+        let began = Instant::now();
+        while listed(&client, name, digest).await.here {
+            assert!(began.elapsed() < DEADLINE, "{name} stays");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    actix_rt::System::new().block_on(async {
+        let create = async |key: &str, image: &str| {
+            let vm = client.create(key, &of(image), DEADLINE).await;
+            vm.expect("a sandbox").id
+        };
+        let standing = create("a", "used").await;
+        let over = create("b", "idle").await;
+        client.delete(&over).await.expect("released");
+        let shared = client.health().await.expect("it answers").images;
+        let shared = shared.expect("images are shared");
+        assert_eq!(shared.most_bytes, 12 << 20);
+        assert!(
+            shared.fetched_bytes > 15 << 20,
+            "both were used lately: {shared:?}"
+        );
+        assert_eq!(aged(other.home.path()), 2);
+        gone("idle", &idle).await;
+        assert!(listed(&client, "used", &used).await.here, "a VM is of it");
+        // It is fetched like any other image of the storage.
+        let again = create("c", "idle").await;
+        client.delete(&again).await.expect("released");
+        client.delete(&standing).await.expect("released");
+        assert_eq!(aged(other.home.path()), 2);
+        let last = create("d", "third").await;
+        client.delete(&last).await.expect("released");
+        gone("used", &used).await;
+        assert!(listed(&client, "third", &third).await.here);
+    });
+    let (code, log) = manager.end();
+    assert_eq!(code, Some(0), "{log}");
+    assert!(log.matches("image.removed").count() >= 2, "{log}");
+}

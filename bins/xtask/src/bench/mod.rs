@@ -9,7 +9,7 @@ pub(crate) mod record;
 mod tests;
 mod which;
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -114,12 +114,20 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
             folder,
             documents,
             texts,
+            parts,
             bucket,
+            endpoint,
         } => {
-            let option = bucket.then_some("--bucket");
-            searchers(folder.as_deref(), *documents, texts)?
+            let bucket = bucket.as_ref().map(|url| match url {
+                Some(url) => format!("--bucket={url}"),
+                None => "--bucket".to_owned(),
+            });
+            let endpoint = endpoint.iter();
+            let endpoint = endpoint.flat_map(|url| ["--endpoint".to_owned(), url.clone()]);
+            let storage: Vec<String> = bucket.into_iter().chain(endpoint).collect();
+            searchers((folder.as_deref(), *parts), *documents, texts)?
                 .into_iter()
-                .map(|job| job.with(option))
+                .map(|job| job.with(storage.clone()))
                 .collect()
         }
         Which::Concepts => {
@@ -250,7 +258,7 @@ fn growth(folders: &[PathBuf], documents: &str) -> Result<Job> {
 
 /// Searchers beside one machine: one job a collection, and one over many documents.
 fn searchers(
-    folder: Option<&Path>,
+    (folder, parts): (Option<&Path>, NonZeroU32),
     documents: Option<NonZeroUsize>,
     texts: &[PathBuf],
 ) -> Result<Vec<Job>> {
@@ -259,7 +267,8 @@ fn searchers(
     for folder in folder.map(collections).transpose()?.unwrap_or_default() {
         let label = label(&folder);
         let title = format!("Searchers beside one machine: {label}");
-        jobs.push(named(&format!("searchers-{label}"), &title).on(&folder)?);
+        let job = named(&format!("searchers-{label}"), &title).on(&folder)?;
+        jobs.push(job.with(["--parts".to_owned(), parts.to_string()]));
     }
     if let Some(documents) = documents {
         let mut many = named("searchers-documents", "Searchers over many documents");

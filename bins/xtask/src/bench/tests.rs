@@ -190,27 +190,38 @@ fn i18_searchers_are_compared_on_collections_and_measured_over_many_documents() 
     for name in ["a", "b"] {
         std::fs::write(folder.path().join(name).join("corpus.jsonl"), "").expect("own file");
     }
-    let searchers = |folder: Option<PathBuf>, documents, texts| {
+    let searchers = |folder: Option<PathBuf>, documents, texts, bucket: Option<&str>| {
         jobs(&Which::Searchers {
             folder,
             documents: NonZeroUsize::new(documents),
             texts,
-            bucket: true,
+            parts: NonZeroU32::new(3).expect("not 0"),
+            bucket: Some(bucket.map(str::to_owned)),
+            endpoint: bucket.map(|_| "https://storage.example".to_owned()),
         })
     };
     let texts = vec![folder.path().join("texts")];
-    let shown: Vec<String> = searchers(Some(folder.path().to_owned()), 90_000, texts)
+    let shown: Vec<String> = searchers(Some(folder.path().to_owned()), 90_000, texts, None)
         .expect("all is there")
         .iter()
         .map(|job| format!("{}: {}", job.name, job.arguments(label).join(" ")))
         .collect();
     let bench = "bench -p search-server --bench searchers --";
     let expected = [
-        format!("searchers-a: {bench} a --bucket"),
-        format!("searchers-b: {bench} b --bucket"),
+        format!("searchers-a: {bench} a --parts 3 --bucket"),
+        format!("searchers-b: {bench} b --parts 3 --bucket"),
         format!("searchers-documents: {bench} texts --documents 90000 --bucket"),
     ];
     assert_eq!(shown, expected);
-    let nothing = searchers(None, 0, Vec::new()).expect_err("nothing is asked for");
+    let one = searchers(
+        Some(folder.path().join("a")),
+        0,
+        Vec::new(),
+        Some("s3://ci/x"),
+    );
+    let shown = one.expect("all is there")[0].arguments(label).join(" ");
+    let storage = "--bucket=s3://ci/x --endpoint https://storage.example";
+    assert_eq!(shown, format!("{bench} a --parts 3 {storage}"));
+    let nothing = searchers(None, 0, Vec::new(), None).expect_err("nothing is asked for");
     assert!(nothing.to_string().contains("--documents"), "{nothing}");
 }

@@ -1,6 +1,6 @@
 //! The benchmarks there are, and what each is given.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -99,9 +99,18 @@ pub(super) enum Which {
         /// the sources of the crates that cargo has fetched]
         #[arg(long, value_name = "FOLDER", requires = "documents")]
         texts: Vec<PathBuf>,
-        /// Snapshots in a bucket of s3s-fs, in place of a folder
-        #[arg(long)]
-        bucket: bool,
+        /// How many indexers share the source of the searcher that is compared last; 1: it is left
+        /// out
+        #[arg(long, value_name = "N", default_value = "2")]
+        parts: NonZeroU32,
+        /// Snapshots in a bucket in place of a folder: of s3s-fs on this machine, or, as
+        /// `--bucket=s3://bucket/prefix`, of a server whose keys are in the environment
+        /// (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`)
+        #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true)]
+        bucket: Option<Option<String>>,
+        /// The S3-compatible server of `--bucket=…`; Amazon's unless said
+        #[arg(long, value_name = "URL", requires = "bucket")]
+        endpoint: Option<String>,
     },
     /// Suggestions, the concept graph, learning and searching vectors, on made-up words
     Concepts,

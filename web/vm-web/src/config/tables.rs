@@ -64,8 +64,8 @@ table! {
         /// what is kept of what commands write
         "output" { OUTPUT } => settings;
         /// where images are that the managers of all hosts share
-        /// ([OPERATIONS.md](OPERATIONS.md#images-in-object-storage)); of the table's keys `local`
-        /// has no meaning here
+        /// ([OPERATIONS.md](OPERATIONS.md#images-in-object-storage)); the table's `local` is what
+        /// the images may take that are fetched, but for those that are in use or configured
         "objects" { OBJECTS } => object_table;
         /// images that are fetched
         "images" { IMAGES };

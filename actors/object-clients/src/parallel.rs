@@ -1,19 +1,20 @@
-//! The chunks of one image, a few at a time.
+//! Many objects, a few at a time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
-use super::error::ImageStorageError;
-
-/// Chunks at once; each holds some 8 MiB.
+/// Objects at once; each holds some 8 MiB.
 const WORKERS: usize = 4;
 
-/// Does `work` for each index below `count`; ends at the first error.
-pub(super) fn for_each(
+/// Does `work` for each index below `count`, a few at once.
+///
+/// # Errors
+/// The first one; what is not begun by then is left.
+pub fn for_each<E: Send>(
     count: usize,
-    work: impl Fn(usize) -> Result<(), ImageStorageError> + Sync,
-) -> Result<(), ImageStorageError> {
+    work: impl Fn(usize) -> Result<(), E> + Sync,
+) -> Result<(), E> {
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
     let take = || {
         let index = next.fetch_add(1, Ordering::Relaxed);

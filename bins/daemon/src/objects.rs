@@ -1,0 +1,186 @@
+//! The command that brings files from one object storage to another, or back into the data folder.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use config_core::{Environment, ObjectKeys, ObjectPlace};
+use replica_actors::{FileMigration, MigrationReport};
+use store::{LockError, OpenError, Options, Store, StorePlace};
+
+use crate::steps::Steps;
+use crate::store::{ConfigFile, PrintText};
+
+/// Exit code when all that was there is copied, and the service goes on storing files.
+const ONCE_MORE: u8 = 3;
+/// What the data folder is called.
+const DATA: &str = "data";
+/// What variables with the keys of the target begin with.
+const OTHER_KEYS: &str = "TO_";
+
+/// A storage that is not the one of the configuration.
+#[derive(Debug, Args)]
+pub struct PlaceOptions {
+    /// Where to: s3://bucket/prefix, or file:///folder. Its keys are taken from
+    /// `TO_AWS_ACCESS_KEY_ID`, `TO_AWS_SECRET_ACCESS_KEY`, `TO_AWS_SESSION_TOKEN` where these are
+    /// set, else from those without `TO_`
+    #[arg(long, value_name = "PLACE")]
+    pub to: String,
+    /// The S3-compatible server of the target; Amazon's unless said
+    #[arg(long, value_name = "URL")]
+    pub endpoint: Option<String>,
+    /// Its region; us-east-1 unless said
+    #[arg(long, value_name = "NAME")]
+    pub region: Option<String>,
+    /// A server that is not this machine may be without TLS
+    #[arg(long)]
+    pub allow_http: bool,
+}
+
+impl PlaceOptions {
+    /// The storage.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what to write.
+    pub fn place(&self, environment: &Environment) -> Result<ObjectPlace, String> {
+        let keys = ObjectKeys::named(environment, OTHER_KEYS);
+        let keys = keys.or_else(|| ObjectKeys::of(environment));
+        let (endpoint, region) = (self.endpoint.as_deref(), self.region.as_deref());
+        ObjectPlace::new(&self.to, endpoint, region, self.allow_http, keys)
+            .map_err(|error| format!("--to: {error}"))
+    }
+}
+
+/// Where files go.
+#[derive(Debug, Args)]
+pub struct MigrateObjectsOptions {
+    /// The target; `--to data` is the data folder
+    #[command(flatten)]
+    pub to: PlaceOptions,
+    /// Leave files behind that are damaged or missing: they are named, and the rest is all. A file
+    /// that the data folder would not get is forgotten
+    #[arg(long)]
+    pub leave_damaged: bool,
+    /// Whose configuration
+    #[command(flatten)]
+    pub of: ConfigFile,
+}
+
+/// What a configuration says of a service's files.
+#[derive(Debug)]
+pub struct ConfiguredFiles {
+    /// The files; nothing without `[objects]`.
+    pub migration: Option<FileMigration>,
+    /// The store with their rows.
+    pub store: StorePlace,
+    /// How it is opened.
+    pub options: Options,
+}
+
+/// Brings the files elsewhere. `configured` reads a configuration file, or says why not; `print`
+/// and `say` write to the standard output and the standard error.
+pub fn migrate(
+    options: &MigrateObjectsOptions,
+    environment: &Environment,
+    configured: impl FnOnce(&MigrateObjectsOptions) -> Result<ConfiguredFiles, String>,
+    (print, say): (PrintText, PrintText),
+) -> ExitCode {
+    let migrated = configured(options)
+        .and_then(|configured| carry_out(options, environment, &configured, say));
+    let (report, running) = match migrated {
+        Ok(migrated) => migrated,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    for fault in &report.faults {
+        say(&format!("error: {fault}"));
+    }
+    print(&format!("{}\n", summary(&report, &options.to.to)));
+    match running {
+        _ if report.is_complete => ExitCode::SUCCESS,
+        Some(running) if report.faults.is_empty() || options.leave_damaged => {
+            say(&format!("{running}; what comes meanwhile is not copied"));
+            say("stop the service and repeat this, which copies the rest");
+            ExitCode::from(ONCE_MORE)
+        }
+        _ => {
+            say("not all of it could be copied: the files stay where they are");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn summary(report: &MigrationReport, to: &str) -> String {
+    let ((copied, bytes), (there, _)) = (report.copied, report.there);
+    let mut text = format!(
+        "{copied} files with {bytes} bytes were copied and compared, {there} were there already"
+    );
+    if !report.faults.is_empty() {
+        text += &format!(", {} are damaged or missing", report.faults.len());
+    }
+    if report.is_complete {
+        text += &match to {
+            DATA => "; all is in the data folder: take `url` out of [objects], then start the \
+                     service"
+                .to_owned(),
+            to => {
+                format!(
+                    "; all is in {to}: name it in [objects], on all hosts, then start the service"
+                )
+            }
+        };
+    }
+    text
+}
+
+/// What was done, and who goes on meanwhile.
+fn carry_out(
+    options: &MigrateObjectsOptions,
+    environment: &Environment,
+    configured: &ConfiguredFiles,
+    say: PrintText,
+) -> Result<(MigrationReport, Option<String>), String> {
+    let migration = configured.migration.as_ref().ok_or(
+        "[objects] names no storage: set `url` there, and the service moves what is in the data \
+         folder by itself",
+    )?;
+    let to = match options.to.to.as_str() {
+        DATA => None,
+        _ => Some(options.to.place(environment)?),
+    };
+    let url = match &configured.store {
+        StorePlace::Postgres(url) => Some(url),
+        StorePlace::Directory(_) => None,
+    };
+    let (store, running) = match Store::open_in(&migration.data, url, &configured.options) {
+        Ok(store) => (Some(store), None),
+        Err(error) if is_in_use(&error) => (None, Some(error.to_string())),
+        Err(error) => return Err(error.to_string()),
+    };
+    let steps = Steps::new("copied", say);
+    let watch = |done, total| steps.show(done, total);
+    let report = match (&to, &store) {
+        (Some(to), store) => migration.to_storage(to, store.as_ref(), &watch),
+        (None, Some(store)) => migration.to_data(store, &watch),
+        (None, None) => {
+            let running = running.unwrap_or_default();
+            return Err(format!(
+                "files come back while no service runs only: {running}"
+            ));
+        }
+    };
+    if let Some(store) = store {
+        store.close();
+    }
+    Ok((report.map_err(|error| error.to_string())?, running))
+}
+
+/// Whether the service runs.
+fn is_in_use(error: &OpenError) -> bool {
+    matches!(
+        error,
+        OpenError::InUse { .. }
+            | OpenError::Lock(LockError::Held { .. } | LockError::HeldByUnknown { .. })
+    )
+}

@@ -1,0 +1,49 @@
+//! How far a transfer is, for people.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::store::PrintText;
+
+const MIB: u64 = 1 << 20;
+
+/// Says each tenth of a transfer in a line.
+#[derive(Debug)]
+pub struct Steps {
+    what: &'static str,
+    say: PrintText,
+    shown: Mutex<Shown>,
+}
+
+#[derive(Debug, Default)]
+struct Shown {
+    first: Option<(u64, u64)>,
+    tenths: u64,
+}
+
+impl Steps {
+    /// Of a transfer after which bytes are `what`, in a word; `say` writes to the standard error.
+    #[must_use]
+    pub fn new(what: &'static str, say: PrintText) -> Self {
+        let shown = Mutex::default();
+        Self { what, say, shown }
+    }
+
+    /// How many bytes were done at the beginning, and how many there are.
+    #[must_use]
+    pub fn first(&self) -> (u64, u64) {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.first.unwrap_or_default()
+    }
+
+    /// So many bytes of so many are done.
+    pub fn show(&self, done: u64, total: u64) {
+        let tenths = done.saturating_mul(10) / total.max(1);
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.first.get_or_insert((done, total));
+        if tenths > shown.tenths {
+            shown.tenths = tenths;
+            let (done, total) = (done / MIB, total.div_ceil(MIB));
+            (self.say)(&format!("{done} of {total} MiB {}", self.what));
+        }
+    }
+}
