@@ -87,7 +87,7 @@ impl<'q> Lexer<'q> {
                 return Err(self.fault("this bracket closes nothing; remove it or open one before"));
             }
             '"' => self.take_phrase()?,
-            '-' if !wants_value && negates(&rest[1..]) => {
+            '-' if !wants_value && self.begins_here() && negates(&rest[1..]) => {
                 self.at += 1;
                 Token::Not
             }
@@ -104,6 +104,13 @@ impl<'q> Lexer<'q> {
 
     fn rest(&self) -> &'q str {
         &self.text[self.at..]
+    }
+
+    /// Whether nothing but white space or an open group stands before: a minus behind `)` is a
+    /// hyphen, as in `histone 2A (H2A)-histone 2B`.
+    fn begins_here(&self) -> bool {
+        let before = self.text[..self.at].chars().next_back();
+        before.is_none_or(|before| before.is_whitespace() || before == '(')
     }
 
     fn fault(&self, message: impl Into<String>) -> QueryError {
@@ -256,10 +263,11 @@ fn ends_token(rest: &str) -> bool {
     rest.chars().next().is_none_or(char::is_whitespace)
 }
 
-/// Whether a minus in front of `rest` excludes what follows.
+/// Whether a minus in front of `rest` excludes what follows. In front of a digit it belongs to the
+/// number (`exit code -1`) or to a row of names (`E2f-1, -2, -3`).
 fn negates(rest: &str) -> bool {
     let first = rest.chars().next();
-    first.is_some_and(|first| first.is_alphanumeric() || matches!(first, '"' | '(' | '_'))
+    first.is_some_and(|first| first.is_alphabetic() || matches!(first, '"' | '(' | '_'))
 }
 
 /// The field whose name and colon `text` begins with.
@@ -302,6 +310,20 @@ mod tests {
                 vec![Not, Text("a"), Text("--a"), Text("-"), Text("a")],
             ),
             ("e-mail", vec![Text("e-mail")]),
+            (
+                "x (-a)-b \"c d\"-e",
+                vec![
+                    Text("x"),
+                    Open,
+                    Not,
+                    Text("a"),
+                    Close,
+                    Text("-b"),
+                    Phrase("c d"),
+                    Text("-e"),
+                ],
+            ),
+            ("code -1 -2nd", vec![Text("code"), Text("-1"), Text("-2nd")]),
             ("f(x) (g(y))", vec![Text("f(x)"), Open, Text("g(y)"), Close]),
             ("smile :)", vec![Text("smile"), Text(":)")]),
             ("\"a b\" 5\"", vec![Phrase("a b"), Text("5\"")]),

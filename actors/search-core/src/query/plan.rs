@@ -211,6 +211,10 @@ impl<'q> Planner<'q> {
                 list.excluded_at.get_or_insert(*at);
                 list.excludes_by_word |= self.text[*at..].starts_with("NOT");
             }
+            // Any word is enough inside the brackets and beside them: they change nothing.
+            Clause::List(group) if self.operator == Operator::Or && holds_only_words(group) => {
+                self.add_all(group, list)?;
+            }
             Clause::Starred { .. } | Clause::And(_) | Clause::Or(_) | Clause::List(_) => {
                 list.choices.extend(self.expression(clause)?);
             }
@@ -451,6 +455,15 @@ impl<'q> Planner<'q> {
         });
         words.len() - 1
     }
+}
+
+/// Whether there is nothing but words, in groups or not.
+fn holds_only_words(clauses: &[Clause<'_>]) -> bool {
+    clauses.iter().all(|clause| match clause {
+        Clause::Text(_) => true,
+        Clause::List(group) => holds_only_words(group),
+        _ => false,
+    })
 }
 
 /// The one condition, or several joined; none without any.

@@ -116,7 +116,7 @@ impl SegmentBuilder {
             count.placed_title(&document.title)
         } else {
             let length = count.title(&document.title);
-            count.code(&document.body);
+            count.code(&document.body, &document.title);
             length
         };
         count.literals(&document.body);
@@ -189,8 +189,9 @@ impl Count<'_> {
         });
     }
 
-    /// Counts the terms of source code by passages; names that it defines count more.
-    fn code(&mut self, text: &str) {
+    /// Counts the terms of source code by passages; names that it defines count more, but not the
+    /// one that the title has counted already.
+    fn code(&mut self, text: &str, title: &str) {
         let PendingPostings { vocabulary, lists } = &mut *self.gathered;
         let mut starts = passage_starts(text).into_iter();
         let (mut passage, mut next) = (1, starts.next().unwrap_or(usize::MAX));
@@ -201,7 +202,11 @@ impl Count<'_> {
                 next = starts.next().unwrap_or(usize::MAX);
             }
             let is_defined = defining_end.is_some_and(|end| defines(text, end, word));
-            let weight = if is_defined { 1 + DEFINITION } else { 1 };
+            let weight = if is_defined && word.text != title {
+                1 + DEFINITION
+            } else {
+                1
+            };
             let (ids, exact) = vocabulary.ids(&list);
             let is_everywhere = ids.first().is_some_and(|&id| vocabulary.is_everywhere(id));
             let place = if is_everywhere { NOWHERE } else { passage };

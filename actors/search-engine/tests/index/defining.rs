@@ -157,3 +157,33 @@ fn i16_what_is_called_like_a_question_comes_before_what_holds_its_words() {
         "something_else\ndownload_archive"
     );
 }
+
+/// What is called by the name of the one thing it defines says it once, not in two ways.
+#[test]
+fn i16_a_title_that_is_the_defined_name_counts_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for (key, title, body) in [
+        ("a", "parse_row", "def parse_row(text): return text"),
+        ("b", "parse_row", "let parse_row(text): return text"),
+        ("c", "rows", "def parse_row(text): return text"),
+        ("d", "rows", "let parse_row(text): return text"),
+    ] {
+        let document = ExtractedDocument {
+            kind: ContentKind::Code,
+            ..document(key, title, body)
+        };
+        index
+            .put(&document, FileState::default())
+            .expect("it is indexed");
+    }
+    let snapshot = commit(&mut index);
+    let query = parse(&SearchRequest::for_text("parse")).expect("a query");
+    let found = search_across(&[snapshot], &query, RelevanceFunction::BM25, 0, 10).expect("found");
+    let score = |key: &str| {
+        let hit = found.hits.iter().find(|hit| hit.record.key == key);
+        hit.expect("it is found").score
+    };
+    assert_eq!(score("a"), score("b"));
+    assert!(score("b") > score("c") && score("c") > score("d"));
+}

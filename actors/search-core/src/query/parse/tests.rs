@@ -103,11 +103,48 @@ fn the_language_means_what_the_table_says() {
         ("kmalloc(size) std::vector 5\" C++ a:b", "-"),
         ("the AND rust", "rust"),
         ("rust -the", "(rust & !the)"),
-        ("(rust guide)", "(rust | guide)"),
+        ("(rust guide)", "-"),
+        ("(rust -guide)", "(rust & !guide)"),
         ("()", "-"),
     ] {
         assert_eq!(shown(&parsed(text)), expected, "{text}");
     }
+}
+
+/// Whoever pastes a sentence with brackets means its words, as without them.
+#[test]
+fn i16_brackets_around_words_change_nothing() {
+    for (text, plain) in [
+        (
+            "death syndrome (SIDS) of newborns",
+            "death syndrome SIDS of newborns",
+        ),
+        ("a1 (b1 (c1 d1)) e1", "a1 b1 c1 d1 e1"),
+    ] {
+        let (grouped, plain) = (parsed(text), parsed(plain));
+        assert_eq!(terms(&grouped), terms(&plain), "{text}");
+        assert_eq!(grouped.condition(), None, "{text}");
+    }
+    assert_eq!(shown(&parsed("a1 (b1 mem*)")), "(a1 | (b1 | mem*))");
+}
+
+/// A hyphen behind a bracket, a negative number and a row of names leave nothing out.
+#[test]
+fn i16_a_minus_excludes_where_a_word_begins() {
+    for text in [
+        "Histone 2A (H2A)-histone 2B dimer",
+        "E2f-1, -2, -3 TKO cells",
+        "exit code -1",
+    ] {
+        let query = parsed(text);
+        assert_eq!(query.condition(), None, "{text}");
+        assert!(query.words().iter().all(|word| query.is_looked_for(word)));
+    }
+    assert_eq!(shown(&parsed("lock (-mutex)")), "(lock | !mutex)");
+    assert_eq!(
+        shown(&parsed("python -2to3 NOT 2")),
+        "((python | 2to3) & !2)"
+    );
 }
 
 #[test]
@@ -300,8 +337,9 @@ fn s11_a_hundred_thousand_terms_are_refused_with_the_limit() {
 fn s11_nesting_and_repetition_are_bounded() {
     let error = parse(&SearchRequest::for_text("(".repeat(10_000))).expect_err("too deep");
     assert_eq!(error.position(), Some(MAX_DEPTH), "{error}");
-    let deep = format!("{}x1{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH));
-    assert_eq!(shown(&parsed(&deep)), "x1");
+    let deep = |inner| format!("{}{inner}{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH));
+    assert_eq!(shown(&parsed(&deep("mem*"))), "mem*");
+    assert_eq!(terms(&parsed(&deep("x1"))), terms(&parsed("x1")));
     assert_eq!(
         shown(&parsed(&format!("a1 {}b1", "NOT ".repeat(8_000)))),
         "-"
