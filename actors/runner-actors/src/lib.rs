@@ -85,7 +85,9 @@ mod view;
 mod vm_hosts;
 mod vm_owner;
 
-pub use action_store::{ActionFault, ActionStore, ActionStoreError, StoredLock, VerifiedAction};
+pub use action_store::{
+    ActionFault, ActionStore, ActionStoreError, ImportedAction, StoredLock, VerifiedAction,
+};
 pub use artifacts::{Artifact, ArtifactMaker, ArtifactStore};
 pub use coordinator::RunCoordinator;
 pub use counters::{BUCKETS, Durations, RunCounters};

@@ -82,6 +82,11 @@ impl Repositories {
         }
     }
 
+    /// The same with mirrors in another folder.
+    pub(crate) fn elsewhere(&self, root: &Path) -> Self {
+        Self::below(&self.settings, root)
+    }
+
     /// The mirror of a repository. Blocks.
     pub(crate) fn mirror(&self, repo: &RepoName) -> Result<Mirror, GitError> {
         self.mirrors.open(repo)

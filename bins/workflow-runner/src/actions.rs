@@ -1,7 +1,7 @@
 //! `actions`: the operator's side of the store of actions.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -14,12 +14,14 @@ use runner_core::actions::{
 use runner_core::report::check_with;
 use runner_core::workflow::Need;
 
-use crate::arguments::{
-    ActionsAddOptions, ActionsCommand, ActionsListOptions, ActionsStoreOptions,
-    ActionsUpdateOptions, ActionsVendorOptions, ServeOptions, print, say,
+use crate::action_arguments::{
+    ActionsAddOptions, ActionsCommand, ActionsExportOptions, ActionsImportOptions,
+    ActionsListOptions, ActionsRemoveOptions, ActionsUpdateOptions, ActionsVendorOptions,
 };
+use crate::arguments::{ServeOptions, print, say};
 use crate::repository::Repository;
 use crate::serve;
+use crate::store_options::ActionsStoreOptions;
 
 /// Does it; the exit code says whether all of it was done.
 pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCode {
@@ -29,6 +31,9 @@ pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCo
         ActionsCommand::Update(options) => update(options, environment),
         ActionsCommand::List(options) => list(options, environment),
         ActionsCommand::Verify(options) => verify(options, environment),
+        ActionsCommand::Export(options) => export(options, environment),
+        ActionsCommand::Import(options) => import(options, environment),
+        ActionsCommand::Remove(options) => remove(options, environment),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
@@ -79,14 +84,49 @@ pub(crate) fn source(options: &ActionsStoreOptions) -> Result<Box<dyn ActionSour
 
 fn add(options: &ActionsAddOptions, environment: &Environment) -> anyhow::Result<bool> {
     let store = store(&options.store, environment)?;
-    let mut references = Vec::new();
-    for text in &options.actions {
-        references.push(text.parse::<ActionReference>()?);
-    }
+    let references = references(&options.actions)?;
     let from = options.from.as_deref();
     let mut all = true;
     for reference in &references {
         all &= report_change(reference, store.add(reference, from));
+    }
+    Ok(all)
+}
+
+fn references(names: &[String]) -> anyhow::Result<Vec<ActionReference>> {
+    let parsed = names.iter().map(|name| Ok(name.parse()?));
+    parsed.collect()
+}
+
+fn export(options: &ActionsExportOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let count = store.export(&references(&options.actions)?, &options.to)?;
+    print(&format!(
+        "{count} actions are in {}\n",
+        options.to.display()
+    ));
+    Ok(true)
+}
+
+fn import(options: &ActionsImportOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let mut all = true;
+    for (name, imported) in store.import(&options.from)? {
+        all &= report_change(&name, imported);
+    }
+    Ok(all)
+}
+
+fn remove(options: &ActionsRemoveOptions, environment: &Environment) -> anyhow::Result<bool> {
+    let store = store(&options.store, environment)?;
+    let mut all = true;
+    for reference in references(&options.actions)? {
+        if store.remove(&reference)? {
+            print(&format!("{reference}: removed\n"));
+        } else {
+            say(&format!("{reference} is not in the store"));
+            all = false;
+        }
     }
     Ok(all)
 }
@@ -168,7 +208,7 @@ fn chosen(lock: &ActionLock, names: &[String]) -> anyhow::Result<Vec<(ActionRefe
 
 /// Prints what was done with one; whether it is in the store as it should be.
 fn report_change(
-    reference: &ActionReference,
+    reference: &dyn Display,
     done: Result<(LockedAction, LockChange), ActionStoreError>,
 ) -> bool {
     match done {

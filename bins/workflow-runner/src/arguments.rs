@@ -10,6 +10,7 @@ use daemon::objects::MigrateObjectsOptions;
 use daemon::settings::ConfigOptions;
 use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTask};
 
+use crate::action_arguments::ActionsCommand;
 use crate::image_arguments::ImagesCommand;
 use crate::review_options::{ReviewOptions, WaitingOptions};
 use crate::runner_options::RunnerOptions;
@@ -256,81 +257,6 @@ pub(crate) enum HookCommand {
         after_help = "Environment: FORGE_URL, FORGE_TOKEN, FORGE_WEBHOOK_SECRET. Exit codes: 0 all have the hook, 1 one has not, 2 usage.\n\nExamples:\n  workflow-runner hook add acme/app acme/tools\n  workflow-runner hook add acme/app --url https://ci.example.org/webhook --test"
     )]
     Add(HookAddOptions),
-}
-
-/// What to do with the store of actions.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ActionsCommand {
-    /// Fetch actions and lock each to its commit and the digest of its files
-    #[command(
-        after_help = "Exit codes: 0 all are in the store, 1 one is not, 2 usage.\n\nExamples:\n  workflow-runner actions add actions/github-script@v7 acme/tools/lint@v2\n  workflow-runner actions add acme/tools@v2 --from ~/src/tools"
-    )]
-    Add(ActionsAddOptions),
-    /// Add everything that the workflows below a folder use and that is not in the store
-    #[command(
-        after_help = "Exit codes: 0 all of it is in the store, 1 something is not, 2 usage.\n\nExamples:\n  workflow-runner actions vendor .\n  workflow-runner actions vendor ~/src --from /srv/mirrors"
-    )]
-    Vendor(ActionsVendorOptions),
-    /// Ask what the names mean now, and lock those that have moved anew
-    #[command(
-        after_help = "Exit codes: 0 all are up to date, 1 one could not be brought up to date, 2 usage.\n\nExamples:\n  workflow-runner actions update\n  workflow-runner actions update acme/tools@v2"
-    )]
-    Update(ActionsUpdateOptions),
-    /// Print what is in the store
-    #[command(
-        after_help = "Examples:\n  workflow-runner actions list\n  workflow-runner actions list --json"
-    )]
-    List(ActionsListOptions),
-    /// Compute the digest of every action anew and compare it with the lock
-    #[command(
-        after_help = "Exit codes: 0 the store holds what its lock says, 1 it does not, 2 usage.\n\nExamples:\n  workflow-runner actions verify\n  workflow-runner actions verify --config runner.toml"
-    )]
-    Verify(ActionsStoreOptions),
-}
-
-/// What to add.
-#[derive(Debug, Args)]
-pub(crate) struct ActionsAddOptions {
-    /// Actions, as a step's `uses` names them
-    #[arg(required = true, value_name = "OWNER/REPO[/PATH]@REF")]
-    pub(crate) actions: Vec<String>,
-    /// Fetch from this address, or from a repository in this folder; `actions_url` without it
-    #[arg(long, value_name = "URL|FOLDER")]
-    pub(crate) from: Option<String>,
-    #[command(flatten)]
-    pub(crate) store: ActionsStoreOptions,
-}
-
-/// Whose actions to add.
-#[derive(Debug, Args)]
-pub(crate) struct ActionsVendorOptions {
-    /// A repository, or a folder of them
-    pub(crate) path: PathBuf,
-    /// Fetch each from `owner/repo` below this address or folder; `actions_url` without it
-    #[arg(long, value_name = "URL|FOLDER")]
-    pub(crate) from: Option<String>,
-    #[command(flatten)]
-    pub(crate) store: ActionsStoreOptions,
-}
-
-/// What to bring up to date.
-#[derive(Debug, Args)]
-pub(crate) struct ActionsUpdateOptions {
-    /// Only these; all without any
-    #[arg(value_name = "OWNER/REPO@REF")]
-    pub(crate) actions: Vec<String>,
-    #[command(flatten)]
-    pub(crate) store: ActionsStoreOptions,
-}
-
-/// How to print it.
-#[derive(Debug, Args)]
-pub(crate) struct ActionsListOptions {
-    /// The lock as it is written
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) store: ActionsStoreOptions,
 }
 
 /// Which hooks to register.

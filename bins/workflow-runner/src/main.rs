@@ -1,5 +1,6 @@
 //! The workflow runner's program.
 
+mod action_arguments;
 mod actions;
 mod arguments;
 mod check;

@@ -152,3 +152,187 @@ fn everything_that_workflows_use_is_added_and_what_that_uses() {
         "each once: {out}{err}"
     );
 }
+
+/// A store of actions, and repositories beside it.
+struct Host(tempfile::TempDir);
+
+impl Host {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder"))
+    }
+
+    fn at(&self, path: &str) -> std::path::PathBuf {
+        self.0.path().join(path)
+    }
+
+    /// What `actions` says in this folder, with the exit code.
+    fn outcome(&self, arguments: &[&str], code: i32) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        command.arg("actions").args(arguments);
+        command
+            .args(["--data", "runner"])
+            .current_dir(self.0.path());
+        let output = command.output().expect("the program starts");
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        said
+    }
+}
+
+#[test]
+fn i17_a_store_goes_to_a_host_without_a_forge_as_one_archive() {
+    let host = Host::new();
+    for name in ["tool", "other"] {
+        let upstream = host.at(name);
+        std::fs::create_dir(&upstream).expect("a folder");
+        git(
+            &upstream,
+            &["init", "--quiet", "--initial-branch=main", "."],
+        );
+        std::fs::create_dir(upstream.join("sub")).expect("a folder");
+        std::fs::write(upstream.join("sub/run.sh"), name).expect("a file");
+        commit(&upstream, &format!("name: {name}"));
+        host.outcome(&["add", &format!("acme/{name}@v1"), "--from", name], 0);
+    }
+    let second = commit(&host.at("tool"), "name: two");
+    git(&host.at("tool"), &["tag", "v2"]);
+    host.outcome(&["add", "acme/tool@v2", "--from", "tool"], 0);
+    let written = host.outcome(&["export", "all.tar"], 0);
+    assert_eq!(written, "3 actions are in all.tar\n");
+    host.outcome(&["export", "one.tar", "Acme/Tool@v2"], 0);
+    let unknown = host.outcome(&["export", "none.tar", "acme/none@v1"], 1);
+    assert!(
+        unknown.contains("acme/none@v1 is not in the store"),
+        "{unknown}"
+    );
+    assert!(!host.at("none.tar").exists() && !host.at("none.tar.part").exists());
+
+    // Neither the repositories nor the first store are there.
+    let away = Host::new();
+    for archive in ["all.tar", "one.tar"] {
+        std::fs::copy(host.at(archive), away.at(archive)).expect("copied");
+    }
+    let listed = host.outcome(&["list"], 0);
+    drop(host);
+    let added = away.outcome(&["import", "one.tar"], 0);
+    assert_eq!(added, format!("acme/tool@v2: added, {second}\n"));
+    let added = away.outcome(&["import", "all.tar"], 0);
+    assert!(
+        added.contains("acme/other@v1: added") && added.contains("acme/tool@v2: unchanged"),
+        "{added}"
+    );
+    assert_eq!(
+        away.outcome(&["list"], 0),
+        listed,
+        "commits and where they came from"
+    );
+    assert_eq!(
+        away.outcome(&["verify"], 0),
+        "3 actions: 3 as locked, 0 not\n"
+    );
+    let files = away.at(&format!("runner/actions/trees/{second}"));
+    assert_eq!(
+        std::fs::read_to_string(files.join("action.yml")).expect("a file"),
+        "name: two"
+    );
+    assert!(!away.at("runner/actions/exchange").exists());
+
+    // What is forgotten takes nothing with it that others need.
+    assert_eq!(
+        away.outcome(&["remove", "acme/tool@v2"], 0),
+        "acme/tool@v2: removed\n"
+    );
+    assert!(!files.exists());
+    assert_eq!(
+        away.outcome(&["verify"], 0),
+        "2 actions: 2 as locked, 0 not\n"
+    );
+    away.outcome(&["remove", "acme/tool@v1"], 0);
+    assert!(!away.at("runner/actions/mirrors/acme/tool.git").exists());
+    let gone = away.outcome(&["remove", "acme/tool@v1"], 1);
+    assert!(gone.contains("is not in the store"), "{gone}");
+    away.outcome(&["import", "all.tar"], 0);
+
+    // A store that somebody has changed is not handed on.
+    std::fs::write(files.join("action.yml"), "poison").expect("a file");
+    let poisoned = away.outcome(&["export", "bad.tar"], 1);
+    assert!(
+        poisoned.contains("acme/tool@v2: its files are not those"),
+        "{poisoned}"
+    );
+}
+
+#[test]
+fn i17_an_archive_that_was_changed_is_refused_and_changes_nothing() {
+    let host = Host::new();
+    let upstream = host.at("tool");
+    std::fs::create_dir(&upstream).expect("a folder");
+    git(
+        &upstream,
+        &["init", "--quiet", "--initial-branch=main", "."],
+    );
+    commit(&upstream, "name: one");
+    host.outcome(&["add", "acme/tool@v1", "--from", "tool"], 0);
+    host.outcome(&["export", "good.tar"], 0);
+    let away = Host::new();
+    let tar = |name: &str, change: &dyn Fn(&Path)| {
+        let folder = away.at("unpacked");
+        std::fs::create_dir(&folder).expect("a folder");
+        let run = |arguments: &[&str]| {
+            let tar = Command::new("tar")
+                .args(arguments)
+                .current_dir(&folder)
+                .status();
+            assert!(tar.expect("tar").success(), "{arguments:?}");
+        };
+        run(&["-xf", host.at("good.tar").to_str().expect("a path")]);
+        change(&folder);
+        let made = Command::new("sh")
+            .args([
+                "-c",
+                "find lock.json mirrors -type f | tar -cf \"$1\" -T -",
+                "sh",
+                name,
+            ])
+            .current_dir(&folder)
+            .status();
+        assert!(made.expect("tar").success());
+        std::fs::rename(folder.join(name), away.at(name)).expect("moved");
+        std::fs::remove_dir_all(&folder).expect("removed");
+    };
+    let refused = |name: &str, why: &str| {
+        let said = away.outcome(&["import", name], 1);
+        assert!(said.contains(why), "{name}: {said}");
+        assert_eq!(away.outcome(&["list"], 0), "the store holds no actions\n");
+    };
+    let with_lock = |from: &'static str, to: &'static str| {
+        move |folder: &Path| {
+            let lock = std::fs::read_to_string(folder.join("lock.json")).expect("a file");
+            let at = lock.find(from).expect(from) + from.len();
+            let until = at + lock[at..].find('"').expect("an end");
+            let changed = format!("{}{to}{}", &lock[..at], &lock[until..]);
+            std::fs::write(folder.join("lock.json"), changed).expect("a file");
+        }
+    };
+    let zeros: &'static str = "0000000000000000000000000000000000000000000000000000000000000000";
+    // First: what git has once read is there, under its own name.
+    tar("lock.tar", &|folder| {
+        std::fs::remove_dir_all(folder.join("mirrors"))
+            .and_then(|()| std::fs::create_dir(folder.join("mirrors")))
+            .expect("removed");
+    });
+    refused("lock.tar", "acme/tool@v1: ");
+    tar("digest.tar", &with_lock("sha256:", zeros));
+    refused("digest.tar", "and its lock says sha256:0000");
+    tar("commit.tar", &with_lock("\"commit\": \"", &zeros[..40]));
+    refused("commit.tar", "acme/tool@v1: ");
+    tar("hook.tar", &|folder| {
+        let hooks = folder.join("mirrors/acme/tool.git/hooks");
+        std::fs::create_dir(&hooks).expect("a folder");
+        std::fs::write(hooks.join("post-checkout"), "#!/bin/sh\n").expect("a file");
+    });
+    refused("hook.tar", "hooks/post-checkout does not belong there");
+    std::fs::write(away.at("text.tar"), "no archive").expect("a file");
+    refused("text.tar", "is no archive of actions");
+    refused("absent.tar", "absent.tar: No such file");
+}

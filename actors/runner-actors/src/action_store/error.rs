@@ -14,6 +14,35 @@ pub enum ActionStoreError {
     /// The remote has no such tag, branch or commit.
     #[error("{0}: the repository has no such tag, branch or commit")]
     NoVersion(String),
+    /// It is not locked.
+    #[error("{0} is not in the store")]
+    Unknown(String),
+    /// It was changed in the store.
+    #[error("{name}: {what}; `workflow-runner actions add` mends it")]
+    NotExported {
+        /// The key.
+        name: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// An archive's commit has other files than its lock says.
+    #[error("{name}: the archive holds the files {found}, and its lock says {known}")]
+    OtherFiles {
+        /// The key.
+        name: String,
+        /// The digest in the archive's lock.
+        known: String,
+        /// The digest of what the archive holds.
+        found: String,
+    },
+    /// It was not written by `actions export`.
+    #[error("{} is no archive of actions: {what}", .path.display())]
+    NoArchive {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Its address is not used.
     #[error("{0}")]
     Source(String),

@@ -10,6 +10,7 @@
 //! The runner fetches, when its operator says so; a VM gets the files of the locked commit and
 //! fetches nothing.
 
+mod archive;
 mod error;
 mod stored;
 mod verify;
@@ -22,6 +23,7 @@ use forge_core::{CommitSha, ObjectFormats};
 use git_engine::{Remote, Transports, tree_digest};
 use runner_core::actions::{ActionLock, ActionReference, LockChange, LockedAction};
 
+pub use archive::ImportedAction;
 pub use error::ActionStoreError;
 pub use stored::StoredLock;
 pub use verify::{ActionFault, VerifiedAction};

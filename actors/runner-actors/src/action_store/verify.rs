@@ -56,12 +56,13 @@ impl ActionStore {
         let verified = lock.entries().map(|(name, action)| VerifiedAction {
             name: name.to_owned(),
             commit: action.commit.clone(),
-            fault: self.fault(name, action).err(),
+            fault: self.check(name, action).err(),
         });
         Ok(verified.collect())
     }
 
-    fn fault(
+    /// Whether an entry is as it was locked.
+    pub(super) fn check(
         &self,
         name: &str,
         action: &runner_core::actions::LockedAction,

@@ -126,6 +126,11 @@ impl ActionLock {
         self.actions.get(&reference.key())
     }
 
+    /// Forgets what a reference is locked to.
+    pub fn remove(&mut self, reference: &ActionReference) -> Option<LockedAction> {
+        self.actions.remove(&reference.key())
+    }
+
     /// All entries by key.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &LockedAction)> {
         self.actions
