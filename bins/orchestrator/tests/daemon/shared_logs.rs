@@ -61,6 +61,11 @@ fn objects(storage: &S3Server) -> usize {
     stored.count()
 }
 
+/// How many logs the store names as stored: an object comes before the row that names it.
+fn named_logs(database: &PostgresServer) -> String {
+    database.sql("SELECT count(*) FROM orchestrator.rows WHERE tbl = 'log_files'")
+}
+
 #[test]
 fn i18_the_next_leader_shows_and_streams_the_logs_of_the_former_one() {
     let (database, storage) = (PostgresServer::start(), S3Server::start());
@@ -88,7 +93,10 @@ fn i18_the_next_leader_shows_and_streams_the_logs_of_the_former_one() {
     assert!(whole.contains(&format!("run {ended}\n1\n2\n")), "{whole}");
     assert!(whole.ends_with("2999\n3000\n"));
     let going_on = mention(&first, 2, "sleeper");
-    wait_until("what it has printed so far", || objects(&storage) == 2);
+    wait_until("what it has printed so far", || {
+        named_logs(&database) == "2"
+    });
+    assert_eq!(objects(&storage), 2);
 
     first.kill();
     until_role(&second, "leader");
@@ -139,7 +147,8 @@ fn i18_runs_go_on_while_the_storage_is_away_and_their_logs_follow() {
     assert!(whole.ends_with("3000\n"), "what this host has is shown");
 
     storage.start_again();
-    wait_until("both logs", || objects(&storage) == 2);
+    wait_until("both logs", || named_logs(&database) == "2");
+    assert_eq!(objects(&storage), 2);
     wait_until("a good health", || first.get("/health")["status"] == "ok");
     let second = second_site.start_with(keys);
     until_role(&second, "standby");
