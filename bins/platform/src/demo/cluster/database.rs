@@ -4,10 +4,12 @@
 
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpListener};
+use std::ops::Range;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -26,6 +28,8 @@ const NAME: &str = "orrery";
 /// How long a start or an end may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Below those that the system gives to connections and to whoever asks for any, from 32768 on.
+const PORTS: Range<u16> = 20_000..32_000;
 
 /// The server. Dropped, it is stopped and removed.
 pub(super) struct Database {
@@ -183,13 +187,26 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// A port that is free now.
+/// A port that is free now, another one each time. No connection takes it before its member does.
 ///
 /// # Errors
 /// When there is none.
 pub(super) fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok(listener.local_addr()?.port())
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Two clusters on one machine begin at different places.
+    let begin = std::process::id().wrapping_mul(101);
+    for _ in PORTS {
+        let number = begin.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = PORTS.start + (number % u32::from(PORTS.end - PORTS.start)) as u16;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    bail!(
+        "no port of 127.0.0.1 from {} to {} is free",
+        PORTS.start,
+        PORTS.end
+    )
 }
 
 /// The folder of the newest server's programs: of Debian's folder of versions, else of `PATH`.
@@ -234,5 +251,22 @@ mod tests {
         assert!(other.is_none_or(|found| !found.starts_with(folder.path())));
         assert!(INSTALL.contains("apt-get install postgresql"));
         assert_eq!(account("root"), Some((0, 0)));
+    }
+
+    #[test]
+    fn i18_a_member_has_a_port_that_no_connection_takes() {
+        let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
+        let range = range.expect("Linux says it");
+        let first: u16 = range
+            .split_whitespace()
+            .next()
+            .expect("two")
+            .parse()
+            .expect("a port");
+        let [one, other] = [(); 2].map(|()| free_port().expect("a free port"));
+        assert!(
+            one != other && one < first && other < first,
+            "{one} {other} {range}"
+        );
     }
 }
