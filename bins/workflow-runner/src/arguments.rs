@@ -201,7 +201,7 @@ impl StoreCommand {
 /// What to do with files in object storage.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ObjectsCommand {
-    /// Copy logs, artifacts and caches from the storage of [objects] to another one, or back into
+    /// Copy logs, artifacts and caches from the storage of `[objects]` to another one, or back into
     /// the data folder (`--to data`), and compare each; what is there already is not copied again
     #[command(
         after_help = "Copies from storage to storage while the runner goes on, and once more when it is stopped; into the data folder when it is stopped. Exit codes: 0 all is there, 1 it is not, 2 usage, 3 all but what the running service stores meanwhile.\n\nExamples:\n  workflow-runner objects migrate --to s3://new/orrery --endpoint https://storage.example:9000\n  workflow-runner objects migrate --to file:///srv/shared/orrery --config workflow-runner.toml\n  workflow-runner objects migrate --to data --leave-damaged"

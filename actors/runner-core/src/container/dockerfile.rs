@@ -87,7 +87,11 @@ fn here_documents(line: &str) -> Vec<&str> {
 fn here_document(word: &str) -> Option<&str> {
     let word = word.trim_start_matches(|digit: char| digit.is_ascii_digit());
     let mark = word.strip_prefix("<<")?;
-    let name = unquoted(mark.strip_prefix('-').unwrap_or(mark));
+    let name = mark.strip_prefix('-').unwrap_or(mark);
+    let name = name.trim_start_matches(['"', '\'']);
+    let is_other =
+        |letter: char| !(letter.is_ascii_alphanumeric() || letter == '_' || letter == '.');
+    let name = &name[..name.find(is_other).unwrap_or(name.len())];
     let first = name.bytes().next()?;
     (first.is_ascii_alphabetic() || first == b'_').then_some(name)
 }
