@@ -118,8 +118,8 @@ pub(crate) enum StoreCommand {
 /// What to do with files in object storage.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ObjectsCommand {
-    /// Copy the logs of agents from the storage of `[objects]` to another one, or back into the data
-    /// folder (`--to data`), and compare each; what is there already is not copied again
+    /// Copy the logs of agents from the storage of `[objects]` to another one, or back into the
+    /// data folder (`--to data`), and compare each; what is there already is not copied again
     #[command(
         after_help = "Copies from storage to storage while the orchestrator goes on, and once more when it is stopped; into the data folder when it is stopped. Exit codes: 0 all is there, 1 it is not, 2 usage, 3 all but what the running service stores meanwhile.\n\nExamples:\n  orchestrator objects migrate --to s3://new/agents --config orchestrator.toml\n  orchestrator objects migrate --to data --leave-damaged --config orchestrator.toml"
     )]
