@@ -8,9 +8,6 @@
 
 mod site;
 
-use std::io::Write;
-use std::process::Stdio;
-
 use serde_json::Value;
 use site::Site;
 
@@ -60,20 +57,6 @@ fn steps(site: &Site) -> Vec<u64> {
         .collect()
 }
 
-/// What commands print in a shell of the kept VM.
-fn in_shell(site: &Site, arguments: &[&str], commands: &str) -> String {
-    let mut shell = site.command(arguments);
-    let shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut shell = shell.stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdin = shell.stdin.take().unwrap();
-    stdin.write_all(commands.as_bytes()).unwrap();
-    drop(stdin);
-    let output = shell.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{text}");
-    text
-}
-
 fn vm_of(record: &Value, job: &str) -> String {
     let jobs = record["jobs"].as_array().unwrap();
     let job = jobs.iter().find(|it| it["key"] == job).unwrap();
@@ -108,7 +91,7 @@ fn i17_a_job_goes_back_to_before_a_step_for_a_shell_and_for_re_runs() {
     // A shell before the step that failed, and before an earlier one.
     let look = "cat ~/two ~/three 2>&1; echo made-$MADE; stty -a >/dev/null && echo te\"\"rminal\nexit 0\n";
     let before = ["shell", &run, "build", "--before-step", "4"];
-    let shown = in_shell(&site, &before, look);
+    let shown = site.in_shell(&before, 0, look);
     assert!(
         shown.contains("two") && shown.contains("terminal"),
         "{shown}"
@@ -118,10 +101,10 @@ fn i17_a_job_goes_back_to_before_a_step_for_a_shell_and_for_re_runs() {
         "{shown}"
     );
     let before = ["shell", &run, "build", "--before-step", "2"];
-    let shown = in_shell(&site, &before, "ls ~; touch ~/by-hand; exit 0\n");
+    let shown = site.in_shell(&before, 0, "ls ~; touch ~/by-hand; exit 0\n");
     assert!(shown.contains("made") && !shown.contains("two"), "{shown}");
     // Without a step it is as it was left, and says where it is.
-    let shown = in_shell(&site, &["shell", &run], "ls ~; exit 0\n");
+    let shown = site.in_shell(&["shell", &run], 0, "ls ~; exit 0\n");
     assert!(
         shown.contains("by-hand") && !shown.contains("three"),
         "{shown}"

@@ -12,10 +12,10 @@ use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use forge_core::CommitSha;
-use git_engine::{Transports, tree_digest};
+use git_engine::tree_digest;
 use runner_core::actions::{ActionLock, ActionReference, LockChange, LockedAction};
 
-use super::{ActionStore, ActionStoreError, commit_of};
+use super::{ActionStore, ActionStoreError, commit_of, remote_of_folder};
 use crate::repositories::Repositories;
 
 const LOCK: &str = "lock.json";
@@ -178,17 +178,8 @@ fn copy(
     reference: &ActionReference,
     commit: &CommitSha,
 ) -> Result<(), ActionStoreError> {
-    let local = Transports {
-        http: false,
-        file: true,
-    };
     let source = from.mirror(reference.repository())?;
-    let folder = source.folder().canonicalize();
-    let folder = folder.map_err(|error| ActionStoreError::io(source.folder(), error))?;
-    let url = url::Url::from_file_path(&folder)
-        .map_err(|()| ActionStoreError::io(&folder, io::ErrorKind::InvalidInput.into()))?;
-    let remote = to.remote_by(url.as_str(), local);
-    let remote = remote.map_err(|error| ActionStoreError::Source(error.to_string()))?;
+    let (remote, _) = remote_of_folder(to, source.folder())?;
     let target = to.mirror(reference.repository())?;
     Ok(target.fetch_files(&remote, commit, None)?)
 }

@@ -35,6 +35,12 @@ use crate::settings::{ActionSettings, RunnerSettings};
 /// Longest time to ask a remote what a name means.
 const ASK_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How a folder is fetched from.
+const FOLDERS: Transports = Transports {
+    http: false,
+    file: true,
+};
+
 /// The store; clones share its mirrors.
 #[derive(Clone)]
 pub struct ActionStore {
@@ -158,20 +164,9 @@ impl ActionStore {
         reference: &ActionReference,
         from: Option<&str>,
     ) -> Result<(Remote, String), ActionStoreError> {
-        let local = Transports {
-            http: false,
-            file: true,
-        };
         let url = match from {
             Some(folder) if !folder.contains("://") => {
-                let path = Path::new(folder);
-                let path = path
-                    .canonicalize()
-                    .map_err(|error| ActionStoreError::io(path, error))?;
-                let url = url::Url::from_file_path(&path).map_err(|()| {
-                    ActionStoreError::io(&path, std::io::ErrorKind::InvalidInput.into())
-                })?;
-                url.to_string()
+                return remote_of_folder(&self.repositories, Path::new(folder));
             }
             Some(url) => url.to_owned(),
             None => {
@@ -185,7 +180,7 @@ impl ActionStore {
         };
         let is_folder = from.is_some() && url.starts_with("file://");
         let remote = if is_folder {
-            self.repositories.remote_by(&url, local)
+            self.repositories.remote_by(&url, FOLDERS)
         } else {
             self.repositories.remote(&url)
         };
@@ -226,6 +221,21 @@ impl ActionStore {
         });
         written.map_err(|error| ActionStoreError::io(&path, error))
     }
+}
+
+/// A folder of this machine as something to fetch from, and its address.
+fn remote_of_folder(
+    repositories: &Repositories,
+    folder: &Path,
+) -> Result<(Remote, String), ActionStoreError> {
+    let path = folder.canonicalize();
+    let path = path.map_err(|error| ActionStoreError::io(folder, error))?;
+    let url = url::Url::from_file_path(&path)
+        .map_err(|()| ActionStoreError::io(&path, std::io::ErrorKind::InvalidInput.into()))?
+        .to_string();
+    let remote = repositories.remote_by(&url, FOLDERS);
+    let remote = remote.map_err(|error| ActionStoreError::Source(error.to_string()))?;
+    Ok((remote, url))
 }
 
 /// The commit of a lock's entry: checked when the lock was read.

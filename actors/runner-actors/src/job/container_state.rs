@@ -160,11 +160,7 @@ impl JobContainers {
         let Some(container) = &start.container else {
             return process;
         };
-        let env = start.env.iter().map(|(name, value)| (&**name, &**value));
-        let (id, user) = (&container.id, Some(container.user.as_str()));
-        let words = engine::exec(id, user, &start.cwd, env, &process.argv);
-        let mut argv = engine_command(["run"]);
-        argv.extend(words);
+        let argv = container.command(&start.env, &start.cwd, &process.argv, false);
         let unsecure = "ACTIONS_ALLOW_UNSECURE_COMMANDS";
         let kept = process.env.iter().filter(|(name, _)| *name == unsecure);
         StepProcess {
@@ -182,15 +178,17 @@ impl JobContainers {
 }
 
 impl StepContainer {
-    /// A command of a person in it, as the machine starts it in a terminal.
-    pub(crate) fn in_terminal(
+    /// A command in it, as the machine starts it; with a terminal of its own, or without.
+    pub(crate) fn command(
         &self,
         env: &BTreeMap<String, String>,
         cwd: &str,
         argv: &[String],
+        terminal: bool,
     ) -> Vec<String> {
         let env = env.iter().map(|(name, value)| (&**name, &**value));
-        let words = engine::exec_in_terminal(&self.id, Some(&self.user), cwd, env, argv);
+        let place = (&*self.id, Some(&*self.user));
+        let words = engine::exec(place, cwd, env, argv, terminal);
         let mut argv = engine_command(["run"]);
         argv.extend(words);
         argv
@@ -265,7 +263,7 @@ mod tests {
         let env: BTreeMap<String, String> = env.into_iter().collect();
         let start = containers.start_of(&env, "/workspace/web", &["/added".to_owned()]);
         let container = start.container.expect("steps are in one");
-        let words = container.in_terminal(&start.env, &start.cwd, &["sh".to_owned()]);
+        let words = container.command(&start.env, &start.cwd, &["sh".to_owned()], true);
         let expected = "run crun exec --tty --user=1:2 --cwd=/workspace/web --env=CI=true --env=HOME=/github/home --env=OWN=step --env=PATH=/added:/usr/bin abc sh";
         assert_eq!(words[2..].join(" "), expected);
         let none = JobContainers::default().start_of(&env, "/", &[]);
@@ -338,9 +336,7 @@ except buildx.Unable as wrong:
         }
     }
 
-    #[test]
-    fn i17_here_documents_are_rewritten_for_podman() {
-        const SHOW: &str = "import sys, dockerfile, os, tempfile
+    const REWRITE: &str = "import sys, dockerfile, os, tempfile
 with tempfile.TemporaryDirectory() as folder:
     try:
         print(dockerfile.rewritten(sys.argv[1], {'V': '9'}, folder))
@@ -348,7 +344,16 @@ with tempfile.TemporaryDirectory() as folder:
         print(wrong)
     for name in sorted(os.listdir(folder)):
         print(name, oct(os.stat(f'{folder}/{name}').st_mode)[-3:], repr(open(f'{folder}/{name}').read()))";
-        let cases: [(&str, &str); 9] = [
+
+    fn rewrites(cases: &[(&str, &str)]) {
+        for (text, expected) in cases {
+            assert_eq!(python(REWRITE, &[text]), *expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn i17_here_documents_are_rewritten_for_podman() {
+        rewrites(&[
             (
                 "FROM a\nRUN <<EOF\necho \"$HOME\" \\\n more\nEOF\nRUN true",
                 r#"FROM a
@@ -373,15 +378,6 @@ RUN --mount=type=bind,from=orrery-here-documents,source=/1-P,target=/run/1-P ["/
 RUN ["/bin/sh", "-c", "cat <<A > /a &&   cat <<B > /b\none\nA\ntwo\nB\n"]"#,
             ),
             (
-                "ARG G=before\nFROM a\nARG V=1 G\nENV N=\"a b\" M=${V}x\nCOPY --chmod=600 <<E /c\n$V $G $N $M \\$V ${Q:-q} ${V:+yes}\nE",
-                r#"ARG G=before
-FROM a
-ARG V=1 G
-ENV N="a b" M=${V}x
-COPY --from=orrery-here-documents --chmod=600 1-E /c
-1-E 644 '9 before a b 9x $V q yes\n'"#,
-            ),
-            (
                 "FROM a\nADD <<one <<\"two\" f /d/\n1\none\n$2\ntwo",
                 "FROM a
 ADD f /d/
@@ -393,13 +389,48 @@ COPY --from=orrery-here-documents 2-two /d/two
             ("FROM a\nRUN echo $((1<<x)) \"a <<b\" && cat <<<c", "None"),
             ("FROM a\nRUN <<E\nx", "the here-document E has no end"),
             (
+                "FROM a\nSHELL /bin/bash\nRUN <<E\nx\nE",
+                "SHELL /bin/bash: it takes a JSON list of words",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn i17_variables_of_here_documents_are_known_or_said() {
+        rewrites(&[
+            (
+                "ARG G=before\nFROM a\nARG V=1 G\nENV N=\"a b\" M=${V}x\nCOPY --chmod=600 <<E /c\n$V $G $N $M \\$V ${Q:-q} ${V:+yes}\nE",
+                r#"ARG G=before
+FROM a
+ARG V=1 G
+ENV N="a b" M=${V}x
+COPY --from=orrery-here-documents --chmod=600 1-E /c
+1-E 644 '9 before a b 9x $V q yes\n'"#,
+            ),
+            (
                 "FROM a\nCOPY <<E /c\n$PATH\nE",
                 "a here-document has the variable PATH, which no ARG or ENV of its stage sets; those of its image are not known here: quote the document's name",
             ),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(python(SHOW, &[text]), expected, "{text}");
-        }
+            (
+                "FROM a\nENV PATH=/x:$PATH OTHER=1\nRUN <<E\nx\nE",
+                r#"FROM a
+ENV PATH=/x:$PATH OTHER=1
+RUN ["/bin/sh", "-c", "x\n"]"#,
+            ),
+            (
+                "FROM a\nENV PATH=/x:$PATH\nCOPY <<E /c\n$PATH\nE",
+                "a here-document has the variable PATH, which no ARG or ENV of its stage sets; those of its image are not known here: quote the document's name",
+            ),
+            (
+                "FROM a AS One\nENV N=1 V=2\nARG V\nFROM --platform=linux/amd64 one\nCOPY\t<<E /c\n$N$V\nE",
+                "FROM a AS One
+ENV N=1 V=2
+ARG V
+FROM --platform=linux/amd64 one
+COPY --from=orrery-here-documents 1-E /c
+1-E 644 '12\\n'",
+            ),
+        ]);
     }
 
     #[test]

@@ -158,7 +158,7 @@ fn shell_command(shell: &ShellEnvironment) -> (Vec<String>, BTreeMap<String, Str
     let (argv, env) = (["sh", "-c", SHELL].map(str::to_owned), environment(shell));
     match &shell.container {
         Some(container) => {
-            let argv = container.in_terminal(&env, &shell.cwd, &argv);
+            let argv = container.command(&env, &shell.cwd, &argv, true);
             (argv, BTreeMap::new())
         }
         None => (argv.to_vec(), env),

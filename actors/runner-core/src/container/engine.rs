@@ -204,35 +204,23 @@ pub fn inspected(json: &str, runtime: &str) -> Result<Inspected, String> {
     })
 }
 
-/// Runs a command of a step in a container that runs: crun does, which starts faster than podman.
-/// The variables are all that the command gets; without a user it is root.
+/// Runs a command of a step in a container that runs, by its id and as a user: crun does, which
+/// starts faster than podman. The variables are all that the command gets; without a user it is
+/// root. A terminal of its own is as large as the one that the command has.
 #[must_use]
 pub fn exec<'a>(
-    id: &str,
-    user: Option<&str>,
+    (id, user): (&str, Option<&str>),
     cwd: &str,
     env: impl Iterator<Item = (&'a str, &'a str)>,
     argv: &[String],
+    terminal: bool,
 ) -> Vec<String> {
     let mut words: Vec<String> = ["crun", "exec"].map(str::to_owned).to_vec();
+    words.extend(terminal.then(|| "--tty".to_owned()));
     words.extend(user.map(|user| format!("--user={user}")));
     words.push(format!("--cwd={cwd}"));
     words.extend(env.map(|(name, value)| format!("--env={name}={value}")));
     words.push(id.to_owned());
     words.extend(argv.iter().cloned());
-    words
-}
-
-/// The same in a terminal of its own, which is as large as the one that the command has.
-#[must_use]
-pub fn exec_in_terminal<'a>(
-    id: &str,
-    user: Option<&str>,
-    cwd: &str,
-    env: impl Iterator<Item = (&'a str, &'a str)>,
-    argv: &[String],
-) -> Vec<String> {
-    let mut words = exec(id, user, cwd, env, argv);
-    words.insert(2, "--tty".to_owned());
     words
 }

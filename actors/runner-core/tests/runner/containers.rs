@@ -365,7 +365,13 @@ fn i17_the_engine_gets_names_addresses_and_folders() {
             .ends_with(&waits.map(str::to_owned))
     );
     let argv = ["sh".to_owned(), "x".to_owned()];
-    let exec = engine::exec("id", Some("7:8"), "/w", [("A", "b c")].into_iter(), &argv);
+    let exec = engine::exec(
+        ("id", Some("7:8")),
+        "/w",
+        [("A", "b c")].into_iter(),
+        &argv,
+        false,
+    );
     assert_eq!(
         exec,
         [

@@ -1,8 +1,5 @@
 //! A job with a service and a container goes back to before a step.
 
-use std::io::Write as _;
-use std::process::Stdio;
-
 use crate::lab::prepare;
 use crate::site::Site;
 
@@ -34,21 +31,6 @@ jobs:
         with: {entrypoint: /bin/sh, args: "-c 'echo visits-$(redis-cli -h cache get visits)'"}
 "#;
 
-/// What commands print in a shell before a step; a terminal of 100 columns.
-fn in_shell(site: &Site, run: &str, before: &[&str], commands: &str) -> String {
-    let arguments = [&["shell", run, "build"], before].concat();
-    let mut shell = site.command(&arguments);
-    let shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut shell = shell.stderr(Stdio::piped()).spawn().unwrap();
-    let mut stdin = shell.stdin.take().unwrap();
-    stdin.write_all(commands.as_bytes()).unwrap();
-    drop(stdin);
-    let output = shell.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert_eq!(output.status.code(), Some(7), "{text}");
-    text
-}
-
 #[test]
 #[ignore = "makes the image `full` and boots it: cargo xtask test --only containers"]
 fn i17_a_job_with_containers_goes_back_to_before_a_step() {
@@ -73,11 +55,11 @@ fn i17_a_job_with_containers_goes_back_to_before_a_step() {
 
     // The shell is in the job's container, and the service is as it was then.
     let look = "echo \"$GREETING $(cat /proc/1/comm) $(redis-cli -h cache get visits) $CI\"; cat /made-inside; pwd; stty size > /dev/null && echo ter\"\"minal\nexit 7\n";
-    let shown = in_shell(&site, &run, &["--before-step", "3"], look);
+    let shown = site.in_shell(&["shell", &run, "build", "--before-step", "3"], 7, look);
     for part in ["hello tail 2 true", "inside", "/workspace", "terminal"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    let shown = in_shell(&site, &run, &["--before-step", "1"], look);
+    let shown = site.in_shell(&["shell", &run, "build", "--before-step", "1"], 7, look);
     assert!(
         shown.contains("hello tail  true") && !shown.contains("\ninside"),
         "{shown}"

@@ -296,6 +296,21 @@ impl Site {
         command
     }
 
+    /// What commands print in a shell of a kept VM, which ends with an exit code.
+    pub(crate) fn in_shell(&self, arguments: &[&str], code: i32, commands: &str) -> String {
+        let mut shell = self.command(arguments);
+        let shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = shell.stderr(Stdio::piped()).spawn().unwrap();
+        let mut stdin = shell.stdin.take().unwrap();
+        stdin.write_all(commands.as_bytes()).unwrap();
+        drop(stdin);
+        let output = shell.wait_with_output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        text
+    }
+
     pub(crate) fn output(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let output = self.command(arguments).output().unwrap();
         let text = [output.stdout, output.stderr].concat();

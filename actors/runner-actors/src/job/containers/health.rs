@@ -53,13 +53,8 @@ impl StepRunner<'_> {
     async fn is_healthy(&mut self, service: &WatchedService) -> Result<bool, String> {
         let env = service.found.env.iter();
         let env = env.map(|(name, value)| (&**name, &**value));
-        let words = engine::exec(
-            &service.found.id,
-            Some(&service.found.user),
-            "/",
-            env,
-            &service.argv,
-        );
+        let place = (&*service.found.id, Some(&*service.found.user));
+        let words = engine::exec(place, "/", env, &service.argv, false);
         let mut argv = engine_command(["quiet"]);
         argv.extend(words);
         match self.command(argv).await {

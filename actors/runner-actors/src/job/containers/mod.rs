@@ -52,7 +52,7 @@ impl StepRunner<'_> {
             return self.command(argv).await;
         };
         let env = job.env.iter().map(|(name, value)| (&**name, &**value));
-        let words = engine::exec(&job.id, None, WORKSPACE, env, &argv);
+        let words = engine::exec((&job.id, None), WORKSPACE, env, &argv, false);
         let mut argv = engine_command(["run"]);
         argv.extend(words);
         self.command(argv).await

@@ -23,6 +23,8 @@ QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 DIRECTIVE = re.compile(r"#\s*escape\s*=\s*(\S)\s*$", re.IGNORECASE)
 VARIABLE = re.compile(r"\\?\$(?:(?P<name>\w+)|\{(?P<braced>\w+)(?::?(?P<sign>[-+])(?P<other>[^}]*))?\})")
 SHELL = ["/bin/sh", "-c"]
+# Bytes that are not UTF-8 come through as they are.
+BYTES = {"encoding": "utf-8", "errors": "surrogateescape"}
 
 
 def marks(text):
@@ -48,44 +50,69 @@ class Document:
 
 
 class Stage:
-    """What instructions of a stage have said so far."""
+    """What instructions of a stage have said so far; `env` is what its image got by this file."""
 
-    def __init__(self, variables):
+    def __init__(self, env=()):
         self.shell = SHELL
-        self.variables = dict(variables)
+        self.env = dict(env)
+        self.variables = dict(env)
 
-    def note(self, verb, rest, given):
+    def note(self, verb, rest, given, before):
+        """`given` are the values of `--build-arg`, `before` those of ARG before the first stage."""
         if verb == "SHELL":
-            self.shell = json.loads(rest)
+            self.shell = shell_of(rest)
         elif verb == "ENV":
             pairs = re.findall(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)', rest)
-            pairs = pairs or [tuple(rest.split(None, 1))]
-            self.variables.update({pair[0]: self.fill(pair[1].strip('"')) for pair in pairs if len(pair) == 2})
+            # `ENV NAME the value` is the old form.
+            pairs = pairs or [[*rest.split(None, 1), "", ""][:2]]
+            self.env.update({name: self.known(value.strip('"')) for name, value in pairs})
+            self.variables.update(self.env)
         elif verb == "ARG":
             for word in rest.split():
                 name, equals, value = word.partition("=")
+                if name in self.env:
+                    continue
                 if name in given:
                     self.variables[name] = given[name]
                 elif equals:
-                    self.variables[name] = self.fill(value.strip("\"'"))
+                    self.variables[name] = self.known(value.strip("\"'"))
                 else:
-                    self.variables.setdefault(name, given.get("", {}).get(name, ""))
+                    self.variables.setdefault(name, before.get(name, ""))
+
+    def known(self, text):
+        """What a variable is set to; nothing where that depends on the image's own. Only a document
+        that asks for such a variable is wrong."""
+        try:
+            return self.fill(text)
+        except Wrong:
+            return None
 
     def fill(self, text):
         def value(match):
             if match[0].startswith("\\"):
                 return match[0][1:]
             name = match["name"] or match["braced"]
-            known = self.variables.get(name)
-            if match["sign"] == "-":
-                return known or match["other"]
-            if match["sign"] == "+":
-                return match["other"] if known else ""
-            if known is None:
+            found = self.variables.get(name)
+            if found is None and (name in self.variables or not match["sign"]):
                 raise Wrong(f"a here-document has the variable {name}, which no ARG or ENV of its stage sets; "
                             "those of its image are not known here: quote the document's name")
-            return known
+            if match["sign"] == "-":
+                return found or match["other"]
+            if match["sign"] == "+":
+                return match["other"] if found else ""
+            return found
         return VARIABLE.sub(value, text)
+
+
+def shell_of(rest):
+    """The words that SHELL names."""
+    try:
+        words = json.loads(rest)
+    except ValueError:
+        words = None
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        raise Wrong(f"SHELL {rest}: it takes a JSON list of words")
+    return words
 
 
 def instructions(text):
@@ -111,7 +138,7 @@ def instructions(text):
             if line.lstrip().startswith("#"):
                 continue
             whole = whole[:-1] + line.rstrip()
-        verb, _, rest = whole.strip().partition(" ")
+        verb, rest = [*whole.split(None, 1), ""][:2]
         verb, documents = verb.upper(), []
         if verb in ("RUN", "COPY", "ADD"):
             for mark in marks(rest):
@@ -177,19 +204,21 @@ def rewritten(text, given, folder):
         count += 1
         file = f"{count}-{name}"
         os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, file), "w", encoding="utf-8", newline="") as target:
-            target.write(content)
-        os.chmod(target.name, 0o755 if content.startswith("#!") else 0o644)
+        with open(os.path.join(folder, file), "w", newline="", **BYTES) as document:
+            document.write(content)
+        os.chmod(document.name, 0o755 if content.startswith("#!") else 0o644)
         return file
 
-    made, stage, before = [], Stage({}), {}
+    made, first = [], Stage()
+    stage, stages = first, {}
     for verb, rest, documents, lines in found:
         if verb == "FROM":
-            # Those before the first stage are known to stages that declare them.
-            before = before or dict(stage.variables)
-            stage = Stage({})
+            words = [word.lower() for word in rest.split() if not word.startswith("--")]
+            stage = Stage(stages[words[0]].env if words and words[0] in stages else ())
+            if words[1:2] == ["as"] and len(words) > 2:
+                stages[words[2]] = stage
         elif verb:
-            stage.note(verb, rest, {**given, "": before})
+            stage.note(verb, rest, given, {} if stage is first else first.variables)
         if not documents:
             made.extend(lines)
         elif verb == "RUN":
@@ -208,7 +237,7 @@ def without_documents(words, context, folder):
     file = next((name for name in there if os.path.isfile(name)), None)
     if len(named) > 1 or file is None:
         return words
-    with open(file, encoding="utf-8", newline="") as source:
+    with open(file, newline="", **BYTES) as source:
         text = source.read()
     given = [word.removeprefix("--build-arg=") for word in words if word.startswith("--build-arg=")]
     given = {name: value if equals else os.environ.get(name, "")
@@ -219,7 +248,7 @@ def without_documents(words, context, folder):
         return words
     os.makedirs(documents, exist_ok=True)
     target = os.path.join(folder, "Dockerfile.plain")
-    with open(target, "w", encoding="utf-8") as plain:
+    with open(target, "w", newline="", **BYTES) as plain:
         plain.write(made)
     for ignored in (".dockerignore", ".containerignore"):
         if os.path.isfile(file + ignored):
