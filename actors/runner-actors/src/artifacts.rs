@@ -69,24 +69,15 @@ impl ArtifactStore {
         self.tars.create(&of_run(run), name)
     }
 
-    /// Makes a written artifact count, in place of what had its name; gives its size.
+    /// Makes a written artifact count, in place of what had its name. `raw`: it is one file of this
+    /// type.
     pub(crate) fn keep(
         &self,
         run: &str,
         pending: PendingTar,
         by: &ArtifactMaker,
-    ) -> std::io::Result<u64> {
-        self.keep_typed(run, pending, by, None)
-    }
-
-    /// The same, of one file of this type.
-    pub(crate) fn keep_typed(
-        &self,
-        run: &str,
-        pending: PendingTar,
-        by: &ArtifactMaker,
         raw: Option<String>,
-    ) -> std::io::Result<u64> {
+    ) -> std::io::Result<Artifact> {
         let tar = pending.finish(MAX_STORED)?;
         let about = Artifact {
             name: tar.name.clone(),
@@ -96,7 +87,7 @@ impl ArtifactStore {
             by: Some(by.clone()),
         };
         self.tars.keep(&of_run(run), &tar, &about)?;
-        Ok(tar.bytes)
+        Ok(about)
     }
 
     fn entry(&self, run: &str, name: &str) -> std::io::Result<Option<TarEntry<Artifact>>> {
@@ -201,7 +192,7 @@ mod tests {
         assert!(is_free("one", "a", &by));
         let mut pending = artifacts.create("one", "a").unwrap();
         pending.write(&tar_of("x", 3)).unwrap();
-        artifacts.keep("one", pending, &by).unwrap();
+        artifacts.keep("one", pending, &by, None).unwrap();
         assert!(!is_free("one", "a", &by), "within one attempt");
         assert!(!is_free("one", "a", &maker("build#1", "run-1-1")));
         assert!(is_free("one", "a", &maker("build#0", "run-1-0.1")));
@@ -217,7 +208,7 @@ mod tests {
         let put = |run: &str, name: &str, size: usize| {
             let mut pending = artifacts.create(run, name).unwrap();
             pending.write(&tar_of("x", size)).unwrap();
-            artifacts.keep(run, pending, &by).unwrap();
+            artifacts.keep(run, pending, &by, None).unwrap();
             std::fs::read(artifacts.find(run, name).unwrap().unwrap()).unwrap()
         };
         let old = put("one", "a", 3);
@@ -249,7 +240,7 @@ mod tests {
         let mut pending = artifacts.create("run-1", "../../x").unwrap();
         pending.write(&tar_of("x", 3)).unwrap();
         artifacts
-            .keep("run-1", pending, &maker("a#0", "1"))
+            .keep("run-1", pending, &maker("a#0", "1"), None)
             .unwrap();
         assert!(
             artifacts

@@ -1,7 +1,10 @@
 //! Tars of jobs on their way into a [`TarStore`](crate::tar_store::TarStore): names from workflows
 //! never become paths.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
 
 use crate::tar_guard::TarGuard;
 
@@ -56,6 +59,11 @@ impl PendingTar {
         self.file.write_all(bytes)
     }
 
+    /// The SHA-256 of what was written so far, in hexadecimal digits.
+    pub(crate) fn sha256(&self) -> std::io::Result<String> {
+        sha256(&self.part)
+    }
+
     /// It is whole, if it has at most so many bytes.
     pub(crate) fn finish(mut self, most: u64) -> std::io::Result<WholeTar> {
         std::mem::take(&mut self.guard)
@@ -72,6 +80,18 @@ impl PendingTar {
             bytes: self.bytes,
             part: std::mem::take(&mut self.part),
         })
+    }
+}
+
+/// The SHA-256 of a file, in hexadecimal digits.
+pub(crate) fn sha256(path: &Path) -> std::io::Result<String> {
+    let mut file = std::fs::File::open(path)?;
+    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex::encode(hash.finalize())),
+            count => hash.update(&buffer[..count]),
+        }
     }
 }
 

@@ -112,33 +112,17 @@ where
     receive(receiver)
 }
 
-/// A file's bytes as a stream.
-pub(crate) fn of_file(path: &Path) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
-    let path = path.to_owned();
-    of_opened(move || std::fs::File::open(path))
-}
-
 /// The bytes of a file that is open already: it may be removed meanwhile.
 pub(crate) fn of_open_file(
-    file: std::fs::File,
+    mut file: std::fs::File,
 ) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
-    of_opened(move || Ok(file))
-}
-
-fn of_opened<F>(open: F) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<F>
-where
-    F: FnOnce() -> std::io::Result<std::fs::File> + Send + 'static,
-{
     let (sender, receiver) = mpsc::channel(8);
     tokio::task::spawn_blocking(move || {
-        let sent = open().and_then(|mut file| {
-            let mut writer = Chunks {
-                sender: sender.clone(),
-                buffer: Vec::with_capacity(CHUNK),
-            };
-            std::io::copy(&mut file, &mut writer)?;
-            writer.flush()
-        });
+        let mut writer = Chunks {
+            sender: sender.clone(),
+            buffer: Vec::with_capacity(CHUNK),
+        };
+        let sent = std::io::copy(&mut file, &mut writer).and_then(|_| writer.flush());
         if let Err(error) = sent {
             let _ = sender.blocking_send(Err(error));
         }

@@ -44,6 +44,7 @@ pub mod problem_matcher;
 pub mod protection;
 pub mod report;
 pub mod schedule;
+pub mod setup;
 pub mod shell;
 pub mod source_location;
 pub mod state;

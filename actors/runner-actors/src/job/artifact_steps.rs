@@ -11,71 +11,143 @@ use runner_core::workflow::PermissionLevel;
 use super::frame::{StepResult, in_workspace};
 use super::native_input::{blocking, input, lines};
 use super::step_runner::{StepRunner, forge_permissions};
+use crate::artifacts::Artifact;
+use crate::job_services::tar_of_zipped;
 use crate::tarball;
 
 /// Longest time for a transfer.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
 
+/// The names of the artifacts that are asked for; all without a name, numbers and a pattern.
+fn wanted_artifacts(
+    all: &[Artifact],
+    name: &str,
+    ids: &str,
+    pattern: &str,
+) -> Result<Vec<String>, String> {
+    let names = |wanted: &dyn Fn(&str) -> bool| {
+        let names = all.iter().map(|stored| &stored.name);
+        names.filter(|name| wanted(name)).cloned().collect()
+    };
+    match (name, ids, pattern) {
+        ("", "", "") => Ok(names(&|_| true)),
+        ("", "", pattern) => {
+            let pattern = Pattern::parse(pattern).map_err(|error| format!("pattern: {error}"))?;
+            Ok(names(&|name| pattern.matches(name)))
+        }
+        ("", ids, _) => by_numbers(ids, all),
+        (name, "", _) => Ok(vec![name.to_owned()]),
+        _ => Err("`name` and `artifact-ids` cannot be given both, as on GitHub".to_owned()),
+    }
+}
+
+/// The names of the artifacts that have these numbers, between commas.
+fn by_numbers(ids: &str, all: &[Artifact]) -> Result<Vec<String>, String> {
+    let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
+    let names = ids.map(|id| {
+        let number: u64 = id.parse().map_err(|_| {
+            format!(
+                "`artifact-ids` has {}; it takes numbers between commas",
+                quoted(id)
+            )
+        })?;
+        let mut all = all.iter();
+        let found = all.find(|stored| stored.id() == number);
+        let found =
+            found.ok_or_else(|| format!("the run has no artifact with the number {number}"));
+        found.map(|stored| stored.name.clone())
+    });
+    names.collect()
+}
+
 impl StepRunner<'_> {
     pub(super) async fn upload(&mut self, inputs: &[(String, String)]) -> StepResult {
-        let name = match input(inputs, "name") {
-            "" => "artifact",
-            name => name,
-        };
         let paths = lines(input(inputs, "path"));
         if paths.is_empty() {
             return StepResult::error("the input `path` is missing");
         }
         let hidden = input(inputs, "include-hidden-files") == "true";
-        let packed = self.pack("artifact", &paths, hidden).await;
-        let file = match packed {
-            Ok(Some(file)) => file,
-            Ok(None) => {
-                let text = format!("no files were found for {}", paths.join(", "));
-                return match input(inputs, "if-no-files-found") {
-                    "error" => StepResult::error(text),
-                    "ignore" => StepResult::success(Vec::new()),
-                    _ => {
-                        self.log
-                            .line(self.number, crate::log::LineKind::Warning, &text)
-                            .await;
-                        StepResult::success(Vec::new())
-                    }
-                };
-            }
+        let packed = match self.pack("artifact", &paths, hidden).await {
+            Ok(Some(packed)) => packed,
+            Ok(None) => return self.nothing_found(&paths, inputs).await,
             Err(result) => return result,
         };
+        let single = input(inputs, "archive").eq_ignore_ascii_case("false");
+        if single && packed.count != 1 {
+            return StepResult::error(format!(
+                "{} files were found for {}; with `archive: false` an artifact is one file",
+                packed.count,
+                paths.join(", ")
+            ));
+        }
+        // One file by itself has its own name, as on GitHub.
+        let name = match input(inputs, "name") {
+            _ if single => packed.first.as_str(),
+            "" => "artifact",
+            name => name,
+        };
+        match self.store_artifact(name, &packed.tar, single, inputs).await {
+            Ok(result) | Err(result) => result,
+        }
+    }
+
+    async fn nothing_found(&self, paths: &[String], inputs: &[(String, String)]) -> StepResult {
+        let text = format!("no files were found for {}", paths.join(", "));
+        match input(inputs, "if-no-files-found") {
+            "error" => return StepResult::error(text),
+            "ignore" => {}
+            _ => {
+                let kind = crate::log::LineKind::Warning;
+                self.log.line(self.number, kind, &text).await;
+            }
+        }
+        StepResult::success(Vec::new())
+    }
+
+    /// Brings a tar of the machine into the store; the outputs of the step.
+    async fn store_artifact(
+        &mut self,
+        name: &str,
+        tar: &str,
+        single: bool,
+        inputs: &[(String, String)],
+    ) -> Result<StepResult, StepResult> {
         let run = self.request.run.clone();
         let (artifacts, of, named) = (self.request.artifacts.clone(), run.clone(), name.to_owned());
         let (by, maker) = (self.request.maker(), self.request.maker());
-        match blocking(move || artifacts.is_free(&of, &named, &maker)).await {
-            Ok(false) if input(inputs, "overwrite") != "true" => {
-                return StepResult::error(format!(
-                    "the run has an artifact {name} already; `overwrite: true` replaces it"
-                ));
-            }
-            Ok(_) => {}
-            Err(error) => return StepResult::error(format!("artifacts cannot be read: {error}")),
+        let is_free = blocking(move || artifacts.is_free(&of, &named, &maker)).await;
+        let is_free = is_free
+            .map_err(|error| StepResult::error(format!("artifacts cannot be read: {error}")))?;
+        if !is_free && input(inputs, "overwrite") != "true" {
+            return Err(StepResult::error(format!(
+                "the run has an artifact {name} already; `overwrite: true` replaces it"
+            )));
         }
         let pending = self.request.artifacts.create(&run, name);
-        let fetched = self.fetch_into(&file, pending).await;
-        let kept = match fetched {
-            Ok(pending) => {
-                let artifacts = self.request.artifacts.clone();
-                let kept = blocking(move || artifacts.keep(&run, pending, &by)).await;
-                kept.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))
+        let pending = self.fetch_into(tar, pending).await?;
+        let artifacts = self.request.artifacts.clone();
+        let raw = single.then(|| "application/octet-stream".to_owned());
+        let kept = blocking(move || {
+            let digest = pending.sha256()?;
+            let kept = artifacts.keep(&run, pending, &by, raw)?;
+            Ok((kept, digest))
+        });
+        let (kept, digest) = kept
+            .await
+            .map_err(|error| StepResult::error(format!("it could not be stored: {error}")))?;
+        let text = format!("artifact {name}: {} bytes", kept.bytes);
+        self.log.info(self.number, &text).await;
+        let mut outputs = vec![
+            ("artifact-id".to_owned(), kept.id().to_string()),
+            ("artifact-digest".to_owned(), digest),
+        ];
+        if let Some(mut page) = self.request.page.clone() {
+            if let Ok(mut parts) = page.path_segments_mut() {
+                parts.extend(["artifacts", name]);
             }
-            Err(result) => Err(result),
-        };
-        match kept {
-            Ok(bytes) => {
-                self.log
-                    .info(self.number, &format!("artifact {name}: {bytes} bytes"))
-                    .await;
-                StepResult::success(vec![("artifact-id".to_owned(), name.to_owned())])
-            }
-            Err(result) => result,
+            outputs.push(("artifact-url".to_owned(), page.to_string()));
         }
+        Ok(StepResult::success(outputs))
     }
 
     pub(super) async fn download(&mut self, inputs: &[(String, String)]) -> StepResult {
@@ -90,30 +162,16 @@ impl StepRunner<'_> {
             Ok(all) => all,
             Err(error) => return StepResult::error(format!("artifacts cannot be read: {error}")),
         };
-        let wanted: Vec<String> = match (name, pattern) {
-            ("", "") => all.iter().map(|stored| stored.name.clone()).collect(),
-            ("", pattern) => match Pattern::parse(pattern) {
-                Ok(pattern) => all
-                    .iter()
-                    .filter(|stored| pattern.matches(&stored.name))
-                    .map(|stored| stored.name.clone())
-                    .collect(),
-                Err(error) => return StepResult::error(format!("pattern: {error}")),
-            },
-            (name, _) => vec![name.to_owned()],
+        let ids = input(inputs, "artifact-ids");
+        let wanted = match wanted_artifacts(&all, name, ids, pattern) {
+            Ok(wanted) => wanted,
+            Err(reason) => return StepResult::error(reason),
         };
-        let merge = !name.is_empty() || input(inputs, "merge-multiple") == "true";
+        // One that is named, by its number too, lies in the folder itself.
+        let is_one = !name.is_empty() || (!ids.is_empty() && wanted.len() == 1);
+        let merge = is_one || input(inputs, "merge-multiple") == "true";
+        let packed = input(inputs, "skip-decompress") == "true";
         for one in &wanted {
-            let (artifacts, of) = (self.request.artifacts.clone(), run.clone());
-            let name = one.clone();
-            let file = match blocking(move || artifacts.find(&of, &name)).await {
-                Ok(Some(file)) => file,
-                Ok(None) => return StepResult::error(format!("the run has no artifact {one}")),
-                Err(error) => {
-                    let text = format!("the artifact {one} cannot be read: {error}");
-                    return StepResult::error(text);
-                }
-            };
             // A name is a directory's name only when it is one.
             if !merge && (one.contains('/') || one == "..") {
                 return StepResult::error(format!("the artifact {one} cannot be a folder"));
@@ -123,26 +181,59 @@ impl StepRunner<'_> {
             } else {
                 format!("{directory}/{one}")
             };
-            let put = self
-                .machine
-                .vmm
-                .put_files(
-                    &self.machine.id,
-                    &target,
-                    tarball::of_file(&file),
-                    TRANSFER_TIMEOUT,
-                )
-                .await;
-            if let Err(error) = put {
-                return StepResult::lost(format!(
-                    "the artifact {one} could not be put into the VM: {error}"
-                ));
+            if let Err(result) = self.put_artifact(&run, one, &target, packed).await {
+                return result;
             }
             self.log
                 .info(self.number, &format!("artifact {one} is in {target}"))
                 .await;
         }
         StepResult::success(vec![("download-path".to_owned(), directory)])
+    }
+
+    /// Puts an artifact into a folder of the machine; `packed`: as the zip that GitHub has of it.
+    async fn put_artifact(
+        &self,
+        run: &str,
+        name: &str,
+        target: &str,
+        packed: bool,
+    ) -> Result<(), StepResult> {
+        let (artifacts, of, wanted) = (
+            self.request.artifacts.clone(),
+            run.to_owned(),
+            name.to_owned(),
+        );
+        let opened = move || {
+            let Some(file) = artifacts.find(&of, &wanted)? else {
+                return Ok(None);
+            };
+            let is_file = artifacts
+                .listed(&of, &wanted)?
+                .is_some_and(|it| it.raw.is_some());
+            match packed && !is_file {
+                true => tar_of_zipped(&file, &wanted).map(Some),
+                false => std::fs::File::open(file).map(Some),
+            }
+        };
+        let file = match blocking(opened).await {
+            Ok(Some(file)) => file,
+            Ok(None) => {
+                let text = format!("the run has no artifact {name}");
+                return Err(StepResult::error(text));
+            }
+            Err(error) => {
+                let text = format!("the artifact {name} cannot be read: {error}");
+                return Err(StepResult::error(text));
+            }
+        };
+        let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
+        let put = vmm.put_files(vm, target, tarball::of_open_file(file), TRANSFER_TIMEOUT);
+        put.await.map_err(|error| {
+            StepResult::lost(format!(
+                "the artifact {name} could not be put into the VM: {error}"
+            ))
+        })
     }
 
     /// The run whose artifacts are asked for: the own one, or one that the step's `github-token`
@@ -216,6 +307,32 @@ impl StepRunner<'_> {
             Err(error) => Err(format!(
                 "whether `github-token` may read {name} is not known: {error}"
             )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_artifacts_are_found_by_their_numbers() {
+        let stored = |name: &str| Artifact {
+            name: name.to_owned(),
+            bytes: 1,
+            at: 7,
+            raw: None,
+            by: None,
+        };
+        let all = [stored("a"), stored("b"), stored("c")];
+        let both = format!("{}, {},", all[2].id(), all[0].id());
+        assert_eq!(
+            by_numbers(&both, &all),
+            Ok(vec!["c".to_owned(), "a".to_owned()])
+        );
+        for (ids, part) in [("x", "takes numbers"), ("12", "the number 12")] {
+            let error = by_numbers(ids, &all).unwrap_err();
+            assert!(error.contains(part), "{error}");
         }
     }
 }

@@ -54,6 +54,16 @@ impl StepRunner<'_> {
         Ok(FileHashes { known, roots })
     }
 
+    /// The hash of files as they are now; empty where no file is meant.
+    pub(super) async fn hash_now(&mut self, patterns: &[String]) -> Result<String, StepResult> {
+        let hash = if self.steps as usize > self.trees.len() {
+            self.machine_hash(patterns).await?
+        } else {
+            hash_files(&self.checked_out(), patterns)
+        };
+        hash.map_err(StepResult::error)
+    }
+
     async fn machine_hash(
         &mut self,
         patterns: &[String],

@@ -31,6 +31,8 @@ mod problems;
 mod process;
 mod project_tests;
 mod protocol;
+mod setup;
+mod setup_files;
 mod shell_start;
 mod small_files;
 mod step_runner;

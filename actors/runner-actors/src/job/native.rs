@@ -1,16 +1,15 @@
-//! Actions that the runner does itself: checkout, artifacts, caches, checks of tools.
+//! Actions that the runner does itself: checkout, artifacts, caches, tools.
 
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
-use runner_core::plan::{NativeAction, SetupTool, VersionRequirement, rust_parts, version_in_file};
-use runner_core::problem_matcher::of_setup;
+use runner_core::plan::{NativeAction, undone_value};
 use runner_core::state::StepEnd;
 
-use super::frame::{CacheToSave, StepResult, in_workspace};
+use super::frame::{CacheToSave, StepResult};
 use super::native_input::{blocking, input, lines};
-use super::packing::{OneFile, PACK};
+use super::packing::{OneFile, PACK, PackedFiles};
 use super::step_runner::StepRunner;
 use crate::stored_tar::PendingTar;
 use crate::tarball;
@@ -25,6 +24,11 @@ impl StepRunner<'_> {
         uses: &str,
         inputs: &[(String, String)],
     ) -> StepResult {
+        // Values that only the run knows.
+        let undone = |(name, value): &(String, String)| undone_value(uses, name, value);
+        if let Some(reason) = inputs.iter().find_map(undone) {
+            return StepResult::error(reason);
+        }
         match action {
             NativeAction::Checkout => self.checkout(inputs).await,
             NativeAction::UploadArtifact => self.upload(inputs).await,
@@ -36,7 +40,7 @@ impl StepRunner<'_> {
         }
     }
 
-    async fn cache(&mut self, inputs: &[(String, String)], save: bool) -> StepResult {
+    pub(super) async fn cache(&mut self, inputs: &[(String, String)], save: bool) -> StepResult {
         let (key, paths) = (
             input(inputs, "key").to_owned(),
             lines(input(inputs, "path")),
@@ -147,10 +151,12 @@ impl StepRunner<'_> {
         if has.map_err(|error| StepResult::error(format!("caches cannot be read: {error}")))? {
             return Ok(format!("the cache {key} exists already"));
         }
-        let Some(file) = self.pack("cache", paths, true).await? else {
+        let Some(packed) = self.pack("cache", paths, true).await? else {
             return Ok(format!("nothing to save for the cache {key}"));
         };
-        let pending = self.fetch_into(&file, caches.create(&own, key)).await?;
+        let pending = self
+            .fetch_into(&packed.tar, caches.create(&own, key))
+            .await?;
         let bytes = blocking(move || caches.keep(&own, pending))
             .await
             .map_err(|error| StepResult::error(format!("it could not be stored: {error}")))?;
@@ -168,7 +174,7 @@ impl StepRunner<'_> {
         what: &str,
         paths: &[String],
         hidden: bool,
-    ) -> Result<Option<String>, StepResult> {
+    ) -> Result<Option<PackedFiles>, StepResult> {
         let file = format!("/tmp/.runner-{what}-{}.tar", uuid::Uuid::new_v4());
         let mut argv = vec![
             "python3".to_owned(),
@@ -188,7 +194,18 @@ impl StepRunner<'_> {
         argv.extend(paths.iter().cloned());
         let ended = self.command(argv).await;
         match ended.end {
-            StepEnd::Exited(0) => Ok(Some(file)),
+            StepEnd::Exited(0) => {
+                let output = |name: &str| {
+                    let mut outputs = ended.commands.outputs.iter();
+                    let found = outputs.find(|(known, _)| known == name);
+                    found.map(|(_, value)| value.clone()).unwrap_or_default()
+                };
+                Ok(Some(PackedFiles {
+                    tar: file,
+                    count: output("files").parse().unwrap_or_default(),
+                    first: output("first"),
+                }))
+            }
             StepEnd::Exited(3) => Ok(None),
             StepEnd::Exited(4) => Err(StepResult::error(
                 "it holds what is neither a file nor a link, or is setuid; the line before says which",
@@ -230,117 +247,5 @@ impl StepRunner<'_> {
             return Err(lost("the file is not whole".to_owned()));
         }
         Ok(pending)
-    }
-
-    /// Checks that the tool is in the image, in the version that is wanted.
-    async fn setup(
-        &mut self,
-        tool: SetupTool,
-        uses: &str,
-        inputs: &[(String, String)],
-    ) -> StepResult {
-        let named = uses.split_once('@').map_or("", |(_, version)| version);
-        let version = match input(inputs, tool.version_input) {
-            "" if tool.named_by_reference => named.to_owned(),
-            "" => match self.version_in_file(tool, inputs).await {
-                Ok(version) => version,
-                Err(result) => return result,
-            },
-            given => given.to_owned(),
-        };
-        let version = version.as_str();
-        let wanted = match VersionRequirement::parse(tool.command, version) {
-            Ok(wanted) => wanted,
-            Err(reason) => {
-                return StepResult::error(format!("{}: {reason}", tool.version_input));
-            }
-        };
-        let script = "command -v \"$1\" >/dev/null || { echo \"$1 is not in the image\" >&2; exit 4; }; \
-             found=$(\"$1\" \"$2\" 2>&1 | head -n 1); echo \"$found\"; echo \"::set-output name=found::$found\"";
-        let argv = [
-            "sh",
-            "-c",
-            script,
-            "sh",
-            tool.command,
-            tool.version_argument,
-        ];
-        let ended = self.command_in_job(argv.map(str::to_owned).to_vec()).await;
-        let found = ended
-            .commands
-            .outputs
-            .iter()
-            .find(|(name, _)| name == "found");
-        let found = found.map_or("", |(_, found)| found.as_str());
-        match ended.end {
-            StepEnd::Exited(0) if wanted.holds(found) => {
-                // Those of the job come first: they are many only where the job made them so.
-                let _ = self.matchers.add(of_setup(tool.command));
-                self.rust_parts(tool, inputs).await
-            }
-            StepEnd::Exited(0) => StepResult::error(format!(
-                "the image has another version of {} than {version}: {found}",
-                tool.command
-            )),
-            StepEnd::Lost => StepResult::lost(ended.reason.unwrap_or_default()),
-            StepEnd::Exited(4) => StepResult::error(format!(
-                "{} is not in the image of this label",
-                tool.command
-            )),
-            _ => StepResult {
-                end: ended.end,
-                ..StepResult::error(ended.reason.unwrap_or_default())
-            },
-        }
-    }
-    /// The version in the file that an input names; nothing where it names none.
-    async fn version_in_file(
-        &self,
-        tool: SetupTool,
-        inputs: &[(String, String)],
-    ) -> Result<String, StepResult> {
-        let file = match tool.version_file_input {
-            "" => "",
-            name => input(inputs, name),
-        };
-        if file.is_empty() {
-            return Ok(String::new());
-        }
-        let files = self.fetch_small(&in_workspace(file)).await;
-        let name = file.rsplit('/').next().unwrap_or(file);
-        let files = files.unwrap_or_default().into_iter();
-        let mut named = files.filter(|(found, _)| found.rsplit('/').next() == Some(name));
-        let Some((_, bytes)) = named.next() else {
-            let reason = format!("{}: there is no file {file}", tool.version_file_input);
-            return Err(StepResult::error(reason));
-        };
-        let version = version_in_file(tool.command, file, &String::from_utf8_lossy(&bytes));
-        version
-            .map_err(|reason| StepResult::error(format!("{}: {reason}", tool.version_file_input)))
-    }
-
-    /// Checks that the image's Rust has the components and targets that are wanted.
-    async fn rust_parts(&mut self, tool: SetupTool, inputs: &[(String, String)]) -> StepResult {
-        if tool.command != "rustc" {
-            return StepResult::success(Vec::new());
-        }
-        let targets = format!("{},{}", input(inputs, "targets"), input(inputs, "target"));
-        let parts = match rust_parts(input(inputs, "components"), &targets) {
-            Ok(parts) => parts,
-            Err(reason) => return StepResult::error(format!("components: {reason}")),
-        };
-        for part in parts {
-            let argv = ["sh", "-c", part.test, "sh", &part.name].map(str::to_owned);
-            let ended = self.command(argv.to_vec()).await;
-            match ended.end {
-                StepEnd::Exited(0) => {}
-                StepEnd::Lost => return StepResult::lost(ended.reason.unwrap_or_default()),
-                _ => {
-                    let reason = format!("the image's Rust has no {}", part.name);
-                    return StepResult::error(reason);
-                }
-            }
-        }
-        StepResult::success(Vec::new())
     }
 }

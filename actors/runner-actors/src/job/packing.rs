@@ -4,7 +4,7 @@
 /// Packs paths and glob patterns below the workspace; exit code 3: nothing found, 4: something that
 /// is not taken. Arguments: tar, `absolute` or `relative`, `hidden` or `visible`, patterns (`!`
 /// takes away, `~` is the home directory). Names are relative to what all patterns have in common,
-/// as `actions/upload-artifact` has them.
+/// as `actions/upload-artifact` has them. It gives how many files there are, and the first's name.
 pub(super) const PACK: &str = r#"
 import glob, os, stat, sys, tarfile
 out, mode, hidden, patterns = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden", sys.argv[4:]
@@ -56,7 +56,18 @@ if mode == "relative":
 with tarfile.open(out, "w") as tar:
     for f in files:
         tar.add(f, arcname=os.path.relpath(f, base), recursive=False)
+print("::set-output name=files::%d" % len(files))
+print("::set-output name=first::" + os.path.basename(files[0]).replace("%", "%25"))
 "#;
+
+/// A tar in the machine.
+pub(super) struct PackedFiles {
+    pub(super) tar: String,
+    /// How many files are in it.
+    pub(super) count: usize,
+    /// The name of the first, without its folders.
+    pub(super) first: String,
+}
 
 /// Takes the bytes of the one regular file out of a tar stream (ustar blocks of 512 bytes).
 #[derive(Default)]

@@ -207,7 +207,7 @@ impl StepRunner<'_> {
             env.insert("RUNNER_DEBUG".to_owned(), "1".to_owned());
         }
         if !self.path.is_empty() {
-            env.insert("PATH".to_owned(), format!("{}:{PATH}", self.path.join(":")));
+            env.insert("PATH".to_owned(), with_path(&self.path));
         }
         env.extend(self.env.iter().cloned());
         env.extend(owner.env.iter().cloned());
@@ -280,6 +280,11 @@ impl StepRunner<'_> {
         let limit = MAX_ENV_FILE_BYTES.max(MAX_SUMMARY_BYTES);
         small_files::fetch(self.machine, path, limit, 5 * MAX_ENV_FILE_BYTES).await
     }
+}
+
+/// `PATH` with the folders that steps put before it.
+pub(super) fn with_path(added: &[String]) -> String {
+    format!("{}:{PATH}", added.join(":"))
 }
 
 /// Variables that name a step's files, and the files.

@@ -11,6 +11,7 @@ use runner_core::plan::{JobInstance, Plan};
 use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
 use tokio::sync::{mpsc, oneshot};
+use url::Url;
 
 use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;
@@ -52,6 +53,8 @@ pub(crate) struct JobRequest {
     pub(crate) hosted: Option<MachineType>,
     /// `owner/repo`.
     pub(crate) repository: String,
+    /// Where people read the run and its artifacts.
+    pub(crate) page: Option<Url>,
     /// Longest wait for a VM.
     pub(crate) vm_timeout: Duration,
     /// The store of actions of other repositories.

@@ -1,5 +1,6 @@
 //! What all steps of a job work with: the machine, the log, and what earlier steps set.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -246,10 +247,20 @@ impl<'a> StepRunner<'a> {
 
     /// Runs a command for the runner itself and gives its exit and what it printed to the log.
     pub(super) async fn command(&mut self, argv: Vec<String>) -> ProcessExit {
+        let env = self.containers.command_env();
+        self.command_with(argv, env).await
+    }
+
+    /// The same with variables.
+    pub(super) async fn command_with(
+        &mut self,
+        argv: Vec<String>,
+        env: BTreeMap<String, String>,
+    ) -> ProcessExit {
         let process = Process {
             argv,
             cwd: WORKSPACE.to_owned(),
-            env: self.containers.command_env(),
+            env,
             limit: Some(COMMAND_TIMEOUT),
             step: self.number,
             matchers: None,

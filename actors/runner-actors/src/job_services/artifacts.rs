@@ -2,16 +2,14 @@
 //! tar, as the native actions read and write it.
 
 use std::fs::File;
-use std::io::{Read as _, Write};
+use std::io::Write;
 use std::path::Path;
-
-use sha2::{Digest as _, Sha256};
 
 use super::blob::{Blob, Content, Download, Purpose, Upload};
 use super::zip_files::{tar_of_zip, zip_of_tar};
 use super::{JobSession, ServiceFault};
 use crate::artifacts::Artifact;
-use crate::stored_tar::PendingTar;
+use crate::stored_tar::{PendingTar, sha256};
 
 /// The longest name.
 const MAX_NAME: usize = 512;
@@ -128,10 +126,8 @@ impl JobSession {
             Some(_) => tar_of_file(&path, name, TarWriter(&mut pending)),
         };
         unpacked.map_err(|error| ServiceFault::Wrong(error.to_string()))?;
-        self.artifacts()
-            .keep_typed(&self.grant.run, pending, &self.grant.maker, raw.clone())?;
-        let stored = self.artifacts().listed(&self.grant.run, name)?;
-        let stored = stored.ok_or_else(|| ServiceFault::NotFound("it is gone".to_owned()))?;
+        let (run, by) = (&self.grant.run, &self.grant.maker);
+        let stored = self.artifacts().keep(run, pending, by, raw.clone())?;
         Ok(stored.id())
     }
 
@@ -237,15 +233,4 @@ fn file_of_tar(tar: File, mut to: File) -> std::io::Result<()> {
     let mut entry = first.ok_or_else(|| std::io::Error::other("the artifact is empty"))??;
     std::io::copy(&mut entry, &mut to)?;
     Ok(())
-}
-
-fn sha256(path: &Path) -> std::io::Result<String> {
-    let mut file = File::open(path)?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex::encode(hash.finalize())),
-            count => hash.update(&buffer[..count]),
-        }
-    }
 }

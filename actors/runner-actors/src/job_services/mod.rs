@@ -44,6 +44,7 @@ pub use forge_calls::{GatewayAnswer, GatewayBody, GatewayRequest};
 use identity::Issuer;
 pub(crate) use identity::JobIdentity;
 pub(crate) use room::TransferRoom;
+pub(crate) use zip_files::tar_of_zipped;
 
 /// Where programs in a VM find the services.
 const BASE: &str = "http://127.0.0.1:3128/";

@@ -163,7 +163,9 @@ fn artifacts_go_both_ways_between_clients_and_native_actions_of_their_run() {
     // As the native action wrote it.
     let mut pending = lab.artifacts.create("one", "native").unwrap();
     pending.write(&tar_of("y", 700)).unwrap();
-    lab.artifacts.keep("one", pending, &maker("one")).unwrap();
+    lab.artifacts
+        .keep("one", pending, &maker("one"), None)
+        .unwrap();
     let address = session.artifact_address("native").unwrap();
     let blob = lab.blob(&address).unwrap();
     let download = blob.download().unwrap();

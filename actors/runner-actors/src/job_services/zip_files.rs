@@ -1,7 +1,8 @@
 //! Zips, as clients pack artifacts, and tars, as the store has them.
 
 use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -52,6 +53,25 @@ pub(super) fn tar_of_zip(zip: File, tar: impl Write) -> std::io::Result<()> {
         }
     }
     tar.finish()
+}
+
+/// A tar with one file, the zip of what a tar holds; both lie beside it while they are made, and
+/// have no names.
+pub(crate) fn tar_of_zipped(tar: &Path, name: &str) -> std::io::Result<File> {
+    let folder = tar.parent().unwrap_or(tar);
+    let mut zip = tempfile::tempfile_in(folder)?;
+    zip_of_tar(File::open(tar)?, std::io::BufWriter::new(&mut zip))?;
+    let mut header = tar::Header::new_gnu();
+    header.set_mode(0o644);
+    header.set_size(zip.seek(SeekFrom::End(0))?);
+    zip.rewind()?;
+    let mut file = tempfile::tempfile_in(folder)?;
+    let mut outer = tar::Builder::new(&mut file);
+    outer.append_data(&mut header, format!("{name}.zip"), &mut zip)?;
+    outer.finish()?;
+    drop(outer);
+    file.rewind()?;
+    Ok(file)
 }
 
 /// Writes what a tar holds as a zip, uncompressed: it goes no further than the VM.

@@ -396,7 +396,10 @@ impl ActiveRun {
         let forge = settings.forge_token.as_ref();
         let secrets = secrets.chain(forge.map(|token| token.expose().as_str()));
         let secrets = secrets.map(str::to_owned).collect();
+        let page = settings.public_url.as_ref();
+        let page = page.and_then(|base| base.join(&format!("runs/{}", ledger.record.id)).ok());
         JobRequest {
+            page,
             run: ledger.record.id.clone(),
             vm_key,
             contexts: self.contexts_of(job, environment.as_deref()),

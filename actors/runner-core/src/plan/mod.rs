@@ -15,14 +15,11 @@ mod known_outputs;
 mod matrix;
 mod native;
 mod plan_state;
-mod rust_parts;
 mod script_images;
 mod status_contexts;
 mod steps;
 mod types;
 mod used_actions;
-mod version_files;
-mod versions;
 mod workflow_inputs;
 
 pub use build::plan;
@@ -32,16 +29,13 @@ pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, neve
 pub use input::{Files, PlanError, PlanInput};
 pub use matrix::combinations;
 pub(crate) use matrix::includes as excludes;
-pub use native::{NativeAction, SetupTool, native_actions, native_inputs};
+pub use native::{NativeAction, SetupTool, native_actions, native_inputs, undone_value};
 pub(crate) use native::{native_outputs, required_inputs};
 pub use plan_state::{Action, PlanState};
-pub use rust_parts::{RustPart, rust_parts};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
     ActionLocation, CallTemplate, CalledWorkflow, Composite, ConcurrencyGroup, DeferredAction,
     DockerAction, InstanceEnvironment, Instances, JobInstance, NodeAction, Plan, PlanFinding,
     PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
 };
-pub use version_files::version_in_file;
-pub use versions::VersionRequirement;
 pub(crate) use workflow_inputs::typed as typed_input;

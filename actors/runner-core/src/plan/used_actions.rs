@@ -4,7 +4,7 @@
 use config_core::quoted;
 
 use super::input::{PlanError, spend};
-use super::native::{action_name, native, sets_up};
+use super::native::{NativeAction, action_name, moving, native, sets_up};
 use super::steps::{StepPlanner, asks_for_token, check_token};
 use super::types::{
     ActionLocation, Composite, DeferredAction, NodeAction, PlanFinding, StepKind, StoredLocation,
@@ -74,13 +74,11 @@ impl StepPlanner<'_> {
                 let reason = "the operator wants its original".to_owned();
                 vec![(Need::Action(action_name(uses).to_owned()), reason)]
             }
-            Ok(action) => {
-                return Ok(StepKind::Native {
-                    action,
-                    uses: uses.to_owned(),
-                    with: with.to_vec(),
-                });
-            }
+            Ok(action) => match moving(action, uses, with) {
+                // The original fetches what is newest, where the operator has it.
+                Some(_) if self.is_stored(uses) => Vec::new(),
+                newest => return Ok(self.native_step(used, action, newest)),
+            },
             Err(missing) => missing,
         };
         // A tool that is not set up here as the file wants it: the original does, when it is there.
@@ -112,6 +110,34 @@ impl StepPlanner<'_> {
                     uses: uses.to_owned(),
                 })
             }
+        }
+    }
+
+    fn is_stored(&self, uses: &str) -> bool {
+        let reference = uses.parse::<ActionReference>();
+        reference.is_ok_and(|reference| self.input.actions.find(&reference).is_ok())
+    }
+
+    /// A step that the runner does; `newest` is what of it moves with time.
+    fn native_step(
+        &mut self,
+        used: StepUse<'_>,
+        action: NativeAction,
+        newest: Option<String>,
+    ) -> StepKind {
+        if let Some(newest) = newest {
+            let note = format!(
+                "uses: {}: {newest} moves with time; here it is the newest that the job's image has, nothing is downloaded",
+                used.uses
+            );
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+        StepKind::Native {
+            action,
+            uses: used.uses.to_owned(),
+            with: used.with.to_vec(),
         }
     }
 

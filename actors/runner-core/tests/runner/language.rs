@@ -38,6 +38,15 @@ fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
         "{uses: actions/setup-node@v4, with: {node-version: '>=18 <21', check-latest: false}}",
         "{uses: actions/setup-node@v4, with: {node-version: '${{ matrix.node }}'}}",
         "{uses: actions/setup-python@v5, with: {python-version: '3.13', allow-prereleases: true}}",
+        "{uses: actions/setup-node@v4, with: {node-version: lts/*, registry-url: 'https://npm.example', scope: '@a'}}",
+        "{uses: actions/setup-node@v4, with: {node-version: 18, check-latest: true, cache: npm}}",
+        "{uses: actions/setup-python@v5, with: {python-version: 3.13-dev, cache: pip, architecture: x64}}",
+        "{uses: actions/setup-python@v5, with: {python-version: \"3.11\\n3.12\"}}",
+        "{uses: actions/setup-go@v5, with: {go-version: stable}}",
+        "{uses: actions/setup-java@v4, with: {java-version: 17, distribution: temurin, java-package: jdk, server-id: x, gpg-private-key: y}}",
+        "{uses: actions/setup-dotnet@v4, with: {dotnet-version: \"8.0.x\\n9.0.1xx\"}}",
+        "{uses: actions/upload-artifact@v7, with: {path: a, archive: false}}",
+        "{uses: actions/download-artifact@v5, with: {artifact-ids: '1,2'}}",
         "{uses: dtolnay/rust-toolchain@stable}",
         "{uses: dtolnay/rust-toolchain@1.75.0}",
         "{uses: dtolnay/rust-toolchain@master, with: {toolchain: 1.75}}",
@@ -46,20 +55,36 @@ fn x3_inputs_that_would_differ_are_refused_and_defaults_are_not() {
     }
     for (step, word) in [
         (
-            "{uses: actions/setup-node@v4, with: {node-version: lts/*}}",
-            "moves with time",
-        ),
-        (
-            "{uses: actions/setup-python@v5, with: {python-version: 3.13-dev}}",
+            "{uses: actions/setup-node@v4, with: {node-version: lts/-1}}",
             "the image",
         ),
         (
-            "{uses: actions/setup-go@v5, with: {go-version: stable}}",
+            "{uses: actions/setup-python@v5, with: {python-version: pypy3.10}}",
             "the image",
         ),
         (
-            "{uses: actions/setup-node@v4, with: {node-version: 18, check-latest: true}}",
-            "check-latest",
+            "{uses: actions/setup-go@v5, with: {go-version: oldstable}}",
+            "the image",
+        ),
+        (
+            "{uses: actions/setup-node@v4, with: {node-version: 18, cache: bower}}",
+            "known are npm, pnpm, yarn",
+        ),
+        (
+            "{uses: actions/setup-node@v4, with: {node-version: 18, architecture: s390x}}",
+            "its input `architecture` is `s390x`",
+        ),
+        (
+            "{uses: actions/setup-node@v4, with: {node-version: 18, registry-url: npmjs}}",
+            "`registry-url`",
+        ),
+        (
+            "{uses: actions/setup-java@v4, with: {java-version: 17, distribution: zulu, java-package: jdk+fx}}",
+            "only jdk, jre",
+        ),
+        (
+            "{uses: actions/setup-java@v4, with: {java-version: 17, distribution: jdkfile, jdkFile: x}}",
+            "`jdkFile` is not done here",
         ),
         ("{uses: dtolnay/rust-toolchain@1.75-musl}", "the image"),
     ] {

@@ -123,8 +123,8 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
             None,
         ),
         (
-            "{uses: actions/setup-go@v5, with: {architecture: arm64}}",
-            Some("`architecture` is not done here"),
+            "{uses: actions/setup-go@v5, with: {architecture: s390x}}",
+            Some("its input `architecture` is `s390x`"),
             Some(Need::NativeInput(
                 "architecture of actions/setup-go".to_owned(),
             )),
@@ -165,6 +165,37 @@ fn i17_the_original_sets_up_what_its_reference_names_and_is_no_version() {
         "`workflow-runner actions add dtolnay/rust-toolchain@miri`",
     ] {
         assert!(reason.contains(part), "{part}: {reason}");
+    }
+}
+
+/// What moves with time is the original's where the operator has that, else the image's newest.
+#[test]
+fn i17_what_is_newest_is_the_originals_or_noted() {
+    for (step, note) in [
+        (
+            "{uses: actions/setup-node@v4, with: {node-version: lts/*}}",
+            None,
+        ),
+        (
+            "{uses: actions/setup-go@v5, with: {go-version: stable}}",
+            Some("uses: actions/setup-go@v5: `stable` moves with time"),
+        ),
+        (
+            "{uses: actions/setup-go@v5, with: {go-version: 1.21, check-latest: true}}",
+            Some("uses: actions/setup-go@v5: `check-latest` moves with time"),
+        ),
+        (
+            "{uses: dtolnay/rust-toolchain@nightly}",
+            Some("uses: dtolnay/rust-toolchain@nightly: `nightly` moves with time"),
+        ),
+    ] {
+        let report = checked(step);
+        assert_eq!(report.status(), FileStatus::Good, "{step}");
+        let notes = report.jobs[0].notes.join("\n");
+        match note {
+            Some(part) => assert!(notes.contains(part), "{step}: {notes}"),
+            None => assert!(notes.contains("Node.js for JavaScript"), "{step}: {notes}"),
+        }
     }
 }
 

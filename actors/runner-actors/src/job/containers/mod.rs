@@ -11,13 +11,15 @@ mod health;
 mod start;
 mod step;
 
-use runner_core::container::engine;
+use std::collections::BTreeMap;
+
 use runner_core::context::WORKSPACE;
 use runner_core::plan::{DockerAction, PlannedStep, StepKind};
 
 use super::container_state::engine_command;
 use super::execute::ProcessExit;
 use super::frame::{Frame, StepResult};
+use super::process::with_path;
 use super::step_runner::StepRunner;
 
 impl StepRunner<'_> {
@@ -46,16 +48,23 @@ impl StepRunner<'_> {
         self.end_step(record, result, frame, frame.failed).await;
     }
 
-    /// A command that looks at what steps see: in the job's container where there is one.
+    /// A command that sees and does what a step would, its variables aside: in the job's container
+    /// where there is one, with the folders that steps put before `PATH`.
     pub(super) async fn command_in_job(&mut self, argv: Vec<String>) -> ProcessExit {
-        let Some(job) = &self.containers.job else {
-            return self.command(argv).await;
-        };
-        let env = job.env.iter().map(|(name, value)| (&**name, &**value));
-        let words = engine::exec((&job.id, None), WORKSPACE, env, &argv, false);
-        let mut argv = engine_command(["run"]);
-        argv.extend(words);
-        self.command(argv).await
+        let mut env = self.containers.command_env();
+        if !self.path.is_empty() {
+            env.insert("PATH".to_owned(), with_path(&self.path));
+        }
+        let start = self
+            .containers
+            .start_of(&BTreeMap::new(), WORKSPACE, &self.path);
+        match &start.container {
+            Some(container) => {
+                let argv = container.command(&start.env, &start.cwd, &argv, false);
+                self.command(argv).await
+            }
+            None => self.command_with(argv, env).await,
+        }
     }
 }
 

@@ -2,19 +2,38 @@
 
 use serde_json::Value;
 
-/// The version that a file names for a tool (`node`, `python3`, `go`, `java`).
+/// The file that a tool's action looks at when neither a version nor a file is given.
+#[must_use]
+pub fn usual_version_file(tool: &str) -> Option<&'static str> {
+    match tool {
+        "python3" => Some(".python-version"),
+        "dotnet" => Some("global.json"),
+        _ => None,
+    }
+}
+
+/// The version that a file names for a tool (`node`, `python3`, `go`, `java`, `dotnet`, `deno`,
+/// `bun`).
 ///
 /// # Errors
 /// When it names none.
 pub fn version_in_file(tool: &str, file: &str, text: &str) -> Result<String, String> {
     let name = file.rsplit('/').next().unwrap_or(file);
     let found = match name {
+        "package.json" if tool == "bun" => of_bun_package(text),
         "package.json" => of_package(text),
+        "global.json" => of_global_json(text),
+        ".sdkmanrc" => of_sdkman(text),
+        "Pipfile" => of_pipfile(text),
         ".tool-versions" => of_tool_versions(tool, text),
         "go.mod" | "go.work" => of_go(text),
         "pyproject.toml" => of_python_project(text),
         _ => plain(text),
     };
+    let found = found.map(|version| match tool {
+        "java" => without_vendor(&version).to_owned(),
+        _ => version,
+    });
     let found = found.filter(|version| !version.is_empty());
     found.ok_or_else(|| {
         let (file, tool) = (config_core::quoted(file), config_core::quoted(tool));
@@ -36,6 +55,62 @@ fn of_package(text: &str) -> Option<String> {
     text(package.pointer("/volta/node"))
         .or_else(|| text(node.next()?.get("version")))
         .or_else(|| text(package.pointer("/engines/node")))
+}
+
+/// `bun@1.2.0` as the package manager, or `engines.bun`.
+fn of_bun_package(text: &str) -> Option<String> {
+    let package: Value = serde_json::from_str(text).ok()?;
+    let manager = package.get("packageManager").and_then(Value::as_str);
+    let manager = manager.and_then(|manager| manager.strip_prefix("bun@"));
+    let engine = || package.pointer("/engines/bun").and_then(Value::as_str);
+    manager.or_else(engine).map(str::to_owned)
+}
+
+/// `sdk.version` of .NET, as far as `rollForward` holds it
+/// (<https://learn.microsoft.com/dotnet/core/tools/global-json>).
+fn of_global_json(text: &str) -> Option<String> {
+    let json: Value = serde_json::from_str(text).ok()?;
+    let version = json.pointer("/sdk/version")?.as_str()?;
+    let forward = json.pointer("/sdk/rollForward").and_then(Value::as_str);
+    let mut parts = version.splitn(3, '.');
+    let (major, minor, patch) = (parts.next()?, parts.next()?, parts.next()?);
+    Some(match forward {
+        Some("latestMajor") => "latest".to_owned(),
+        Some("latestMinor") => major.to_owned(),
+        Some("latestFeature") => format!("{major}.{minor}"),
+        Some("latestPatch") => format!("{major}.{minor}.{}xx", patch.get(..1)?),
+        _ => version.to_owned(),
+    })
+}
+
+/// `java=17.0.9-tem`, of SDKMAN.
+fn of_sdkman(text: &str) -> Option<String> {
+    let mut versions = lines(text).filter_map(|line| line.strip_prefix("java="));
+    versions.next().map(|version| {
+        let number = version.split('-').next().unwrap_or(version);
+        number.to_owned()
+    })
+}
+
+/// `python_version = "3.11"`, or the whole one.
+fn of_pipfile(text: &str) -> Option<String> {
+    let value = |key: &str| {
+        let mut values = lines(text).filter_map(|line| {
+            let (name, value) = line.split_once('=')?;
+            (name.trim() == key).then(|| value.trim().trim_matches(['"', '\'']).to_owned())
+        });
+        values.next()
+    };
+    value("python_full_version").or_else(|| value("python_version"))
+}
+
+/// `temurin-17.0.9+9` names a vendor before the version.
+fn without_vendor(version: &str) -> &str {
+    let number = version.rsplit('-').find(|part| {
+        let mut bytes = part.bytes();
+        bytes.next().is_some_and(|byte| byte.is_ascii_digit())
+    });
+    number.unwrap_or(version)
 }
 
 /// `nodejs 20.1.0`, of asdf and mise.
@@ -166,6 +241,67 @@ mod tests {
             ("python3", "pyproject.toml", poetry, Some("^3.8")),
             ("python3", "pyproject.toml", "[project]\n", None),
             ("node", ".nvmrc", "# nothing\n", None),
+        ] {
+            let found = version_in_file(tool, file, text);
+            assert_eq!(found.ok().as_deref(), expected, "{tool} {file}");
+        }
+    }
+
+    #[test]
+    fn i17_files_of_more_tools_name_versions() {
+        for (tool, file, text, expected) in [
+            ("java", ".java-version", "17\n", Some("17")),
+            (
+                "java",
+                ".tool-versions",
+                "java temurin-17.0.9+9\n",
+                Some("17.0.9+9"),
+            ),
+            (
+                "java",
+                ".sdkmanrc",
+                "# x\njava=21.0.1-tem\n",
+                Some("21.0.1"),
+            ),
+            (
+                "python3",
+                "Pipfile",
+                "[requires]\npython_version = \"3.11\"\n",
+                Some("3.11"),
+            ),
+            (
+                "bun",
+                "package.json",
+                r#"{"packageManager": "bun@1.2.0"}"#,
+                Some("1.2.0"),
+            ),
+            (
+                "bun",
+                "package.json",
+                r#"{"engines": {"bun": ">=1"}}"#,
+                Some(">=1"),
+            ),
+            ("bun", ".bun-version", "1.1.0\n", Some("1.1.0")),
+            ("deno", ".dvmrc", "v1.40.2\n", Some("1.40.2")),
+            (
+                "dotnet",
+                "global.json",
+                r#"{"sdk": {"version": "8.0.105"}}"#,
+                Some("8.0.105"),
+            ),
+            (
+                "dotnet",
+                "global.json",
+                r#"{"sdk": {"version": "8.0.105", "rollForward": "latestFeature"}}"#,
+                Some("8.0"),
+            ),
+            (
+                "dotnet",
+                "global.json",
+                r#"{"sdk": {"version": "8.0.105", "rollForward": "latestPatch"}}"#,
+                Some("8.0.1xx"),
+            ),
+            ("dotnet", "global.json", "{}", None),
         ] {
             let found = version_in_file(tool, file, text);
             assert_eq!(found.ok().as_deref(), expected, "{tool} {file}");

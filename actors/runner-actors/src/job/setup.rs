@@ -1,0 +1,266 @@
+//! `setup-…`: of the releases of a tool that the image has the one that is wanted becomes the one
+//! that later steps find.
+
+use runner_core::plan::SetupTool;
+use runner_core::problem_matcher::of_setup;
+use runner_core::setup::effects::{SetupEffects, SetupWishes, effects};
+use runner_core::setup::installed::{InstalledTool, choose, installed, list_command, select};
+use runner_core::setup::{VersionRequirement, rust_parts, usual_version_file, version_in_file};
+use runner_core::state::StepEnd;
+
+use super::execute::ProcessExit;
+use super::frame::{ARCH, StepResult, in_workspace, set};
+use super::native_input::{input, lines};
+use super::step_runner::StepRunner;
+
+/// A version that a step wants.
+struct WantedVersion {
+    /// As it is written; empty: any.
+    text: String,
+    requirement: VersionRequirement,
+}
+
+impl StepRunner<'_> {
+    pub(super) async fn setup(
+        &mut self,
+        tool: SetupTool,
+        uses: &str,
+        inputs: &[(String, String)],
+    ) -> StepResult {
+        match self.set_up(tool, uses, inputs).await {
+            Ok(result) | Err(result) => result,
+        }
+    }
+
+    async fn set_up(
+        &mut self,
+        tool: SetupTool,
+        uses: &str,
+        inputs: &[(String, String)],
+    ) -> Result<StepResult, StepResult> {
+        let wanted = self.wanted_versions(tool, uses, inputs).await?;
+        let all = self.list_for(tool, &wanted).await?;
+        let mut chosen = Vec::new();
+        for version in &wanted {
+            let found = match version.text.is_empty() {
+                true => all.first(),
+                false => choose(&version.requirement, &all),
+            };
+            let found = found.ok_or_else(|| absent(tool, &version.text, &all))?;
+            self.note_choice(tool, version, found, inputs).await;
+            let wishes = SetupWishes {
+                distribution: input(inputs, "distribution"),
+                version: &version.text,
+                arch: ARCH,
+            };
+            chosen.push((found.clone(), effects(tool.command, found, wishes)));
+        }
+        let Some((main, given)) = chosen.last().cloned() else {
+            return Err(absent(tool, "", &all));
+        };
+        if input(inputs, "update-environment") != "false" {
+            for (found, effects) in chosen.iter() {
+                select(&mut self.path, found, &all);
+                self.apply(effects);
+            }
+        }
+        // Those of the job come first: they are many only where the job made them so.
+        let _ = self.matchers.add(of_setup(tool.command));
+        let mut outputs = given.outputs;
+        match tool.command {
+            "rustc" => self.check_rust_parts(&main, inputs).await?,
+            "go" => self.add_go_programs(&main).await?,
+            "node" => self.npm_registry(inputs).await?,
+            "java" => {
+                let chosen: Vec<_> = chosen.iter().map(|(tool, _)| tool).collect();
+                self.maven(&chosen, &wanted_texts(&wanted), inputs).await?;
+            }
+            "python3" => self.pip_packages(&main, inputs).await?,
+            "dotnet" => self.dotnet_parts(&main, inputs).await?,
+            "deno" => self.deno_name(&main, inputs).await?,
+            "bun" => self.bun_registries(inputs).await?,
+            _ => {}
+        }
+        let cached = self.setup_cache(tool.command, &main, inputs).await?;
+        outputs.extend(cached);
+        Ok(StepResult::success(outputs))
+    }
+
+    /// The versions that the step names, itself or in a file.
+    async fn wanted_versions(
+        &mut self,
+        tool: SetupTool,
+        uses: &str,
+        inputs: &[(String, String)],
+    ) -> Result<Vec<WantedVersion>, StepResult> {
+        let named = uses.split_once('@').map_or("", |(_, version)| version);
+        let (version, of) = match input(inputs, tool.version_input) {
+            "" if tool.named_by_reference => (named.to_owned(), tool.version_input),
+            "" => {
+                let version = self.version_in_file(tool, inputs).await?;
+                (version, tool.version_file_input)
+            }
+            given => (given.to_owned(), tool.version_input),
+        };
+        let mut texts = lines(&version);
+        if texts.is_empty() {
+            texts.push(String::new());
+        }
+        let parsed = texts.into_iter().map(|text| {
+            let requirement = VersionRequirement::parse(tool.command, &text);
+            let requirement =
+                requirement.map_err(|reason| StepResult::error(format!("{of}: {reason}")))?;
+            Ok(WantedVersion { text, requirement })
+        });
+        parsed.collect()
+    }
+
+    /// The releases that come into question: where the one in `PATH` is right, it alone is asked.
+    async fn list_for(
+        &mut self,
+        tool: SetupTool,
+        wanted: &[WantedVersion],
+    ) -> Result<Vec<InstalledTool>, StepResult> {
+        if let [version] = wanted
+            && (version.text.is_empty() || version.requirement.is_narrow())
+        {
+            let found = self.list_tool(tool, false).await?;
+            if choose(&version.requirement, &found).is_some() {
+                return Ok(found);
+            }
+        }
+        self.list_tool(tool, true).await
+    }
+
+    async fn list_tool(
+        &mut self,
+        tool: SetupTool,
+        elsewhere: bool,
+    ) -> Result<Vec<InstalledTool>, StepResult> {
+        let words = list_command(tool.command, tool.version_argument, elsewhere);
+        let exit = self.in_job(words, "its releases cannot be listed").await?;
+        Ok(installed(&exit.commands.outputs))
+    }
+
+    /// A command of a setup step; what goes wrong ends the step.
+    pub(super) async fn in_job(
+        &mut self,
+        argv: Vec<String>,
+        what: &str,
+    ) -> Result<ProcessExit, StepResult> {
+        let exit = self.command_in_job(argv).await;
+        match exit.end {
+            StepEnd::Exited(0) => Ok(exit),
+            StepEnd::Lost => Err(StepResult::lost(exit.reason.unwrap_or_default())),
+            end => Err(StepResult {
+                end,
+                ..StepResult::error(format!("{what}: {}", exit.reason.unwrap_or_default()))
+            }),
+        }
+    }
+
+    async fn note_choice(
+        &self,
+        tool: SetupTool,
+        version: &WantedVersion,
+        found: &InstalledTool,
+        inputs: &[(String, String)],
+    ) {
+        let mut text = format!("{}: {} in {}", tool.command, found.says, found.path);
+        let moves = version.requirement.moves();
+        if moves || input(inputs, "check-latest") == "true" {
+            text += "; what is newest moves with time, this is the newest that the image has";
+        }
+        let distribution = input(inputs, "distribution");
+        if !distribution.is_empty() {
+            text += &format!("; it stands for the distribution {distribution}");
+        }
+        self.log.info(self.number, &text).await;
+    }
+
+    /// Variables of later steps.
+    fn apply(&mut self, effects: &SetupEffects) {
+        for pair in &effects.env {
+            set(&mut self.env, pair.clone());
+        }
+        for (name, value) in &effects.defaults {
+            if !self.env.iter().any(|(known, _)| known == name) {
+                self.env.push(((*name).to_owned(), (*value).to_owned()));
+            }
+        }
+    }
+
+    /// The version in the file that an input names, or in the one that is usual; nothing where
+    /// there is none.
+    async fn version_in_file(
+        &self,
+        tool: SetupTool,
+        inputs: &[(String, String)],
+    ) -> Result<String, StepResult> {
+        let given = match tool.version_file_input {
+            "" => "",
+            name => input(inputs, name),
+        };
+        let usual = usual_version_file(tool.command).filter(|_| given.is_empty());
+        let Some(file) = usual.or((!given.is_empty()).then_some(given)) else {
+            return Ok(String::new());
+        };
+        let files = self.fetch_small(&in_workspace(file)).await;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let files = files.unwrap_or_default().into_iter();
+        let mut named = files.filter(|(found, _)| found.rsplit('/').next() == Some(name));
+        let text = named.next().map(|(_, bytes)| bytes);
+        let Some(text) = text else {
+            let reason = format!("{}: there is no file {file}", tool.version_file_input);
+            return match usual {
+                Some(_) => Ok(String::new()),
+                None => Err(StepResult::error(reason)),
+            };
+        };
+        let version = version_in_file(tool.command, file, &String::from_utf8_lossy(&text));
+        version
+            .map_err(|reason| StepResult::error(format!("{}: {reason}", tool.version_file_input)))
+    }
+
+    /// Checks that the chosen Rust has the components and targets that are wanted.
+    async fn check_rust_parts(
+        &mut self,
+        chosen: &InstalledTool,
+        inputs: &[(String, String)],
+    ) -> Result<(), StepResult> {
+        let targets = format!("{},{}", input(inputs, "targets"), input(inputs, "target"));
+        let parts = rust_parts(input(inputs, "components"), &targets);
+        let parts = parts.map_err(|reason| StepResult::error(format!("components: {reason}")))?;
+        for part in parts {
+            let script = format!("PATH=\"$2:$PATH\"; {}", part.test);
+            let argv = ["sh", "-c", &script, "sh", &part.name, chosen.folder()];
+            let exit = self.command_in_job(argv.map(str::to_owned).to_vec()).await;
+            match exit.end {
+                StepEnd::Exited(0) => {}
+                StepEnd::Lost => return Err(StepResult::lost(exit.reason.unwrap_or_default())),
+                _ => {
+                    let reason = format!("the image's Rust has no {}", part.name);
+                    return Err(StepResult::error(reason));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wanted_texts(wanted: &[WantedVersion]) -> Vec<&str> {
+    wanted.iter().map(|version| version.text.as_str()).collect()
+}
+
+/// Why no release will do.
+fn absent(tool: SetupTool, version: &str, all: &[InstalledTool]) -> StepResult {
+    let command = tool.command;
+    if all.is_empty() {
+        return StepResult::error(format!("{command} is not in the image of this label"));
+    }
+    let has: Vec<&str> = all.iter().map(|tool| tool.says.as_str()).collect();
+    StepResult::error(format!(
+        "the image has no {command} {version}; it has {}",
+        has.join(", ")
+    ))
+}

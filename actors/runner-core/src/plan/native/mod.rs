@@ -1,0 +1,111 @@
+//! Actions that the runner does itself, and which of their inputs it can do.
+
+mod setup;
+mod table;
+mod types;
+
+use setup::checked;
+pub(super) use setup::moving;
+use table::{Entry, NATIVE, harmless};
+pub use types::{NativeAction, SetupTool};
+
+use crate::expr::Template;
+use crate::workflow::Need;
+
+/// The names of the native actions, for documentation and suggestions.
+pub fn native_actions() -> impl Iterator<Item = &'static str> {
+    NATIVE.iter().map(|entry| entry.name)
+}
+
+/// The inputs a native action takes: those that do something, and those that change nothing here.
+pub fn native_inputs(name: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
+    NATIVE
+        .iter()
+        .find(|entry| entry.name == name)
+        .map(|entry| (entry.inputs, entry.idle))
+}
+
+/// The inputs without which a native action fails; none of one that is not native.
+pub(crate) fn required_inputs(uses: &str) -> &'static [&'static str] {
+    entry(uses).map_or(&[], |entry| entry.required)
+}
+
+/// What a native action gives; nothing of one that is not native.
+pub(crate) fn native_outputs(uses: &str) -> Option<&'static [&'static str]> {
+    entry(uses).map(|entry| entry.outputs)
+}
+
+fn entry(uses: &str) -> Option<&'static Entry> {
+    let name = action_name(uses);
+    NATIVE
+        .iter()
+        .find(|entry| entry.name.eq_ignore_ascii_case(name))
+}
+
+/// Whether it is an action that sets a tool up, whatever version it names.
+pub(super) fn sets_up(uses: &str) -> bool {
+    entry(uses).is_some_and(|entry| matches!(entry.action, NativeAction::Setup(_)))
+}
+
+/// The native action of a `uses`, or everything that is missing for it, and why.
+pub(super) fn native(
+    uses: &str,
+    with: &[(String, Template)],
+) -> Result<NativeAction, Vec<(Need, String)>> {
+    let Some(entry) = entry(uses) else {
+        let reason = "actions from elsewhere are not run (they are JavaScript or containers); do it in a script, or in a composite action of the repository";
+        let need = Need::Action(action_name(uses).to_owned());
+        return Err(vec![(need, reason.to_owned())]);
+    };
+    let mut missing = Vec::new();
+    for (input, value) in with {
+        let known = |list: &[&str]| list.iter().any(|name| name.eq_ignore_ascii_case(input));
+        let fixed = value.fixed().map(|value| value.as_text().to_string());
+        if known(entry.inputs) || known(entry.idle) || fixed.as_deref().is_some_and(harmless) {
+            continue;
+        }
+        let is_limited = entry.values_of(input).is_some();
+        let undone = fixed
+            .as_deref()
+            .and_then(|value| entry.undone(input, value));
+        if is_limited && undone.is_none() {
+            continue;
+        }
+        let unknown = || format!("its input {} is not done here", config_core::quoted(input));
+        let reason = undone.unwrap_or_else(unknown);
+        let need = Need::NativeInput(format!("{input} of {}", entry.name));
+        missing.push((need, reason));
+    }
+    let action = match entry.action {
+        NativeAction::Setup(tool) => match checked(tool, uses, with) {
+            Ok(tool) => NativeAction::Setup(tool),
+            Err(reason) => {
+                missing.push((Need::Version(entry.name.to_owned()), reason));
+                entry.action
+            }
+        },
+        action => action,
+    };
+    if missing.is_empty() {
+        Ok(action)
+    } else {
+        Err(missing)
+    }
+}
+
+/// Why a value that an input of a native action has in a run is not done; nothing where it is.
+#[must_use]
+pub fn undone_value(uses: &str, input: &str, value: &str) -> Option<String> {
+    entry(uses)?.undone(input, value.trim())
+}
+
+/// `owner/name` of `owner/name@v4` and of `https://code.example/owner/name@v4`.
+pub(super) fn action_name(uses: &str) -> &str {
+    let name = uses.split_once('@').map_or(uses, |(name, _)| name);
+    match name.split_once("://") {
+        Some((scheme, rest)) if scheme.starts_with("http") => {
+            rest.split_once('/').map_or(rest, |(_, path)| path)
+        }
+        _ => name,
+    }
+}

@@ -1,0 +1,224 @@
+//! What a release of a tool is to later steps: variables and outputs, as the tool's own action
+//! gives them.
+
+use super::installed::InstalledTool;
+
+/// What later steps find.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct SetupEffects {
+    /// Variables of the job.
+    pub env: Vec<(String, String)>,
+    /// Variables that are set where the job has none of the name.
+    pub defaults: Vec<(&'static str, &'static str)>,
+    /// Outputs of the step.
+    pub outputs: Vec<(String, String)>,
+}
+
+/// What a step asked for beside the version.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct SetupWishes<'a> {
+    /// The input `distribution` of Java.
+    pub distribution: &'a str,
+    /// The version as it is written.
+    pub version: &'a str,
+    /// `X64` or `ARM64`.
+    pub arch: &'a str,
+}
+
+/// Variables and outputs of a chosen release.
+#[must_use]
+pub fn effects(command: &str, tool: &InstalledTool, wishes: SetupWishes<'_>) -> SetupEffects {
+    let (version, prefix) = (tool.version(), tool.prefix());
+    let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        pairs.iter().map(owned).collect()
+    };
+    let (env, defaults, outputs): (_, &[_], _) = match command {
+        "node" => (vec![], &[], pairs(&[("node-version", &tool.says)])),
+        "python3" => (
+            python(prefix),
+            // Debian's pip wants to be told that this is no system to be kept.
+            &[("PIP_BREAK_SYSTEM_PACKAGES", "1")],
+            pairs(&[("python-version", &version), ("python-path", &tool.path)]),
+        ),
+        "go" => {
+            let version = version.trim_start_matches("go");
+            (
+                vec![],
+                &[],
+                pairs(&[("go-version", version), ("go-path", &tool.path)]),
+            )
+        }
+        "java" => {
+            let major = version.strip_prefix("1.").unwrap_or(&version);
+            let major = major.split('.').next().unwrap_or_default();
+            let of_major = format!("JAVA_HOME_{major}_{}", wishes.arch);
+            let outputs = [
+                ("distribution", wishes.distribution),
+                ("version", &version),
+                ("path", prefix),
+            ];
+            let env = [("JAVA_HOME", prefix), (&of_major, prefix)];
+            (pairs(&env), &[], pairs(&outputs))
+        }
+        "dotnet" => (
+            pairs(&[("DOTNET_ROOT", prefix)]),
+            &[("DOTNET_NOLOGO", "1"), ("DOTNET_CLI_TELEMETRY_OPTOUT", "1")],
+            pairs(&[("dotnet-version", &version)]),
+        ),
+        "rustc" => (
+            vec![],
+            &[("CARGO_INCREMENTAL", "0"), ("CARGO_TERM_COLOR", "always")],
+            rust(tool, wishes.version),
+        ),
+        "deno" => {
+            let is_canary = version.contains('+');
+            let channel = if is_canary { "canary" } else { "stable" };
+            let outputs = [("deno-version", &*version), ("release-channel", channel)];
+            (vec![], &[], pairs(&outputs))
+        }
+        "bun" => (
+            vec![],
+            &[],
+            pairs(&[("bun-version", &version), ("bun-path", &tool.path)]),
+        ),
+        _ => Default::default(),
+    };
+    SetupEffects {
+        env,
+        defaults: defaults.to_vec(),
+        outputs,
+    }
+}
+
+/// Where the release is, by the names that build tools look for.
+fn python(prefix: &str) -> Vec<(String, String)> {
+    let names = [
+        "pythonLocation",
+        "Python_ROOT_DIR",
+        "Python2_ROOT_DIR",
+        "Python3_ROOT_DIR",
+    ];
+    let mut env: Vec<_> = names
+        .map(|name| (name.to_owned(), prefix.to_owned()))
+        .to_vec();
+    if prefix != "/usr" {
+        env.push((
+            "PKG_CONFIG_PATH".to_owned(),
+            format!("{prefix}/lib/pkgconfig"),
+        ));
+        env.push(("LD_LIBRARY_PATH".to_owned(), format!("{prefix}/lib")));
+    }
+    env
+}
+
+/// The toolchain's name, and a key that changes with the compiler: `rustc 1.75.0 (82e1608df
+/// 2023-12-21)` is `2023122182e1608df`.
+fn rust(tool: &InstalledTool, version: &str) -> Vec<(String, String)> {
+    let built = tool.says.split_once('(').map(|(_, built)| built);
+    let built = built.and_then(|built| built.trim_end_matches(')').split_once(' '));
+    let key = match built {
+        Some((commit, date)) => format!("{}{commit}", date.replace('-', "")),
+        None => tool.version(),
+    };
+    let name = match version {
+        "" => tool.version(),
+        name => name.to_owned(),
+    };
+    vec![("cachekey".to_owned(), key), ("name".to_owned(), name)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tool, where it is, what it says, what later steps find: `=` of a variable or an output,
+    /// `?` of a variable that is set where there is none.
+    const CASES: [(&str, &str, &str, &str); 9] = [
+        (
+            "node",
+            "/opt/node24/bin/node",
+            "v24.1.0",
+            "node-version=v24.1.0",
+        ),
+        (
+            "python3",
+            "/usr/bin/python3",
+            "Python 3.11.2",
+            "pythonLocation=/usr Python_ROOT_DIR=/usr Python2_ROOT_DIR=/usr Python3_ROOT_DIR=/usr PIP_BREAK_SYSTEM_PACKAGES?1 python-version=3.11.2 python-path=/usr/bin/python3",
+        ),
+        (
+            "python3",
+            "/opt/python3.13/bin/python3",
+            "Python 3.13.0",
+            "pythonLocation=/opt/python3.13 Python_ROOT_DIR=/opt/python3.13 Python2_ROOT_DIR=/opt/python3.13 Python3_ROOT_DIR=/opt/python3.13 PKG_CONFIG_PATH=/opt/python3.13/lib/pkgconfig LD_LIBRARY_PATH=/opt/python3.13/lib PIP_BREAK_SYSTEM_PACKAGES?1 python-version=3.13.0 python-path=/opt/python3.13/bin/python3",
+        ),
+        (
+            "go",
+            "/usr/bin/go",
+            "go version go1.21.5 linux/amd64",
+            "go-version=1.21.5 go-path=/usr/bin/go",
+        ),
+        (
+            "java",
+            "/usr/lib/jvm/j17/bin/java",
+            "openjdk version \"17.0.9\" 2023-10-17",
+            "JAVA_HOME=/usr/lib/jvm/j17 JAVA_HOME_17_X64=/usr/lib/jvm/j17 distribution=temurin version=17.0.9 path=/usr/lib/jvm/j17",
+        ),
+        (
+            "dotnet",
+            "/usr/lib/dotnet/dotnet",
+            "8.0.105 [/usr/lib/dotnet/sdk]",
+            "DOTNET_ROOT=/usr/lib/dotnet DOTNET_NOLOGO?1 DOTNET_CLI_TELEMETRY_OPTOUT?1 dotnet-version=8.0.105",
+        ),
+        (
+            "rustc",
+            "/usr/bin/rustc",
+            "rustc 1.75.0 (82e1608df 2023-12-21)",
+            "CARGO_INCREMENTAL?0 CARGO_TERM_COLOR?always cachekey=2023122182e1608df name=stable",
+        ),
+        (
+            "deno",
+            "/opt/deno/bin/deno",
+            "deno 2.1.0 (stable, release, x86_64)",
+            "deno-version=2.1.0 release-channel=stable",
+        ),
+        (
+            "bun",
+            "/opt/bun/bin/bun",
+            "1.2.0",
+            "bun-version=1.2.0 bun-path=/opt/bun/bin/bun",
+        ),
+    ];
+
+    #[test]
+    fn i17_later_steps_find_what_the_tools_own_action_gives() {
+        for (command, path, says, expected) in CASES {
+            let tool = InstalledTool {
+                path: path.to_owned(),
+                real_path: path.to_owned(),
+                says: says.to_owned(),
+            };
+            let wishes = SetupWishes {
+                distribution: "temurin",
+                version: "stable",
+                arch: "X64",
+            };
+            let found = effects(command, &tool, wishes);
+            let env = found
+                .env
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            let defaults = found
+                .defaults
+                .iter()
+                .map(|(name, value)| format!("{name}?{value}"));
+            let outputs = found
+                .outputs
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"));
+            let all: Vec<String> = env.chain(defaults).chain(outputs).collect();
+            assert_eq!(all.join(" "), expected, "{command}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The releases of a tool that are in a machine, and which of them a step gets.
+
+use std::cmp::Ordering;
+
+use super::versions::{VersionRequirement, version_in};
+
+/// Lists a tool's releases: the one in `PATH`, then those where images and the tool cache of
+/// GitHub's toolkit have others. Arguments: the command, what makes it print its version, and
+/// patterns of further paths. Each is an output `tool`: path, real path, version, between tabs.
+pub const LIST_SCRIPT: &str = r#"
+command=$1 argument=$2; shift 2
+case $argument in --list-*) lines=50 ;; *) lines=1 ;; esac
+look() {
+  [ -f "$1" ] && [ -x "$1" ] || return 0
+  real=$(readlink -f "$1" 2>/dev/null || printf %s "$1")
+  "$1" "$argument" 2>&1 | head -n "$lines" | while IFS= read -r says; do
+    printf '::set-output name=tool::%s\t%s\t%s\n' "$1" "$real" "$says"
+  done
+}
+found=$(command -v "$command") && look "$found"
+for pattern in "$@"; do
+  case $pattern in "~"*) pattern=$HOME${pattern#"~"} ;; esac
+  for path in $pattern; do [ "$path" = "$found" ] || look "$path"; done
+done
+exit 0
+"#;
+
+/// Where releases of a tool lie beside the one in `PATH`.
+const PLACES: [(&str, &[&str]); 8] = [
+    (
+        "node",
+        &["/opt/node*/bin/node", "/opt/tools/node/*/*/bin/node"],
+    ),
+    (
+        "python3",
+        &[
+            "/opt/python*/bin/python3",
+            "/opt/tools/Python/*/*/bin/python3",
+        ],
+    ),
+    (
+        "go",
+        &[
+            "/opt/go*/bin/go",
+            "/usr/local/go/bin/go",
+            "/usr/lib/go-*/bin/go",
+            "/opt/tools/go/*/*/bin/go",
+        ],
+    ),
+    (
+        "java",
+        &[
+            "/opt/java*/bin/java",
+            "/usr/lib/jvm/*/bin/java",
+            "/opt/tools/Java_*/*/*/bin/java",
+        ],
+    ),
+    (
+        "dotnet",
+        &[
+            "/opt/dotnet*/dotnet",
+            "/usr/share/dotnet/dotnet",
+            "/usr/lib/dotnet/dotnet",
+            "/opt/tools/dotnet/*/*/dotnet",
+        ],
+    ),
+    (
+        "rustc",
+        &[
+            "/opt/rust*/bin/rustc",
+            "~/.cargo/bin/rustc",
+            "~/.rustup/toolchains/*/bin/rustc",
+        ],
+    ),
+    ("deno", &["/opt/deno*/bin/deno", "/opt/tools/deno/*/*/deno"]),
+    ("bun", &["/opt/bun*/bin/bun", "/opt/tools/bun/*/*/bun"]),
+];
+/// Folders that are in `PATH` anyway.
+const SYSTEM: [&str; 5] = [
+    "/usr/local/sbin",
+    "/usr/local/bin",
+    "/usr/sbin",
+    "/usr/bin",
+    "/bin",
+];
+
+/// A release of a tool in the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstalledTool {
+    /// The program.
+    pub path: String,
+    /// The same without links.
+    pub real_path: String,
+    /// What it says of itself.
+    pub says: String,
+}
+
+/// The command that lists a tool's releases; without `elsewhere` the one in `PATH` only, which is
+/// quicker.
+#[must_use]
+pub fn list_command(command: &str, argument: &str, elsewhere: bool) -> Vec<String> {
+    let places = PLACES.iter().find(|(known, _)| *known == command);
+    let places = places.filter(|_| elsewhere).map_or(&[][..], |(_, it)| *it);
+    let words = ["sh", "-c", LIST_SCRIPT, "sh", command, argument];
+    let words = words.iter().chain(places);
+    words.map(|word| (*word).to_owned()).collect()
+}
+
+/// What the command has printed, each program once.
+#[must_use]
+pub fn installed(outputs: &[(String, String)]) -> Vec<InstalledTool> {
+    let mut found: Vec<InstalledTool> = Vec::new();
+    for (name, value) in outputs {
+        let mut parts = value.splitn(3, '\t').map(str::to_owned);
+        let (Some(path), Some(real_path), Some(says)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
+        let tool = InstalledTool {
+            path,
+            real_path,
+            says,
+        };
+        let is_new =
+            |known: &InstalledTool| known.real_path != tool.real_path || known.says != tool.says;
+        if name == "tool" && tool.path.starts_with('/') && found.iter().all(is_new) {
+            found.push(tool);
+        }
+    }
+    found
+}
+
+/// The newest release that is wanted; of equal ones the first.
+#[must_use]
+pub fn choose<'t>(
+    wanted: &VersionRequirement,
+    all: &'t [InstalledTool],
+) -> Option<&'t InstalledTool> {
+    let mut best: Option<&InstalledTool> = None;
+    for tool in all.iter().filter(|tool| wanted.holds(&tool.says)) {
+        let is_newer = best.is_none_or(|best| newer(&tool.says, &best.says) == Ordering::Greater);
+        if is_newer {
+            best = Some(tool);
+        }
+    }
+    best
+}
+
+fn newer(one: &str, other: &str) -> Ordering {
+    version_in(one).cmp(&version_in(other))
+}
+
+impl InstalledTool {
+    /// The folder that it is in.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// What is installed around it: `/opt/node24` of `/opt/node24/bin/node`.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        let folder = self.real_path.rsplit_once('/').map_or("", |(it, _)| it);
+        folder.strip_suffix("/bin").unwrap_or(folder)
+    }
+
+    /// The number in what it says of itself.
+    #[must_use]
+    pub fn version(&self) -> String {
+        let start = self.says.find(|c: char| c.is_ascii_digit());
+        let rest = &self.says[start.unwrap_or(self.says.len())..];
+        let end = rest.find(|c: char| c.is_whitespace() || c == '"');
+        rest[..end.unwrap_or(rest.len())].to_owned()
+    }
+}
+
+/// `PATH` of later steps, whose added folders are `path`: the chosen release comes first, and what
+/// a setup before it put there of the same tool goes.
+pub fn select(path: &mut Vec<String>, chosen: &InstalledTool, all: &[InstalledTool]) {
+    let has = |folder: &str| all.iter().any(|tool| tool.folder() == folder);
+    path.retain(|folder| !(is_place(folder) && has(folder)));
+    let is_shadowed = path
+        .iter()
+        .any(|folder| folder != chosen.folder() && has(folder));
+    let is_found = SYSTEM.contains(&chosen.folder()) || path.iter().any(|it| it == chosen.folder());
+    if is_shadowed || !is_found {
+        path.insert(0, chosen.folder().to_owned());
+    }
+}
+
+fn is_place(folder: &str) -> bool {
+    let patterns = PLACES.iter().flat_map(|(_, patterns)| *patterns);
+    let mut starts = patterns.filter_map(|pattern| pattern.split('*').next());
+    starts.any(|start| folder.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(path: &str, real_path: &str, says: &str) -> InstalledTool {
+        InstalledTool {
+            path: path.to_owned(),
+            real_path: real_path.to_owned(),
+            says: says.to_owned(),
+        }
+    }
+
+    fn nodes() -> Vec<InstalledTool> {
+        vec![
+            tool("/usr/local/bin/node", "/opt/node22/bin/node", "v22.11.0"),
+            tool("/opt/node20/bin/node", "/opt/node20/bin/node", "v20.9.0"),
+            tool("/opt/node24/bin/node", "/opt/node24/bin/node", "v24.1.0"),
+            tool("/opt/node23/bin/node", "/opt/node23/bin/node", "v23.1.0"),
+        ]
+    }
+
+    #[test]
+    fn i17_a_step_gets_the_newest_release_that_it_wants() {
+        for (wanted, expected) in [
+            ("", Some("/opt/node24/bin/node")),
+            ("22", Some("/usr/local/bin/node")),
+            ("20", Some("/opt/node20/bin/node")),
+            ("lts/*", Some("/opt/node24/bin/node")),
+            (">=20 <24", Some("/opt/node23/bin/node")),
+            ("18", None),
+        ] {
+            let wanted_version = VersionRequirement::parse("node", wanted).unwrap();
+            let all = nodes();
+            let chosen = choose(&wanted_version, &all).map(|tool| tool.path.as_str());
+            assert_eq!(chosen, expected, "{wanted}");
+        }
+    }
+
+    #[test]
+    fn i17_the_path_has_one_release_of_a_tool() {
+        let all = nodes();
+        let mut path = vec!["/own".to_owned()];
+        for (chosen, expected) in [
+            (0, "/own"),
+            (1, "/opt/node20/bin /own"),
+            (2, "/opt/node24/bin /own"),
+            (0, "/own"),
+        ] {
+            select(&mut path, &all[chosen], &all);
+            assert_eq!(path.join(" "), expected);
+        }
+        // One that a step of the job itself put there comes after the chosen one.
+        let mut all = nodes();
+        all.insert(0, tool("/own/node", "/own/node", "v19.0.0"));
+        select(&mut path, &all[1], &all);
+        assert_eq!(path.join(" "), "/usr/local/bin /own");
+    }
+
+    #[test]
+    fn i17_what_is_listed_is_known_once() {
+        let line = |value: &str| ("tool".to_owned(), value.to_owned());
+        let listed = [
+            line("/usr/bin/java\t/usr/lib/jvm/j17/bin/java\topenjdk version \"17.0.9\" 2023"),
+            line(
+                "/usr/lib/jvm/d/bin/java\t/usr/lib/jvm/j17/bin/java\topenjdk version \"17.0.9\" 2023",
+            ),
+            line("relative\tx\t1"),
+            line("nonsense"),
+        ];
+        let found = installed(&listed);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].prefix(), "/usr/lib/jvm/j17");
+        assert_eq!(found[0].version(), "17.0.9");
+        assert_eq!(found[0].folder(), "/usr/bin");
+    }
+
+    #[test]
+    fn i17_the_script_lists_what_is_in_the_path_and_elsewhere() {
+        let words = list_command("node", "--version", true);
+        assert_eq!(words[4..6], ["node", "--version"]);
+        assert!(words.len() > 6);
+        let mut words = list_command("sh", "--list-x", false);
+        words[2] = words[2].replace("\"$1\" \"$argument\" 2>&1", "printf 'a b\\nc\\n'");
+        let output = std::process::Command::new(&words[0])
+            .args(&words[1..])
+            .output();
+        let output = String::from_utf8(output.unwrap().stdout).unwrap();
+        let lines: Vec<&str> = output.lines().collect();
+        assert_eq!(lines.len(), 2, "{output}");
+        assert!(lines[0].starts_with("::set-output name=tool::/") && lines[0].ends_with("\ta b"));
+    }
+}

@@ -1,0 +1,191 @@
+//! i17: native `setup-…` actions take the release that is wanted of those in the machine, and give
+//! later steps what the originals give; by `workflow-runner exec` in a real namespace sandbox.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+mod stage;
+
+use stage::{Stage, in_order, write};
+
+/// Releases of tools as programs that say of themselves what those say.
+const MAKE_TOOLS: &str = r#"
+          tool() { mkdir -p "${1%/*}"; printf '#!/bin/sh\n%s\n' "$2" > "$1"; chmod +x "$1"; }
+          tool /opt/node97/bin/node 'echo v97.1.2'
+          tool /opt/node98/bin/node 'echo v98.0.1'
+          tool /opt/tools/node/99.3.0/x64/bin/node 'echo v99.3.0'
+          tool /opt/node98/bin/npm 'echo /workspace/.packages'
+          tool /opt/go9/bin/go 'case $1 in version) echo go version go9.2.0 linux/amd64 ;; *) echo /opt/gopath ;; esac'
+          tool /opt/java96/bin/java 'echo "openjdk version \"96.0.1\" 2040-01-01" >&2'
+          tool /opt/dotnet9/dotnet 'printf "80.0.105 [/x]\n90.0.201 [/x]\n"'
+"#;
+
+fn job(steps: &str) -> String {
+    format!("on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |{MAKE_TOOLS}{steps}")
+}
+
+#[test]
+fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
+    let stage = Stage::new();
+    stage.make_tree();
+    let files = [
+        (".nvmrc", "lts/nothing-yet\n"),
+        ("package.json", r#"{"engines": {"node": ">=97 <98"}}"#),
+        (
+            "global.json",
+            r#"{"sdk": {"version": "80.0.100", "rollForward": "latestPatch"}}"#,
+        ),
+    ];
+    write(&stage.path("tree"), &files);
+    let (code, said) = stage.exec(&job(
+        r#"
+      - {id: one, uses: actions/setup-node@v6, with: {node-version: 98}}
+      - run: echo "one $(node) ${{ steps.one.outputs.node-version }} $(command -v node)"
+      - {id: two, uses: actions/setup-node@v6, with: {node-version-file: package.json}}
+      - run: echo "two $(node) ${{ steps.two.outputs.node-version }}"
+      - {id: three, uses: actions/setup-node@v6, with: {node-version: latest}}
+      - run: echo "three $(node); ${PATH%%:*}"
+      - {id: lts, uses: actions/setup-node@v6, with: {node-version: lts/*}}
+      - run: echo "lts $(node)"
+      - {id: java, uses: actions/setup-java@v5, with: {java-version: 96, distribution: temurin, server-id: own, server-username: U}}
+      - run: |
+          echo "java $JAVA_HOME $JAVA_HOME_96_X64 ${{ steps.java.outputs.version }} ${{ steps.java.outputs.distribution }}"
+          grep -o '<id>own</id>' ~/.m2/settings.xml; grep -o 'env.U' ~/.m2/settings.xml; stat -c %a ~/.m2/settings.xml
+      - {id: go, uses: actions/setup-go@v6, with: {go-version: 9.x, cache: false}}
+      - run: echo "go ${{ steps.go.outputs.go-version }} ${PATH%%/opt/tools*}"
+      - {id: dotnet, uses: actions/setup-dotnet@v5}
+      - run: echo "dotnet ${{ steps.dotnet.outputs.dotnet-version }} $DOTNET_ROOT"
+      - {id: python, uses: actions/setup-python@v6}
+      - run: echo "python ${{ steps.python.outputs.python-version == '' }} $pythonLocation $PIP_BREAK_SYSTEM_PACKAGES"
+      - {id: still, uses: actions/setup-python@v6, with: {update-environment: false}}
+      - {id: absent, continue-on-error: true, uses: actions/setup-node@v6, with: {node-version: 5}}
+      - run: echo "absent ${{ steps.absent.outcome }}"; echo ARCH=mips >> "$GITHUB_ENV"
+      - {id: wrong, continue-on-error: true, uses: actions/setup-node@v6, with: {node-version: 98, architecture: "${{ env.ARCH }}"}}
+      - {id: file, continue-on-error: true, uses: actions/setup-node@v6, with: {node-version-file: .nvmrc}}
+"#,
+    ));
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "one v98.0.1 v98.0.1 /opt/node98/bin/node",
+            "two v97.1.2 v97.1.2",
+            "the newest that the image has",
+            "three v99.3.0; /opt/tools/node/99.3.0/x64/bin",
+            "lts v98.0.1",
+            "it stands for the distribution temurin",
+            "java /opt/java96 /opt/java96 96.0.1 temurin",
+            "<id>own</id>",
+            "env.U",
+            "600",
+            "go 9.2.0 /opt/gopath/bin:/opt/go9/bin:",
+            "dotnet 80.0.105 /opt/dotnet9",
+            "python false /usr",
+            "the image has no node 5; it has",
+            "v98.0.1",
+            "absent failure",
+            "its input `architecture` is `mips`, and only",
+            "node-version-file: `lts/nothing-yet` is no version",
+        ],
+    );
+}
+
+#[test]
+fn i17_a_registry_of_npm_is_set_up_and_packages_are_kept() {
+    let stage = Stage::new();
+    stage.make_tree();
+    let files = [
+        ("package-lock.json", "{}"),
+        ("go.mod", "module x\n\ngo 9.0\n"),
+    ];
+    write(&stage.path("tree"), &files);
+    let workflow = job(r#"
+      - id: node
+        uses: actions/setup-node@v6
+        with: {node-version: 98, cache: npm, registry-url: "https://npm.example", scope: "@Team"}
+      - run: |
+          echo "hit ${{ steps.node.outputs.cache-hit }}; $(cat .packages/one 2>/dev/null)"
+          cat "$NPM_CONFIG_USERCONFIG"; echo "token $NODE_AUTH_TOKEN"; stat -c %a "$NPM_CONFIG_USERCONFIG"
+          mkdir -p .packages; echo kept > .packages/one
+      - {uses: actions/setup-node@v6, with: {node-version: 98, registry-url: "https://other.example/"}}
+      - run: cat "$NPM_CONFIG_USERCONFIG"
+      - {uses: actions/setup-node@v6, with: {node-version: 98, cache: yarn, cache-dependency-path: absent.lock}}
+"#);
+    // Another job finds what this one has kept.
+    let (_, steps) = workflow.split_once("    runs-on").unwrap();
+    let workflow = format!("{workflow}  b:\n    needs: a\n    runs-on{steps}");
+    let (code, said) = stage.exec(&workflow);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "hit false; \n",
+            "//npm.example/:_authToken=${NODE_AUTH_TOKEN}",
+            "@team:registry=https://npm.example/",
+            "token XXXXX-XXXXX-XXXXX-XXXXX",
+            "600",
+            "@team:registry=https://npm.example/",
+            "registry=https://other.example/",
+            "warning: nothing is cached: no file is absent.lock",
+            "cache setup-node-Linux-",
+            "is restored",
+            "hit true; kept",
+        ],
+    );
+}
+
+#[test]
+fn i17_artifacts_have_numbers_digests_and_single_files() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: mkdir out; echo one > out/one.txt; echo two > out/two.txt
+      - {id: folder, uses: actions/upload-artifact@v7, with: {name: folder, path: out}}
+      - {id: single, uses: actions/upload-artifact@v7, with: {name: other, path: out/one.txt, archive: false}}
+      - {id: many, continue-on-error: true, uses: actions/upload-artifact@v7, with: {path: out, archive: false}}
+      - run: |
+          echo '${{ steps.folder.outputs.artifact-digest }} x' | grep -cE '^[0-9a-f]{64} x$'
+          echo '${{ steps.folder.outputs.artifact-id }}' | grep -cE '^[0-9]+$'
+      - uses: actions/download-artifact@v5
+        with: {artifact-ids: "${{ steps.single.outputs.artifact-id }}", path: by-number}
+      - uses: actions/download-artifact@v5
+        with: {artifact-ids: "${{ steps.single.outputs.artifact-id }}, ${{ steps.folder.outputs.artifact-id }}", path: both}
+      - uses: actions/download-artifact@v8
+        with: {path: packed, skip-decompress: true}
+      - run: find by-number both packed -type f | sort; python3 -m zipfile -l packed/folder/folder.zip | cut -d' ' -f1
+      - continue-on-error: true
+        uses: actions/download-artifact@v5
+        with: {artifact-ids: "12"}
+      - continue-on-error: true
+        uses: actions/download-artifact@v5
+        with: {artifact-ids: "12", name: folder}
+"#,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "artifact folder:",
+            "artifact one.txt:",
+            "2 files were found for out; with `archive: false` an artifact is one file",
+            "] 1\n",
+            "] 1\n",
+            "both/folder/one.txt",
+            "both/folder/two.txt",
+            "both/one.txt/one.txt",
+            "by-number/one.txt",
+            "packed/folder/folder.zip",
+            "packed/one.txt/one.txt",
+            "one.txt",
+            "two.txt",
+            "the run has no artifact with the number 12",
+            "`name` and `artifact-ids` cannot be given both",
+        ],
+    );
+}
