@@ -16,6 +16,9 @@ const MAKE_TOOLS: &str = r#"
           tool /opt/node98/bin/node 'echo v98.0.1'
           tool /opt/tools/node/99.3.0/x64/bin/node 'echo v99.3.0'
           tool /opt/node98/bin/npm 'echo /workspace/.packages'
+          tool /opt/python95/bin/python3 'echo Python 95.1.0'
+          tool /opt/python95/bin/python95 'echo Python 95.1.0'
+          tool /opt/python96/bin/python3 'echo Python 96.0.2'
           tool /opt/go9/bin/go 'case $1 in version) echo go version go9.2.0 linux/amd64 ;; *) echo /opt/gopath ;; esac'
           tool /opt/java96/bin/java 'echo "openjdk version \"96.0.1\" 2040-01-01" >&2'
           tool /opt/dotnet9/dotnet 'printf "80.0.105 [/x]\n90.0.201 [/x]\n"'
@@ -59,6 +62,8 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
       - {id: python, uses: actions/setup-python@v6}
       - run: echo "python ${{ steps.python.outputs.python-version == '' }} $pythonLocation $PIP_BREAK_SYSTEM_PACKAGES"
       - {id: still, uses: actions/setup-python@v6, with: {update-environment: false}}
+      - {id: both, uses: actions/setup-python@v6, with: {python-version: "95.x\n96.0"}}
+      - run: echo "both ${{ steps.both.outputs.python-version }} $(python3) $(python95) $pythonLocation $LD_LIBRARY_PATH"
       - {id: absent, continue-on-error: true, uses: actions/setup-node@v6, with: {node-version: 5}}
       - run: echo "absent ${{ steps.absent.outcome }}"; echo ARCH=mips >> "$GITHUB_ENV"
       - {id: wrong, continue-on-error: true, uses: actions/setup-node@v6, with: {node-version: 98, architecture: "${{ env.ARCH }}"}}
@@ -82,6 +87,7 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
             "go 9.2.0 /opt/gopath/bin:/opt/go9/bin:",
             "dotnet 80.0.105 /opt/dotnet9",
             "python false /usr",
+            "both 96.0.2 Python 96.0.2 Python 95.1.0 /opt/python96 /opt/python96/lib",
             "the image has no node 5; it has",
             "v98.0.1",
             "absent failure",

@@ -59,10 +59,9 @@ impl StepRunner<'_> {
             return Err(absent(tool, "", &all));
         };
         if input(inputs, "update-environment") != "false" {
-            for (found, effects) in chosen.iter() {
-                select(&mut self.path, found, &all);
-                self.apply(effects);
-            }
+            let tools: Vec<_> = chosen.iter().map(|(found, _)| found).collect();
+            select(&mut self.path, &tools, &all);
+            chosen.iter().for_each(|(_, effects)| self.apply(effects));
         }
         // Those of the job come first: they are many only where the job made them so.
         let _ = self.matchers.add(of_setup(tool.command));

@@ -174,17 +174,19 @@ impl InstalledTool {
     }
 }
 
-/// `PATH` of later steps, whose added folders are `path`: the chosen release comes first, and what
-/// a setup before it put there of the same tool goes.
-pub fn select(path: &mut Vec<String>, chosen: &InstalledTool, all: &[InstalledTool]) {
+/// `PATH` of later steps, whose added folders are `path`: the chosen releases come first, the last
+/// of them before the others, and what a setup before it put there of the same tool goes.
+pub fn select(path: &mut Vec<String>, chosen: &[&InstalledTool], all: &[InstalledTool]) {
     let has = |folder: &str| all.iter().any(|tool| tool.folder() == folder);
     path.retain(|folder| !(is_place(folder) && has(folder)));
-    let is_shadowed = path
-        .iter()
-        .any(|folder| folder != chosen.folder() && has(folder));
-    let is_found = SYSTEM.contains(&chosen.folder()) || path.iter().any(|it| it == chosen.folder());
-    if is_shadowed || !is_found {
-        path.insert(0, chosen.folder().to_owned());
+    for tool in chosen {
+        let own = tool.folder();
+        let is_shadowed = path.iter().any(|folder| folder != own && has(folder));
+        let is_found = SYSTEM.contains(&own) || path.iter().any(|folder| folder == own);
+        if is_shadowed || !is_found {
+            path.retain(|folder| folder != own);
+            path.insert(0, own.to_owned());
+        }
     }
 }
 
@@ -242,13 +244,18 @@ mod tests {
             (2, "/opt/node24/bin /own"),
             (0, "/own"),
         ] {
-            select(&mut path, &all[chosen], &all);
+            select(&mut path, &[&all[chosen]], &all);
             assert_eq!(path.join(" "), expected);
         }
+        select(&mut path, &[&all[1], &all[2]], &all);
+        assert_eq!(path.join(" "), "/opt/node24/bin /opt/node20/bin /own");
+        select(&mut path, &[&all[1], &all[0]], &all);
+        assert_eq!(path.join(" "), "/usr/local/bin /opt/node20/bin /own");
+        path = vec!["/own".to_owned()];
         // One that a step of the job itself put there comes after the chosen one.
         let mut all = nodes();
         all.insert(0, tool("/own/node", "/own/node", "v19.0.0"));
-        select(&mut path, &all[1], &all);
+        select(&mut path, &[&all[1]], &all);
         assert_eq!(path.join(" "), "/usr/local/bin /own");
     }
 
