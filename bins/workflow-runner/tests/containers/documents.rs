@@ -6,7 +6,7 @@ use crate::stage::in_order;
 const DOCKERFILE: &str = r#"ARG WHO=before
 FROM tools:1
 ARG WHO
-ENV NAME=world
+ENV NAME=world PATH=/usr/local/more:$PATH
 RUN <<EOF
 set -e
 echo "script for $NAME and $WHO" > /one

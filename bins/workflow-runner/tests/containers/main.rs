@@ -12,6 +12,7 @@ mod kept;
 mod lab;
 mod scripts;
 mod services;
+mod setup;
 #[path = "../site/mod.rs"]
 mod site;
 #[path = "../stage/mod.rs"]
