@@ -290,7 +290,7 @@ jobs:
   fill:
     needs: bomb
     if: always()
-    runs-on: ubuntu-latest
+    runs-on: small
     steps:
       - run: echo mark > /workspace/mark; dd if=/dev/zero of=/workspace/big bs=1M
   clean:
