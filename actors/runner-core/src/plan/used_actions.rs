@@ -4,7 +4,7 @@
 use config_core::quoted;
 
 use super::input::{PlanError, spend};
-use super::native::{NativeAction, action_name, moving, native, sets_up};
+use super::native::{NativeAction, action_name, moving, native, sets_up, setup_note};
 use super::steps::{StepPlanner, asks_for_token, check_token};
 use super::types::{
     ActionLocation, Composite, DeferredAction, NodeAction, PlanFinding, StepKind, StoredLocation,
@@ -77,7 +77,7 @@ impl StepPlanner<'_> {
             Ok(action) => match moving(action, uses, with) {
                 // The original fetches what is newest, where the operator has it.
                 Some(_) if self.is_stored(uses) => Vec::new(),
-                newest => return Ok(self.native_step(used, action, newest)),
+                _ => return Ok(self.native_step(used, action)),
             },
             Err(missing) => missing,
         };
@@ -118,21 +118,12 @@ impl StepPlanner<'_> {
         reference.is_ok_and(|reference| self.input.actions.find(&reference).is_ok())
     }
 
-    /// A step that the runner does; `newest` is what of it moves with time.
-    fn native_step(
-        &mut self,
-        used: StepUse<'_>,
-        action: NativeAction,
-        newest: Option<String>,
-    ) -> StepKind {
-        if let Some(newest) = newest {
-            let note = format!(
-                "uses: {}: {newest} moves with time; here it is the newest that the job's image has, nothing is downloaded",
-                used.uses
-            );
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
+    /// A step that the runner does.
+    fn native_step(&mut self, used: StepUse<'_>, action: NativeAction) -> StepKind {
+        if let Some(note) = setup_note(action, used.uses, used.with)
+            && !self.notes.contains(&note)
+        {
+            self.notes.push(note);
         }
         StepKind::Native {
             action,

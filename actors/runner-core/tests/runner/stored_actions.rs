@@ -185,6 +185,10 @@ fn i17_what_is_newest_is_the_originals_or_noted() {
             Some("uses: actions/setup-go@v5: `check-latest` moves with time"),
         ),
         (
+            "{uses: actions/setup-go@v5, with: {go-version: 1.21}}",
+            Some("uses: actions/setup-go@v5: the job's image has to have the release of go"),
+        ),
+        (
             "{uses: dtolnay/rust-toolchain@nightly}",
             Some("uses: dtolnay/rust-toolchain@nightly: `nightly` moves with time"),
         ),

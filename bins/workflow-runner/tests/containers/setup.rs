@@ -57,6 +57,6 @@ fn i17_setup_finds_the_releases_of_the_full_image() {
     let inside = of_job(&said, "inside");
     in_order(
         &inside,
-        &["inside 20", "1", "go is not in the image", "go failure"],
+        &["inside 20", "] 2", "go is not in the image", "go failure"],
     );
 }

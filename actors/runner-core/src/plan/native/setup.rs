@@ -70,6 +70,26 @@ pub(in crate::plan) fn moving(
     })
 }
 
+/// What differs from GitHub, where the release is downloaded.
+pub(in crate::plan) fn setup_note(
+    action: NativeAction,
+    uses: &str,
+    with: &[(String, Template)],
+) -> Option<String> {
+    let NativeAction::Setup(tool) = action else {
+        return None;
+    };
+    Some(match moving(action, uses, with) {
+        Some(newest) => format!(
+            "uses: {uses}: {newest} moves with time; here it is the newest that the job's image has, nothing is downloaded"
+        ),
+        None => format!(
+            "uses: {uses}: the job's image has to have the release of {} that it names, nothing is downloaded",
+            tool.command
+        ),
+    })
+}
+
 fn given<'w>(with: &'w [(String, Template)], name: &str) -> Option<&'w Template> {
     let mut with = with.iter();
     let found = with.find(|(input, _)| input.eq_ignore_ascii_case(name));
