@@ -18,14 +18,19 @@ const MAKE_TOOLS: &str = r#"
           tool /opt/node98/bin/npm 'echo /workspace/.packages'
           tool /opt/python95/bin/python3 'echo Python 95.1.0'
           tool /opt/python95/bin/python95 'echo Python 95.1.0'
-          tool /opt/python96/bin/python3 'echo Python 96.0.2'
-          tool /opt/go9/bin/go 'case $1 in version) echo go version go9.2.0 linux/amd64 ;; *) echo /opt/gopath ;; esac'
+          tool /opt/python96/bin/python3 'case $1 in -m) echo "python $* by $PIP_INDEX_URL, $OF_JOB" ;; *) echo Python 96.0.2 ;; esac'
+          tool /opt/go9/bin/go 'case $1 in version) echo go version go9.2.0 linux/amd64 ;; *) echo ${GOPATH:-/opt/gopath} ;; esac'
           tool /opt/java96/bin/java 'echo "openjdk version \"96.0.1\" 2040-01-01" >&2'
-          tool /opt/dotnet9/dotnet 'printf "80.0.105 [/x]\n90.0.201 [/x]\n"'
+          tool /opt/tools/node/97.9.0/x64/bin/node 'echo v97.9.0'
+          tool /opt/dotnet9/dotnet 'case $1 in workload) echo "dotnet $*" ;; *) printf "80.0.105 [/x]\n90.0.201 [/x]\n" ;; esac'
+          tool /opt/deno9/bin/deno 'echo "deno 9.1.0 (stable, release)"'
+          tool /opt/bun9/bin/bun 'echo 9.2.0'
 "#;
 
 fn job(steps: &str) -> String {
-    format!("on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |{MAKE_TOOLS}{steps}")
+    format!(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    env: {{OF_JOB: job}}\n    steps:\n      - run: |{MAKE_TOOLS}{steps}"
+    )
 }
 
 #[test]
@@ -49,6 +54,9 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
       - run: echo "two $(node) ${{ steps.two.outputs.node-version }}"
       - {id: three, uses: actions/setup-node@v6, with: {node-version: latest}}
       - run: echo "three $(node); ${PATH%%:*}"
+      - {uses: actions/setup-node@v6, with: {node-version: 97.1}}
+      - {uses: actions/setup-node@v6, with: {node-version: 97, check-latest: true}}
+      - run: echo "newest $(node)"
       - {id: lts, uses: actions/setup-node@v6, with: {node-version: lts/*}}
       - run: echo "lts $(node)"
       - {id: java, uses: actions/setup-java@v5, with: {java-version: 96, distribution: temurin, server-id: own, server-username: U}}
@@ -57,13 +65,25 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
           grep -o '<id>own</id>' ~/.m2/settings.xml; grep -o 'env.U' ~/.m2/settings.xml; stat -c %a ~/.m2/settings.xml
       - {id: go, uses: actions/setup-go@v6, with: {go-version: 9.x, cache: false}}
       - run: echo "go ${{ steps.go.outputs.go-version }} ${PATH%%/opt/tools*}"
-      - {id: dotnet, uses: actions/setup-dotnet@v5}
+      - {uses: actions/setup-go@v6, with: {go-version: 9.x, cache: false}, env: {GOPATH: /opt/other}}
+      - run: echo "go ${PATH%%:*}"
+      - {id: dotnet, uses: actions/setup-dotnet@v5, with: {workloads: "one, two"}}
       - run: echo "dotnet ${{ steps.dotnet.outputs.dotnet-version }} $DOTNET_ROOT"
+      - run: echo '{"msbuild-sdks":{}}' > global.json
+      - {id: bare, uses: actions/setup-dotnet@v5}
+      - run: echo "bare ${{ steps.bare.outcome }} ${{ steps.bare.outputs.dotnet-version }}"
       - {id: python, uses: actions/setup-python@v6}
       - run: echo "python ${{ steps.python.outputs.python-version == '' }} $pythonLocation $PIP_BREAK_SYSTEM_PACKAGES"
       - {id: still, uses: actions/setup-python@v6, with: {update-environment: false}}
       - {id: both, uses: actions/setup-python@v6, with: {python-version: "95.x\n96.0"}}
       - run: echo "both ${{ steps.both.outputs.python-version }} $(python3) $(python95) $pythonLocation $LD_LIBRARY_PATH"
+      - uses: actions/setup-python@v6
+        with: {python-version: 96, pip-version: "95", pip-install: "a -r b.txt"}
+        env: {PIP_INDEX_URL: "https://pip.example"}
+      - {id: deno, uses: denoland/setup-deno@v2, with: {deno-version: v9.x, deno-binary-name: other}}
+      - run: echo "$(other) ${{ steps.deno.outputs.release-channel }}"
+      - {id: bun, uses: oven-sh/setup-bun@v2, with: {registries: "https://bun.example"}}
+      - run: echo "bun ${{ steps.bun.outputs.bun-version }}"; cat bunfig.toml
       - {id: absent, continue-on-error: true, uses: actions/setup-node@v6, with: {node-version: 5}}
       - run: echo "absent ${{ steps.absent.outcome }}"; echo ARCH=mips >> "$GITHUB_ENV"
       - {id: wrong, continue-on-error: true, uses: actions/setup-node@v6, with: {node-version: 98, architecture: "${{ env.ARCH }}"}}
@@ -75,9 +95,10 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
         &said,
         &[
             "one v98.0.1 v98.0.1 /opt/node98/bin/node",
-            "two v97.1.2 v97.1.2",
+            "two v97.9.0 v97.9.0",
             "the newest that the image has",
             "three v99.3.0; /opt/tools/node/99.3.0/x64/bin",
+            "newest v97.9.0",
             "lts v98.0.1",
             "it stands for the distribution temurin",
             "java /opt/java96 /opt/java96 96.0.1 temurin",
@@ -85,9 +106,17 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
             "env.U",
             "600",
             "go 9.2.0 /opt/gopath/bin:/opt/go9/bin:",
+            "go /opt/other/bin",
+            "dotnet workload install one two",
             "dotnet 80.0.105 /opt/dotnet9",
+            "bare success 80.0.105",
             "python false /usr",
             "both 96.0.2 Python 96.0.2 Python 95.1.0 /opt/python96 /opt/python96/lib",
+            "python -m pip install pip==95 by https://pip.example, job",
+            "python -m pip install a -r b.txt by https://pip.example, job",
+            "deno 9.1.0 (stable, release) stable",
+            "bun 9.2.0",
+            "registry = \"https://bun.example\"",
             "the image has no node 5; it has",
             "v98.0.1",
             "absent failure",
@@ -112,10 +141,10 @@ fn i17_a_registry_of_npm_is_set_up_and_packages_are_kept() {
         with: {node-version: 98, cache: npm, registry-url: "https://npm.example", scope: "@Team"}
       - run: |
           echo "hit ${{ steps.node.outputs.cache-hit }}; $(cat .packages/one 2>/dev/null)"
-          cat "$NPM_CONFIG_USERCONFIG"; echo "token $NODE_AUTH_TOKEN"; stat -c %a "$NPM_CONFIG_USERCONFIG"
+          cat "$NPM_CONFIG_USERCONFIG"; echo "token ${NODE_AUTH_TOKEN-none}"; stat -c %a "$NPM_CONFIG_USERCONFIG"
           mkdir -p .packages; echo kept > .packages/one
-      - {uses: actions/setup-node@v6, with: {node-version: 98, registry-url: "https://other.example/"}}
-      - run: cat "$NPM_CONFIG_USERCONFIG"
+      - {uses: actions/setup-node@v6, with: {node-version: 98, registry-url: "https://other.example/"}, env: {NODE_AUTH_TOKEN: of-the-step}}
+      - run: cat "$NPM_CONFIG_USERCONFIG"; echo "token $NODE_AUTH_TOKEN"
       - {uses: actions/setup-node@v6, with: {node-version: 98, cache: yarn, cache-dependency-path: absent.lock}}
 "#);
     // Another job finds what this one has kept.
@@ -129,10 +158,11 @@ fn i17_a_registry_of_npm_is_set_up_and_packages_are_kept() {
             "hit false; \n",
             "//npm.example/:_authToken=${NODE_AUTH_TOKEN}",
             "@team:registry=https://npm.example/",
-            "token XXXXX-XXXXX-XXXXX-XXXXX",
+            "token none",
             "600",
             "@team:registry=https://npm.example/",
             "registry=https://other.example/",
+            "token of-the-step",
             "warning: nothing is cached: no file is absent.lock",
             "cache setup-node-Linux-",
             "is restored",

@@ -208,10 +208,12 @@ impl StepRunner<'_> {
             let Some(file) = artifacts.find(&of, &wanted)? else {
                 return Ok(None);
             };
-            let is_file = artifacts
-                .listed(&of, &wanted)?
-                .is_some_and(|it| it.raw.is_some());
-            match packed && !is_file {
+            // One that was uploaded as a file is none in a zip.
+            let known = match packed {
+                true => artifacts.listed(&of, &wanted)?,
+                false => None,
+            };
+            match known.is_some_and(|known| known.raw.is_none()) {
                 true => tar_of_zipped(&file, &wanted).map(Some),
                 false => std::fs::File::open(file).map(Some),
             }

@@ -8,7 +8,7 @@ use runner_core::plan::{NativeAction, undone_value};
 use runner_core::state::StepEnd;
 
 use super::frame::{CacheToSave, StepResult};
-use super::native_input::{blocking, input, lines};
+use super::native_input::{NativeStep, blocking, input, lines};
 use super::packing::{OneFile, PACK, PackedFiles};
 use super::step_runner::StepRunner;
 use crate::stored_tar::PendingTar;
@@ -22,8 +22,9 @@ impl StepRunner<'_> {
         &mut self,
         action: NativeAction,
         uses: &str,
-        inputs: &[(String, String)],
+        step: NativeStep<'_>,
     ) -> StepResult {
+        let inputs = step.inputs;
         // Values that only the run knows.
         let undone = |(name, value): &(String, String)| undone_value(uses, name, value);
         if let Some(reason) = inputs.iter().find_map(undone) {
@@ -36,7 +37,7 @@ impl StepRunner<'_> {
             NativeAction::Cache => self.cache(inputs, true).await,
             NativeAction::CacheRestore => self.cache(inputs, false).await,
             NativeAction::CacheSave => self.save_now(inputs).await,
-            NativeAction::Setup(tool) => self.setup(tool, uses, inputs).await,
+            NativeAction::Setup(tool) => self.setup(tool, uses, step).await,
         }
     }
 

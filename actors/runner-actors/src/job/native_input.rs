@@ -1,5 +1,23 @@
 //! What the steps of native actions have in common: their inputs, and work that blocks.
 
+/// What a native step is given.
+#[derive(Clone, Copy)]
+pub(super) struct NativeStep<'s> {
+    pub(super) inputs: &'s [(String, String)],
+    /// Its own variables.
+    pub(super) env: &'s [(String, String)],
+}
+
+impl<'s> NativeStep<'s> {
+    pub(super) fn new(inputs: &'s [(String, String)], env: &'s [(String, String)]) -> Self {
+        Self { inputs, env }
+    }
+
+    pub(super) fn input(&self, name: &str) -> &'s str {
+        input(self.inputs, name)
+    }
+}
+
 /// An input, without blanks around it; empty where it is not given.
 pub(super) fn input<'i>(inputs: &'i [(String, String)], name: &str) -> &'i str {
     let found = inputs

@@ -10,7 +10,7 @@ use runner_core::state::StepEnd;
 
 use super::execute::ProcessExit;
 use super::frame::{ARCH, StepResult, in_workspace, set};
-use super::native_input::{input, lines};
+use super::native_input::{NativeStep, lines};
 use super::step_runner::StepRunner;
 
 /// A version that a step wants.
@@ -25,9 +25,9 @@ impl StepRunner<'_> {
         &mut self,
         tool: SetupTool,
         uses: &str,
-        inputs: &[(String, String)],
+        step: NativeStep<'_>,
     ) -> StepResult {
-        match self.set_up(tool, uses, inputs).await {
+        match self.set_up(tool, uses, step).await {
             Ok(result) | Err(result) => result,
         }
     }
@@ -36,10 +36,10 @@ impl StepRunner<'_> {
         &mut self,
         tool: SetupTool,
         uses: &str,
-        inputs: &[(String, String)],
+        step: NativeStep<'_>,
     ) -> Result<StepResult, StepResult> {
-        let wanted = self.wanted_versions(tool, uses, inputs).await?;
-        let all = self.list_for(tool, &wanted).await?;
+        let wanted = self.wanted_versions(tool, uses, step).await?;
+        let all = self.list_for(tool, &wanted, step).await?;
         let mut chosen = Vec::new();
         for version in &wanted {
             let found = match version.text.is_empty() {
@@ -47,9 +47,9 @@ impl StepRunner<'_> {
                 false => choose(&version.requirement, &all),
             };
             let found = found.ok_or_else(|| absent(tool, &version.text, &all))?;
-            self.note_choice(tool, version, found, inputs).await;
+            self.note_choice(tool, version, found, step).await;
             let wishes = SetupWishes {
-                distribution: input(inputs, "distribution"),
+                distribution: step.input("distribution"),
                 version: &version.text,
                 arch: ARCH,
             };
@@ -58,7 +58,7 @@ impl StepRunner<'_> {
         let Some((main, given)) = chosen.last().cloned() else {
             return Err(absent(tool, "", &all));
         };
-        if input(inputs, "update-environment") != "false" {
+        if step.input("update-environment") != "false" {
             let tools: Vec<_> = chosen.iter().map(|(found, _)| found).collect();
             select(&mut self.path, &tools, &all);
             chosen.iter().for_each(|(_, effects)| self.apply(effects));
@@ -67,20 +67,22 @@ impl StepRunner<'_> {
         let _ = self.matchers.add(of_setup(tool.command));
         let mut outputs = given.outputs;
         match tool.command {
-            "rustc" => self.check_rust_parts(&main, inputs).await?,
-            "go" => self.add_go_programs(&main).await?,
-            "node" => self.npm_registry(inputs).await?,
+            "rustc" => self.check_rust_parts(&main, step).await?,
+            "go" => self.add_go_programs(&main, step).await?,
+            "node" => self.npm_registry(step).await?,
             "java" => {
-                let chosen: Vec<_> = chosen.iter().map(|(tool, _)| tool).collect();
-                self.maven(&chosen, &wanted_texts(&wanted), inputs).await?;
+                let tools = chosen.iter().map(|(tool, _)| tool);
+                let versions = wanted.iter().map(|version| version.text.as_str());
+                let chosen: Vec<_> = tools.zip(versions).collect();
+                self.maven(&chosen, step).await?;
             }
-            "python3" => self.pip_packages(&main, inputs).await?,
-            "dotnet" => self.dotnet_parts(&main, inputs).await?,
-            "deno" => self.deno_name(&main, inputs).await?,
-            "bun" => self.bun_registries(inputs).await?,
+            "python3" => self.pip_packages(&main, step).await?,
+            "dotnet" => self.dotnet_workloads(&main, step).await?,
+            "deno" => self.deno_name(&main, step).await?,
+            "bun" => self.bun_registries(step).await?,
             _ => {}
         }
-        let cached = self.setup_cache(tool.command, &main, inputs).await?;
+        let cached = self.setup_cache(tool.command, &main, step).await?;
         outputs.extend(cached);
         Ok(StepResult::success(outputs))
     }
@@ -90,13 +92,13 @@ impl StepRunner<'_> {
         &mut self,
         tool: SetupTool,
         uses: &str,
-        inputs: &[(String, String)],
+        step: NativeStep<'_>,
     ) -> Result<Vec<WantedVersion>, StepResult> {
         let named = uses.split_once('@').map_or("", |(_, version)| version);
-        let (version, of) = match input(inputs, tool.version_input) {
+        let (version, of) = match step.input(tool.version_input) {
             "" if tool.named_by_reference => (named.to_owned(), tool.version_input),
             "" => {
-                let version = self.version_in_file(tool, inputs).await?;
+                let version = self.version_in_file(tool, step).await?;
                 (version, tool.version_file_input)
             }
             given => (given.to_owned(), tool.version_input),
@@ -119,35 +121,41 @@ impl StepRunner<'_> {
         &mut self,
         tool: SetupTool,
         wanted: &[WantedVersion],
+        step: NativeStep<'_>,
     ) -> Result<Vec<InstalledTool>, StepResult> {
         if let [version] = wanted
+            && !is_newest(version, step)
             && (version.text.is_empty() || version.requirement.is_narrow())
         {
-            let found = self.list_tool(tool, false).await?;
+            let found = self.list_tool(tool, false, step).await?;
             if choose(&version.requirement, &found).is_some() {
                 return Ok(found);
             }
         }
-        self.list_tool(tool, true).await
+        self.list_tool(tool, true, step).await
     }
 
     async fn list_tool(
         &mut self,
         tool: SetupTool,
         elsewhere: bool,
+        step: NativeStep<'_>,
     ) -> Result<Vec<InstalledTool>, StepResult> {
         let words = list_command(tool.command, tool.version_argument, elsewhere);
-        let exit = self.in_job(words, "its releases cannot be listed").await?;
+        let exit = self
+            .in_job(step, words, "its releases cannot be listed")
+            .await?;
         Ok(installed(&exit.commands.outputs))
     }
 
     /// A command of a setup step; what goes wrong ends the step.
     pub(super) async fn in_job(
         &mut self,
+        step: NativeStep<'_>,
         argv: Vec<String>,
         what: &str,
     ) -> Result<ProcessExit, StepResult> {
-        let exit = self.command_in_job(argv).await;
+        let exit = self.command_as_step(argv, step.env).await;
         match exit.end {
             StepEnd::Exited(0) => Ok(exit),
             StepEnd::Lost => Err(StepResult::lost(exit.reason.unwrap_or_default())),
@@ -163,14 +171,13 @@ impl StepRunner<'_> {
         tool: SetupTool,
         version: &WantedVersion,
         found: &InstalledTool,
-        inputs: &[(String, String)],
+        step: NativeStep<'_>,
     ) {
         let mut text = format!("{}: {} in {}", tool.command, found.says, found.path);
-        let moves = version.requirement.moves();
-        if moves || input(inputs, "check-latest") == "true" {
+        if is_newest(version, step) {
             text += "; what is newest moves with time, this is the newest that the image has";
         }
-        let distribution = input(inputs, "distribution");
+        let distribution = step.input("distribution");
         if !distribution.is_empty() {
             text += &format!("; it stands for the distribution {distribution}");
         }
@@ -194,11 +201,11 @@ impl StepRunner<'_> {
     async fn version_in_file(
         &self,
         tool: SetupTool,
-        inputs: &[(String, String)],
+        step: NativeStep<'_>,
     ) -> Result<String, StepResult> {
         let given = match tool.version_file_input {
             "" => "",
-            name => input(inputs, name),
+            name => step.input(name),
         };
         let usual = usual_version_file(tool.command).filter(|_| given.is_empty());
         let Some(file) = usual.or((!given.is_empty()).then_some(given)) else {
@@ -217,6 +224,10 @@ impl StepRunner<'_> {
             };
         };
         let version = version_in_file(tool.command, file, &String::from_utf8_lossy(&text));
+        if usual.is_some() {
+            // A `global.json` may be about other things.
+            return Ok(version.unwrap_or_default());
+        }
         version
             .map_err(|reason| StepResult::error(format!("{}: {reason}", tool.version_file_input)))
     }
@@ -225,15 +236,17 @@ impl StepRunner<'_> {
     async fn check_rust_parts(
         &mut self,
         chosen: &InstalledTool,
-        inputs: &[(String, String)],
+        step: NativeStep<'_>,
     ) -> Result<(), StepResult> {
-        let targets = format!("{},{}", input(inputs, "targets"), input(inputs, "target"));
-        let parts = rust_parts(input(inputs, "components"), &targets);
+        let targets = format!("{},{}", step.input("targets"), step.input("target"));
+        let parts = rust_parts(step.input("components"), &targets);
         let parts = parts.map_err(|reason| StepResult::error(format!("components: {reason}")))?;
         for part in parts {
             let script = format!("PATH=\"$2:$PATH\"; {}", part.test);
             let argv = ["sh", "-c", &script, "sh", &part.name, chosen.folder()];
-            let exit = self.command_in_job(argv.map(str::to_owned).to_vec()).await;
+            let exit = self
+                .command_as_step(argv.map(str::to_owned).to_vec(), step.env)
+                .await;
             match exit.end {
                 StepEnd::Exited(0) => {}
                 StepEnd::Lost => return Err(StepResult::lost(exit.reason.unwrap_or_default())),
@@ -247,8 +260,9 @@ impl StepRunner<'_> {
     }
 }
 
-fn wanted_texts(wanted: &[WantedVersion]) -> Vec<&str> {
-    wanted.iter().map(|version| version.text.as_str()).collect()
+/// Whether the step wants the newest there is.
+fn is_newest(version: &WantedVersion, step: NativeStep<'_>) -> bool {
+    version.requirement.moves() || step.input("check-latest") == "true"
 }
 
 /// Why no release will do.

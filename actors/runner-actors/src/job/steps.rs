@@ -11,6 +11,7 @@ use runner_core::state::{Conclusion, StepEnd};
 use super::checkpoint::DoneStep;
 use super::composite;
 use super::frame::{ARCH, Frame, StepResult, set};
+use super::native_input::NativeStep;
 use super::protocol::{JobEvent, JobReport};
 use super::step_runner::StepRunner;
 use crate::clock::now_ms;
@@ -397,7 +398,10 @@ impl StepRunner<'_> {
                 }
             }
             StepKind::Native { action, uses, with } => match prepare::inputs(with, &scope) {
-                Ok(inputs) => self.native(*action, uses, &inputs).await,
+                Ok(inputs) => {
+                    self.native(*action, uses, NativeStep::new(&inputs, &own))
+                        .await
+                }
                 Err(error) => StepResult::error(error.to_string()),
             },
             StepKind::Composite(action) => {

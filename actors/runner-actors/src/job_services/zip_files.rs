@@ -104,6 +104,6 @@ pub(super) fn zip_of_tar(tar: File, zip: impl Write + Seek) -> std::io::Result<(
             }
         }
     }
-    zip.finish().map_err(std::io::Error::other)?;
-    Ok(())
+    // A buffer that is dropped says nothing of a disk that is full.
+    zip.finish().map_err(std::io::Error::other)?.flush()
 }

@@ -48,20 +48,48 @@ pub fn settings(server: MavenServer<'_>) -> String {
     )
 }
 
-/// `toolchains.xml` with the chosen releases: each with its id and vendor.
+/// What the inputs say of toolchains.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MavenToolchains<'a> {
+    /// `mvn-toolchain-id`: one for each version; vendor and version where there is none.
+    pub ids: &'a [String],
+    /// `mvn-toolchain-vendor`: one for each version, or for all; the distribution where there is
+    /// none.
+    pub vendors: &'a [String],
+    /// `distribution`
+    pub distribution: &'a str,
+}
+
+/// `toolchains.xml` with the chosen releases, each with the version that was asked for; nothing of
+/// one release where the step says nothing of toolchains.
 #[must_use]
-pub fn toolchains(tools: &[(&InstalledTool, String, String)]) -> String {
+pub fn toolchains(
+    chosen: &[(&InstalledTool, &str)],
+    inputs: MavenToolchains<'_>,
+) -> Option<String> {
+    let MavenToolchains {
+        ids,
+        vendors,
+        distribution,
+    } = inputs;
+    if ids.is_empty() && vendors.is_empty() && chosen.len() < 2 {
+        return None;
+    }
     let mut text = "<toolchains>\n".to_owned();
-    for (tool, id, vendor) in tools {
+    for (index, (tool, version)) in chosen.iter().enumerate() {
+        let vendor = vendors.get(index).or(vendors.first());
+        let vendor = vendor.map_or(distribution, String::as_str);
+        let usual = format!("{vendor}_{version}");
+        let id = ids.get(index).unwrap_or(&usual);
         text += &format!(
             "  <toolchain>\n    <type>jdk</type>\n    <provides>\n      <version>{}</version>\n      <vendor>{}</vendor>\n      <id>{}</id>\n    </provides>\n    <configuration>\n      <jdkHome>{}</jdkHome>\n    </configuration>\n  </toolchain>\n",
-            xml_text(&tool.version()),
+            xml_text(version),
             xml_text(vendor),
             xml_text(id),
             xml_text(tool.prefix())
         );
     }
-    text + "</toolchains>\n"
+    Some(text + "</toolchains>\n")
 }
 
 #[cfg(test)]
@@ -98,12 +126,25 @@ mod tests {
             real_path: "/usr/lib/jvm/j17/bin/java".to_owned(),
             says: "openjdk version \"17.0.9\"".to_owned(),
         };
-        let text = toolchains(&[(&java, "temurin_17".to_owned(), "temurin".to_owned())]);
-        assert!(text.contains("<version>17.0.9</version>"), "{text}");
-        assert!(
-            text.contains("<jdkHome>/usr/lib/jvm/j17</jdkHome>"),
-            "{text}"
-        );
+        let vendors = ["acme".to_owned()];
+        let given = MavenToolchains {
+            vendors: &vendors,
+            distribution: "temurin",
+            ..MavenToolchains::default()
+        };
+        let text = toolchains(&[(&java, "17")], given).unwrap();
+        for part in [
+            "<version>17</version>",
+            "<vendor>acme</vendor>",
+            "<id>acme_17</id>",
+            "<jdkHome>/usr/lib/jvm/j17</jdkHome>",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let none = MavenToolchains::default();
+        assert_eq!(toolchains(&[(&java, "17")], none), None);
+        let both = toolchains(&[(&java, "17"), (&java, "21")], none).unwrap();
+        assert!(both.contains("<id>_21</id>"), "{both}");
     }
 
     #[test]

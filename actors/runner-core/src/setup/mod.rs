@@ -5,7 +5,7 @@
 //! with, version files ──VersionRequirement──┐
 //! machine ──installed::LIST_SCRIPT──────────┴─▶ installed::choose ─▶ effects: PATH, variables, outputs
 //!                                                                 ─▶ caching: what is kept between runs
-//!                                                                 ─▶ npm, maven, nuget, bun: settings
+//!                                                                 ─▶ npm, maven, bun: settings
 //! ```
 
 pub mod bun;
@@ -14,7 +14,6 @@ pub mod effects;
 pub mod installed;
 pub mod maven;
 pub mod npm;
-pub mod nuget;
 mod rust_parts;
 mod version_files;
 mod versions;

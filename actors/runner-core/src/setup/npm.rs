@@ -7,21 +7,31 @@ use config_core::quoted;
 pub const FILE: &str = "/tmp/.npmrc";
 /// Names the file to npm.
 pub const VARIABLE: &str = "NPM_CONFIG_USERCONFIG";
-/// The variable whose value is the token, and what it is where a step sets none: npm complains of
-/// one that is not there.
-pub const TOKEN: (&str, &str) = ("NODE_AUTH_TOKEN", "XXXXX-XXXXX-XXXXX-XXXXX");
-/// Adds lines to a file that keeps what it has but for the registry. Arguments: file, lines.
+/// The variable whose value is the token. Later steps have it where this one does.
+pub const TOKEN: &str = "NODE_AUTH_TOKEN";
+/// Adds lines to a file that keeps what it has but for the registry of the same scope. Arguments:
+/// file, lines, `registry` with its scope.
 pub const WRITE_SCRIPT: &str = r#"
 umask 077
-{ [ ! -f "$1" ] || grep -iv '^registry' "$1"; printf '%s\n' "$2"; } > "$1.new" && mv "$1.new" "$1"
+{ [ ! -f "$1" ] || awk -v start="$3" 'index(tolower($0), start) != 1' "$1"; printf '%s\n' "$2"; } > "$1.new" &&
+  mv "$1.new" "$1"
 "#;
+
+/// What the file gets.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NpmSettings {
+    /// Its new lines.
+    pub lines: String,
+    /// How the line of the registry begins: `registry`, `@scope:registry`.
+    pub registry: String,
+}
 
 /// Lines of the file for a registry. `owner` is the repository's: the scope of GitHub's own
 /// registry where none is given.
 ///
 /// # Errors
 /// When the address is none.
-pub fn settings(url: &str, scope: &str, owner: &str, auth: &str) -> Result<String, String> {
+pub fn settings(url: &str, scope: &str, owner: &str, auth: &str) -> Result<NpmSettings, String> {
     let rest = url
         .strip_prefix("https:")
         .or_else(|| url.strip_prefix("http:"));
@@ -48,15 +58,13 @@ pub fn settings(url: &str, scope: &str, owner: &str, auth: &str) -> Result<Strin
         "" => String::new(),
         scope => format!("@{}:", scope.trim_start_matches('@').to_lowercase()),
     };
-    let mut lines = format!(
-        "{rest}{slash}:_authToken=${{{}}}\n{scope}registry={url}{slash}",
-        TOKEN.0
-    );
+    let registry = format!("{scope}registry");
+    let mut lines = format!("{rest}{slash}:_authToken=${{{TOKEN}}}\n{registry}={url}{slash}");
     if matches!(auth, "true" | "false") {
         lines += "\nalways-auth=";
         lines += auth;
     }
-    Ok(lines)
+    Ok(NpmSettings { lines, registry })
 }
 
 #[cfg(test)]
@@ -68,10 +76,8 @@ mod tests {
         let token = "${NODE_AUTH_TOKEN}";
         for ((url, scope, auth), expected) in [
             (
-                ("https://registry.npmjs.org", "", ""),
-                format!(
-                    "//registry.npmjs.org/:_authToken={token}\nregistry=https://registry.npmjs.org/"
-                ),
+                ("https://r.example", "", ""),
+                format!("//r.example/:_authToken={token}\nregistry=https://r.example/"),
             ),
             (
                 ("https://npm.example/a/", "Team", "true"),
@@ -86,7 +92,8 @@ mod tests {
                 ),
             ),
         ] {
-            assert_eq!(settings(url, scope, "Acme", auth), Ok(expected));
+            let found = settings(url, scope, "Acme", auth).map(|found| found.lines);
+            assert_eq!(found, Ok(expected));
         }
         for (url, scope, part) in [
             ("npmjs", "", "`registry-url` is `npmjs`"),
@@ -99,18 +106,20 @@ mod tests {
     }
 
     #[test]
-    fn i17_a_second_registry_keeps_the_first_ones_scope() {
+    fn i17_a_second_registry_keeps_the_lines_of_other_scopes() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(".npmrc");
-        for lines in ["@a:registry=1\nregistry=1", "registry=2"] {
+        for (lines, registry) in [
+            ("registry=1", "registry"),
+            ("@a:registry=1", "@a:registry"),
+            ("@A:registry=2", "@a:registry"),
+            ("registry=2", "registry"),
+        ] {
             let mut command = std::process::Command::new("sh");
-            let command = command
-                .args(["-c", WRITE_SCRIPT, "sh"])
-                .arg(&file)
-                .arg(lines);
-            assert!(command.status().unwrap().success());
+            let command = command.args(["-c", WRITE_SCRIPT, "sh"]).arg(&file);
+            assert!(command.args([lines, registry]).status().unwrap().success());
         }
         let text = std::fs::read_to_string(&file).unwrap();
-        assert_eq!(text, "@a:registry=1\nregistry=2\n");
+        assert_eq!(text, "@A:registry=2\nregistry=2\n");
     }
 }

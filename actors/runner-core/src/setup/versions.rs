@@ -49,9 +49,6 @@ impl VersionRequirement {
     /// Why the image cannot be held to it, for people.
     pub fn parse(tool: &str, text: &str) -> Result<Self, String> {
         let text = text.trim();
-        if text.lines().count() > 1 {
-            return Err("it names several versions, and the image has one".to_owned());
-        }
         if let Some(named) = named(tool, text) {
             return Ok(named);
         }

@@ -13,6 +13,7 @@ mod step;
 
 use std::collections::BTreeMap;
 
+use runner_core::container::engine;
 use runner_core::context::WORKSPACE;
 use runner_core::plan::{DockerAction, PlannedStep, StepKind};
 
@@ -48,16 +49,33 @@ impl StepRunner<'_> {
         self.end_step(record, result, frame, frame.failed).await;
     }
 
-    /// A command that sees and does what a step would, its variables aside: in the job's container
-    /// where there is one, with the folders that steps put before `PATH`.
+    /// A command that looks at what steps see and may write where the runner does: by root, in the
+    /// job's container where there is one.
     pub(super) async fn command_in_job(&mut self, argv: Vec<String>) -> ProcessExit {
+        let Some(job) = &self.containers.job else {
+            return self.command(argv).await;
+        };
+        let env = job.env.iter().map(|(name, value)| (&**name, &**value));
+        let words = engine::exec((&job.id, None), WORKSPACE, env, &argv, false);
+        let mut argv = engine_command(["run"]);
+        argv.extend(words);
+        self.command(argv).await
+    }
+
+    /// A command that sees and does what a step would that has these variables beside the job's: in
+    /// the job's container where there is one, with the folders that steps put before `PATH`.
+    pub(super) async fn command_as_step(
+        &mut self,
+        argv: Vec<String>,
+        own: &[(String, String)],
+    ) -> ProcessExit {
         let mut env = self.containers.command_env();
         if !self.path.is_empty() {
             env.insert("PATH".to_owned(), with_path(&self.path));
         }
-        let start = self
-            .containers
-            .start_of(&BTreeMap::new(), WORKSPACE, &self.path);
+        let variables: BTreeMap<String, String> = self.env.iter().chain(own).cloned().collect();
+        let start = self.containers.start_of(&variables, WORKSPACE, &self.path);
+        env.extend(variables);
         match &start.container {
             Some(container) => {
                 let argv = container.command(&start.env, &start.cwd, &argv, false);
