@@ -95,6 +95,9 @@ impl StepRunner<'_> {
             limit,
             within,
         } = process;
+        if !self.is_step_recorded {
+            return StepResult::lost("that its step begins could not be stored");
+        }
         let names = FILES.iter().map(|(_, name)| format!("files/{name}"));
         let names: Vec<String> = names.collect();
         let mut files: Vec<(&str, &[u8], u32)> = Vec::new();

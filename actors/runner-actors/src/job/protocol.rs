@@ -108,7 +108,12 @@ pub(crate) enum JobEvent {
         recorded: oneshot::Sender<()>,
     },
     /// A step began.
-    StepStarted(StepRecord),
+    StepStarted {
+        /// What is known of it.
+        step: StepRecord,
+        /// Told once that is stored; dropped where it cannot be.
+        recorded: oneshot::Sender<()>,
+    },
     /// A step ended.
     StepEnded(StepRecord),
 }
@@ -145,6 +150,14 @@ impl JobEvents {
             recorded,
         })
         .await;
+        is_recorded.await.is_ok()
+    }
+
+    /// Tells that a step begins, and waits until that is stored: a job whose first step has begun
+    /// is not run again in silence, whatever ends here. `false`: it is not stored.
+    pub(crate) async fn step_started(&self, step: StepRecord) -> bool {
+        let (recorded, is_recorded) = oneshot::channel();
+        self.send(JobEvent::StepStarted { step, recorded }).await;
         is_recorded.await.is_ok()
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) planned_steps: usize,
     /// The steps so far.
     pub(super) records: Vec<DoneStep>,
+    /// That the step has begun is stored.
+    pub(super) is_step_recorded: bool,
 }
 
 /// Lets the job use the services, as long as it may take. `forge_token` stands for the forge's
@@ -162,6 +164,7 @@ impl<'a> StepRunner<'a> {
             checkpoints: Checkpoints::default(),
             planned_steps: 0,
             records: Vec::new(),
+            is_step_recorded: false,
         };
         if let Some(resumed) = resumed {
             runner.checkpoints.taken.clone_from(&resumed.checkpoints);

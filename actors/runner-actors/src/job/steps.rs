@@ -134,9 +134,7 @@ impl StepRunner<'_> {
             reason: Some(reason),
             ..record.clone()
         };
-        self.events
-            .send(JobEvent::StepStarted(record.clone()))
-            .await;
+        self.events.step_started(record.clone()).await;
         self.events.send(JobEvent::StepEnded(record)).await;
         self.records.push(done);
     }
@@ -245,7 +243,8 @@ impl StepRunner<'_> {
         self.end_step(record, result, frame, failed_before).await
     }
 
-    /// Tells, records and logs that a step begins; the name is masked.
+    /// Tells, records and logs that a step begins; the name is masked. No process of it is begun
+    /// before that is stored.
     pub(super) async fn begin_step(&mut self, name: &str) -> StepRecord {
         let name = self.secrets.mask(name);
         let record = StepRecord {
@@ -254,9 +253,7 @@ impl StepRunner<'_> {
             started_at: now_ms(),
             ..StepRecord::default()
         };
-        self.events
-            .send(JobEvent::StepStarted(record.clone()))
-            .await;
+        self.is_step_recorded = self.events.step_started(record.clone()).await;
         self.log.line(self.number, LineKind::Group, &name).await;
         record
     }

@@ -359,7 +359,10 @@ async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
             job.started_at = Some(now_ms());
             ledger.become_state(RunState::Running);
         }
-        JobEvent::StepStarted(step) => job.steps.push(step),
+        JobEvent::StepStarted { step, recorded } => {
+            awaited = Some(recorded);
+            job.steps.push(step);
+        }
         JobEvent::StepEnded(step) => match job
             .steps
             .iter_mut()

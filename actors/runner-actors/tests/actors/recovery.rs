@@ -90,6 +90,9 @@ async fn i17_a_job_whose_command_was_sent_is_lost_and_not_run_again_in_silence()
         let runner = site.start().await;
         let run = runner.run(&site, ONE).await;
         until("the command is sent", || site.vmm.commands().len() == round).await;
+        // Who sends a command has stored before that its step begins.
+        let record = runner.record(&run).await.unwrap();
+        assert_eq!(record.jobs[0].steps.len(), 1, "round {round}: {record:#?}");
         runner.stop().await;
         let runner = site.start().await;
         let record = runner.ended(&run).await;
