@@ -167,7 +167,7 @@ impl StoredEvent {
         clone_url: &str,
         page: Option<&str>,
     ) -> Self {
-        let is_pull = kind == EventKind::PullRequest;
+        let is_pull = matches!(kind, EventKind::PullRequest | EventKind::PullRequestTarget);
         let actor = "local";
         let (owner, name) = repository.as_ref().split_once('/').unwrap_or_default();
         let of_repository = serde_json::json!({

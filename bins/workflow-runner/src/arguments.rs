@@ -380,6 +380,9 @@ pub(crate) enum EventName {
     /// A pull request into `main`.
     #[value(name = "pull_request")]
     PullRequest,
+    /// The same with the repository's own rights; `--event-path` says from where it comes.
+    #[value(name = "pull_request_target")]
+    PullRequestTarget,
     /// By hand, with `--input`.
     #[value(name = "workflow_dispatch")]
     WorkflowDispatch,

@@ -365,3 +365,42 @@ jobs:
     assert_eq!(code, Some(0), "{said}");
     in_order(&said, &["[a] content of the tree"]);
 }
+
+#[test]
+fn i17_code_of_a_fork_is_refused_to_a_run_with_the_repositorys_rights() {
+    let stage = Stage::new();
+    stage.make_tree();
+    let tree = GitRepository::new(stage.path("tree"));
+    tree.write("name", "tree");
+    let commit = tree.commit("one");
+    let event = serde_json::json!({"pull_request": {"number": 7, "head": {
+        "sha": commit, "repo": {"full_name": "mallory/tree"},
+    }}});
+    std::fs::write(stage.path("event.json"), event.to_string()).unwrap();
+    let of_fork = r#"
+on: [pull_request, pull_request_target]
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - {id: new, continue-on-error: true, uses: actions/checkout@v7, with: {ref: COMMIT}}
+      - {id: usual, uses: actions/checkout@v7}
+      - {id: allowed, uses: actions/checkout@v7, with: {ref: COMMIT, allow-unsafe-pr-checkout: true}}
+      - {id: old, uses: actions/checkout@v6, with: {ref: COMMIT}}
+      - run: echo "${{ steps.new.outcome }} ${{ steps.usual.outcome }} ${{ steps.allowed.outcome }} ${{ steps.old.outcome }}"
+"#
+    .replace("COMMIT", &commit);
+    for (event, expected) in [
+        (
+            "pull_request_target",
+            "this is code of the fork mallory/tree",
+        ),
+        ("pull_request_target", "failure success success success"),
+        ("pull_request", "success success success success"),
+    ] {
+        let options = ["--event", event, "--event-path", "event.json"];
+        let (code, said) = stage.exec_with(&of_fork, &options);
+        assert_eq!(code, Some(0), "{said}");
+        in_order(&said, &[expected]);
+    }
+}

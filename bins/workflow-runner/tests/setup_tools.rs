@@ -116,12 +116,109 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
             "python -m pip install a -r b.txt by https://pip.example, job",
             "deno 9.1.0 (stable, release) stable",
             "bun 9.2.0",
-            "registry = \"https://bun.example\"",
+            "[install.registry]",
+            "url = \"https://bun.example\"",
             "the image has no node 5; it has",
             "v98.0.1",
             "absent failure",
             "its input `architecture` is `mips`, and only",
             "node-version-file: `lts/nothing-yet` is no version",
+        ],
+    );
+}
+
+/// Steps with inputs of the newest releases of the actions.
+const NEWEST: &str = r#"
+          pypy='printf "Python 95.10.1 (1f)\n[PyPy 7.9.1 with GCC 9]\n"'
+          tool /opt/pypy95/bin/pypy3 "$pypy"
+          tool /opt/tools/Python/96.1.0/x64-freethreaded/bin/python3 'echo Python 96.1.0'
+          tool /opt/go9.1/bin/go 'echo go version go9.1.7 linux/amd64'
+          tool /tmp/pack/jdk-96/bin/java 'echo "openjdk version \"96.7.0\" 2040-01-01" >&2'
+          tar -czf own-jdk.tar.gz -C /tmp/pack jdk-96
+          mkdir /tmp/bun-linux; printf '#!/bin/sh\necho 9.9.0+abc\n' > /tmp/bun-linux/bun; chmod +x /tmp/bun-linux/bun
+          tool /opt/packers/unzip 'exec /usr/bin/python3 -m zipfile -e "$3" "$5"'; echo /opt/packers >> "$GITHUB_PATH"
+          (cd /tmp && python3 -m zipfile -c bun.zip bun-linux)
+      - {id: free, uses: actions/setup-python@v7, with: {python-version: "96.1", freethreaded: true}}
+      - run: echo "free $(python3) ${{ steps.free.outputs.python-version }}"
+      - {id: pypy, uses: actions/setup-python@v7, with: {python-version: pypy95.10-v7.9.x}}
+      - run: echo "pypy $(python | head -n 1) ${{ steps.pypy.outputs.python-version }} $(dirname $(command -v python))"
+      - {uses: actions/setup-python@v7, with: {python-version: 96.0}}
+      - run: echo "again $(python3)"
+      - {id: old, uses: actions/setup-go@v7, with: {go-version: oldstable, cache: false}}
+      - run: echo "old ${{ steps.old.outputs.go-version }}"
+      - {id: extended, uses: actions/setup-node@v7, with: {node-version-file: sub/package.json}}
+      - run: echo "extended $(node) ${{ steps.extended.outputs.cache-hit }} ${{ steps.extended.outputs.cache-primary-key != '' }}"
+      - {id: bare, uses: actions/setup-node@v7, with: {node-version: 98, package-manager-cache: false}}
+      - run: echo "bare hit<${{ steps.bare.outputs.cache-hit }}>"
+      - id: jdk
+        uses: actions/setup-java@v5
+        with: {java-version: "96.7", distribution: jdkfile, jdk-file: own-jdk.tar.gz, set-default: false, settings-path: /tmp/m2, server-username-env-var: NAME, gpg-passphrase-env-var: P}
+      - run: echo "jdk ${JAVA_HOME-unset} ${JAVA_HOME_96_X64} ${{ steps.jdk.outputs.version }} $MAVEN_ARGS"; grep -o 'env.NAME' /tmp/m2/settings.xml
+      - {id: other, continue-on-error: true, uses: actions/setup-java@v5, with: {java-version: "97", distribution: jdkfile, jdkFile: own-jdk.tar.gz}}
+      - uses: actions/setup-java@v5
+        with: {java-version: "96", distribution: temurin, mvn-repositories: "own:https://m2.example:true", show-download-progress: true}
+      - run: java -version; grep -o '<url>.*</url>' ~/.m2/settings.xml
+      - id: nuget
+        uses: actions/setup-dotnet@v6
+        with: {dotnet-version: latest, dotnet-channel: lts, source-url: "https://nuget.example/own", owner: acme}
+        env: {NUGET_AUTH_TOKEN: of-nuget}
+      - run: cat ../nuget.config; stat -c %a ../nuget.config; echo "channel ${{ steps.nuget.outputs.dotnet-version }}"
+      - {id: tokenless, continue-on-error: true, uses: actions/setup-dotnet@v6, with: {source-url: "https://nuget.example/own"}}
+      - id: bun
+        uses: oven-sh/setup-bun@v2
+        with: {bun-download-url: "file:///tmp/bun.zip", registries: "@own:https://bun.example|t1"}
+      - run: |
+          echo "bun $(bun) ${{ steps.bun.outputs.bun-version }} ${{ steps.bun.outputs.bun-revision }} ${{ steps.bun.outputs.bun-path }}"; command -v bunx; cat bunfig.toml
+"#;
+
+#[test]
+fn i17_setup_does_what_the_newest_releases_of_the_actions_take() {
+    let stage = Stage::new();
+    stage.make_tree();
+    let project = "<configuration><packageSources><add key=\"own\" value=\"https://nuget.example/own\"/></packageSources></configuration>";
+    let files = [
+        ("NuGet.config", project),
+        (
+            "sub/package.json",
+            r#"{"volta": {"extends": "../package.json"}}"#,
+        ),
+        (
+            "package.json",
+            r#"{"packageManager": "npm@11", "volta": {"node": "97"}}"#,
+        ),
+        ("package-lock.json", "{}"),
+        ("bunfig.toml", "smol = true\n"),
+    ];
+    write(&stage.path("tree"), &files);
+    let (code, said) = stage.exec(&job(NEWEST));
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "free Python 96.1.0 96.1.0t",
+            "pypy Python 95.10.1 (1f) pypy95.10.1-7.9.1 /tmp/.setup-python/pypy95.10.1-7.9.1/bin",
+            "again Python 96.0.2",
+            "old 9.1.7",
+            "extended v97.9.0 false true",
+            "bare hit<>",
+            "jdk unset /tmp/.setup-java/",
+            "96.7.0 -ntp",
+            "env.NAME",
+            "own-jdk.tar.gz has openjdk version \"96.7.0\" 2040-01-01, and the step wants 97",
+            "96.0.1",
+            "<url>https://repo.maven.apache.org/maven2</url>",
+            "<url>https://m2.example</url>",
+            "defaultPushSource",
+            "<own>",
+            "value=\"acme\"",
+            "600",
+            "channel 90.0.201",
+            "`source-url` needs the token of the source in the variable NUGET_AUTH_TOKEN",
+            "bun 9.9.0+abc 9.9.0 9.9.0+abc /",
+            ".bun/bin/bunx",
+            "smol = true",
+            "[install.scopes.\"@own\"]",
+            "token = \"t1\"",
         ],
     );
 }

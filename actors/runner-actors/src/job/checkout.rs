@@ -5,20 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use runner_core::checkout::{CheckoutRequest, MACHINE_CONNECT};
+use runner_core::checkout::{CheckoutRequest, MACHINE_CONNECT, refused_fork_code};
 use runner_core::context::WORKSPACE;
-use runner_core::plan::ActionLocation;
+use runner_core::plan::{ActionLocation, is_release_since};
 use runner_core::state::StepEnd;
 
 use super::checked_out::CheckedOutTree;
 use super::frame::StepResult;
 use super::hash::CheckedOut;
+use super::native_input::input;
 use super::step_runner::StepRunner;
 use crate::checkout_source::LaidOut;
 use crate::tarball;
 
 /// Longest time to put a repository into the machine.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
+/// The input that allows the code of forks.
+const ALLOW_FORK: &str = "allow-unsafe-pr-checkout";
 /// Makes a folder empty, and a folder of what is something else.
 const EMPTY: &str = "[ -d \"$1\" ] || rm -f -- \"$1\"; mkdir -p -- \"$1\" && find \"$1/\" -mindepth 1 -maxdepth 1 -exec rm -rf -- {} +";
 /// Takes the files of the commit away and leaves all others, as git does when it goes to another.
@@ -29,13 +32,21 @@ const TAKE_AWAY: &str = "command -v git >/dev/null || { echo '`clean: false` ove
 const INSTALL_LFS: &str = "cd -- \"$1\" || exit 1; git lfs version >/dev/null 2>&1 || { echo 'git-lfs is not in the image: to git large files are changed'; exit 0; }; git lfs install --local >/dev/null && git ls-files -z -- ':(attr:filter=lfs)' | git update-index -q -z --refresh --stdin";
 
 impl StepRunner<'_> {
-    pub(super) async fn checkout(&mut self, inputs: &[(String, String)]) -> StepResult {
+    pub(super) async fn checkout(&mut self, uses: &str, inputs: &[(String, String)]) -> StepResult {
         let order = self.request;
         let (own, server) = (&order.event.repository, &order.facts.server_url);
         let request = match CheckoutRequest::parse(inputs, own, server) {
             Ok(request) => self.without_placeholder(request),
             Err(reason) => return StepResult::error(reason),
         };
+        // As its releases since the 7th; of others it is the author's own risk, as on GitHub.
+        let allows = input(inputs, ALLOW_FORK).eq_ignore_ascii_case("true");
+        if is_release_since(uses, 7)
+            && !allows
+            && let Some(reason) = refused_fork_code(&order.event, &request)
+        {
+            return StepResult::error(reason);
+        }
         if request.is_usual() {
             return self.usual_checkout(&request).await;
         }

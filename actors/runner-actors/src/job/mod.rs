@@ -33,6 +33,8 @@ mod project_tests;
 mod protocol;
 mod setup;
 mod setup_files;
+mod setup_input;
+mod setup_java;
 mod shell_start;
 mod small_files;
 mod step_runner;

@@ -31,7 +31,7 @@ impl StepRunner<'_> {
             return StepResult::error(reason);
         }
         match action {
-            NativeAction::Checkout => self.checkout(inputs).await,
+            NativeAction::Checkout => self.checkout(uses, inputs).await,
             NativeAction::UploadArtifact => self.upload(inputs).await,
             NativeAction::DownloadArtifact => self.download(inputs).await,
             NativeAction::Cache => self.cache(inputs, true).await,

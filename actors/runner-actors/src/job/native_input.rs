@@ -16,6 +16,15 @@ impl<'s> NativeStep<'s> {
     pub(super) fn input(&self, name: &str) -> &'s str {
         input(self.inputs, name)
     }
+
+    /// The first of these inputs that is given: one that has an older name.
+    pub(super) fn input_of(&self, names: &[&str]) -> &'s str {
+        let given = names.iter().map(|name| self.input(name));
+        given
+            .into_iter()
+            .find(|value| !value.is_empty())
+            .unwrap_or_default()
+    }
 }
 
 /// An input, without blanks around it; empty where it is not given.
@@ -31,6 +40,15 @@ pub(super) fn lines(text: &str) -> Vec<String> {
     text.lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A shell script with its arguments.
+pub(super) fn script(text: &str, arguments: &[&str]) -> Vec<String> {
+    let words = ["sh", "-c", text, "sh"].into_iter();
+    words
+        .chain(arguments.iter().copied())
         .map(str::to_owned)
         .collect()
 }

@@ -5,20 +5,17 @@ use runner_core::plan::SetupTool;
 use runner_core::problem_matcher::of_setup;
 use runner_core::setup::effects::{SetupEffects, SetupWishes, effects};
 use runner_core::setup::installed::{InstalledTool, choose, installed, list_command, select};
-use runner_core::setup::{VersionRequirement, rust_parts, usual_version_file, version_in_file};
+use runner_core::setup::python;
+use runner_core::setup::{
+    VersionRequirement, extended_package, rust_parts, usual_version_file, version_in_file,
+};
 use runner_core::state::StepEnd;
 
 use super::execute::ProcessExit;
 use super::frame::{ARCH, StepResult, in_workspace, set};
-use super::native_input::{NativeStep, lines};
+use super::native_input::{NativeStep, lines, script};
+use super::setup_input::{WantedVersion, jdk_file};
 use super::step_runner::StepRunner;
-
-/// A version that a step wants.
-struct WantedVersion {
-    /// As it is written; empty: any.
-    text: String,
-    requirement: VersionRequirement,
-}
 
 impl StepRunner<'_> {
     pub(super) async fn setup(
@@ -38,33 +35,40 @@ impl StepRunner<'_> {
         uses: &str,
         step: NativeStep<'_>,
     ) -> Result<StepResult, StepResult> {
+        if !step.input("bun-download-url").is_empty() && tool.command == "bun" {
+            return self.downloaded_bun(step).await;
+        }
         let wanted = self.wanted_versions(tool, uses, step).await?;
         let all = self.list_for(tool, &wanted, step).await?;
         let mut chosen = Vec::new();
         for version in &wanted {
-            let found = match version.text.is_empty() {
-                true => all.first(),
-                false => choose(&version.requirement, &all),
-            };
-            let found = found.ok_or_else(|| absent(tool, &version.text, &all))?;
-            self.note_choice(tool, version, found, step).await;
+            let found = self.chosen_release(tool, version, &all, step).await?;
             let wishes = SetupWishes {
                 distribution: step.input("distribution"),
                 version: &version.text,
                 arch: ARCH,
             };
-            chosen.push((found.clone(), effects(tool.command, found, wishes)));
+            let effects = effects(tool.command, &found, wishes);
+            chosen.push((found, effects));
         }
         let Some((main, given)) = chosen.last().cloned() else {
             return Err(absent(tool, "", &all));
         };
-        if step.input("update-environment") != "false" {
+        if step.input("set-default") == "false" && tool.command == "java" {
+            // Only what names the release's own version.
+            let env = chosen.iter().flat_map(|(_, effects)| &effects.env);
+            for pair in env.filter(|(name, _)| name.starts_with("JAVA_HOME_")) {
+                set(&mut self.env, pair.clone());
+            }
+        } else if step.input("update-environment") != "false" {
             let tools: Vec<_> = chosen.iter().map(|(found, _)| found).collect();
             select(&mut self.path, &tools, &all);
             chosen.iter().for_each(|(_, effects)| self.apply(effects));
         }
-        // Those of the job come first: they are many only where the job made them so.
-        let _ = self.matchers.add(of_setup(tool.command));
+        if step.input("problem-matcher") != "false" {
+            // Those of the job come first: they are many only where the job made them so.
+            let _ = self.matchers.add(of_setup(tool.command));
+        }
         let mut outputs = given.outputs;
         match tool.command {
             "rustc" => self.check_rust_parts(&main, step).await?,
@@ -74,17 +78,48 @@ impl StepRunner<'_> {
                 let tools = chosen.iter().map(|(tool, _)| tool);
                 let versions = wanted.iter().map(|version| version.text.as_str());
                 let chosen: Vec<_> = tools.zip(versions).collect();
-                self.maven(&chosen, step).await?;
+                self.maven(&chosen, uses, step).await?;
             }
             "python3" => self.pip_packages(&main, step).await?,
-            "dotnet" => self.dotnet_workloads(&main, step).await?,
+            "dotnet" => {
+                self.dotnet_workloads(&main, step).await?;
+                self.nuget_source(step).await?;
+            }
             "deno" => self.deno_name(&main, step).await?,
-            "bun" => self.bun_registries(step).await?,
+            "bun" => {
+                self.bun_registries(step).await?;
+                outputs.extend(self.bun_revision(&main.path, step).await?);
+            }
             _ => {}
         }
         let cached = self.setup_cache(tool.command, &main, step).await?;
         outputs.extend(cached);
         Ok(StepResult::success(outputs))
+    }
+
+    /// The release for one of the versions that are wanted.
+    async fn chosen_release(
+        &mut self,
+        tool: SetupTool,
+        version: &WantedVersion,
+        all: &[InstalledTool],
+        step: NativeStep<'_>,
+    ) -> Result<InstalledTool, StepResult> {
+        let found = match version.text.is_empty() {
+            true => all.first(),
+            false => choose(&version.requirement, all),
+        };
+        let found = found.ok_or_else(|| absent(tool, &version.text, all))?;
+        self.note_choice(tool, version, found, step).await;
+        match found.with_python_names() {
+            None => Ok(found.clone()),
+            Some(named) => {
+                let argv = script(python::NAME_SCRIPT, &[&found.path, named.folder()]);
+                self.in_job(step, argv, "its program gets no other names")
+                    .await?;
+                Ok(named)
+            }
+        }
     }
 
     /// The versions that the step names, itself or in a file.
@@ -107,10 +142,19 @@ impl StepRunner<'_> {
         if texts.is_empty() {
             texts.push(String::new());
         }
+        let channel = step.input("dotnet-channel");
+        if tool.command == "dotnet" && !channel.is_empty() {
+            let newest = texts.iter_mut();
+            let newest = newest.filter(|text| text.eq_ignore_ascii_case("latest"));
+            newest.for_each(|text| channel.clone_into(text));
+        }
         let parsed = texts.into_iter().map(|text| {
             let requirement = VersionRequirement::parse(tool.command, &text);
-            let requirement =
+            let mut requirement =
                 requirement.map_err(|reason| StepResult::error(format!("{of}: {reason}")))?;
+            if step.input("freethreaded") == "true" {
+                requirement = requirement.free_threaded();
+            }
             Ok(WantedVersion { text, requirement })
         });
         parsed.collect()
@@ -123,6 +167,11 @@ impl StepRunner<'_> {
         wanted: &[WantedVersion],
         step: NativeStep<'_>,
     ) -> Result<Vec<InstalledTool>, StepResult> {
+        if tool.command == "java"
+            && let Some(file) = jdk_file(step)
+        {
+            return self.unpacked_java(tool, wanted, file, step).await;
+        }
         if let [version] = wanted
             && !is_newest(version, step)
             && (version.text.is_empty() || version.requirement.is_narrow())
@@ -142,6 +191,15 @@ impl StepRunner<'_> {
         step: NativeStep<'_>,
     ) -> Result<Vec<InstalledTool>, StepResult> {
         let words = list_command(tool.command, tool.version_argument, elsewhere);
+        self.listed(words, step).await
+    }
+
+    /// What a command that lists releases has found.
+    pub(super) async fn listed(
+        &mut self,
+        words: Vec<String>,
+        step: NativeStep<'_>,
+    ) -> Result<Vec<InstalledTool>, StepResult> {
         let exit = self
             .in_job(step, words, "its releases cannot be listed")
             .await?;
@@ -178,7 +236,7 @@ impl StepRunner<'_> {
             text += "; what is newest moves with time, this is the newest that the image has";
         }
         let distribution = step.input("distribution");
-        if !distribution.is_empty() {
+        if !distribution.is_empty() && jdk_file(step).is_none() {
             text += &format!("; it stands for the distribution {distribution}");
         }
         self.log.info(self.number, &text).await;
@@ -211,25 +269,36 @@ impl StepRunner<'_> {
         let Some(file) = usual.or((!given.is_empty()).then_some(given)) else {
             return Ok(String::new());
         };
-        let files = self.fetch_small(&in_workspace(file)).await;
-        let name = file.rsplit('/').next().unwrap_or(file);
-        let files = files.unwrap_or_default().into_iter();
-        let mut named = files.filter(|(found, _)| found.rsplit('/').next() == Some(name));
-        let text = named.next().map(|(_, bytes)| bytes);
-        let Some(text) = text else {
+        let Some(mut text) = self.small_text(file).await else {
             let reason = format!("{}: there is no file {file}", tool.version_file_input);
             return match usual {
                 Some(_) => Ok(String::new()),
                 None => Err(StepResult::error(reason)),
             };
         };
-        let version = version_in_file(tool.command, file, &String::from_utf8_lossy(&text));
+        let mut file = file.to_owned();
+        let extended = extended_package(&file, &text);
+        if let Some(other) = extended.filter(|_| tool.command == "node") {
+            file = other;
+            text = self.small_text(&file).await.unwrap_or_default();
+        }
+        let version = version_in_file(tool.command, &file, &text);
         if usual.is_some() {
             // A `global.json` may be about other things.
             return Ok(version.unwrap_or_default());
         }
         version
             .map_err(|reason| StepResult::error(format!("{}: {reason}", tool.version_file_input)))
+    }
+
+    /// The text of a file of the workspace; nothing where there is none.
+    pub(super) async fn small_text(&self, file: &str) -> Option<String> {
+        let files = self.fetch_small(&in_workspace(file)).await;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let files = files.unwrap_or_default().into_iter();
+        let mut named = files.filter(|(found, _)| found.rsplit('/').next() == Some(name));
+        let (_, bytes) = named.next()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Checks that the chosen Rust has the components and targets that are wanted.

@@ -1,15 +1,15 @@
 //! What `setup-…` steps do beside the choice of a release: settings of registries, packages, and
 //! what is kept between runs.
 
-use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
+use base64::Engine as _;
+use runner_core::context::WORKSPACE;
 use runner_core::setup::caching::setup_cache;
 use runner_core::setup::installed::InstalledTool;
-use runner_core::setup::maven::{self, MavenServer, MavenToolchains};
-use runner_core::setup::{bun, npm};
+use runner_core::setup::{bun, is_npm_project, npm, nuget};
 use runner_core::state::StepEnd;
 
-use super::frame::{ARCH, StepResult, set};
-use super::native_input::{NativeStep, lines};
+use super::frame::{ARCH, StepResult, in_workspace, set};
+use super::native_input::{NativeStep, lines, script};
 use super::step_runner::StepRunner;
 use crate::log::LineKind;
 
@@ -24,22 +24,12 @@ export PIP_BREAK_SYSTEM_PACKAGES=1 PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_V
 [ $# -eq 0 ] || python3 -m pip install "$@"
 "#;
 /// Installs workloads of .NET. Arguments: the folder of the program, workloads.
-const WORKLOADS: &str = "PATH=\"$1:$PATH\"; shift; dotnet workload install \"$@\"";
+const WORKLOADS: &str =
+    "PATH=\"$1:$PATH\"; shift; dotnet workload update && dotnet workload install \"$@\"";
+/// Writes a file. Arguments: the file, its text.
+const WRITE: &str = "printf '%s' \"$2\" > \"$1\"";
 /// Gives a program another name beside it. Arguments: the program, the name.
 const NAME: &str = "ln -sf \"$1\" \"${1%/*}/$2\"";
-/// Imports a key for signatures.
-const GPG: &str = "gpg --batch --import \"$1\"";
-/// Where the key lies until then; the job's container sees it too.
-const KEY_FOLDER: &str = "setup";
-
-fn script(text: &str, arguments: &[&str]) -> Vec<String> {
-    let words = ["sh", "-c", text, "sh"].into_iter();
-    words
-        .chain(arguments.iter().copied())
-        .map(str::to_owned)
-        .collect()
-}
-
 impl StepRunner<'_> {
     /// What `go install` makes is found, as on GitHub.
     pub(super) async fn add_go_programs(
@@ -77,76 +67,6 @@ impl StepRunner<'_> {
             set(&mut self.env, token.clone());
         }
         Ok(())
-    }
-
-    /// `server-…`, `settings-path`, `gpg-…`, `mvn-toolchain-…`
-    pub(super) async fn maven(
-        &mut self,
-        chosen: &[(&InstalledTool, &str)],
-        step: NativeStep<'_>,
-    ) -> Result<(), StepResult> {
-        let key = step.input("gpg-private-key");
-        let passphrase = match step.input("gpg-passphrase") {
-            _ if key.is_empty() => "",
-            "" => "GPG_PASSPHRASE",
-            name => name,
-        };
-        let server = MavenServer {
-            id: step.input("server-id"),
-            username: step.input("server-username"),
-            password: step.input("server-password"),
-            passphrase,
-        };
-        let folder = match step.input("settings-path") {
-            "" => "~/.m2",
-            folder => folder,
-        };
-        let is_asked = [server.id, server.username, server.password, key];
-        let overwrites = step.input("overwrite-settings") != "false";
-        // An image's own settings stay where the step says nothing of servers.
-        let keep = match is_asked.iter().any(|given| !given.is_empty()) && overwrites {
-            true => "",
-            false => "keep",
-        };
-        let text = maven::settings(server);
-        let argv = script(maven::WRITE_SCRIPT, &[folder, "settings.xml", &text, keep]);
-        self.in_job(step, argv, "the settings of Maven cannot be written")
-            .await?;
-        let (ids, vendors) = (
-            lines(step.input("mvn-toolchain-id")),
-            lines(step.input("mvn-toolchain-vendor")),
-        );
-        let toolchains = MavenToolchains {
-            ids: &ids,
-            vendors: &vendors,
-            distribution: step.input("distribution"),
-        };
-        if let Some(text) = maven::toolchains(chosen, toolchains) {
-            let argv = script(maven::WRITE_SCRIPT, &["~/.m2", "toolchains.xml", &text]);
-            self.in_job(step, argv, "the toolchains of Maven cannot be written")
-                .await?;
-        }
-        self.signing_key(key, step).await
-    }
-
-    async fn signing_key(&mut self, key: &str, step: NativeStep<'_>) -> Result<(), StepResult> {
-        if key.is_empty() {
-            return Ok(());
-        }
-        // The user of a container reads it, and may not be the one who can remove it.
-        let folder = format!("{OWN_DIRECTORY}/{KEY_FOLDER}");
-        let put = self.put(&folder, &[("key", key.as_bytes(), 0o644)]).await;
-        put.map_err(|error| StepResult::lost(format!("the key could not be put: {error}")))?;
-        let argv = script(GPG, &[&format!("{folder}/key")]);
-        let imported = self.in_job(step, argv, "`gpg-private-key` cannot be imported");
-        let imported = imported.await;
-        let remove = ["rm", "-rf", &folder].map(str::to_owned).to_vec();
-        let removed = self.command(remove).await;
-        imported?;
-        match removed.end {
-            StepEnd::Exited(0) => Ok(()),
-            _ => Err(StepResult::lost("the key cannot be removed again")),
-        }
     }
 
     /// `pip-version`, `pip-install`
@@ -205,25 +125,115 @@ impl StepRunner<'_> {
 
     /// `registries`, and `registry-url` with `scope` as older versions had them.
     pub(super) async fn bun_registries(&mut self, step: NativeStep<'_>) -> Result<(), StepResult> {
-        let mut registries = lines(step.input("registries"));
-        let (url, scope) = (step.input("registry-url"), step.input("scope"));
-        registries.extend(match (url, scope.trim_start_matches('@')) {
-            ("", _) => None,
-            (url, "") => Some(url.to_owned()),
-            (url, scope) => Some(format!("@{scope}:{url}")),
-        });
+        let registries = lines(step.input("registries"));
+        let registries = registries.iter().map(|line| bun::registry(line));
+        let registries: Result<Vec<_>, _> = registries.collect();
+        let mut registries = registries.map_err(StepResult::error)?;
+        let url = step.input("registry-url");
+        if !url.is_empty() {
+            let registry = bun::new_registry(step.input("scope"), url, bun::TOKEN);
+            registries.push(registry.map_err(StepResult::error)?);
+        }
         if registries.is_empty() {
             return Ok(());
         }
-        let text = bun::settings(&registries).map_err(StepResult::error)?;
-        let file = format!("{WORKSPACE}/bunfig.toml");
-        self.in_job(
-            step,
-            script(bun::WRITE_SCRIPT, &[&file, &text]),
-            "Bun's settings stay",
-        )
-        .await?;
+        let project = self.small_text(bun::FILE).await.unwrap_or_default();
+        let text = bun::settings(&project, &registries).map_err(StepResult::error)?;
+        let file = in_workspace(bun::FILE);
+        self.in_job(step, script(WRITE, &[&file, &text]), "Bun's settings stay")
+            .await?;
         Ok(())
+    }
+
+    /// `bun-download-url`: what lies there, whatever its version.
+    pub(super) async fn downloaded_bun(
+        &mut self,
+        step: NativeStep<'_>,
+    ) -> Result<StepResult, StepResult> {
+        self.bun_registries(step).await?;
+        let url = step.input("bun-download-url");
+        let argv = script(bun::DOWNLOAD_SCRIPT, &[url]);
+        let exit = self.in_job(step, argv, "Bun cannot be fetched").await?;
+        let mut paths = exit.commands.outputs.into_iter().map(|(_, path)| path);
+        let path = paths.next_back().unwrap_or_default();
+        let Some((folder, _)) = path.rsplit_once('/') else {
+            return Err(StepResult::error("Bun cannot be fetched: it is nowhere"));
+        };
+        self.path.retain(|known| known != folder);
+        self.path.insert(0, folder.to_owned());
+        let revision = self.bun_revision(&path, step).await?;
+        let version = revision.first().map(|(_, revision)| revision.as_str());
+        let version = version.and_then(|revision| revision.split('+').next());
+        let version = version.unwrap_or_default().to_owned();
+        self.log
+            .info(self.number, &format!("bun: {version} in {path}"))
+            .await;
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut outputs = vec![
+            pair("bun-version", &version),
+            pair("bun-path", &path),
+            pair("bun-download-url", url),
+            pair("cache-hit", "false"),
+        ];
+        outputs.extend(revision);
+        Ok(StepResult::success(outputs))
+    }
+
+    /// The output `bun-revision`.
+    pub(super) async fn bun_revision(
+        &mut self,
+        path: &str,
+        step: NativeStep<'_>,
+    ) -> Result<Vec<(String, String)>, StepResult> {
+        let argv = script(bun::REVISION_SCRIPT, &[path]);
+        let exit = self.in_job(step, argv, "Bun cannot be asked").await?;
+        let revisions = exit.commands.outputs.into_iter();
+        let named = revisions.map(|(_, revision)| ("bun-revision".to_owned(), revision));
+        Ok(named.collect())
+    }
+
+    /// `source-url`, `owner`, `config-file`
+    pub(super) async fn nuget_source(&mut self, step: NativeStep<'_>) -> Result<(), StepResult> {
+        let source = step.input("source-url");
+        if source.is_empty() {
+            return Ok(());
+        }
+        let own = step.env.iter().chain(&self.env);
+        let mut tokens = own.filter(|(name, value)| name == nuget::TOKEN && !value.is_empty());
+        let Some((_, token)) = tokens.next().cloned() else {
+            return Err(StepResult::error(format!(
+                "`source-url` needs the token of the source in the variable {} of the step",
+                nuget::TOKEN
+            )));
+        };
+        let argv = script(nuget::READ_SCRIPT, &[WORKSPACE, step.input("config-file")]);
+        let exit = self
+            .in_job(step, argv, "the settings of NuGet cannot be read")
+            .await?;
+        let read = exit.commands.outputs.first().map(|(_, text)| text);
+        let read =
+            read.and_then(|text| base64::engine::general_purpose::STANDARD.decode(text).ok());
+        let project = read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let owner = match step.input("owner") {
+            "" => self.request.repository.split('/').next(),
+            owner => Some(owner),
+        };
+        let owner = owner.unwrap_or_default();
+        let text = nuget::settings(project.as_deref(), source, owner, &token);
+        let text = text.map_err(StepResult::error)?;
+        let argv = script(nuget::WRITE_SCRIPT, &[WORKSPACE, &text]);
+        self.in_job(step, argv, "the settings of NuGet cannot be written")
+            .await?;
+        Ok(())
+    }
+
+    /// Whether the packages of npm are kept unasked: the project names it as its manager.
+    async fn is_npm_kept(&self, command: &str, step: NativeStep<'_>) -> bool {
+        if command != "node" || step.input("package-manager-cache") == "false" {
+            return false;
+        }
+        let package = self.small_text("package.json").await;
+        package.is_some_and(|package| is_npm_project(&package))
     }
 
     /// `cache`: restored now, saved after the job as by `actions/cache`; the outputs of it.
@@ -233,7 +243,11 @@ impl StepRunner<'_> {
         chosen: &InstalledTool,
         step: NativeStep<'_>,
     ) -> Result<Vec<(String, String)>, StepResult> {
-        let cache = step.input("cache");
+        let asked = step.input("cache");
+        let cache = match asked {
+            "" if self.is_npm_kept(command, step).await => "npm",
+            asked => asked,
+        };
         let Some(kept) = setup_cache(command, cache).map_err(StepResult::error)? else {
             return Ok(Vec::new());
         };
@@ -244,8 +258,8 @@ impl StepRunner<'_> {
         }
         let mut hash = self.hash_now(&patterns).await?;
         if hash.is_empty() {
-            // Go's is kept unasked: nobody misses it.
-            if !cache.is_empty() {
+            // What is kept unasked nobody misses.
+            if !asked.is_empty() {
                 let text = format!("nothing is cached: no file is {}", patterns.join(" or "));
                 self.log.line(self.number, LineKind::Warning, &text).await;
             }
@@ -255,12 +269,15 @@ impl StepRunner<'_> {
         if !more.is_empty() {
             hash = format!("{hash}-{more}");
         }
-        let argv = script(&kept.script(), &[chosen.folder()]);
-        let exit = self
-            .in_job(step, argv, "the folders of a cache are not known")
-            .await?;
-        let folders = exit.commands.outputs.into_iter().map(|(_, folder)| folder);
-        let folders: Vec<String> = folders.collect();
+        let mut folders = lines(step.input("cache-path"));
+        if folders.is_empty() {
+            let argv = script(&kept.script(), &[chosen.folder()]);
+            let exit = self
+                .in_job(step, argv, "the folders of a cache are not known")
+                .await?;
+            let said = exit.commands.outputs.into_iter().map(|(_, folder)| folder);
+            folders.extend(said);
+        }
         if folders.is_empty() {
             let text = format!("nothing is cached: {} is not in the image", kept.manager);
             self.log.line(self.number, LineKind::Warning, &text).await;
@@ -269,7 +286,8 @@ impl StepRunner<'_> {
         let key = kept.key(command, ARCH, &chosen.version(), &hash);
         let pair = |name: &str, value: String| (name.to_owned(), value);
         let inputs = [pair("key", key), pair("path", folders.join("\n"))];
-        let result = self.cache(&inputs, true).await;
+        let saves = step.input("cache-read-only") != "true";
+        let result = self.cache(&inputs, saves).await;
         match result.end {
             StepEnd::Exited(0) => Ok(result.outputs),
             _ => Err(result),

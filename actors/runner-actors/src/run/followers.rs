@@ -62,6 +62,11 @@ fn following(known: &KnownRepository, ledger: &Ledger, workflow: &str) -> Option
         "owner": { "login": owner }, "html_url": known.html_url, "clone_url": known.clone_url,
         "default_branch": known.default_branch,
     });
+    // Where a pull request came from; what follows a following run comes from there too.
+    let head = before.pointer("/pull_request/head/repo");
+    let head = head.or_else(|| before.pointer("/workflow_run/head_repository"));
+    let head = head.filter(|head| head["full_name"].is_string());
+    let head = head.unwrap_or(&repository).clone();
     let pulls = event.number.map(|number| json!({ "number": number }));
     let payload = json!({
         "action": "completed",
@@ -73,6 +78,7 @@ fn following(known: &KnownRepository, ledger: &Ledger, workflow: &str) -> Option
             "run_number": record.number, "run_attempt": record.attempt, "chain": chain,
             "actor": { "login": record.actor }, "triggering_actor": { "login": record.actor },
             "pull_requests": pulls.into_iter().collect::<Vec<_>>(), "repository": repository,
+            "head_repository": head,
         },
         "repository": repository,
         "sender": { "login": record.actor },

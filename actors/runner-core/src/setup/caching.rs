@@ -67,15 +67,23 @@ const PYTHON: &[SetupCache] = &[
 const JAVA: &[SetupCache] = &[
     SetupCache {
         manager: "maven",
-        lock_files: &["**/pom.xml", "**/.mvn/wrapper/maven-wrapper.properties"],
-        folders: "echo \"$HOME/.m2/repository\"",
+        lock_files: &[
+            "**/pom.xml",
+            "**/.mvn/wrapper/maven-wrapper.properties",
+            "**/.mvn/extensions.xml",
+        ],
+        folders: "echo \"$HOME/.m2/repository\"; echo \"$HOME/.m2/wrapper/dists\"",
     },
     SetupCache {
         manager: "gradle",
         lock_files: &[
             "**/*.gradle*",
+            "**/gradle.properties",
             "**/gradle-wrapper.properties",
-            "**/gradle/libs.versions.toml",
+            "**/gradle/*.versions.toml",
+            "**/versions.properties",
+            "buildSrc/**/Versions.kt",
+            "buildSrc/**/Dependencies.kt",
             "**/gradle.lockfile",
         ],
         folders: "echo \"$HOME/.gradle/caches\"; echo \"$HOME/.gradle/wrapper\"",
@@ -86,6 +94,7 @@ const JAVA: &[SetupCache] = &[
             "**/*.sbt",
             "**/project/build.properties",
             "**/project/*.scala",
+            "**/project/*.sbt",
         ],
         folders: "echo \"$HOME/.ivy2/cache\"; echo \"$HOME/.sbt\"; echo \"$HOME/.cache/coursier\"",
     },

@@ -39,7 +39,10 @@ pub fn effects(command: &str, tool: &InstalledTool, wishes: SetupWishes<'_>) -> 
             python(prefix),
             // Debian's pip wants to be told that this is no system to be kept.
             &[("PIP_BREAK_SYSTEM_PACKAGES", "1")],
-            pairs(&[("python-version", &version), ("python-path", &tool.path)]),
+            pairs(&[
+                ("python-version", &tool.python_version()),
+                ("python-path", &tool.path),
+            ]),
         ),
         "go" => {
             let version = version.trim_start_matches("go");

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::versions::{VersionRequirement, version_in};
+use super::version_bounds::version_in;
+use super::versions::VersionRequirement;
 
 /// Lists a tool's releases: the one in `PATH`, then those where images and the tool cache of
 /// GitHub's toolkit have others. Arguments: the command, what makes it print its version, and
@@ -13,7 +14,11 @@ case $argument in --list-*) lines=50 ;; *) lines=1 ;; esac
 look() {
   [ -f "$1" ] && [ -x "$1" ] || return 0
   real=$(readlink -f "$1" 2>/dev/null || printf %s "$1")
-  "$1" "$argument" 2>&1 | head -n "$lines" | while IFS= read -r says; do
+  "$1" "$argument" 2>&1 | case $1 in
+    # Its own version stands on another line than Python's.
+    *pypy*) head -n 2 | tr '\n' ' '; echo ;;
+    *) head -n "$lines" ;;
+  esac | while IFS= read -r says; do
     printf '::set-output name=tool::%s\t%s\t%s\n' "$1" "$real" "$says"
   done
 }
@@ -36,6 +41,11 @@ const PLACES: [(&str, &[&str]); 8] = [
         &[
             "/opt/python*/bin/python3",
             "/opt/tools/Python/*/*/bin/python3",
+            "/opt/pypy*/bin/pypy3",
+            "/opt/tools/PyPy/*/*/bin/pypy3",
+            "/usr/bin/pypy3",
+            "/usr/bin/python3.*t",
+            "/tmp/.setup-python/*/bin/python3",
         ],
     ),
     (
@@ -73,8 +83,17 @@ const PLACES: [(&str, &[&str]); 8] = [
         ],
     ),
     ("deno", &["/opt/deno*/bin/deno", "/opt/tools/deno/*/*/deno"]),
-    ("bun", &["/opt/bun*/bin/bun", "/opt/tools/bun/*/*/bun"]),
+    (
+        "bun",
+        &[
+            "/opt/bun*/bin/bun",
+            "/opt/tools/bun/*/*/bun",
+            "~/.bun/bin/bun",
+        ],
+    ),
 ];
+/// Where a step unpacks a JDK of the repository: no other step is given it for its version.
+pub const UNPACKED_JAVA: &str = "/tmp/.setup-java";
 /// Folders that are in `PATH` anyway.
 const SYSTEM: [&str; 5] = [
     "/usr/local/sbin",
@@ -119,7 +138,7 @@ pub fn installed(outputs: &[(String, String)]) -> Vec<InstalledTool> {
         let tool = InstalledTool {
             path,
             real_path,
-            says,
+            says: says.trim_end().to_owned(),
         };
         let is_new =
             |known: &InstalledTool| known.real_path != tool.real_path || known.says != tool.says;
@@ -136,8 +155,13 @@ pub fn choose<'t>(
     wanted: &VersionRequirement,
     all: &'t [InstalledTool],
 ) -> Option<&'t InstalledTool> {
+    let mut fitting: Vec<&InstalledTool> = all.iter().filter(|tool| tool.fits(wanted)).collect();
+    for _ in 0..wanted.lines_back() {
+        let newest = fitting.iter().map(|tool| tool.line()).max();
+        fitting.retain(|tool| Some(tool.line()) < newest);
+    }
     let mut best: Option<&InstalledTool> = None;
-    for tool in all.iter().filter(|tool| wanted.holds(&tool.says)) {
+    for tool in fitting {
         let is_newer = best.is_none_or(|best| newer(&tool.says, &best.says) == Ordering::Greater);
         if is_newer {
             best = Some(tool);
@@ -162,6 +186,22 @@ impl InstalledTool {
     pub fn prefix(&self) -> &str {
         let folder = self.real_path.rsplit_once('/').map_or("", |(it, _)| it);
         folder.strip_suffix("/bin").unwrap_or(folder)
+    }
+
+    /// Whether it is what is wanted, but for the lines before it.
+    fn fits(&self, wanted: &VersionRequirement) -> bool {
+        wanted.build() == self.python_build()
+            && wanted.holds(&self.says)
+            && self
+                .pypy_says()
+                .is_none_or(|says| wanted.holds_of_pypy(says))
+    }
+
+    /// The line of releases that it is of: the major version of Node, `1.22` of Go.
+    fn line(&self) -> Vec<u64> {
+        let parts = if self.says.starts_with("go") { 2 } else { 1 };
+        let version = version_in(&self.says).unwrap_or_default();
+        version.into_iter().take(parts).collect()
     }
 
     /// The number in what it says of itself.
@@ -192,7 +232,8 @@ pub fn select(path: &mut Vec<String>, chosen: &[&InstalledTool], all: &[Installe
 
 fn is_place(folder: &str) -> bool {
     let patterns = PLACES.iter().flat_map(|(_, patterns)| *patterns);
-    let mut starts = patterns.filter_map(|pattern| pattern.split('*').next());
+    let starts = patterns.filter_map(|pattern| pattern.split('*').next());
+    let mut starts = starts.chain([UNPACKED_JAVA]);
     starts.any(|start| folder.starts_with(start))
 }
 
@@ -225,6 +266,9 @@ mod tests {
             ("20", Some("/opt/node20/bin/node")),
             ("lts/*", Some("/opt/node24/bin/node")),
             (">=20 <24", Some("/opt/node23/bin/node")),
+            ("lts/-1", Some("/usr/local/bin/node")),
+            ("lts/-2", Some("/opt/node20/bin/node")),
+            ("lts/-3", None),
             ("18", None),
         ] {
             let wanted_version = VersionRequirement::parse("node", wanted).unwrap();
@@ -232,6 +276,24 @@ mod tests {
             let chosen = choose(&wanted_version, &all).map(|tool| tool.path.as_str());
             assert_eq!(chosen, expected, "{wanted}");
         }
+    }
+
+    #[test]
+    fn i17_the_line_before_the_newest_is_found() {
+        let go = |path: &str, version: &str| {
+            tool(path, path, &format!("go version go{version} linux/amd64"))
+        };
+        let all = [
+            go("/a/go", "1.22.1"),
+            go("/b/go", "1.21.5"),
+            go("/c/go", "1.22.4"),
+            go("/d/go", "1.21.9"),
+        ];
+        let wanted = VersionRequirement::parse("go", "oldstable").unwrap();
+        assert!(wanted.moves());
+        let found = choose(&wanted, &all).map(|tool| tool.path.as_str());
+        assert_eq!(found, Some("/d/go"));
+        assert_eq!(choose(&wanted, &all[..1]), None);
     }
 
     #[test]

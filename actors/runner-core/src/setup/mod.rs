@@ -5,7 +5,7 @@
 //! with, version files ──VersionRequirement──┐
 //! machine ──installed::LIST_SCRIPT──────────┴─▶ installed::choose ─▶ effects: PATH, variables, outputs
 //!                                                                 ─▶ caching: what is kept between runs
-//!                                                                 ─▶ npm, maven, bun: settings
+//!                                                                 ─▶ npm, maven, nuget, bun: settings
 //! ```
 
 pub mod bun;
@@ -14,12 +14,16 @@ pub mod effects;
 pub mod installed;
 pub mod maven;
 pub mod npm;
+pub mod nuget;
+pub mod python;
+mod python_build;
 mod rust_parts;
+mod version_bounds;
 mod version_files;
 mod versions;
 
 pub use rust_parts::{RustPart, rust_parts};
-pub use version_files::{usual_version_file, version_in_file};
+pub use version_files::{extended_package, is_npm_project, usual_version_file, version_in_file};
 pub use versions::VersionRequirement;
 
 /// A text of an XML file.

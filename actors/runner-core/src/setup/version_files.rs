@@ -1,5 +1,6 @@
 //! Versions that stand in files of the repository, as `setup-…` actions read them.
 
+use jsonc_parser::ParseOptions;
 use serde_json::Value;
 
 /// The file that a tool's action looks at when neither a version nor a file is given.
@@ -8,6 +9,7 @@ pub fn usual_version_file(tool: &str) -> Option<&'static str> {
     match tool {
         "python3" => Some(".python-version"),
         "dotnet" => Some("global.json"),
+        "bun" => Some("package.json"),
         _ => None,
     }
 }
@@ -28,6 +30,7 @@ pub fn version_in_file(tool: &str, file: &str, text: &str) -> Result<String, Str
         ".tool-versions" => of_tool_versions(tool, text),
         "go.mod" | "go.work" => of_go(text),
         "pyproject.toml" => of_python_project(text),
+        "mise.toml" | ".mise.toml" => of_mise(tool, text),
         _ => plain(text),
     };
     let found = found.map(|version| match tool {
@@ -69,7 +72,9 @@ fn of_bun_package(text: &str) -> Option<String> {
 /// `sdk.version` of .NET, as far as `rollForward` holds it
 /// (<https://learn.microsoft.com/dotnet/core/tools/global-json>).
 fn of_global_json(text: &str) -> Option<String> {
-    let json: Value = serde_json::from_str(text).ok()?;
+    // With comments, as .NET takes it.
+    let text = text.trim_start_matches('\u{feff}');
+    let json: Value = jsonc_parser::parse_to_serde_value(text, &ParseOptions::default()).ok()?;
     let version = json.pointer("/sdk/version")?.as_str()?;
     let forward = json.pointer("/sdk/rollForward").and_then(Value::as_str);
     let mut parts = version.splitn(3, '.');
@@ -127,6 +132,60 @@ fn of_tool_versions(tool: &str, text: &str) -> Option<String> {
         let name = words.next()?;
         names.contains(&name).then(|| words.next())?.map(bare)
     })
+}
+
+/// `[tools]` of mise: `node = "22"`, or with `version` in a table
+/// (<https://mise.jdx.dev/configuration.html>).
+fn of_mise(tool: &str, text: &str) -> Option<String> {
+    let settings: toml::Table = text.parse().ok()?;
+    let name = match tool {
+        "python3" => "python",
+        other => other,
+    };
+    let tool = settings.get("tools")?.get(name)?;
+    let version = tool.get("version").unwrap_or(tool).as_str()?;
+    Some(bare(version))
+}
+
+/// The file that `volta.extends` of a `package.json` (`file`, in the repository) names, where that
+/// says nothing of Node itself.
+#[must_use]
+pub fn extended_package(file: &str, text: &str) -> Option<String> {
+    let package: Value = serde_json::from_str(text).ok()?;
+    let extends = package.pointer("/volta/extends")?.as_str()?;
+    if of_package(text).is_some() {
+        return None;
+    }
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in extends.split('/') {
+        match part {
+            "" | "." => {}
+            // What lies outside the repository is not there.
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Whether a `package.json` says that npm is the project's package manager.
+#[must_use]
+pub fn is_npm_project(text: &str) -> bool {
+    let Ok(package) = serde_json::from_str::<Value>(text) else {
+        return false;
+    };
+    let is_npm = |name: Option<&Value>| {
+        let name = name.and_then(Value::as_str).unwrap_or_default();
+        let name = name.strip_prefix('^').unwrap_or(name);
+        name == "npm" || name.starts_with("npm@")
+    };
+    let engines = package.pointer("/devEngines/packageManager");
+    let engines = engines.map_or(&[][..], |it| {
+        it.as_array()
+            .map_or(std::slice::from_ref(it), Vec::as_slice)
+    });
+    engines.iter().any(|it| is_npm(it.get("name"))) || is_npm(package.get("packageManager"))
 }
 
 /// `toolchain go1.22.1`, else `go 1.22`.
@@ -217,6 +276,20 @@ mod tests {
                 Some("22"),
             ),
             ("node", "package.json", "{}", None),
+            ("node", "mise.toml", "[tools]\nnode = 'v22'\n", Some("22")),
+            (
+                "python3",
+                "mise.toml",
+                "[tools.python]\nversion = '3.12'\n",
+                Some("3.12"),
+            ),
+            ("node", "mise.toml", "[tools]\ngo = '1'\n", None),
+            (
+                "dotnet",
+                "global.json",
+                "\u{feff}{ // ours\n \"sdk\": {\"version\": \"8.0.105\",},}",
+                Some("8.0.105"),
+            ),
             ("node", "package.json", "no json", None),
             ("node", ".tool-versions", tools, Some("20.1.0")),
             ("python3", ".tool-versions", tools, Some("3.11.4")),
@@ -305,6 +378,54 @@ mod tests {
         ] {
             let found = version_in_file(tool, file, text);
             assert_eq!(found.ok().as_deref(), expected, "{tool} {file}");
+        }
+    }
+
+    #[test]
+    fn i17_a_package_names_its_manager_and_what_it_extends() {
+        for (text, is_npm) in [
+            (r#"{"packageManager": "npm@10.1.0"}"#, true),
+            (r#"{"packageManager": "^npm"}"#, true),
+            (r#"{"packageManager": "npmx@1"}"#, false),
+            (r#"{"packageManager": "pnpm@9"}"#, false),
+            (
+                r#"{"devEngines": {"packageManager": {"name": "npm"}}}"#,
+                true,
+            ),
+            (
+                r#"{"devEngines": {"packageManager": [{"name": "yarn"}, {"name": "npm"}]}}"#,
+                true,
+            ),
+            ("{}", false),
+            ("no json", false),
+        ] {
+            assert_eq!(is_npm_project(text), is_npm, "{text}");
+        }
+        for (file, text, extends) in [
+            (
+                "a/b/package.json",
+                r#"{"volta": {"extends": "../package.json"}}"#,
+                Some("a/package.json"),
+            ),
+            (
+                "package.json",
+                r#"{"volta": {"extends": "./base/p.json"}}"#,
+                Some("base/p.json"),
+            ),
+            (
+                "package.json",
+                r#"{"volta": {"extends": "../p.json"}}"#,
+                None,
+            ),
+            (
+                "a/package.json",
+                r#"{"volta": {"extends": "../a.json", "node": "20"}}"#,
+                None,
+            ),
+            ("package.json", "{}", None),
+        ] {
+            let found = extended_package(file, text);
+            assert_eq!(found.as_deref(), extends, "{file}: {text}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The version that a `setup-…` step wants: held against those in the image, or refused.
 
-use std::cmp::Ordering;
+use super::python_build::{PythonBuild, spelled};
+use super::version_bounds::{Comparison, VersionBound, range, version_in};
 
 /// What a step wants of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,10 +10,16 @@ pub struct VersionRequirement {
     either: Vec<Vec<VersionBound>>,
     /// The release channel: `stable` is no nightly and no beta.
     channel: Option<ReleaseChannel>,
-    /// Of Node, a release with long-term support: its major version is even.
-    long_term: bool,
+    /// Of Node and .NET, whether it is of a line with long-term support: its major version is even.
+    long_term: Option<bool>,
     /// It means another release tomorrow.
     moving: bool,
+    /// So many lines before the newest: `lts/-1` of Node, `oldstable` of Go.
+    lines_back: usize,
+    /// How Python is built.
+    build: PythonBuild,
+    /// PyPy's own version.
+    pypy: Vec<VersionBound>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,25 +27,6 @@ enum ReleaseChannel {
     Stable,
     Beta,
     Nightly,
-}
-
-/// One condition of a range.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct VersionBound {
-    sign: Comparison,
-    /// As many parts as were written: `3.11` is every `3.11.x`.
-    parts: Vec<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Same,
-    Compatible,
-    Near,
-    AtLeast,
-    Above,
-    AtMost,
-    Below,
 }
 
 impl VersionRequirement {
@@ -52,9 +40,17 @@ impl VersionRequirement {
         if let Some(named) = named(tool, text) {
             return Ok(named);
         }
-        let either = text.split("||").map(|all| range(tool, all, text));
+        let (build, number, pypy) = match tool {
+            "python3" => spelled(text),
+            _ => (PythonBuild::CPython, text.to_owned(), None),
+        };
+        let either = number.split("||").map(|all| range(tool, all, text));
+        let either = either.collect::<Result<_, _>>()?;
+        let pypy = pypy.map(|version| range("pypy", version, text));
         Ok(Self {
-            either: either.collect::<Result<_, _>>()?,
+            either,
+            build,
+            pypy: pypy.transpose()?.unwrap_or_default(),
             ..Self::any()
         })
     }
@@ -63,9 +59,37 @@ impl VersionRequirement {
         Self {
             either: Vec::new(),
             channel: None,
-            long_term: false,
+            long_term: None,
             moving: false,
+            lines_back: 0,
+            build: PythonBuild::CPython,
+            pypy: Vec::new(),
         }
+    }
+
+    /// The same of the Python without the global lock, as `freethreaded: true` wants it.
+    #[must_use]
+    pub fn free_threaded(self) -> Self {
+        Self {
+            build: PythonBuild::FreeThreaded,
+            ..self
+        }
+    }
+
+    /// How many lines of releases newer than the wanted one there are.
+    pub(super) fn lines_back(&self) -> usize {
+        self.lines_back
+    }
+
+    /// How Python is built.
+    pub(super) fn build(&self) -> PythonBuild {
+        self.build
+    }
+
+    /// Whether it is PyPy's own version that is wanted, of what it says of itself.
+    pub(super) fn holds_of_pypy(&self, says: &str) -> bool {
+        let found = version_in(says).unwrap_or_default();
+        self.pypy.iter().all(|bound| bound.holds(&found))
     }
 
     /// Whether it means another release tomorrow, `latest`: the image has the one that it has.
@@ -99,13 +123,14 @@ impl VersionRequirement {
             };
             return channel == found;
         }
-        if self.either.is_empty() && !self.long_term {
+        if self.either.is_empty() && self.long_term.is_none() {
             return true;
         }
         let Some(found) = version_in(output) else {
             return false;
         };
-        if self.long_term && found.first().is_some_and(|major| major % 2 != 0) {
+        let is_even = found.first().is_some_and(|major| major % 2 == 0);
+        if self.long_term.is_some_and(|wanted| wanted != is_even) {
             return false;
         }
         let holds = |bounds: &Vec<VersionBound>| bounds.iter().all(|bound| bound.holds(&found));
@@ -150,11 +175,30 @@ fn named(tool: &str, text: &str) -> Option<VersionRequirement> {
         | ("deno", "lts")
         | ("node" | "go" | "java" | "deno" | "bun" | "dotnet", "latest") => moving,
         ("node", "lts" | "lts/*") => VersionRequirement {
-            long_term: true,
+            long_term: Some(true),
+            ..moving
+        },
+        ("dotnet", name) if name.eq_ignore_ascii_case("lts") => VersionRequirement {
+            long_term: Some(true),
+            ..moving
+        },
+        ("dotnet", name) if name.eq_ignore_ascii_case("sts") => VersionRequirement {
+            long_term: Some(false),
+            ..moving
+        },
+        ("go", "oldstable") => VersionRequirement {
+            lines_back: 1,
             ..moving
         },
         ("node", name) => {
             let name = name.strip_prefix("lts/")?.to_lowercase();
+            if let Some(count) = name.strip_prefix('-') {
+                return Some(VersionRequirement {
+                    long_term: Some(true),
+                    lines_back: count.parse().ok().filter(|count| *count > 0)?,
+                    ..moving
+                });
+            }
             let known = NODE_RELEASES.iter().find(|(known, _)| *known == name);
             let (_, major) = known?;
             let only = VersionBound {
@@ -168,154 +212,6 @@ fn named(tool: &str, text: &str) -> Option<VersionRequirement> {
         }
         _ => return None,
     })
-}
-
-fn range(tool: &str, all: &str, whole: &str) -> Result<Vec<VersionBound>, String> {
-    let unusable = || {
-        format!(
-            "{} is no version that the image can be held to: it is not of a release, or is no number; name one, for example `18` or `3.11`",
-            config_core::quoted(whole)
-        )
-    };
-    let version = |text: &str| parts(&plain_number(tool, text)).ok_or_else(unusable);
-    if let Some((from, to)) = all.split_once(" - ") {
-        let bound = |sign, text: &str| {
-            Ok::<_, String>(VersionBound {
-                sign,
-                parts: version(text.trim())?,
-            })
-        };
-        return Ok(vec![
-            bound(Comparison::AtLeast, from)?,
-            bound(Comparison::AtMost, to)?,
-        ]);
-    }
-    if let Some(bounds) = feature_band(tool, all.trim()) {
-        return Ok(bounds);
-    }
-    let mut bounds = Vec::new();
-    let mut waiting = None;
-    for word in all.split([' ', ',']).filter(|word| !word.is_empty()) {
-        let (sign, rest) = sign_of(word);
-        if rest.is_empty() && sign.is_some() && waiting.is_none() {
-            // `>= 1.17`, with a space.
-            waiting = sign;
-            continue;
-        }
-        let sign = match (waiting.take(), sign) {
-            (Some(_), Some(_)) => return Err(unusable()),
-            (waiting, sign) => waiting.or(sign).unwrap_or(Comparison::Same),
-        };
-        let parts = version(rest)?;
-        bounds.push(VersionBound { sign, parts });
-    }
-    if bounds.is_empty() || waiting.is_some() {
-        return Err(unusable());
-    }
-    Ok(bounds)
-}
-
-/// Without what a tool's action takes beside the number: `3.13-dev` is any 3.13, `21.0.1+12` a
-/// build of 21.0.1, Java 1.8 is 8, and `-0` lets prereleases in.
-fn plain_number(tool: &str, text: &str) -> String {
-    let text = match tool {
-        "python3" => text.strip_suffix("-dev").unwrap_or(text),
-        "java" => text.strip_prefix("1.").unwrap_or(text),
-        _ => text,
-    };
-    let text = text.split('+').next().unwrap_or(text);
-    text.strip_suffix("-0").unwrap_or(text).to_owned()
-}
-
-/// `8.0.1xx` of .NET: the releases of one feature band
-/// (<https://learn.microsoft.com/dotnet/core/versions/>).
-fn feature_band(tool: &str, text: &str) -> Option<Vec<VersionBound>> {
-    let text = text.strip_suffix("xx").filter(|_| tool == "dotnet")?;
-    let mut parts = parts(text).filter(|parts| parts.len() == 3)?;
-    parts[2] *= 100;
-    let mut next = parts.clone();
-    next[2] += 100;
-    let bound = |sign, parts| VersionBound { sign, parts };
-    Some(vec![
-        bound(Comparison::AtLeast, parts),
-        bound(Comparison::Below, next),
-    ])
-}
-
-fn sign_of(word: &str) -> (Option<Comparison>, &str) {
-    let signs = [
-        (">=", Comparison::AtLeast),
-        ("<=", Comparison::AtMost),
-        (">", Comparison::Above),
-        ("<", Comparison::Below),
-        ("^", Comparison::Compatible),
-        ("~", Comparison::Near),
-        ("=", Comparison::Same),
-    ];
-    signs
-        .iter()
-        .find_map(|(text, sign)| Some((Some(*sign), word.strip_prefix(text)?)))
-        .unwrap_or((None, word))
-}
-
-/// The numbers before the first `x` or `*`; nothing when it is no version.
-fn parts(text: &str) -> Option<Vec<u64>> {
-    let text = text.strip_prefix('v').unwrap_or(text);
-    let mut parts = Vec::new();
-    let mut open = false;
-    for part in text.split('.') {
-        match part {
-            "x" | "X" | "*" => open = true,
-            _ if open => return None,
-            number => parts.push(number.parse().ok()?),
-        }
-    }
-    (parts.len() <= 4 && (open || !parts.is_empty())).then_some(parts)
-}
-
-/// The first number with points in what a tool says of itself.
-pub(super) fn version_in(output: &str) -> Option<Vec<u64>> {
-    let start = output.find(|c: char| c.is_ascii_digit())?;
-    let rest = &output[start..];
-    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let number = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
-    let mut parts: Vec<u64> = number
-        .split('.')
-        .map(|part| part.parse().ok())
-        .collect::<Option<_>>()?;
-    // Java 8 calls itself 1.8.
-    if output.contains("version \"1.") && parts.len() > 1 {
-        parts.remove(0);
-    }
-    Some(parts)
-}
-
-impl VersionBound {
-    fn holds(&self, found: &[u64]) -> bool {
-        let part = |parts: &[u64], at: usize| parts.get(at).copied().unwrap_or(0);
-        // As far as it was written.
-        let order = (0..self.parts.len())
-            .map(|at| part(found, at).cmp(&self.parts[at]))
-            .find(|order| *order != Ordering::Equal)
-            .unwrap_or(Ordering::Equal);
-        let same = |count: usize| {
-            (0..count.min(self.parts.len())).all(|at| part(found, at) == self.parts[at])
-        };
-        match self.sign {
-            Comparison::Same => order == Ordering::Equal,
-            Comparison::AtLeast => order != Ordering::Less,
-            Comparison::Above => order == Ordering::Greater,
-            Comparison::AtMost => order != Ordering::Greater,
-            Comparison::Below => order == Ordering::Less,
-            Comparison::Near => order != Ordering::Less && same(2),
-            Comparison::Compatible => {
-                // The first part that is not zero may not change.
-                let first = self.parts.iter().position(|part| *part != 0);
-                let fixed = first.map_or(self.parts.len(), |at| at + 1);
-                order != Ordering::Less && same(fixed)
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -393,6 +289,9 @@ mod tests {
             ("java", "1.8", "openjdk version \"1.8.0_392\"", true),
             ("go", "stable", "go version go1.21.5 linux/amd64", true),
             ("dotnet", "8.0.1xx", "8.0.105 [/usr/lib/dotnet/sdk]", true),
+            ("dotnet", "LTS", "8.0.204 [/usr/lib/dotnet/sdk]", true),
+            ("dotnet", "sts", "8.0.204 [/usr/lib/dotnet/sdk]", false),
+            ("dotnet", "STS", "9.0.100 [/usr/lib/dotnet/sdk]", true),
             ("dotnet", "8.0.1xx", "8.0.204 [/usr/lib/dotnet/sdk]", false),
             ("dotnet", "8.x", "8.0.204 [/usr/lib/dotnet/sdk]", true),
             ("deno", "v1.x", "deno 1.40.2 (release)", true),
@@ -425,7 +324,7 @@ mod tests {
     fn x3_versions_that_mean_nothing_here_are_refused() {
         for wanted in [
             "stable",
-            "lts/-1",
+            "lts/-x",
             "pypy3.10",
             ">=",
             "18\n20",

@@ -192,6 +192,7 @@ fn event(
     let kind = match options.event {
         EventName::Push => EventKind::Push,
         EventName::PullRequest => EventKind::PullRequest,
+        EventName::PullRequestTarget => EventKind::PullRequestTarget,
         EventName::WorkflowDispatch => EventKind::WorkflowDispatch,
     };
     let (payload, inputs) = payload_and_inputs(options)?;

@@ -99,6 +99,21 @@ pub fn undone_value(uses: &str, input: &str, value: &str) -> Option<String> {
     entry(uses)?.undone(input, value.trim())
 }
 
+/// Whether a `uses` names this release of an action or a later one: `v7`, `v7.0.1`, or its newest
+/// branch. A commit names none.
+#[must_use]
+pub fn is_release_since(uses: &str, major: u64) -> bool {
+    let reference = uses.rsplit_once('@').map_or("", |(_, reference)| reference);
+    if matches!(reference, "main" | "master") {
+        return true;
+    }
+    let number = reference.strip_prefix('v').unwrap_or(reference);
+    let number = number.split('.').next().unwrap_or(number);
+    // A commit of digits alone is none either.
+    let number = number.parse::<u64>().ok().filter(|number| *number < 1000);
+    number.is_some_and(|number| number >= major)
+}
+
 /// `owner/name` of `owner/name@v4` and of `https://code.example/owner/name@v4`.
 pub(super) fn action_name(uses: &str) -> &str {
     let name = uses.split_once('@').map_or(uses, |(name, _)| name);
@@ -107,5 +122,29 @@ pub(super) fn action_name(uses: &str) -> &str {
             rest.split_once('/').map_or(rest, |(_, path)| path)
         }
         _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_a_release_of_an_action_is_known_by_its_name() {
+        for (uses, expected) in [
+            ("actions/checkout@v7", true),
+            ("actions/checkout@v7.0.1", true),
+            ("https://code.example/actions/checkout@10", true),
+            ("actions/checkout@main", true),
+            ("actions/checkout@v6.1.0", false),
+            (
+                "actions/checkout@1111111111111111111111111111111111111111",
+                false,
+            ),
+            ("actions/checkout@v8-beta", false),
+            ("actions/checkout", false),
+        ] {
+            assert_eq!(is_release_since(uses, 7), expected, "{uses}");
+        }
     }
 }
