@@ -7,7 +7,7 @@ use search_graph_engine::key_hash;
 pub(super) type ContentHash = [u8; 16];
 
 /// Bytes of a row: the hash of a key, the hash of a content.
-const ROW: usize = 24;
+pub(super) const ROW: usize = 24;
 
 /// The versions as they were kept, in rows that are searched where they were read, and what has
 /// changed since.
