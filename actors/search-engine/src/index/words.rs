@@ -115,7 +115,7 @@ mod tests {
 
         #[test]
         fn i16_frequent_words_are_those_of_a_count_of_all(
-            documents in prop::collection::vec(prop::collection::btree_set("(flow|wing|lift|a|x1|über|tree|moon)s", 0..8), 1..20),
+            documents in prop::collection::vec(prop::collection::btree_set("(flow|wing|lift|a|x1|tree|moon)s", 0..8), 1..20),
             limit in 0_usize..9,
         ) {
             let folder = tempfile::tempdir().expect("a folder");

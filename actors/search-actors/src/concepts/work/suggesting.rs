@@ -98,7 +98,7 @@ impl FirstTitles {
         }
         self.titles.push(title.into());
         // A quarter more is held than is wanted, or they would be sorted again and again.
-        if self.titles.len() >= self.most + self.most / 4 + 1 {
+        if self.titles.len() > self.most + self.most / 4 {
             self.sort();
             if self.titles.len() == self.most {
                 self.last = self.titles.last().cloned();
