@@ -85,8 +85,10 @@ impl ConceptFiles {
         known: &KnownDocuments,
         thesaurus: &Thesaurus,
     ) -> io::Result<()> {
-        let bytes = manifest(known, fingerprint(thesaurus));
-        self.write("manifest", |output| output.write_all(&bytes))
+        let thesaurus = fingerprint(thesaurus);
+        self.write("manifest", |output| {
+            write_manifest(known, thesaurus, output)
+        })
     }
 
     /// What the records of a journal belong to now.
@@ -125,16 +127,26 @@ impl ConceptFiles {
 }
 
 /// Magic, thesaurus, then the hashes of each document's key and content, and a hash of all of it.
-fn manifest(known: &KnownDocuments, thesaurus: [u8; 32]) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&thesaurus);
-    for (key, content) in known.to_rows() {
-        bytes.extend_from_slice(&key.to_le_bytes());
-        bytes.extend_from_slice(&content);
+fn write_manifest(
+    known: &KnownDocuments,
+    thesaurus: [u8; 32],
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let mut hasher = blake3::Hasher::new();
+    let mut piece = MAGIC.to_vec();
+    piece.extend_from_slice(&thesaurus);
+    for (key, content) in known.rows() {
+        piece.extend_from_slice(&key.to_le_bytes());
+        piece.extend_from_slice(&content);
+        if piece.len() >= PIECE_ROWS * ROW {
+            hasher.update(&piece);
+            output.write_all(&piece)?;
+            piece.clear();
+        }
     }
-    let hash = blake3::hash(&bytes);
-    bytes.extend_from_slice(hash.as_bytes());
-    bytes
+    hasher.update(&piece);
+    output.write_all(&piece)?;
+    output.write_all(hasher.finalize().as_bytes())
 }
 
 /// Reads a manifest piece by piece, so that it is in memory once; nothing where it is damaged.

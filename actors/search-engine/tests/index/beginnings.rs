@@ -1,5 +1,5 @@
-//! Beginnings that stand for many words: their documents are kept, and are right whatever is deleted
-//! and merged, in the states of before, too.
+//! Beginnings that stand for many words: their documents are kept, and are right whatever is
+//! deleted and merged, in the states of before, too.
 
 use super::*;
 
