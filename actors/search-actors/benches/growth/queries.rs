@@ -6,7 +6,7 @@ use search_engine::answering::{SearchParams, SearchableRole, search};
 
 use crate::corpus::Sample;
 use crate::random::Random;
-use crate::usage::Usage;
+use crate::usage::{Usage, cpu_of_thread};
 
 /// Queries of a kind.
 const QUERIES: usize = 60;
@@ -48,6 +48,21 @@ pub(crate) fn cost(role: &SearchableRole, sample: &Sample) -> [Option<f64>; KIND
         }
         Some(Usage::since(before).cpu * 1e3 / (rounds * queries.len()) as f64)
     })
+}
+
+/// CPU milliseconds of a beginning of two letters that nobody has asked for before: each of those
+/// that the sample has, once.
+pub(crate) fn cost_of_new_beginnings(role: &SearchableRole, sample: &Sample) -> f64 {
+    let role = SearchableRole {
+        function: RelevanceFunction::BM25F,
+        ..role.clone()
+    };
+    let mut asked: Vec<String> = queries("prefixes of 2 letters", sample);
+    asked.sort_unstable();
+    asked.dedup();
+    let before = cpu_of_thread();
+    ask(&role, &asked);
+    (cpu_of_thread() - before) * 1e3 / asked.len() as f64
 }
 
 /// Asks all queries; whether they were answered.

@@ -9,7 +9,7 @@ use search_actors::{LearningRests, RoleRegistry};
 use crate::corpus::{self, Sample};
 use crate::queries::{self, KINDS};
 use crate::role::{found, wait, with_role_at};
-use crate::usage::{Usage, memory, wait_until_idle};
+use crate::usage::{Memory, MemoryWatch, Usage, cpu_of_thread, wait_until_idle};
 
 /// The stages, in their order.
 pub(crate) const STAGES: [&str; 2] = ["grow", "restart"];
@@ -57,7 +57,7 @@ fn grow(registry: &RoleRegistry, home: &Path, count: usize) {
     );
     row("indexed and learnt: CPU s", format!("{:.1}", all.cpu));
     row("indexed and learnt: MB written", all.written >> 20);
-    row("indexed and learnt: memory, most MB", memory().2);
+    row("indexed and learnt: memory, most MB", Memory::now().most);
     let text = size(&home.join("files"));
     let learnt = size(&home.join("data/concepts"));
     let index = size(&home.join("data")) - learnt;
@@ -69,15 +69,21 @@ fn grow(registry: &RoleRegistry, home: &Path, count: usize) {
     row("graph, vectors, model MB", learnt >> 20);
     let role = registry.now().role(None).unwrap().searchable();
     let sample = Sample::read(&home.join("sample"));
+    let cost = queries::cost_of_new_beginnings(&role, &sample);
+    row(
+        "a query: new prefixes of 2 letters, CPU ms",
+        format!("{cost:.2}"),
+    );
     for (kind, cost) in KINDS.iter().zip(queries::cost(&role, &sample)) {
         let cost = cost.map_or_else(|| "refused".to_owned(), |cost| format!("{cost:.2}"));
         row(&format!("a query: {kind}, CPU ms"), cost);
     }
-    let (own, mapped, _) = memory();
-    row("memory after queries: own MB", own);
-    row("memory after queries: of mapped files, MB", mapped);
+    let memory = Memory::now();
+    row("memory after queries: own MB", memory.own);
+    row("memory after queries: of mapped files, MB", memory.mapped);
     drop(role);
     one_change(registry, home, count);
+    one_change_unwatched(registry, home, count);
     many_changes(registry, home, count);
 }
 
@@ -135,6 +141,29 @@ fn one_change(registry: &RoleRegistry, home: &Path, count: usize) {
     );
 }
 
+/// The same without searches that wait for the change: what following it costs by itself. What this
+/// thread takes to look at the process is left out.
+fn one_change_unwatched(registry: &RoleRegistry, home: &Path, count: usize) {
+    let (before, mine) = (Usage::now(), cpu_of_thread());
+    for number in 0..CHANGES {
+        change(
+            home,
+            (number * 6_007 + 29) % count,
+            &format!("quiet{number}"),
+        );
+        wait_until_idle(QUIET);
+    }
+    let used = Usage::since(before).cpu - (cpu_of_thread() - mine);
+    let role = registry.now().role(None).unwrap().searchable();
+    for number in 0..CHANGES {
+        assert_eq!(found(&role, &format!("quiet{number}"), 1).len(), 1);
+    }
+    row(
+        "one change, no search waits: CPU ms",
+        format!("{:.0}", used * 1e3 / CHANGES as f64),
+    );
+}
+
 fn many_changes(registry: &RoleRegistry, home: &Path, count: usize) {
     let (began, before) = (Instant::now(), Usage::now());
     let many = MANY.min(count);
@@ -160,11 +189,11 @@ fn many_changes(registry: &RoleRegistry, home: &Path, count: usize) {
         "10,000 changes: MB written",
         (used.written - writing.written) >> 20,
     );
-    row("10,000 changes: memory, most MB", memory().2);
+    row("10,000 changes: memory, most MB", Memory::now().most);
 }
 
 fn restart(registry: &RoleRegistry) {
-    let began = Instant::now();
+    let (began, watch) = (Instant::now(), MemoryWatch::start());
     let is_searchable = || {
         let role = registry.now().role(None).unwrap().searchable();
         role.sources.iter().all(|source| source.snapshot.is_some())
@@ -183,5 +212,11 @@ fn restart(registry: &RoleRegistry) {
     );
     wait_until_idle(QUIET);
     row("restart: CPU s", format!("{:.1}", Usage::now().cpu));
-    row("restart: memory, most MB", memory().2);
+    let highest = watch.highest();
+    row("restart: own memory, most MB", highest.own);
+    row("restart: mapped files in memory, most MB", highest.mapped);
+    row("restart: memory with mapped files, most MB", highest.most);
+    let now = Memory::now();
+    row("restart: own memory at the end, MB", now.own);
+    row("restart: mapped files in memory at the end, MB", now.mapped);
 }

@@ -7,7 +7,7 @@ use search_graph_engine::key_hash;
 pub(super) type ContentHash = [u8; 16];
 
 /// Bytes of a row: the hash of a key, the hash of a content.
-const ROW: usize = 24;
+pub(super) const ROW: usize = 24;
 
 /// The versions as they were kept, in rows that are searched where they were read, and what has
 /// changed since.
@@ -124,21 +124,32 @@ impl KnownDocuments {
         rows.map(|(_, row)| key_of(row)).chain(changed).collect()
     }
 
-    /// All of them in rows, in the order of the keys' hashes.
-    pub(super) fn to_rows(&self) -> Vec<(u64, ContentHash)> {
+    /// All of them in the order of the keys' hashes. No list of them is made.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (u64, ContentHash)> + '_ {
         let rows = self.rows.iter().enumerate();
         let rows = rows.filter(|(place, _)| !self.gone.holds(*place));
-        let rows = rows.map(|(_, row)| (key_of(row), content_of(row)));
-        let changed = self.changed.iter().map(|(key, content)| (*key, *content));
-        let mut all: Vec<(u64, ContentHash)> = rows.chain(changed).collect();
-        all.sort_unstable();
-        all
+        let mut rows = rows
+            .map(|(_, row)| (key_of(row), content_of(row)))
+            .peekable();
+        let mut changed: Vec<(u64, ContentHash)> = self
+            .changed
+            .iter()
+            .map(|(key, content)| (*key, *content))
+            .collect();
+        changed.sort_unstable();
+        let mut changed = changed.into_iter().peekable();
+        std::iter::from_fn(move || {
+            // No key is in both.
+            let next = changed.peek().map(|(key, _)| *key);
+            rows.next_if(|(key, _)| next.is_none_or(|next| *key < next))
+                .or_else(|| changed.next())
+        })
     }
 }
 
 impl PartialEq for KnownDocuments {
     fn eq(&self, other: &Self) -> bool {
-        self.to_rows() == other.to_rows()
+        self.rows().eq(other.rows())
     }
 }
 
@@ -166,6 +177,8 @@ mod tests {
             .into_iter()
             .collect();
         assert_eq!(known, expected);
+        let rows: Vec<_> = known.rows().collect();
+        assert!(rows.len() == 3 && rows.is_sorted(), "{rows:?}");
         assert!(known.holds("b", &[9; 16]) && !known.holds("b", &[2; 16]));
         assert!(!known.holds_hashed(key_hash("a")) && known.holds_hashed(key_hash("d")));
         let mut met = MetDocuments::default();

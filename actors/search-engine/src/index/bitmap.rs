@@ -1,6 +1,7 @@
 //! Sets of documents of one segment.
 
-use tantivy::DocId;
+use tantivy::postings::BlockSegmentPostings;
+use tantivy::{BitSet, DocId, SegmentReader};
 
 /// A set of documents, one bit each.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,20 @@ impl Bitmap {
         Self { words }
     }
 
+    /// The documents of a segment that are deleted, where there are any.
+    pub(super) fn deleted(reader: &SegmentReader) -> Option<Self> {
+        let alive = reader.alive_bitset()?.bitset();
+        let max_doc = reader.max_doc();
+        // The only way to its words that does not look at each document.
+        let mut kept = BitSet::with_max_value_and_full(max_doc);
+        kept.intersect_update(alive);
+        let mut deleted = Self::full(max_doc);
+        for (bucket, word) in (0_u32..).zip(&mut deleted.words) {
+            *word &= !u64::from_le_bytes(kept.tinyset(bucket).into_bytes());
+        }
+        Some(deleted)
+    }
+
     /// Bytes held.
     pub(super) fn bytes(&self) -> usize {
         self.words.len() * 8
@@ -38,6 +53,18 @@ impl Bitmap {
     pub(super) fn insert_all(&mut self, documents: &[DocId]) {
         for &document in documents {
             self.words[document as usize / 64] |= 1 << (document % 64);
+        }
+    }
+
+    /// Adds the documents of a posting list, from where its cursor stands on.
+    pub(super) fn insert_list(&mut self, list: &mut BlockSegmentPostings) {
+        loop {
+            let documents = list.docs();
+            if documents.is_empty() {
+                return;
+            }
+            self.insert_all(documents);
+            list.advance();
         }
     }
 

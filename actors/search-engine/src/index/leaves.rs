@@ -2,35 +2,14 @@
 
 use search_core::definitions::DefinitionKind;
 use search_core::query::{Field, Filter, ParsedQuery};
-use tantivy::{InvertedIndexReader, TantivyError};
+use tantivy::TantivyError;
 
 use super::bitmap::Bitmap;
 use super::conditions::Bounds;
 use super::definition_terms::{kind_term, kind_word_term};
 use super::error::IndexError;
 use super::schema::KEY;
-use super::snapshot::{IndexSnapshot, SegmentView, add_documents_of, documents_of, find_term};
-
-/// Words that one beginning stands for in a segment, in the order of the alphabet; the rest is left
-/// out. Reading more posting lists would take longer than a person waits.
-const MAX_PREFIX_TERMS: usize = 20_000;
-
-/// The documents of a dictionary's terms that begin with `start`.
-pub(super) fn documents_with_prefix(
-    inverted: &InvertedIndexReader,
-    start: &str,
-    into: &mut Bitmap,
-) -> Result<(), IndexError> {
-    let range = inverted.terms().range().ge(start.as_bytes());
-    let mut stream = range.into_stream().map_err(TantivyError::from)?;
-    let mut seen = 0;
-    while seen < MAX_PREFIX_TERMS && stream.advance() && stream.key().starts_with(start.as_bytes())
-    {
-        seen += 1;
-        add_documents_of(inverted, stream.value(), into)?;
-    }
-    Ok(())
-}
+use super::snapshot::{IndexSnapshot, SegmentView, documents_of, find_term};
 
 /// The documents of a segment that have a filter's value. `source` is the display name of theirs.
 pub(super) fn filter_documents(

@@ -4,6 +4,7 @@
 use search_core::query::{Needs, Run};
 use tantivy::{InvertedIndexReader, TantivyError};
 
+use super::beginnings::add_beginning;
 use super::bitmap::Bitmap;
 use super::error::IndexError;
 use super::segment_words::WordList;
@@ -102,23 +103,6 @@ fn holders(
         }
     }
     Ok(Some(set))
-}
-
-/// Adds the documents of the words that begin so, of `most` words; gives the number of words.
-fn add_beginning(
-    dictionary: &InvertedIndexReader,
-    letters: &str,
-    most: usize,
-    into: &mut Bitmap,
-) -> Result<usize, IndexError> {
-    let range = dictionary.terms().range().ge(letters.as_bytes());
-    let mut stream = range.into_stream().map_err(TantivyError::from)?;
-    let mut words = 0;
-    while words < most && stream.advance() && stream.key().starts_with(letters.as_bytes()) {
-        words += 1;
-        add_documents_of(dictionary, stream.value(), into)?;
-    }
-    Ok(words)
 }
 
 /// Adds the documents of the words that hold a run, of `most` words; gives the number of words.

@@ -7,8 +7,9 @@ use search_core::analysis::folded_line;
 use tantivy::DocId;
 
 use super::error::IndexError;
+use super::keys::first_living;
 use super::record::DocumentRecord;
-use super::snapshot::{IndexSnapshot, documents_of, find_term};
+use super::snapshot::{IndexSnapshot, find_term};
 
 /// The documents of an index in the order of their keys. See the module.
 #[derive(Debug)]
@@ -51,8 +52,7 @@ impl IndexSnapshot {
             let Some(info) = find_term(lines, self.fields().title_line, &line)? else {
                 continue;
             };
-            let set = documents_of(lines, &info, view.reader.max_doc())?;
-            if set.iter().any(|document| !view.reader.is_deleted(document)) {
+            if first_living(view, lines, &info)?.is_some() {
                 return Ok(true);
             }
         }

@@ -7,6 +7,7 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Value};
 use tantivy::{DocId, InvertedIndexReader, Searcher, SegmentReader, TantivyDocument, Term};
 
+use super::beginnings::Beginnings;
 use super::bitmap::Bitmap;
 use super::error::IndexError;
 use super::facts::SegmentFacts;
@@ -68,6 +69,8 @@ pub(super) struct SegmentView {
     facts: Arc<OnceLock<SegmentFacts>>,
     /// Documents whose words have places, where not all have; read when a phrase is looked for.
     placed: Arc<OnceLock<Option<Bitmap>>>,
+    /// The documents of beginnings that were asked for.
+    pub(super) beginnings: Arc<Beginnings>,
     /// Its words as one text; read when a search asks for letters inside words.
     words: Arc<OnceLock<SegmentWords>>,
 }
@@ -95,8 +98,9 @@ impl IndexSnapshot {
             let (deleted, living) = match same {
                 Some(view) => (view.deleted.clone(), view.living),
                 None => {
-                    let deleted = deleted_documents(reader).map(Arc::new);
-                    let living = living::count(reader, fields.text, deleted.as_deref())?;
+                    let deleted = Bitmap::deleted(reader).map(Arc::new);
+                    let former = same_segment.map(|view| (view.deleted.as_deref(), view.living));
+                    let living = living::count(reader, fields.text, deleted.as_deref(), former)?;
                     (deleted, living)
                 }
             };
@@ -115,6 +119,9 @@ impl IndexSnapshot {
                     .unwrap_or_default(),
                 words: same_segment
                     .map(|view| Arc::clone(&view.words))
+                    .unwrap_or_default(),
+                beginnings: same_segment
+                    .map(|view| Arc::clone(&view.beginnings))
                     .unwrap_or_default(),
                 reader: reader.clone(),
             })
@@ -159,6 +166,15 @@ impl IndexSnapshot {
         let exact = view.reader.inverted_index(self.0.fields.exact)?;
         let words = SegmentWords::read(&view.text, &exact)?;
         Ok(view.words.get_or_init(|| words))
+    }
+
+    /// The documents of a segment with a word that begins so, deleted ones among them.
+    pub(super) fn beginning(&self, view: &SegmentView, start: &str) -> Result<Bitmap, IndexError> {
+        let exact = view.reader.inverted_index(self.0.fields.exact)?;
+        let dictionaries = [&*view.text, &*exact];
+        let max_doc = view.reader.max_doc();
+        let set = view.beginnings.documents(dictionaries, start, max_doc)?;
+        Ok(Arc::unwrap_or_clone(set))
     }
 
     /// The documents of a segment whose words have places; `None` where all have.
@@ -245,29 +261,6 @@ impl IndexSnapshot {
         place
             .map(|(segment, document)| self.record(segment, document))
             .transpose()
-    }
-
-    /// Where the document with this key lies: its segment and its number there.
-    pub(super) fn place(&self, key: &str) -> Result<Option<(u32, DocId)>, IndexError> {
-        let fields = self.0.fields;
-        let term = Term::from_field_text(fields.key, key);
-        for (segment, view) in self.0.segments.iter().enumerate() {
-            let keys = view.reader.inverted_index(fields.key)?;
-            let Some(info) = keys
-                .get_term_info(&term)
-                .map_err(tantivy::TantivyError::from)?
-            else {
-                continue;
-            };
-            let set = documents_of(&keys, &info, view.reader.max_doc())?;
-            let alive = set
-                .iter()
-                .find(|&document| !view.reader.is_deleted(document));
-            if let Some(document) = alive {
-                return Ok(Some((segment as u32, document)));
-            }
-        }
-        Ok(None)
     }
 
     /// Calls `each` with the record of every document; the order is that of the index. This is the
@@ -365,21 +358,14 @@ impl IndexSnapshot {
         if let Some(known) = self.0.frequencies.get(&place) {
             return Ok(known);
         }
-        let set = self.text_documents(segment, info)?;
-        let counted = set.len_without(deleted);
+        let is_frequent = info.doc_freq > view.reader.max_doc() / FREQUENT_SHARE;
+        let counted = match is_frequent {
+            true => self.text_documents(segment, info)?.len_without(deleted),
+            false => living::frequency(&view.text, info, deleted)?,
+        };
         self.0.frequencies.insert(place, counted);
         Ok(counted)
     }
-}
-
-fn deleted_documents(reader: &SegmentReader) -> Option<Bitmap> {
-    let alive = reader.alive_bitset()?;
-    let deleted: Vec<DocId> = (0..reader.max_doc())
-        .filter(|&document| alive.is_deleted(document))
-        .collect();
-    let mut set = Bitmap::new(reader.max_doc());
-    set.insert_all(&deleted);
-    Some(set)
 }
 
 /// The documents of a posting list.
@@ -402,14 +388,8 @@ pub(super) fn add_documents_of(
     let option = tantivy::schema::IndexRecordOption::Basic;
     let postings = inverted.read_block_postings_from_terminfo(info, option);
     let mut postings = postings.map_err(tantivy::TantivyError::from)?;
-    loop {
-        let documents = postings.docs();
-        if documents.is_empty() {
-            return Ok(());
-        }
-        into.insert_all(documents);
-        postings.advance();
-    }
+    into.insert_list(&mut postings);
+    Ok(())
 }
 
 /// Where a term stands in a dictionary.

@@ -7,7 +7,8 @@ use tantivy::schema::Field;
 use tantivy::{TantivyError, Term};
 
 use super::error::IndexError;
-use super::snapshot::{IndexSnapshot, documents_of, find_term};
+use super::living;
+use super::snapshot::{IndexSnapshot, find_term};
 
 /// Words of fewer letters are not corrected: too many others are like them.
 pub const MIN_TYPO_LETTERS: usize = 5;
@@ -198,10 +199,7 @@ fn collect(
                 let info = stream.value();
                 let documents = match &view.deleted {
                     None => u64::from(info.doc_freq),
-                    Some(deleted) => {
-                        let max_doc = view.reader.max_doc();
-                        documents_of(&inverted, info, max_doc)?.len_without(deleted)
-                    }
+                    Some(deleted) => living::frequency(&inverted, info, deleted)?,
                 };
                 if documents > 0 {
                     *found.entry(word.to_owned()).or_default() += documents;

@@ -4,10 +4,11 @@ use search_core::query::{Condition, ParsedQuery, QueryWord};
 use tantivy::query::{AutomatonWeight, DfaWrapper, FuzzyTermQuery, Weight};
 use tantivy::{DocId, Term};
 
+use super::beginnings::{MAX_PREFIX_TERMS, add_beginning};
 use super::bitmap::Bitmap;
 use super::conditions::{Bounds, Matching};
 use super::error::IndexError;
-use super::leaves::{documents_with_prefix, filter_documents, title_documents};
+use super::leaves::{filter_documents, title_documents};
 use super::lexical::{LexicalMatches, NO_WORD};
 use super::pool::{Candidate, Pool};
 use super::scope::Scope;
@@ -123,7 +124,7 @@ impl Titles<'_> {
             Condition::Prefix(prefix) => {
                 let start = &self.query.prefixes()[*prefix].folded;
                 let mut set = Bitmap::new(max_doc);
-                documents_with_prefix(&self.view.title, start, &mut set)?;
+                add_beginning(&self.view.title, start, MAX_PREFIX_TERMS, &mut set)?;
                 Bounds::known(set)
             }
             Condition::Filter(filter) => {

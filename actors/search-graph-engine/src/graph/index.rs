@@ -210,7 +210,8 @@ impl GraphIndex {
         all.extend(terms.map(|(term, count)| make(term, SuggestionKind::Term, count)));
         graph.each_name(|name, count| {
             all.push(make(name, SuggestionKind::Concept, count));
-            if all.len() > 4 * MAX_SUGGESTIONS {
+            // A little more than is kept: names are many times as many.
+            if all.len() > MAX_SUGGESTIONS + MAX_SUGGESTIONS / 4 {
                 keep_heaviest(&mut all);
             }
         });

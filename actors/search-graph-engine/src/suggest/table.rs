@@ -18,6 +18,27 @@ pub(super) struct SuggestionTable {
     weights: Column,
 }
 
+/// Where a folded text stands in the text of all.
+#[derive(Debug, Clone, Copy)]
+struct FoldedKey {
+    start: u32,
+    end: u32,
+}
+
+impl FoldedKey {
+    fn new(start: usize, end: usize) -> Self {
+        // A title has a few hundred letters, and so few texts are kept.
+        Self {
+            start: start as u32,
+            end: end as u32,
+        }
+    }
+
+    fn of(self, folded: &str) -> &str {
+        &folded[self.start as usize..self.end as usize]
+    }
+}
+
 impl Default for SuggestionTable {
     fn default() -> Self {
         Self::new(Vec::new())
@@ -27,20 +48,26 @@ impl Default for SuggestionTable {
 impl SuggestionTable {
     pub(super) fn new(mut suggested: Vec<SuggesterEntry<'_>>) -> Self {
         keep_heaviest(&mut suggested);
-        let mut keyed: Vec<(String, SuggesterEntry<'_>)> = suggested
-            .into_iter()
-            .map(|suggested| (folded_line(suggested.text), suggested))
-            .filter(|(key, _)| !key.is_empty())
-            .collect();
-        keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| order(&a.1, &b.1)));
-        keyed.dedup_by(|later, first| later.0 == first.0);
+        // One text of all keys: a hundred thousand small ones would take twice the memory.
+        let mut folded = String::new();
+        let mut keyed: Vec<(FoldedKey, SuggesterEntry<'_>)> = Vec::with_capacity(suggested.len());
+        for one in suggested {
+            let start = folded.len();
+            folded.push_str(&folded_line(one.text));
+            if folded.len() > start {
+                keyed.push((FoldedKey::new(start, folded.len()), one));
+            }
+        }
+        let key = |one: &(FoldedKey, _)| one.0.of(&folded);
+        keyed.sort_unstable_by(|a, b| key(a).cmp(key(b)).then_with(|| order(&a.1, &b.1)));
+        keyed.dedup_by(|later, first| key(later) == key(first));
         let mut builder = MapBuilder::memory();
         let mut texts = TextsBuilder::default();
-        for (place, (key, suggested)) in keyed.iter().enumerate() {
+        for (place, one) in keyed.iter().enumerate() {
             builder
-                .insert(key, place as u64)
+                .insert(key(one), place as u64)
                 .expect("keys are sorted and distinct");
-            texts.push(suggested.text);
+            texts.push(one.1.text);
         }
         let weights = keyed.iter().map(|(_, one)| packed(one.kind, one.weight));
         Self {

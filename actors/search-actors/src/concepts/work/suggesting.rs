@@ -14,7 +14,7 @@ impl ConceptWorker {
         let titles = titles(snapshot)?;
         let words = snapshot.frequent_words(MAX_WORDS)?;
         let words = words.iter().map(|(word, count)| (word.as_str(), *count));
-        let titles = titles.iter().map(String::as_str);
+        let titles = titles.iter().map(AsRef::as_ref);
         self.handle.graph.publish_suggestions(titles, words);
         Ok(())
     }
@@ -68,21 +68,85 @@ impl ConceptWorker {
 
 /// The distinct titles of the documents; of too many the first in their order, which are those
 /// that would be suggested.
-fn titles(snapshot: &IndexSnapshot) -> Result<Vec<String>, ConceptError> {
-    let mut titles: Vec<String> = Vec::new();
-    let distinct = |titles: &mut Vec<String>| {
-        titles.sort_unstable();
-        titles.dedup();
-        titles.truncate(MAX_SUGGESTIONS);
-    };
-    snapshot.for_each_document(|record| {
-        if !record.title.trim().is_empty() {
-            titles.push(record.title);
+fn titles(snapshot: &IndexSnapshot) -> Result<Vec<Box<str>>, ConceptError> {
+    let mut titles = FirstTitles::new(MAX_SUGGESTIONS);
+    snapshot.for_each_document(|record| titles.add(&record.title))?;
+    Ok(titles.finish())
+}
+
+/// The first of many titles in their order, each once.
+struct FirstTitles {
+    most: usize,
+    titles: Vec<Box<str>>,
+    /// The last title of so many: what comes behind it is not among the first.
+    last: Option<Box<str>>,
+}
+
+impl FirstTitles {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            titles: Vec::new(),
+            last: None,
         }
-        if titles.len() >= 2 * MAX_SUGGESTIONS {
-            distinct(&mut titles);
+    }
+
+    fn add(&mut self, title: &str) {
+        let is_behind = self.last.as_deref().is_some_and(|last| title >= last);
+        if is_behind || title.trim().is_empty() {
+            return;
         }
-    })?;
-    distinct(&mut titles);
-    Ok(titles)
+        self.titles.push(title.into());
+        // A quarter more is held than is wanted, or they would be sorted again and again.
+        if self.titles.len() > self.most + self.most / 4 {
+            self.sort();
+            if self.titles.len() == self.most {
+                self.last = self.titles.last().cloned();
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        self.titles.sort_unstable();
+        self.titles.dedup();
+        self.titles.truncate(self.most);
+    }
+
+    fn finish(mut self) -> Vec<Box<str>> {
+        self.sort();
+        self.titles
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::FirstTitles;
+
+    #[test]
+    fn i16_of_too_many_titles_the_first_are_kept() {
+        for (count, step, most) in [
+            (0, 1, 3),
+            (4, 3, 10),
+            (500, 7, 40),
+            (500, 77, 1),
+            (90, 31, 45),
+        ] {
+            let all = (0..count).map(|at: usize| format!("{:03}", at * step % 97));
+            let all: Vec<String> = all.chain(["  ".to_owned()]).collect();
+            let mut titles = FirstTitles::new(most);
+            for title in &all {
+                titles.add(title);
+                assert!(titles.titles.len() <= most + most / 4);
+            }
+            let distinct: BTreeSet<&str> = all.iter().map(String::as_str).collect();
+            let expected = distinct
+                .into_iter()
+                .filter(|title| !title.trim().is_empty());
+            let found = titles.finish();
+            let found: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
+            assert_eq!(found, expected.take(most).collect::<Vec<_>>());
+        }
+    }
 }

@@ -9,7 +9,7 @@ use super::terms::{Scoring, Terms};
 use crate::index::bitmap::Bitmap;
 use crate::index::conditions::{Bounds, Matching};
 use crate::index::error::IndexError;
-use crate::index::leaves::{documents_with_prefix, filter_documents};
+use crate::index::leaves::filter_documents;
 use crate::index::needed::documents_with;
 use crate::index::phrases::documents_with_phrase;
 use crate::index::pool::Pool;
@@ -87,15 +87,7 @@ impl Conditional<'_> {
             }
             Condition::Prefix(prefix) => {
                 let start = &query.prefixes()[*prefix].folded;
-                let mut set = Bitmap::new(max_doc);
-                let exact = place
-                    .view
-                    .reader
-                    .inverted_index(place.snapshot.fields().exact)?;
-                for dictionary in [&place.view.text, &exact] {
-                    documents_with_prefix(dictionary, start, &mut set)?;
-                }
-                Bounds::known(set)
+                Bounds::known(place.snapshot.beginning(place.view, start)?)
             }
             Condition::Filter(filter) => {
                 let name = self.scope.name(place.source);
