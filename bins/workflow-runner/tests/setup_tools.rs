@@ -66,7 +66,7 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
       - {id: go, uses: actions/setup-go@v6, with: {go-version: 9.x, cache: false}}
       - run: echo "go ${{ steps.go.outputs.go-version }} ${PATH%%/opt/tools*}"
       - {uses: actions/setup-go@v6, with: {go-version: 9.x, cache: false}, env: {GOPATH: /opt/other}}
-      - run: echo "go ${PATH%%:*}"
+      - run: echo "go ${PATH%%:*} $GOTOOLCHAIN"
       - {id: dotnet, uses: actions/setup-dotnet@v5, with: {workloads: "one, two"}}
       - run: echo "dotnet ${{ steps.dotnet.outputs.dotnet-version }} $DOTNET_ROOT"
       - run: echo '{"msbuild-sdks":{}}' > global.json
@@ -106,7 +106,7 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
             "env.U",
             "600",
             "go 9.2.0 /opt/gopath/bin:/opt/go9/bin:",
-            "go /opt/other/bin",
+            "go /opt/other/bin local",
             "dotnet workload install one two",
             "dotnet 80.0.105 /opt/dotnet9",
             "bare success 80.0.105",

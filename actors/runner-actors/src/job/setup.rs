@@ -140,7 +140,9 @@ impl StepRunner<'_> {
         };
         let mut texts = lines(&version);
         if texts.is_empty() {
-            texts.push(String::new());
+            // Deno's action has a version where none is named; others take what there is.
+            let usual = if tool.command == "deno" { "2.x" } else { "" };
+            texts.push(usual.to_owned());
         }
         let channel = step.input("dotnet-channel");
         if tool.command == "dotnet" && !channel.is_empty() {

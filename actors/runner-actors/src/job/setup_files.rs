@@ -244,8 +244,10 @@ impl StepRunner<'_> {
         step: NativeStep<'_>,
     ) -> Result<Vec<(String, String)>, StepResult> {
         let asked = step.input("cache");
+        let own_hash = step.input("cache-hash");
         let cache = match asked {
             "" if self.is_npm_kept(command, step).await => "npm",
+            "" | "false" if !own_hash.is_empty() && command == "deno" => "true",
             asked => asked,
         };
         let Some(kept) = setup_cache(command, cache).map_err(StepResult::error)? else {
@@ -256,7 +258,10 @@ impl StepRunner<'_> {
         if patterns.is_empty() {
             patterns = kept.lock_files.iter().map(|it| (*it).to_owned()).collect();
         }
-        let mut hash = self.hash_now(&patterns).await?;
+        let hash = match own_hash {
+            "" => self.hash_now(&patterns).await?,
+            own => own.to_owned(),
+        };
         if hash.is_empty() {
             // What is kept unasked nobody misses.
             if !asked.is_empty() {
@@ -264,10 +269,6 @@ impl StepRunner<'_> {
                 self.log.line(self.number, LineKind::Warning, &text).await;
             }
             return Ok(none);
-        }
-        let more = step.input("cache-hash");
-        if !more.is_empty() {
-            hash = format!("{hash}-{more}");
         }
         let mut folders = lines(step.input("cache-path"));
         if folders.is_empty() {

@@ -3,12 +3,13 @@
 use super::definition::{ProblemMatcher, parse_file};
 
 /// The file for each tool, by its command.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("node", include_str!("tools/node.json")),
     ("python", include_str!("tools/python.json")),
     ("go", include_str!("tools/go.json")),
     ("java", include_str!("tools/java.json")),
     ("dotnet", include_str!("tools/dotnet.json")),
+    ("deno", include_str!("tools/deno.json")),
 ];
 
 /// What the action that sets up a tool registers, by the tool's command.

@@ -47,7 +47,8 @@ pub fn effects(command: &str, tool: &InstalledTool, wishes: SetupWishes<'_>) -> 
         "go" => {
             let version = version.trim_start_matches("go");
             (
-                vec![],
+                // The chosen release does not fetch another one for a `go.mod` that wants it.
+                pairs(&[("GOTOOLCHAIN", "local")]),
                 &[],
                 pairs(&[("go-version", version), ("go-path", &tool.path)]),
             )
@@ -160,7 +161,7 @@ mod tests {
             "go",
             "/usr/bin/go",
             "go version go1.21.5 linux/amd64",
-            "go-version=1.21.5 go-path=/usr/bin/go",
+            "GOTOOLCHAIN=local go-version=1.21.5 go-path=/usr/bin/go",
         ),
         (
             "java",

@@ -35,6 +35,7 @@ pub fn version_in_file(tool: &str, file: &str, text: &str) -> Result<String, Str
     };
     let found = found.map(|version| match tool {
         "java" => without_vendor(&version).to_owned(),
+        "python3" => without_environments(&version),
         _ => version,
     });
     let found = found.filter(|version| !version.is_empty());
@@ -107,6 +108,12 @@ fn of_pipfile(text: &str) -> Option<String> {
         values.next()
     };
     value("python_full_version").or_else(|| value("python_version"))
+}
+
+/// `3.10/envs/mine` of pyenv is an environment of 3.10.
+fn without_environments(versions: &str) -> String {
+    let plain = |line: &str| line.split('/').next().unwrap_or_default().to_owned();
+    versions.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
 /// `temurin-17.0.9+9` names a vendor before the version.
@@ -275,6 +282,13 @@ mod tests {
                 r#"{"devEngines": {"runtime": [{"name": "bun"}, {"name": "node", "version": "22"}]}}"#,
                 Some("22"),
             ),
+            (
+                "python3",
+                ".python-version",
+                "3.10/envs/mine\n3.11\n",
+                Some("3.10\n3.11"),
+            ),
+            ("node", ".nvmrc", "lts/iron\n", Some("lts/iron")),
             ("node", "package.json", "{}", None),
             ("node", "mise.toml", "[tools]\nnode = 'v22'\n", Some("22")),
             (

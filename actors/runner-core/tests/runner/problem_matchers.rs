@@ -308,3 +308,17 @@ fn i17_tools_bring_their_matchers() {
     );
     assert!(of_setup("rustc").is_empty());
 }
+
+#[test]
+fn i17_deno_brings_its_matcher() {
+    let deno = [
+        "\u{1b}[31merror[no-unused-vars]\u{1b}[0m: `x` is never used",
+        " \u{1b}[38;5;12m-->\u{1b}[0m \u{1b}[36m/workspace/mod.ts\u{1b}[0m:3:7",
+        "error: alone",
+        "  | ",
+    ];
+    assert_eq!(
+        of_tool("deno", &deno),
+        ["Error mod.ts:3:7 no-unused-vars: `x` is never used"]
+    );
+}
