@@ -34,6 +34,9 @@ pub struct Artifact {
     /// Which job stored it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<ArtifactMaker>,
+    /// When it goes, in milliseconds since the Unix epoch; otherwise with its run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
 }
 
 /// The attempt of a job's copy that stores an artifact.
@@ -54,6 +57,17 @@ impl Artifact {
         first.copy_from_slice(&hash.as_bytes()[..8]);
         (u64::from_be_bytes(first) >> 11).max(1)
     }
+
+    fn is_expired(&self, now: u64) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
+    }
+}
+
+/// When an artifact goes that is kept for so many days (`retention-days`); 0: with its run.
+#[must_use]
+pub(crate) fn expiry(days: u64) -> Option<u64> {
+    let kept = days.saturating_mul(24 * 60 * 60 * 1000);
+    (days > 0).then(|| now_ms().saturating_add(kept))
 }
 
 impl ArtifactStore {
@@ -70,13 +84,14 @@ impl ArtifactStore {
     }
 
     /// Makes a written artifact count, in place of what had its name. `raw`: it is one file of this
-    /// type.
+    /// type; `expires_at`: when it goes.
     pub(crate) fn keep(
         &self,
         run: &str,
         pending: PendingTar,
         by: &ArtifactMaker,
         raw: Option<String>,
+        expires_at: Option<u64>,
     ) -> std::io::Result<Artifact> {
         let tar = pending.finish(MAX_STORED)?;
         let about = Artifact {
@@ -85,13 +100,32 @@ impl ArtifactStore {
             at: now_ms(),
             raw,
             by: Some(by.clone()),
+            expires_at,
         };
         self.tars.keep(&of_run(run), &tar, &about)?;
         Ok(about)
     }
 
+    /// Those of a run that have not expired.
+    fn entries(&self, run: &str) -> std::io::Result<Vec<TarEntry<Artifact>>> {
+        let (mut all, now) = (self.tars.list::<Artifact>(&of_run(run))?, now_ms());
+        all.retain(|entry| !entry.about.is_expired(now));
+        Ok(all)
+    }
+
+    /// Removes those that have expired by `now`, in milliseconds since the Unix epoch; gives how
+    /// many.
+    pub(crate) fn remove_expired(&self, now: u64) -> std::io::Result<usize> {
+        let mut all = self.tars.list_all::<Artifact>(KIND)?;
+        all.retain(|entry| entry.about.is_expired(now));
+        for entry in &all {
+            self.tars.remove(entry)?;
+        }
+        Ok(all.len())
+    }
+
     fn entry(&self, run: &str, name: &str) -> std::io::Result<Option<TarEntry<Artifact>>> {
-        let mut all = self.tars.list::<Artifact>(&of_run(run))?.into_iter();
+        let mut all = self.entries(run)?.into_iter();
         Ok(all.find(|entry| entry.about.name == name))
     }
 
@@ -137,7 +171,7 @@ impl ArtifactStore {
     /// # Errors
     /// When the store cannot be read.
     pub fn list(&self, run: &str) -> std::io::Result<Vec<Artifact>> {
-        let entries = self.tars.list(&of_run(run))?.into_iter();
+        let entries = self.entries(run)?.into_iter();
         let mut artifacts: Vec<Artifact> = entries.map(|entry| entry.about).collect();
         artifacts.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(artifacts)
@@ -145,7 +179,7 @@ impl ArtifactStore {
 
     /// Gives a run the artifacts of another, which keeps them; what it has already stays.
     pub(crate) fn adopt(&self, run: &str, from: &str) -> std::io::Result<()> {
-        for entry in self.tars.list::<Artifact>(&of_run(from))? {
+        for entry in self.entries(from)? {
             self.tars.share(&entry, &entry.about.name, &of_run(run))?;
         }
         Ok(())
@@ -192,12 +226,47 @@ mod tests {
         assert!(is_free("one", "a", &by));
         let mut pending = artifacts.create("one", "a").unwrap();
         pending.write(&tar_of("x", 3)).unwrap();
-        artifacts.keep("one", pending, &by, None).unwrap();
+        artifacts.keep("one", pending, &by, None, None).unwrap();
         assert!(!is_free("one", "a", &by), "within one attempt");
         assert!(!is_free("one", "a", &maker("build#1", "run-1-1")));
         assert!(is_free("one", "a", &maker("build#0", "run-1-0.1")));
         artifacts.adopt("two", "one").unwrap();
         assert!(is_free("two", "a", &maker("build#0", "two-2-0")));
+    }
+
+    #[test]
+    fn i17_an_artifact_goes_when_its_days_are_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let artifacts = ArtifactStore::new(folder.path(), None);
+        let keep = |name: &str, expires_at| {
+            let mut pending = artifacts.create("one", name).unwrap();
+            pending.write(&tar_of("x", 3)).unwrap();
+            let by = maker("a#0", "1");
+            artifacts
+                .keep("one", pending, &by, None, expires_at)
+                .unwrap();
+        };
+        let left = |artifacts: &ArtifactStore| {
+            let all = artifacts.list("one").unwrap().into_iter();
+            all.map(|artifact| artifact.name).collect::<Vec<_>>()
+        };
+        let (hour, now) = (3_600_000, now_ms());
+        keep("always", expiry(0));
+        keep("later", Some(now + hour));
+        keep("over", Some(now - 1));
+        assert_eq!(left(&artifacts), ["always", "later"]);
+        assert_eq!(artifacts.find("one", "over").unwrap(), None);
+        artifacts.adopt("two", "one").unwrap();
+        assert_eq!(artifacts.list("two").unwrap().len(), 2);
+        assert_eq!(artifacts.remove_expired(now).unwrap(), 1);
+        assert_eq!(
+            artifacts.remove_expired(now + hour).unwrap(),
+            2,
+            "of both runs"
+        );
+        assert_eq!(left(&artifacts), ["always"]);
+        let in_two_days = expiry(2).unwrap();
+        assert!(in_two_days.abs_diff(now + 48 * hour) < hour);
     }
 
     #[test]
@@ -208,7 +277,7 @@ mod tests {
         let put = |run: &str, name: &str, size: usize| {
             let mut pending = artifacts.create(run, name).unwrap();
             pending.write(&tar_of("x", size)).unwrap();
-            artifacts.keep(run, pending, &by, None).unwrap();
+            artifacts.keep(run, pending, &by, None, None).unwrap();
             std::fs::read(artifacts.find(run, name).unwrap().unwrap()).unwrap()
         };
         let old = put("one", "a", 3);
@@ -240,7 +309,7 @@ mod tests {
         let mut pending = artifacts.create("run-1", "../../x").unwrap();
         pending.write(&tar_of("x", 3)).unwrap();
         artifacts
-            .keep("run-1", pending, &maker("a#0", "1"), None)
+            .keep("run-1", pending, &maker("a#0", "1"), None, None)
             .unwrap();
         assert!(
             artifacts

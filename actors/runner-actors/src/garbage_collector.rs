@@ -28,6 +28,8 @@ use crate::vm_owner::VmOwner;
 
 /// Time between two collections.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(60);
+/// Collections from one look at the retention of all artifacts to the next: an hour.
+const EXPIRY_ROUNDS: u64 = 60;
 /// Commits whose statuses are compared with the forge's in one collection.
 const MAX_VERIFIED_COMMITS: usize = 20;
 /// Statuses of runs that ended longer ago are not compared.
@@ -75,10 +77,13 @@ impl Actor for RunGarbageCollector {
         let collections = async move {
             let interval = collector.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
             let mut shared = SharedState::default();
-            loop {
+            for round in 0_u64.. {
                 tokio::time::sleep(interval).await;
                 collector.collect().await;
                 shared = collector.tend_shared(shared).await;
+                if round.is_multiple_of(EXPIRY_ROUNDS) {
+                    collector.remove_expired().await;
+                }
             }
         };
         ctx.spawn(collections.into_actor(self));
@@ -107,6 +112,14 @@ impl RunGarbageCollector {
             state
         });
         tended.await.unwrap_or_default()
+    }
+
+    /// Artifacts that are kept for some days go when those are over.
+    async fn remove_expired(&self) {
+        let files = self.files.clone();
+        let removal = tokio::task::spawn_blocking(move || files.remove_expired());
+        // It was ended with the process.
+        let _ = removal.await;
     }
 
     /// Gives back every VM of ours on a host whose job has ended, or has another VM.

@@ -6,6 +6,7 @@ use replica_actors::{FileKey, FileMigration, FileTables, SharedFile, SharedFiles
 
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
+use crate::clock::now_ms;
 use crate::log::Logs;
 use crate::settings::RunnerSettings;
 use crate::{shared_logs, tar_store};
@@ -48,6 +49,23 @@ impl RunFiles {
         });
         // It goes on by itself.
         drop(removal);
+    }
+
+    /// Removes artifacts whose time is over. Blocks.
+    pub(crate) fn remove_expired(&self) {
+        match self.artifacts.remove_expired(now_ms()) {
+            Ok(0) => {}
+            Ok(artifacts) => {
+                tracing::info!(
+                    event = "run.artifacts_expired",
+                    artifacts,
+                    "artifacts are removed whose retention is over"
+                );
+            }
+            Err(error) => {
+                tracing::warn!(event = "run.files_left", %error, "artifacts whose retention is over are left");
+            }
+        }
     }
 
     /// Stores what is not stored yet, and removes objects that nothing names any more. Blocks.

@@ -322,3 +322,65 @@ jobs:
         ],
     );
 }
+
+#[test]
+fn i17_artifacts_are_taken_and_laid_as_the_releases_of_the_actions_do() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: |
+          mkdir -p out/deep elsewhere; echo one > out/one.txt; echo far > elsewhere/far.txt
+          ln -s one.txt out/link.txt; ln -s nowhere out/broken; ln -s ../elsewhere out/folder; ln -s .. out/deep/up
+      - {id: only, uses: actions/upload-artifact@v7, with: {name: only, path: out, retention-days: 3}}
+      - {uses: actions/download-artifact@v4, with: {path: four}}
+      - {uses: actions/download-artifact@v5, with: {path: five}}
+      - {id: home, uses: actions/download-artifact@v8, with: {name: only, path: ~/six}}
+      - run: |
+          find four five -type f | sort; find four five -type l | wc -l; cat five/link.txt five/folder/far.txt
+          ls ~/six; echo '${{ steps.home.outputs.download-path }}'
+      - {uses: actions/download-artifact@v8, with: {artifact-ids: "${{ steps.only.outputs.artifact-id }}, 12", path: some}}
+      - run: ls some
+      - {continue-on-error: true, uses: actions/upload-artifact@v7, with: {path: out, retention-days: soon}}
+      - {continue-on-error: true, uses: actions/upload-artifact@v7, with: {path: none, if-no-files-found: fail}}
+      - {continue-on-error: true, uses: actions/download-artifact@v8, with: {name: only, digest-mismatch: maybe}}
+      - {id: miss, uses: actions/cache@v5, with: {key: one, path: out}}
+      - run: echo "hit<${{ steps.miss.outputs.cache-hit }}>"
+  b:
+    needs: a
+    runs-on: x
+    steps:
+      - {id: hit, uses: actions/cache@v5, with: {key: one, path: out}}
+      - {id: other, uses: actions/cache@v5, with: {key: one-more, restore-keys: one, path: out}}
+      - run: echo "hit<${{ steps.hit.outputs.cache-hit }}> <${{ steps.other.outputs.cache-hit }}>"
+"#,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "five/folder/far.txt",
+            "five/link.txt",
+            "five/one.txt",
+            "four/only/folder/far.txt",
+            "four/only/link.txt",
+            "four/only/one.txt",
+            "] 0\n",
+            "] one\n",
+            "] far\n",
+            "one.txt",
+            "/six",
+            "the run has no artifact with the number 12",
+            "link.txt",
+            "`retention-days` is `soon`",
+            "`if-no-files-found` is `fail`",
+            "`digest-mismatch` is `maybe`",
+            "hit<>",
+            "hit<true> <false>",
+        ],
+    );
+}

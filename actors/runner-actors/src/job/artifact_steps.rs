@@ -6,17 +6,23 @@ use std::time::Duration;
 use config_core::{Secret, quoted};
 use forge_core::RepoName;
 use runner_core::glob::Pattern;
+use runner_core::plan::is_release_since;
+use runner_core::state::StepEnd;
 use runner_core::workflow::PermissionLevel;
 
 use super::frame::{StepResult, in_workspace};
-use super::native_input::{blocking, input, lines};
+use super::native_input::{blocking, input, lines, script};
 use super::step_runner::{StepRunner, forge_permissions};
-use crate::artifacts::Artifact;
+use crate::artifacts::{Artifact, expiry};
 use crate::job_services::tar_of_zipped;
+use crate::log::LineKind;
 use crate::tarball;
 
 /// Longest time for a transfer.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
+
+/// Says the home folder.
+const HOME: &str = "printf '::set-output name=home::%s\\n' \"$HOME\"";
 
 /// The names of the artifacts that are asked for; all without a name, numbers and a pattern.
 fn wanted_artifacts(
@@ -41,23 +47,69 @@ fn wanted_artifacts(
     }
 }
 
-/// The names of the artifacts that have these numbers, between commas.
+/// The names of the artifacts that have these numbers, between commas; those that there are none
+/// of are passed over where there is another.
 fn by_numbers(ids: &str, all: &[Artifact]) -> Result<Vec<String>, String> {
+    let ids = numbers(ids)?;
+    let found = all.iter().filter(|stored| ids.contains(&stored.id()));
+    let names: Vec<String> = found.map(|stored| stored.name.clone()).collect();
+    match names.is_empty() {
+        false => Ok(names),
+        true => Err(format!(
+            "the run has no artifact with the number {}",
+            join(&ids)
+        )),
+    }
+}
+
+fn join(numbers: &[u64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    numbers.join(", ")
+}
+
+fn numbers(ids: &str) -> Result<Vec<u64>, String> {
     let ids = ids.split(',').map(str::trim).filter(|id| !id.is_empty());
-    let names = ids.map(|id| {
-        let number: u64 = id.parse().map_err(|_| {
+    let numbers = ids.map(|id| {
+        id.parse().map_err(|_| {
             format!(
                 "`artifact-ids` has {}; it takes numbers between commas",
                 quoted(id)
             )
-        })?;
-        let mut all = all.iter();
-        let found = all.find(|stored| stored.id() == number);
-        let found =
-            found.ok_or_else(|| format!("the run has no artifact with the number {number}"));
-        found.map(|stored| stored.name.clone())
+        })
     });
-    names.collect()
+    numbers.collect()
+}
+
+/// Whether an input has one of the values that it takes.
+fn check_value(inputs: &[(String, String)], name: &str, values: &[&str]) -> Result<(), String> {
+    match input(inputs, name) {
+        "" => Ok(()),
+        value if values.contains(&value) => Ok(()),
+        other => Err(format!(
+            "`{name}` is {}; it is one of {}",
+            quoted(other),
+            values.join(", ")
+        )),
+    }
+}
+
+/// Inputs of an upload that are wrong whatever is found.
+fn check_upload(inputs: &[(String, String)]) -> Result<(), String> {
+    retention(input(inputs, "retention-days"))?;
+    check_value(inputs, "if-no-files-found", &["warn", "error", "ignore"])
+}
+
+/// How long an artifact is kept, in days; 0: as long as its run.
+fn retention(days: &str) -> Result<u64, String> {
+    if days.is_empty() {
+        return Ok(0);
+    }
+    days.parse().map_err(|_| {
+        format!(
+            "`retention-days` is {}; it takes a number of days",
+            quoted(days)
+        )
+    })
 }
 
 impl StepRunner<'_> {
@@ -65,6 +117,9 @@ impl StepRunner<'_> {
         let paths = lines(input(inputs, "path"));
         if paths.is_empty() {
             return StepResult::error("the input `path` is missing");
+        }
+        if let Err(reason) = check_upload(inputs) {
+            return StepResult::error(reason);
         }
         let hidden = input(inputs, "include-hidden-files") == "true";
         let packed = match self.pack("artifact", &paths, hidden).await {
@@ -97,8 +152,7 @@ impl StepRunner<'_> {
             "error" => return StepResult::error(text),
             "ignore" => {}
             _ => {
-                let kind = crate::log::LineKind::Warning;
-                self.log.line(self.number, kind, &text).await;
+                self.log.line(self.number, LineKind::Warning, &text).await;
             }
         }
         StepResult::success(Vec::new())
@@ -127,9 +181,11 @@ impl StepRunner<'_> {
         let pending = self.fetch_into(tar, pending).await?;
         let artifacts = self.request.artifacts.clone();
         let raw = single.then(|| "application/octet-stream".to_owned());
+        let days = retention(input(inputs, "retention-days"));
+        let expires_at = expiry(days.map_err(StepResult::error)?);
         let kept = blocking(move || {
             let digest = pending.sha256()?;
-            let kept = artifacts.keep(&run, pending, &by, raw)?;
+            let kept = artifacts.keep(&run, pending, &by, raw, expires_at)?;
             Ok((kept, digest))
         });
         let (kept, digest) = kept
@@ -150,9 +206,16 @@ impl StepRunner<'_> {
         Ok(StepResult::success(outputs))
     }
 
-    pub(super) async fn download(&mut self, inputs: &[(String, String)]) -> StepResult {
+    pub(super) async fn download(&mut self, uses: &str, inputs: &[(String, String)]) -> StepResult {
+        let mismatches = ["ignore", "info", "warn", "error"];
+        if let Err(reason) = check_value(inputs, "digest-mismatch", &mismatches) {
+            return StepResult::error(reason);
+        }
         let (name, pattern) = (input(inputs, "name"), input(inputs, "pattern"));
-        let directory = in_workspace(input(inputs, "path"));
+        let directory = match self.download_folder(input(inputs, "path")).await {
+            Ok(directory) => directory,
+            Err(result) => return result,
+        };
         let run = match self.artifacts_run(inputs).await {
             Ok(run) => run,
             Err(reason) => return StepResult::error(reason),
@@ -167,8 +230,10 @@ impl StepRunner<'_> {
             Ok(wanted) => wanted,
             Err(reason) => return StepResult::error(reason),
         };
-        // One that is named, by its number too, lies in the folder itself.
-        let is_one = !name.is_empty() || (!ids.is_empty() && wanted.len() == 1);
+        self.say_absent(ids, &all).await;
+        // One that is named lies in the folder itself; since release 5 one that is alone, too.
+        let is_alone = wanted.len() == 1 && (!ids.is_empty() || is_release_since(uses, 5));
+        let is_one = !name.is_empty() || is_alone;
         let merge = is_one || input(inputs, "merge-multiple") == "true";
         let packed = input(inputs, "skip-decompress") == "true";
         for one in &wanted {
@@ -189,6 +254,32 @@ impl StepRunner<'_> {
                 .await;
         }
         StepResult::success(vec![("download-path".to_owned(), directory)])
+    }
+
+    /// The folder that an input names; below the home folder with `~`.
+    async fn download_folder(&mut self, path: &str) -> Result<String, StepResult> {
+        let Some(below) = path.strip_prefix('~') else {
+            return Ok(in_workspace(path));
+        };
+        let argv = script(HOME, &[]);
+        let exit = self.command(argv).await;
+        match (exit.end, exit.commands.outputs.first()) {
+            (StepEnd::Exited(0), Some((_, home))) if home.starts_with('/') => {
+                Ok(format!("{}{below}", home.trim_end_matches('/')))
+            }
+            (StepEnd::Lost, _) => Err(StepResult::lost(exit.reason.unwrap_or_default())),
+            _ => Err(StepResult::error("the home folder of `path` is not known")),
+        }
+    }
+
+    /// Says which of the numbers there are none of.
+    async fn say_absent(&self, ids: &str, all: &[Artifact]) {
+        let mut absent = numbers(ids).unwrap_or_default();
+        absent.retain(|id| all.iter().all(|stored| stored.id() != *id));
+        if !absent.is_empty() {
+            let text = format!("the run has no artifact with the number {}", join(&absent));
+            self.log.line(self.number, LineKind::Warning, &text).await;
+        }
     }
 
     /// Puts an artifact into a folder of the machine; `packed`: as the zip that GitHub has of it.
@@ -325,13 +416,14 @@ mod tests {
             at: 7,
             raw: None,
             by: None,
+            expires_at: None,
         };
         let all = [stored("a"), stored("b"), stored("c")];
         let both = format!("{}, {},", all[2].id(), all[0].id());
-        assert_eq!(
-            by_numbers(&both, &all),
-            Ok(vec!["c".to_owned(), "a".to_owned()])
-        );
+        let found = Ok(vec!["a".to_owned(), "c".to_owned()]);
+        assert_eq!(by_numbers(&both, &all), found);
+        let one_is_absent = format!("{both}12");
+        assert_eq!(by_numbers(&one_is_absent, &all), found);
         for (ids, part) in [("x", "takes numbers"), ("12", "the number 12")] {
             let error = by_numbers(ids, &all).unwrap_err();
             assert!(error.contains(part), "{error}");

@@ -33,7 +33,7 @@ impl StepRunner<'_> {
         match action {
             NativeAction::Checkout => self.checkout(uses, inputs).await,
             NativeAction::UploadArtifact => self.upload(inputs).await,
-            NativeAction::DownloadArtifact => self.download(inputs).await,
+            NativeAction::DownloadArtifact => self.download(uses, inputs).await,
             NativeAction::Cache => self.cache(inputs, true).await,
             NativeAction::CacheRestore => self.cache(inputs, false).await,
             NativeAction::CacheSave => self.save_now(inputs).await,
@@ -103,11 +103,12 @@ impl StepRunner<'_> {
                 paths,
             });
         }
-        let matched = found.unwrap_or_default();
+        // Nothing found is no hit and no miss: the output is empty then, as on GitHub.
+        let is_hit = found.as_ref().map_or_else(String::new, |_| hit.to_string());
         StepResult::success(vec![
-            ("cache-hit".to_owned(), hit.to_string()),
+            ("cache-hit".to_owned(), is_hit),
             ("cache-primary-key".to_owned(), key),
-            ("cache-matched-key".to_owned(), matched),
+            ("cache-matched-key".to_owned(), found.unwrap_or_default()),
         ])
     }
 

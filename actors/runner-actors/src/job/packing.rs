@@ -3,12 +3,26 @@
 
 /// Packs paths and glob patterns below the workspace; exit code 3: nothing found, 4: something that
 /// is not taken. Arguments: tar, `absolute` or `relative`, `hidden` or `visible`, patterns (`!`
-/// takes away, `~` is the home directory). Names are relative to what all patterns have in common,
-/// as `actions/upload-artifact` has them. It gives how many files there are, and the first's name.
+/// takes away, `~` is the home directory). Of `relative` names are relative to what all patterns
+/// have in common and links are the files that they lead to, as `actions/upload-artifact` has them.
+/// It gives how many files there are, and the first's name.
 pub(super) const PACK: &str = r#"
 import glob, os, stat, sys, tarfile
 out, mode, hidden, patterns = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden", sys.argv[4:]
 found, gone = [], set()
+follow = mode == "relative"
+def walk(path):
+    entered = {os.path.realpath(path)}
+    for folder, names, files in os.walk(path, followlinks=follow):
+        yield from (os.path.join(folder, f) for f in files)
+        for name in list(names):
+            below = os.path.join(folder, name)
+            if follow and os.path.islink(below):
+                real = os.path.realpath(below)
+                # A link to a folder above would never end.
+                if real in entered or (folder + "/").startswith(real + "/"):
+                    names.remove(name)
+                entered.add(real)
 def expand(pattern):
     pattern = os.path.expanduser(pattern)
     return glob.glob(pattern, recursive=True, include_hidden=True) if sys.version_info >= (3, 11) else glob.glob(pattern, recursive=True)
@@ -20,20 +34,19 @@ for pattern in patterns:
         continue
     for path in expand(pattern):
         path = os.path.abspath(path)
-        if os.path.isdir(path) and not os.path.islink(path):
-            for folder, names, files in os.walk(path):
-                found += [os.path.join(folder, f) for f in files]
+        if os.path.isdir(path) and (follow or not os.path.islink(path)):
+            found += walk(path)
         else:
             found.append(path)
 def seen(path):
     inside = os.path.relpath(path, os.getcwd())
     return hidden or not any(part.startswith(".") and part not in (".", "..") for part in inside.split("/"))
-files = sorted({f for f in found if os.path.lexists(f) and seen(f) and not any(f == g or f.startswith(g + "/") for g in gone)})
+files = sorted({f for f in found if (os.path.exists if follow else os.path.lexists)(f) and seen(f) and not any(f == g or f.startswith(g + "/") for g in gone)})
 files = [f for f in files if not f.startswith("/tmp/.runner")]
 if not files:
     sys.exit(3)
 for f in files:
-    kind = os.lstat(f).st_mode
+    kind = (os.stat if follow else os.lstat)(f).st_mode
     if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
         print(f + " is neither a file nor a link: devices, pipes and sockets are not taken", file=sys.stderr)
         sys.exit(4)
@@ -53,7 +66,7 @@ if mode == "relative":
     base = os.path.commonpath(begins)
     if base in files:
         base = os.path.dirname(base)
-with tarfile.open(out, "w") as tar:
+with tarfile.open(out, "w", dereference=follow) as tar:
     for f in files:
         tar.add(f, arcname=os.path.relpath(f, base), recursive=False)
 print("::set-output name=files::%d" % len(files))

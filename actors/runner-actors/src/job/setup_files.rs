@@ -288,10 +288,14 @@ impl StepRunner<'_> {
         let pair = |name: &str, value: String| (name.to_owned(), value);
         let inputs = [pair("key", key), pair("path", folders.join("\n"))];
         let saves = step.input("cache-read-only") != "true";
-        let result = self.cache(&inputs, saves).await;
-        match result.end {
-            StepEnd::Exited(0) => Ok(result.outputs),
-            _ => Err(result),
+        let mut result = self.cache(&inputs, saves).await;
+        if result.end != StepEnd::Exited(0) {
+            return Err(result);
         }
+        let outputs = result.outputs.iter_mut();
+        for (_, hit) in outputs.filter(|(name, hit)| name == "cache-hit" && hit.is_empty()) {
+            "false".clone_into(hit);
+        }
+        Ok(result.outputs)
     }
 }

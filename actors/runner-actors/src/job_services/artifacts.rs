@@ -57,11 +57,17 @@ impl JobSession {
         }
     }
 
-    /// Where a new artifact is uploaded to. Blocks.
+    /// Where a new artifact is uploaded to; it goes at `expires_at`, in milliseconds since the Unix
+    /// epoch. Blocks.
     ///
     /// # Errors
     /// When there is one of this name, or the name is none.
-    pub fn create_artifact(&self, name: &str, content_type: &str) -> Result<String, ServiceFault> {
+    pub fn create_artifact(
+        &self,
+        name: &str,
+        content_type: &str,
+        expires_at: Option<u64>,
+    ) -> Result<String, ServiceFault> {
         if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
             let text =
                 format!("an artifact's name has 1 to {MAX_NAME} bytes, and no control bytes");
@@ -72,6 +78,7 @@ impl JobSession {
         let purpose = Purpose::Artifact {
             name: name.to_owned(),
             raw: (!is_zip).then(|| content_type.to_owned()),
+            expires_at,
         };
         let upload = Upload::new(purpose, self.folder(), self.grant.room.clone());
         self.open(Blob::new(Content::Upload(upload)))
@@ -117,7 +124,10 @@ impl JobSession {
             return Err(ServiceFault::Wrong(text.to_owned()));
         }
         self.absent(name)?;
-        let Purpose::Artifact { raw, .. } = &upload.purpose else {
+        let Purpose::Artifact {
+            raw, expires_at, ..
+        } = &upload.purpose
+        else {
             return Err(ServiceFault::NotFound("it is no artifact".to_owned()));
         };
         let mut pending = self.artifacts().create(&self.grant.run, name)?;
@@ -127,7 +137,9 @@ impl JobSession {
         };
         unpacked.map_err(|error| ServiceFault::Wrong(error.to_string()))?;
         let (run, by) = (&self.grant.run, &self.grant.maker);
-        let stored = self.artifacts().keep(run, pending, by, raw.clone())?;
+        let stored = self
+            .artifacts()
+            .keep(run, pending, by, raw.clone(), *expires_at)?;
         Ok(stored.id())
     }
 

@@ -48,6 +48,8 @@ pub(super) enum Purpose {
         name: String,
         /// The type of a file that is taken as it is; otherwise it is a zip.
         raw: Option<String>,
+        /// When it goes, in milliseconds since the Unix epoch.
+        expires_at: Option<u64>,
     },
     Cache {
         key: String,

@@ -101,7 +101,9 @@ fn a_token_is_of_one_job_and_nothing_after_its_end() {
     for wrong in ["", "x", claims, &format!("{claims}.AAAA")] {
         assert!(lab.services.job(wrong).is_err(), "{wrong}");
     }
-    let address = session.create_artifact("a", "application/zip").unwrap();
+    let address = session
+        .create_artifact("a", "application/zip", None)
+        .unwrap();
     let other = lab.services.job(&two.token).unwrap();
     assert!(
         other.finalize_artifact("a", 0, None).is_err(),
@@ -127,7 +129,9 @@ fn artifacts_go_both_ways_between_clients_and_native_actions_of_their_run() {
         ["one", "two"].map(|run| lab.services.admit(grant(run, "refs/heads/main"), hour));
     let session = lab.services.job(&one.token).unwrap();
     let zip = zip_of(&[("a/x.txt", b"hello"), ("run.sh", b"#!/bin/sh")]);
-    let address = session.create_artifact("site", "application/zip").unwrap();
+    let address = session
+        .create_artifact("site", "application/zip", None)
+        .unwrap();
     assert!(
         session.finalize_artifact("site", 0, None).is_err(),
         "nothing came"
@@ -147,7 +151,7 @@ fn artifacts_go_both_ways_between_clients_and_native_actions_of_their_run() {
         (first.path().unwrap().to_str(), text.as_str()),
         (Some("a/x.txt"), "hello")
     );
-    let again = session.create_artifact("site", "");
+    let again = session.create_artifact("site", "", None);
     assert!(matches!(again, Err(ServiceFault::Exists(_))));
     assert_eq!(
         session.list_artifacts(None, Some(id)).unwrap()[0].name,
@@ -164,7 +168,7 @@ fn artifacts_go_both_ways_between_clients_and_native_actions_of_their_run() {
     let mut pending = lab.artifacts.create("one", "native").unwrap();
     pending.write(&tar_of("y", 700)).unwrap();
     lab.artifacts
-        .keep("one", pending, &maker("one"), None)
+        .keep("one", pending, &maker("one"), None, None)
         .unwrap();
     let address = session.artifact_address("native").unwrap();
     let blob = lab.blob(&address).unwrap();
@@ -197,7 +201,7 @@ fn what_is_uploaded_as_an_artifact_is_what_it_was_said_to_be() {
         (b"no zip".to_vec(), 0, None, "invalid Zip"),
         (zip_of(&[("../a", b"x")]), 0, None, "leads out"),
     ] {
-        let address = session.create_artifact("a", "").unwrap();
+        let address = session.create_artifact("a", "", None).unwrap();
         lab.put(&address, &[&bytes]);
         let refused = session.finalize_artifact("a", size, digest.as_deref());
         let refused = refused.unwrap_err().to_string();
@@ -205,7 +209,9 @@ fn what_is_uploaded_as_an_artifact_is_what_it_was_said_to_be() {
         assert!(lab.artifacts.list("one").unwrap().is_empty());
     }
     // One file as it is comes back as it is.
-    let address = session.create_artifact("notes.txt", "text/plain").unwrap();
+    let address = session
+        .create_artifact("notes.txt", "text/plain", None)
+        .unwrap();
     lab.put(&address, &[b"as it is"]);
     session.finalize_artifact("notes.txt", 8, None).unwrap();
     let blob = lab
@@ -278,7 +284,7 @@ fn blocks_are_bounded_and_replaced_ones_do_not_count() {
         .services
         .admit(grant("one", "x"), Duration::from_secs(9));
     let session = lab.services.job(&own.token).unwrap();
-    let address = session.create_artifact("a", "").unwrap();
+    let address = session.create_artifact("a", "", None).unwrap();
     let blob = lab.blob(&address).unwrap();
     for _ in 0..3 {
         let mut block = blob.block("one").unwrap();
@@ -292,7 +298,7 @@ fn blocks_are_bounded_and_replaced_ones_do_not_count() {
     assert!(blob.block("more").is_err());
     assert!(blob.download().is_err());
     for number in 0..MAX_BLOBS {
-        let opened = session.create_artifact(&format!("n{number}"), "");
+        let opened = session.create_artifact(&format!("n{number}"), "", None);
         assert_eq!(opened.is_ok(), number + 1 < MAX_BLOBS);
     }
 }
@@ -351,7 +357,7 @@ fn the_transfers_of_one_job_are_bounded_together() {
     let session = lab.services.job(&own.token).unwrap();
     let room = &session.grant.room;
     room.take(room::MAX_TRANSFERS - 10).unwrap();
-    let addresses = ["a", "b"].map(|name| session.create_artifact(name, "").unwrap());
+    let addresses = ["a", "b"].map(|name| session.create_artifact(name, "", None).unwrap());
     let [first, second] = addresses.map(|address| lab.blob(&address).unwrap());
     let mut block = first.block("one").unwrap();
     block.write(b"123456").unwrap();

@@ -86,7 +86,7 @@ pub(super) fn put(
         job: "build#0".to_owned(),
         attempt: "1".to_owned(),
     };
-    Ok(artifacts.keep(run, pending, &by, None)?.bytes)
+    Ok(artifacts.keep(run, pending, &by, None, None)?.bytes)
 }
 
 pub(super) fn put_cache(caches: &CacheStore, key: &str) {

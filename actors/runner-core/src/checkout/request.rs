@@ -129,7 +129,7 @@ impl CheckoutRequest {
         Ok(Self {
             own: name.eq_ignore_ascii_case(own) && elsewhere.is_empty(),
             repository,
-            reference: input("ref").to_owned(),
+            reference: reference(inputs).to_owned(),
             directory: directory(input("path"))?,
             history: history(input("fetch-depth")),
             tags: flag("fetch-tags", false),
@@ -166,6 +166,15 @@ impl CheckoutRequest {
         let text = self.reference.to_ascii_lowercase();
         CommitSha::parse(&text, ObjectFormats::Sha1AndSha256).ok()
     }
+}
+
+/// The input `ref`. Only blanks that no name of a branch can have are taken off: a branch that is
+/// called like a commit with another blank before it is not that commit.
+fn reference(inputs: &[(String, String)]) -> &str {
+    let mut inputs = inputs.iter();
+    let found = inputs.find(|(known, _)| known.eq_ignore_ascii_case("ref"));
+    let reference = found.map_or("", |(_, value)| value.as_str());
+    reference.trim_matches(|c: char| c.is_ascii_whitespace() || c == '\u{b}')
 }
 
 /// The absolute folder of an input `path`.

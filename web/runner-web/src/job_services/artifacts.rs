@@ -16,6 +16,9 @@ struct Asked {
     name: String,
     #[serde(default)]
     mime_type: Option<String>,
+    /// A time of RFC 3339.
+    #[serde(default, alias = "expiresAt")]
+    expires_at: Option<String>,
     #[serde(default)]
     size: Number,
     #[serde(default)]
@@ -45,7 +48,8 @@ fn answer(session: &JobSession, method: &str, asked: Asked) -> Result<Value, Ser
     Ok(match method {
         "CreateArtifact" => {
             let content_type = asked.mime_type.unwrap_or_default();
-            let address = session.create_artifact(name, &content_type)?;
+            let expires_at = asked.expires_at.as_deref().map(milliseconds).transpose()?;
+            let address = session.create_artifact(name, &content_type, expires_at)?;
             json!({"ok": true, "signed_upload_url": address})
         }
         "FinalizeArtifact" => {
@@ -82,6 +86,16 @@ fn answer(session: &JobSession, method: &str, asked: Asked) -> Result<Value, Ser
     })
 }
 
+/// A time of a client, in milliseconds since the Unix epoch.
+fn milliseconds(time: &str) -> Result<u64, ServiceFault> {
+    let parsed: Option<jiff::Timestamp> = time.parse().ok();
+    let parsed = parsed.and_then(|time| u64::try_from(time.as_millisecond()).ok());
+    parsed.ok_or_else(|| {
+        let time = config_core::quoted(time);
+        ServiceFault::Wrong(format!("`expires_at` is {time}, which is no time"))
+    })
+}
+
 /// A time as clients of Protocol Buffers read it: seconds, then no fraction or one of 3, 6 or 9
 /// digits (<https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp>); always 3 here.
 fn time(ms: u64) -> Option<String> {
@@ -107,5 +121,8 @@ mod tests {
             assert_eq!(time(ms).as_deref(), Some(written));
         }
         assert_eq!(time(u64::MAX), None);
+        let read = milliseconds("2025-12-17T19:33:20.123Z");
+        assert_eq!(read.ok(), Some(1_766_000_000_123));
+        assert!(milliseconds("soon").is_err());
     }
 }
