@@ -138,6 +138,9 @@ const NEWEST: &str = r#"
           mkdir /tmp/bun-linux; printf '#!/bin/sh\necho 9.9.0+abc\n' > /tmp/bun-linux/bun; chmod +x /tmp/bun-linux/bun
           tool /opt/packers/unzip 'exec /usr/bin/python3 -m zipfile -e "$3" "$5"'; echo /opt/packers >> "$GITHUB_PATH"
           (cd /tmp && python3 -m zipfile -c bun.zip bun-linux)
+          tool /opt/rust91/bin/rustc 'echo "rustc 1.910.0 (abcdef012 2040-01-02)"'
+      - {id: rust, uses: dtolnay/rust-toolchain@1.91}
+      - run: echo "rust ${{ steps.rust.outputs.cachekey }} ${CARGO_HOME#"$HOME"}"
       - {id: free, uses: actions/setup-python@v7, with: {python-version: "96.1", freethreaded: true}}
       - run: echo "free $(python3) ${{ steps.free.outputs.python-version }}"
       - {id: pypy, uses: actions/setup-python@v7, with: {python-version: pypy95.10-v7.9.x}}
@@ -195,6 +198,7 @@ fn i17_setup_does_what_the_newest_releases_of_the_actions_take() {
     in_order(
         &said,
         &[
+            "rust 20400102abcd /.cargo",
             "free Python 96.1.0 96.1.0t",
             "pypy Python 95.10.1 (1f) pypy95.10.1-7.9.1 /tmp/.setup-python/pypy95.10.1-7.9.1/bin",
             "again Python 96.0.2",

@@ -71,7 +71,10 @@ impl StepRunner<'_> {
         }
         let mut outputs = given.outputs;
         match tool.command {
-            "rustc" => self.check_rust_parts(&main, step).await?,
+            "rustc" => {
+                self.check_rust_parts(&main, step).await?;
+                self.cargo_home(step).await?;
+            }
             "go" => self.add_go_programs(&main, step).await?,
             "node" => self.npm_registry(step).await?,
             "java" => {

@@ -16,6 +16,8 @@ use crate::log::LineKind;
 /// Prints where Go puts what it installs. Argument: the folder of the program.
 const GO_PROGRAMS: &str =
     "PATH=\"$1:$PATH\"; printf '::set-output name=folder::%s/bin\\n' \"$(go env GOPATH)\"";
+/// Says where cargo keeps what it fetches.
+const CARGO_HOME: &str = "printf '::set-output name=folder::%s\\n' \"${CARGO_HOME:-$HOME/.cargo}\"";
 /// Installs packages. Arguments: the folder of the program, pip's version, packages and options.
 const PIP: &str = r#"
 PATH="$1:$PATH" version=$2; shift 2
@@ -43,6 +45,16 @@ impl StepRunner<'_> {
             if folder.starts_with('/') && !self.path.contains(&folder) {
                 self.path.insert(0, folder);
             }
+        }
+        Ok(())
+    }
+
+    /// `CARGO_HOME`, which caches name.
+    pub(super) async fn cargo_home(&mut self, step: NativeStep<'_>) -> Result<(), StepResult> {
+        let argv = script(CARGO_HOME, &[]);
+        let exit = self.in_job(step, argv, "`CARGO_HOME` is not known").await?;
+        for (_, folder) in exit.commands.outputs {
+            set(&mut self.env, ("CARGO_HOME".to_owned(), folder));
         }
         Ok(())
     }

@@ -117,12 +117,15 @@ fn python(prefix: &str) -> Vec<(String, String)> {
 }
 
 /// The toolchain's name, and a key that changes with the compiler: `rustc 1.75.0 (82e1608df
-/// 2023-12-21)` is `2023122182e1608df`.
+/// 2023-12-21)` is `2023122182e1`, its date and the beginning of its commit.
 fn rust(tool: &InstalledTool, version: &str) -> Vec<(String, String)> {
     let built = tool.says.split_once('(').map(|(_, built)| built);
     let built = built.and_then(|built| built.trim_end_matches(')').split_once(' '));
     let key = match built {
-        Some((commit, date)) => format!("{}{commit}", date.replace('-', "")),
+        Some((commit, date)) => {
+            let key = format!("{}{commit}", date.replace('-', ""));
+            key.chars().take(12).collect()
+        }
         None => tool.version(),
     };
     let name = match version {
@@ -179,7 +182,7 @@ mod tests {
             "rustc",
             "/usr/bin/rustc",
             "rustc 1.75.0 (82e1608df 2023-12-21)",
-            "CARGO_INCREMENTAL?0 CARGO_TERM_COLOR?always cachekey=2023122182e1608df name=stable",
+            "CARGO_INCREMENTAL?0 CARGO_TERM_COLOR?always cachekey=2023122182e1 name=stable",
         ),
         (
             "deno",

@@ -143,6 +143,15 @@ pub(super) fn version_in(output: &str) -> Option<Vec<u64>> {
 }
 
 impl VersionBound {
+    /// The same with its second part so many times as large.
+    pub(super) fn times_minor(&self, times: u64) -> Self {
+        let mut bound = self.clone();
+        if let Some(minor) = bound.parts.get_mut(1) {
+            *minor = minor.saturating_mul(times);
+        }
+        bound
+    }
+
     /// Whether a version is right.
     pub(super) fn holds(&self, found: &[u64]) -> bool {
         let part = |parts: &[u64], at: usize| parts.get(at).copied().unwrap_or(0);

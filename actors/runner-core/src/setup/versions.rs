@@ -45,7 +45,12 @@ impl VersionRequirement {
             _ => (PythonBuild::CPython, text.to_owned(), None),
         };
         let either = number.split("||").map(|all| range(tool, all, text));
-        let either = either.collect::<Result<_, _>>()?;
+        let mut either: Vec<_> = either.collect::<Result<_, _>>()?;
+        if let ("rustc", Some(bound)) = (tool, only(&either)) {
+            // YAML reads 1.80 as a number, which is 1.8.
+            let cut = [10, 100].map(|times| vec![bound.times_minor(times)]);
+            either.extend(cut);
+        }
         let pypy = pypy.map(|version| range("pypy", version, text));
         Ok(Self {
             either,
@@ -136,6 +141,13 @@ impl VersionRequirement {
         let holds = |bounds: &Vec<VersionBound>| bounds.iter().all(|bound| bound.holds(&found));
         self.either.is_empty() || self.either.iter().any(holds)
     }
+}
+
+/// The one condition of a version of Rust without its last part, `1.8`.
+fn only(either: &[Vec<VersionBound>]) -> Option<VersionBound> {
+    let [bounds] = either else { return None };
+    let [bound] = &bounds[..] else { return None };
+    (bound.sign == Comparison::Same && bound.parts.len() == 2).then(|| bound.clone())
 }
 
 /// Releases of Node with long-term support, by the names that `lts/…` has for them.
@@ -267,6 +279,10 @@ mod tests {
             ("stable", "rustc 1.77.0-nightly (x)", false),
             ("nightly", "rustc 1.77.0-nightly (x)", true),
             ("1.75", "rustc 1.75.0 (x)", true),
+            ("1.8", "rustc 1.80.1 (x)", true),
+            ("1.1", "rustc 1.100.0 (x)", true),
+            ("1.8", "rustc 1.81.0 (x)", false),
+            ("1.8.0", "rustc 1.80.0 (x)", false),
         ] {
             let found = VersionRequirement::parse("rustc", wanted)
                 .unwrap()
