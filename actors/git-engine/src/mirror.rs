@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forge_core::{CommitSha, GitRef, RepoName};
+use forge_core::{CommitSha, GitRef, RepoName, TagName};
 use parking_lot::Mutex;
 
 use crate::command::Git;
@@ -134,6 +134,16 @@ impl Mirror {
         from: Option<&GitRef>,
     ) -> Result<(), GitError> {
         self.fetch_to(remote, commit, from, Depth::Commits(1))
+    }
+
+    /// Fetches the object of a tag, for clones that describe a commit by it.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached, refuses or has no such tag by now.
+    pub fn fetch_tag(&self, remote: &Remote, tag: &TagName) -> Result<(), GitError> {
+        let _writing = self.lock.lock();
+        let spec = format!("+refs/tags/{tag}:refs/named/tags/{tag}");
+        self.fetch_spec(remote, &spec, Depth::Full)
     }
 
     /// Fetches all branches and tags, and forgets those that are gone: for clones with all history.

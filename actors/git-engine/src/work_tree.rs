@@ -145,6 +145,21 @@ impl WorkTree {
         if wanted.depth == Depth::Full || wanted.tags {
             specs.push(tags.to_owned());
         }
+        if let Some(tag) = wanted.reference.and_then(GitRef::tag)
+            && specs.len() == 1
+        {
+            // With its own object, where it is an annotated one and still there.
+            let [_, tags] = origin.specs();
+            let mut with_tag = specs.clone();
+            with_tag.push(tags.replace('*', tag.as_ref()));
+            match self.fetch_specs(origin, &with_tag, wanted.depth) {
+                Ok(()) => return Ok(()),
+                Err(error @ (GitError::TimedOut { .. } | GitError::FetchTooLarge { .. })) => {
+                    return Err(error);
+                }
+                Err(_) => {}
+            }
+        }
         self.fetch_specs(origin, &specs, wanted.depth)
     }
 

@@ -270,7 +270,8 @@ fn packed_name(key: &str, version: &str) -> String {
     format!("{version}\n{key}")
 }
 
-/// The entry for `key`, else the newest whose key begins with the first of `prefixes` that has one.
+/// The entry for `key`, else the newest whose key begins with it or with the first of `prefixes`
+/// that has one.
 fn chosen(
     mut all: Vec<TarEntry<CacheEntry>>,
     key: &str,
@@ -280,7 +281,8 @@ fn chosen(
     all.retain(|entry| entry.about.version.as_deref() == version);
     let exact = all.iter().position(|entry| entry.about.key == key);
     let by_prefix = || {
-        let mut prefixes = prefixes.iter().filter(|prefix| !prefix.is_empty());
+        let prefixes = std::iter::once(key).chain(prefixes.iter().map(String::as_str));
+        let mut prefixes = prefixes.filter(|prefix| !prefix.is_empty());
         prefixes.find_map(|prefix| {
             let begins = all.iter().enumerate();
             let begins = begins.filter(|(_, entry)| entry.about.key.starts_with(prefix));

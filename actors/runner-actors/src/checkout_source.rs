@@ -222,6 +222,9 @@ impl Checkout {
         mirror.fetch(&remote, &commit, reference.as_ref())?;
         if request.history == History::Full || request.tags {
             mirror.fetch_named(&remote)?;
+        } else if let Some(tag) = reference.as_ref().and_then(GitRef::tag) {
+            // One that is gone by now is no more than a name of the commit.
+            let _ = mirror.fetch_tag(&remote, tag);
         }
         let size = mirror.tree_size(&commit, repositories.tree_limits())?;
         let wanted = self.wanted(&commit, reference.as_ref());

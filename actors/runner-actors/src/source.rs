@@ -73,6 +73,10 @@ impl Source {
         let mirror = repositories.mirror(&repo)?;
         let reference: Option<GitRef> = event.reference.parse().ok();
         mirror.fetch(&remote, &sha, reference.as_ref())?;
+        if let Some(tag) = reference.as_ref().and_then(GitRef::tag) {
+            // One that is gone by now is no more than a name of the commit.
+            let _ = mirror.fetch_tag(&remote, tag);
+        }
         // Before anything walks through it: a comparison names as many paths as a checkout lays
         // out.
         let limits = repositories.tree_limits();

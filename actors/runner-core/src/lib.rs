@@ -36,6 +36,7 @@ pub mod limits;
 pub mod lost;
 pub mod mask;
 pub mod model;
+pub mod name_pattern;
 pub mod node;
 pub mod placement;
 pub mod plan;

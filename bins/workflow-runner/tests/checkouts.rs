@@ -53,7 +53,7 @@ jobs:
       - run: echo "side $(cat there/file) $(git -C there branch --show-current) ${{{{ steps.side.outputs.commit }}}} ${{{{ hashFiles('there/file') != hashFiles('file') }}}}"
       - uses: actions/checkout@v4
         with: {{ref: v1, clean: true}}
-      - run: echo "tag $(cat file) [$(git branch --show-current)] $(git rev-parse HEAD) $(ls -d there || echo gone)"
+      - run: echo "tag $(cat file) [$(git branch --show-current)] $(git rev-parse HEAD) $(ls -d there || echo gone)"; echo "annotated $(git describe) $(git tag -l --format='%(contents:subject)' v1)"
       - id: commit
         uses: actions/checkout@v4
         with: {{ref: {first}, path: by-commit}}
@@ -82,6 +82,7 @@ jobs:
             "[a] usual two main origin/main 1 out refs/heads/main",
             &format!("[a] side side side {side} true"),
             &format!("[a] tag one [] {first} gone"),
+            "[a] annotated v1 version 1",
             "[a] commit one []",
             "[a] all 3 v1 on the side false",
             "[a] two 2 true []",

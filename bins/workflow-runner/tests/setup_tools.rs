@@ -101,7 +101,7 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
             "newest v97.9.0",
             "lts v98.0.1",
             "it stands for the distribution temurin",
-            "java /opt/java96 /opt/java96 96.0.1 temurin",
+            "java /opt/java96 /opt/java96 96.0.1 Temurin-Hotspot",
             "<id>own</id>",
             "env.U",
             "600",
@@ -138,6 +138,8 @@ const NEWEST: &str = r#"
           mkdir /tmp/bun-linux; printf '#!/bin/sh\necho 9.9.0+abc\n' > /tmp/bun-linux/bun; chmod +x /tmp/bun-linux/bun
           tool /opt/packers/unzip 'exec /usr/bin/python3 -m zipfile -e "$3" "$5"'; echo /opt/packers >> "$GITHUB_PATH"
           (cd /tmp && python3 -m zipfile -c bun.zip bun-linux)
+          mkdir near other empty; echo '{}' > empty/package.json
+          printf '[project]\nrequires-python = "~=96.0"\n' > near/pyproject.toml; printf '[project]\nrequires-python = "!=96.0"\n' > other/pyproject.toml
           tool /opt/rust91/bin/rustc 'echo "rustc 1.910.0 (abcdef012 2040-01-02)"'
       - {id: rust, uses: dtolnay/rust-toolchain@1.91}
       - run: echo "rust ${{ steps.rust.outputs.cachekey }} ${CARGO_HOME#"$HOME"}"
@@ -147,6 +149,10 @@ const NEWEST: &str = r#"
       - run: echo "pypy $(python | head -n 1) ${{ steps.pypy.outputs.python-version }} $(dirname $(command -v python))"
       - {uses: actions/setup-python@v7, with: {python-version: 96.0}}
       - run: echo "again $(python3)"
+      - {id: near, uses: actions/setup-python@v7, with: {python-version-file: near/pyproject.toml}}
+      - {id: none, uses: actions/setup-python@v7, with: {python-version-file: other/pyproject.toml, update-environment: false}}
+      - {id: empty, uses: actions/setup-node@v7, with: {node-version-file: empty/package.json}}
+      - run: echo "near ${{ steps.near.outputs.python-version }} ${{ steps.none.outcome }} ${{ steps.empty.outcome }}"
       - {id: old, uses: actions/setup-go@v7, with: {go-version: oldstable, cache: false}}
       - run: echo "old ${{ steps.old.outputs.go-version }}"
       - {id: extended, uses: actions/setup-node@v7, with: {node-version-file: sub/package.json}}
@@ -161,6 +167,8 @@ const NEWEST: &str = r#"
       - uses: actions/setup-java@v5
         with: {java-version: "96", distribution: temurin, mvn-repositories: "own:https://m2.example:true", show-download-progress: true}
       - run: java -version; grep -o '<url>.*</url>' ~/.m2/settings.xml
+      - {uses: actions/setup-java@v5, with: {java-version: "96.0", distribution: zulu}}
+      - run: grep -o '<id>.*</id>' ~/.m2/toolchains.xml
       - id: nuget
         uses: actions/setup-dotnet@v6
         with: {dotnet-version: latest, dotnet-channel: lts, source-url: "https://nuget.example/own", owner: acme}
@@ -202,6 +210,7 @@ fn i17_setup_does_what_the_newest_releases_of_the_actions_take() {
             "free Python 96.1.0 96.1.0t",
             "pypy Python 95.10.1 (1f) pypy95.10.1-7.9.1 /tmp/.setup-python/pypy95.10.1-7.9.1/bin",
             "again Python 96.0.2",
+            "near 96.0.2 success success",
             "old 9.1.7",
             "extended v97.9.0 false true",
             "bare hit<>",
@@ -212,6 +221,8 @@ fn i17_setup_does_what_the_newest_releases_of_the_actions_take() {
             "96.0.1",
             "<url>https://repo.maven.apache.org/maven2</url>",
             "<url>https://m2.example</url>",
+            "<id>zulu_96.0</id>",
+            "<id>temurin_96</id>",
             "defaultPushSource",
             "<own>",
             "value=\"acme\"",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config_core::{Secret, quoted};
 use forge_core::RepoName;
-use runner_core::glob::Pattern;
+use runner_core::name_pattern::NamePattern;
 use runner_core::plan::is_release_since;
 use runner_core::state::StepEnd;
 use runner_core::workflow::PermissionLevel;
@@ -38,7 +38,7 @@ fn wanted_artifacts(
     match (name, ids, pattern) {
         ("", "", "") => Ok(names(&|_| true)),
         ("", "", pattern) => {
-            let pattern = Pattern::parse(pattern).map_err(|error| format!("pattern: {error}"))?;
+            let pattern = NamePattern::parse(pattern)?;
             Ok(names(&|name| pattern.matches(name)))
         }
         ("", ids, _) => by_numbers(ids, all),

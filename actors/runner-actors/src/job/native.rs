@@ -11,11 +11,24 @@ use super::frame::{CacheToSave, StepResult};
 use super::native_input::{NativeStep, blocking, input, lines};
 use super::packing::{OneFile, PACK, PackedFiles};
 use super::step_runner::StepRunner;
+use crate::log::LineKind;
 use crate::stored_tar::PendingTar;
 use crate::tarball;
 
 /// Longest time for a transfer.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
+
+/// What a cache of the native action is stored as: one of other paths is another one, as on GitHub.
+fn of_paths(paths: &[String], key: &str) -> String {
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let version = blake3::hash(paths.join("|").as_bytes());
+    format!("{version}\n{key}")
+}
+
+/// The key of what is stored.
+fn plain_key(stored: &str) -> &str {
+    stored.split_once('\n').map_or(stored, |(_, key)| key)
+}
 
 impl StepRunner<'_> {
     pub(super) async fn native(
@@ -50,7 +63,12 @@ impl StepRunner<'_> {
             return StepResult::error("the inputs `key` and `path` are needed");
         }
         let prefixes = lines(input(inputs, "restore-keys"));
-        let (caches, scopes, wanted) = (self.request.caches.clone(), self.scopes(), key.clone());
+        let prefixes: Vec<String> = prefixes
+            .iter()
+            .map(|prefix| of_paths(&paths, prefix))
+            .collect();
+        let wanted = of_paths(&paths, &key);
+        let (caches, scopes) = (self.request.caches.clone(), self.scopes());
         let found = match blocking(move || caches.find(&scopes, &wanted, &prefixes)).await {
             Ok(found) => found,
             // As if there was none: that costs speed only.
@@ -60,7 +78,8 @@ impl StepRunner<'_> {
                 None
             }
         };
-        let (found, file) = found.map(|found| (found.key, found.file)).unzip();
+        let found = found.map(|found| (plain_key(&found.key).to_owned(), found.file));
+        let (found, file) = found.unzip();
         let hit = found.as_ref().is_some_and(|found| *found == key);
         match (&found, file) {
             (Some(found), Some(file)) if input(inputs, "lookup-only") != "true" => {
@@ -125,6 +144,15 @@ impl StepRunner<'_> {
                 self.log.info(self.number, &text).await;
                 StepResult::success(Vec::new())
             }
+            // A cache that is not saved costs speed only, as on GitHub.
+            Err(result) if result.end == StepEnd::Error => {
+                let text = format!(
+                    "the cache {key} is not saved: {}",
+                    result.reason.unwrap_or_default()
+                );
+                self.log.line(self.number, LineKind::Warning, &text).await;
+                StepResult::success(Vec::new())
+            }
             Err(result) => result,
         }
     }
@@ -148,7 +176,8 @@ impl StepRunner<'_> {
         let caches = self.request.caches.clone();
         // The first one is where it writes.
         let own = self.scopes().swap_remove(0);
-        let (of, scope, named) = (caches.clone(), own.clone(), key.to_owned());
+        let stored = of_paths(paths, key);
+        let (of, scope, named) = (caches.clone(), own.clone(), stored.clone());
         let has = blocking(move || of.has(&scope, &named)).await;
         if has.map_err(|error| StepResult::error(format!("caches cannot be read: {error}")))? {
             return Ok(format!("the cache {key} exists already"));
@@ -157,7 +186,7 @@ impl StepRunner<'_> {
             return Ok(format!("nothing to save for the cache {key}"));
         };
         let pending = self
-            .fetch_into(&packed.tar, caches.create(&own, key))
+            .fetch_into(&packed.tar, caches.create(&own, &stored))
             .await?;
         let bytes = blocking(move || caches.keep(&own, pending))
             .await

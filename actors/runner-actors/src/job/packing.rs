@@ -1,23 +1,36 @@
 //! Files of a VM as one tar: packed there by a constant script, taken out of the manager's own tar
 //! here.
 
-/// Packs paths and glob patterns below the workspace; exit code 3: nothing found, 4: something that
-/// is not taken. Arguments: tar, `absolute` or `relative`, `hidden` or `visible`, patterns (`!`
-/// takes away, `~` is the home directory). Of `relative` names are relative to what all patterns
-/// have in common and links are the files that they lead to, as `actions/upload-artifact` has them.
-/// It gives how many files there are, and the first's name.
-pub(super) const PACK: &str = r#"
+/// Packs paths and glob patterns; exit code 3: nothing found, 4: something that is not taken.
+/// Arguments: tar, `absolute` or `relative`, `hidden` or `visible`, patterns (`!` takes away, `~`
+/// is the home directory). Of `relative` names are relative to what all patterns have in common and
+/// links are the files that they lead to, as `actions/upload-artifact` has them. It gives how many
+/// files there are, and the first's name.
+pub(super) const PACK: &str = r##"
 import glob, os, stat, sys, tarfile
-out, mode, hidden, patterns = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden", sys.argv[4:]
-found, gone = [], set()
+out, mode, hidden = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden"
+patterns = [p for p in sys.argv[4:] if not p.startswith("#")]
 follow = mode == "relative"
+found, gone = {}, set()
+def begin(pattern):
+    plain = []
+    for part in os.path.abspath(os.path.expanduser(pattern)).split("/"):
+        if any(c in part for c in "*?["):
+            break
+        plain.append(part)
+    return "/".join(plain) or "/"
 def walk(path):
     entered = {os.path.realpath(path)}
     for folder, names, files in os.walk(path, followlinks=follow):
         yield from (os.path.join(folder, f) for f in files)
+        if not follow:
+            # A cache has its folders, and links to folders as links.
+            yield folder
+            yield from (p for p in (os.path.join(folder, n) for n in names) if os.path.islink(p))
+            continue
         for name in list(names):
             below = os.path.join(folder, name)
-            if follow and os.path.islink(below):
+            if os.path.islink(below):
                 real = os.path.realpath(below)
                 # A link to a folder above would never end.
                 if real in entered or (folder + "/").startswith(real + "/"):
@@ -32,46 +45,50 @@ for pattern in patterns:
 for pattern in patterns:
     if pattern.startswith("!"):
         continue
+    start = begin(pattern)
     for path in expand(pattern):
         path = os.path.abspath(path)
-        if os.path.isdir(path) and (follow or not os.path.islink(path)):
-            found += walk(path)
-        else:
-            found.append(path)
-def seen(path):
-    inside = os.path.relpath(path, os.getcwd())
-    return hidden or not any(part.startswith(".") and part not in (".", "..") for part in inside.split("/"))
-files = sorted({f for f in found if (os.path.exists if follow else os.path.lexists)(f) and seen(f) and not any(f == g or f.startswith(g + "/") for g in gone)})
+        is_folder = os.path.isdir(path) and (follow or not os.path.islink(path))
+        for item in walk(path) if is_folder else [path]:
+            found.setdefault(item, set()).add(start)
+def seen(item):
+    # Hidden is what is called so from where the search begins; above that it is named.
+    for start in found[item]:
+        parts = os.path.relpath(item, os.path.dirname(start)).split("/")
+        if not any(part.startswith(".") and part not in (".", "..") for part in parts):
+            return True
+    return hidden
+there = os.path.exists if follow else os.path.lexists
+files = sorted(f for f in found if there(f) and seen(f) and not any(f == g or f.startswith(g + "/") for g in gone))
 files = [f for f in files if not f.startswith("/tmp/.runner")]
-if not files:
-    sys.exit(3)
+taken = []
 for f in files:
     kind = (os.stat if follow else os.lstat)(f).st_mode
-    if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind)):
+    if stat.S_ISREG(kind) or not follow and (stat.S_ISLNK(kind) or stat.S_ISDIR(kind)):
+        taken.append(f)
+    elif follow:
         print(f + " is neither a file nor a link: devices, pipes and sockets are not taken", file=sys.stderr)
         sys.exit(4)
-    if stat.S_ISREG(kind) and kind & (stat.S_ISUID | stat.S_ISGID):
-        print(f + " is setuid or setgid: such files are not taken", file=sys.stderr)
-        sys.exit(4)
+    else:
+        print(f + " is left out: a device, a pipe or a socket", file=sys.stderr)
+files = taken
+if not files:
+    sys.exit(3)
 base = "/"
-if mode == "relative":
-    def begin(pattern):
-        plain = []
-        for part in os.path.abspath(os.path.expanduser(pattern)).split("/"):
-            if any(c in part for c in "*?["):
-                break
-            plain.append(part)
-        return "/".join(plain) or "/"
-    begins = {begin(p) for p in patterns if not p.startswith("!")}
-    base = os.path.commonpath(begins)
+if follow:
+    base = os.path.commonpath({begin(p) for p in patterns if not p.startswith("!")})
     if base in files:
         base = os.path.dirname(base)
+def plain(info):
+    # Whoever unpacks it gives nobody another's rights.
+    info.mode &= 0o1777
+    return info
 with tarfile.open(out, "w", dereference=follow) as tar:
     for f in files:
-        tar.add(f, arcname=os.path.relpath(f, base), recursive=False)
+        tar.add(f, arcname=os.path.relpath(f, base), recursive=False, filter=plain)
 print("::set-output name=files::%d" % len(files))
 print("::set-output name=first::" + os.path.basename(files[0]).replace("%", "%25"))
-"#;
+"##;
 
 /// A tar in the machine.
 pub(super) struct PackedFiles {

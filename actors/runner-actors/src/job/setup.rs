@@ -3,7 +3,7 @@
 
 use runner_core::plan::SetupTool;
 use runner_core::problem_matcher::of_setup;
-use runner_core::setup::effects::{SetupEffects, SetupWishes, effects};
+use runner_core::setup::effects::{SetupEffects, SetupWishes, effects, prepended};
 use runner_core::setup::installed::{InstalledTool, choose, installed, list_command, select};
 use runner_core::setup::python;
 use runner_core::setup::{
@@ -14,8 +14,13 @@ use runner_core::state::StepEnd;
 use super::execute::ProcessExit;
 use super::frame::{ARCH, StepResult, in_workspace, set};
 use super::native_input::{NativeStep, lines, script};
+use super::setup_files::{BUN_PROGRAMS, DENO_PROGRAMS};
 use super::setup_input::{WantedVersion, jdk_file};
 use super::step_runner::StepRunner;
+use crate::log::LineKind;
+
+/// Where programs look for libraries.
+const LIBRARIES: &str = "LD_LIBRARY_PATH";
 
 impl StepRunner<'_> {
     pub(super) async fn setup(
@@ -70,6 +75,13 @@ impl StepRunner<'_> {
             let _ = self.matchers.add(of_setup(tool.command));
         }
         let mut outputs = given.outputs;
+        if tool.command == "dotnet"
+            && step.input(tool.version_file_input).is_empty()
+            && let Some((_, newest)) = chosen.iter().max_by(|a, b| a.0.is_newer(&b.0))
+        {
+            // Of several the newest is said.
+            outputs.clone_from(&newest.outputs);
+        }
         match tool.command {
             "rustc" => {
                 self.check_rust_parts(&main, step).await?;
@@ -88,8 +100,12 @@ impl StepRunner<'_> {
                 self.dotnet_workloads(&main, step).await?;
                 self.nuget_source(step).await?;
             }
-            "deno" => self.deno_name(&main, step).await?,
+            "deno" => {
+                self.deno_name(&main, step).await?;
+                self.add_programs(DENO_PROGRAMS, step).await?;
+            }
             "bun" => {
+                self.add_programs(BUN_PROGRAMS, step).await?;
                 self.bun_registries(step).await?;
                 outputs.extend(self.bun_revision(&main.path, step).await?);
             }
@@ -133,7 +149,13 @@ impl StepRunner<'_> {
         step: NativeStep<'_>,
     ) -> Result<Vec<WantedVersion>, StepResult> {
         let named = uses.split_once('@').map_or("", |(_, version)| version);
+        let is_file_first =
+            tool.command == "deno" && !step.input(tool.version_file_input).is_empty();
         let (version, of) = match step.input(tool.version_input) {
+            _ if is_file_first => {
+                let version = self.version_in_file(tool, step).await?;
+                (version, tool.version_file_input)
+            }
             "" if tool.named_by_reference => (named.to_owned(), tool.version_input),
             "" => {
                 let version = self.version_in_file(tool, step).await?;
@@ -152,6 +174,18 @@ impl StepRunner<'_> {
             let newest = texts.iter_mut();
             let newest = newest.filter(|text| text.eq_ignore_ascii_case("latest"));
             newest.for_each(|text| channel.clone_into(text));
+        }
+        // A range of a project that its action cannot read is none.
+        if of == tool.version_file_input
+            && step.input(of).ends_with(".toml")
+            && tool.command == "python3"
+            && let Some(reason) = texts
+                .iter()
+                .find_map(|text| VersionRequirement::parse(tool.command, text).err())
+        {
+            let text = format!("{of}: {reason}");
+            self.log.line(self.number, LineKind::Warning, &text).await;
+            texts = vec![String::new()];
         }
         let parsed = texts.into_iter().map(|text| {
             let requirement = VersionRequirement::parse(tool.command, &text);
@@ -252,6 +286,12 @@ impl StepRunner<'_> {
         for pair in &effects.env {
             set(&mut self.env, pair.clone());
         }
+        if let Some(folder) = &effects.library_folder {
+            let known = self.env.iter().find(|(name, _)| name == LIBRARIES);
+            let known = known.map_or("", |(_, value)| value.as_str());
+            let folders = prepended(folder, known);
+            set(&mut self.env, (LIBRARIES.to_owned(), folders));
+        }
         for (name, value) in &effects.defaults {
             if !self.env.iter().any(|(known, _)| known == name) {
                 self.env.push(((*name).to_owned(), (*value).to_owned()));
@@ -278,6 +318,10 @@ impl StepRunner<'_> {
             let reason = format!("{}: there is no file {file}", tool.version_file_input);
             return match usual {
                 Some(_) => Ok(String::new()),
+                None if tool.command == "bun" => {
+                    self.log.line(self.number, LineKind::Warning, &reason).await;
+                    Ok(String::new())
+                }
                 None => Err(StepResult::error(reason)),
             };
         };
@@ -287,13 +331,19 @@ impl StepRunner<'_> {
             file = other;
             text = self.small_text(&file).await.unwrap_or_default();
         }
-        let version = version_in_file(tool.command, &file, &text);
-        if usual.is_some() {
+        let reason = match version_in_file(tool.command, &file, &text) {
+            Ok(version) => return Ok(version),
             // A `global.json` may be about other things.
-            return Ok(version.unwrap_or_default());
+            Err(_) if usual.is_some() => return Ok(String::new()),
+            Err(reason) => format!("{}: {reason}", tool.version_file_input),
+        };
+        if tool.command == "java" {
+            return Err(StepResult::error(reason));
         }
-        version
-            .map_err(|reason| StepResult::error(format!("{}: {reason}", tool.version_file_input)))
+        self.log.line(self.number, LineKind::Warning, &reason).await;
+        // Others go on with what there is, .NET with the newest line of long support.
+        let usual = if tool.command == "dotnet" { "LTS" } else { "" };
+        Ok(usual.to_owned())
     }
 
     /// The text of a file of the workspace; nothing where there is none.

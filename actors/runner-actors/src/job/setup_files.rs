@@ -16,6 +16,11 @@ use crate::log::LineKind;
 /// Prints where Go puts what it installs. Argument: the folder of the program.
 const GO_PROGRAMS: &str =
     "PATH=\"$1:$PATH\"; printf '::set-output name=folder::%s/bin\\n' \"$(go env GOPATH)\"";
+/// Where `bun add -g` puts programs.
+pub(super) const BUN_PROGRAMS: &str = "printf '::set-output name=folder::%s\\n' \"$HOME/.bun/bin\"";
+/// Where `deno install` puts programs.
+pub(super) const DENO_PROGRAMS: &str =
+    "printf '::set-output name=folder::%s/bin\\n' \"${DENO_INSTALL_ROOT:-$HOME/.deno}\"";
 /// Says where cargo keeps what it fetches.
 const CARGO_HOME: &str = "printf '::set-output name=folder::%s\\n' \"${CARGO_HOME:-$HOME/.cargo}\"";
 /// Installs packages. Arguments: the folder of the program, pip's version, packages and options.
@@ -49,14 +54,38 @@ impl StepRunner<'_> {
         Ok(())
     }
 
-    /// `CARGO_HOME`, which caches name.
+    /// `CARGO_HOME`, which caches name; what `cargo install` makes is found.
     pub(super) async fn cargo_home(&mut self, step: NativeStep<'_>) -> Result<(), StepResult> {
         let argv = script(CARGO_HOME, &[]);
         let exit = self.in_job(step, argv, "`CARGO_HOME` is not known").await?;
         for (_, folder) in exit.commands.outputs {
+            self.append_to_path(format!("{folder}/bin"));
             set(&mut self.env, ("CARGO_HOME".to_owned(), folder));
         }
         Ok(())
+    }
+
+    /// What a tool's own way to install programs makes is found. The script says where.
+    pub(super) async fn add_programs(
+        &mut self,
+        text: &str,
+        step: NativeStep<'_>,
+    ) -> Result<(), StepResult> {
+        let argv = script(text, &[]);
+        let exit = self
+            .in_job(step, argv, "the home folder is not known")
+            .await?;
+        for (_, folder) in exit.commands.outputs {
+            self.append_to_path(folder);
+        }
+        Ok(())
+    }
+
+    /// After the folders that are there: the release that was chosen stays the first.
+    fn append_to_path(&mut self, folder: String) {
+        if folder.starts_with('/') && !self.path.contains(&folder) {
+            self.path.push(folder);
+        }
     }
 
     /// `registry-url`, `scope`, `always-auth`

@@ -1,5 +1,6 @@
 //! `setup-java` beside the choice of a release: a JDK of the repository, and the settings of Maven.
 
+use base64::Engine as _;
 use runner_core::context::OWN_DIRECTORY;
 use runner_core::plan::{SetupTool, is_release_since};
 use runner_core::setup::installed::{InstalledTool, UNPACKED_JAVA, list_command};
@@ -25,6 +26,13 @@ for home in "$folder" "$folder"/*; do
 done
 echo "$file has no bin/java" >&2
 exit 1
+"#;
+/// Prints the file of toolchains in base64, where there is one. Argument: its folder.
+const READ_TOOLCHAINS: &str = r#"
+case $1 in "~"*) folder=$HOME${1#"~"} ;; *) folder=$1 ;; esac
+if [ -f "$folder/toolchains.xml" ]; then
+  printf '::set-output name=text::%s\n' "$(base64 -w 0 < "$folder/toolchains.xml")"
+fi
 "#;
 /// Imports a key for signatures.
 const GPG: &str = "gpg --batch --import \"$1\"";
@@ -103,13 +111,30 @@ impl StepRunner<'_> {
             vendors: &vendors,
             distribution: step.input("distribution"),
         };
-        if let Some(text) = maven::toolchains(chosen, toolchains) {
-            let argv = script(maven::WRITE_SCRIPT, &[folder, "toolchains.xml", &text]);
-            self.in_job(step, argv, "the toolchains of Maven cannot be written")
-                .await?;
-        }
+        let known = self.known_toolchains(folder, step).await?;
+        let text = maven::toolchains(chosen, toolchains, &known);
+        let text = text.map_err(StepResult::error)?;
+        let argv = script(maven::WRITE_SCRIPT, &[folder, "toolchains.xml", &text]);
+        self.in_job(step, argv, "the toolchains of Maven cannot be written")
+            .await?;
         self.quiet_maven(step);
         self.signing_key(key, step).await
+    }
+
+    /// What the file of toolchains has; nothing where there is none.
+    async fn known_toolchains(
+        &mut self,
+        folder: &str,
+        step: NativeStep<'_>,
+    ) -> Result<String, StepResult> {
+        let argv = script(READ_TOOLCHAINS, &[folder]);
+        let exit = self
+            .in_job(step, argv, "the toolchains of Maven cannot be read")
+            .await?;
+        let text = exit.commands.outputs.first().map(|(_, text)| text);
+        let text =
+            text.and_then(|text| base64::engine::general_purpose::STANDARD.decode(text).ok());
+        Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
     }
 
     /// Maven says nothing of downloads unless the step wants it.

@@ -60,8 +60,8 @@ const PYTHON: &[SetupCache] = &[
     },
     SetupCache {
         manager: "poetry",
-        lock_files: &["**/poetry.lock", "**/pyproject.toml"],
-        folders: "poetry config cache-dir",
+        lock_files: &["**/poetry.lock"],
+        folders: "[ \"$(poetry config virtualenvs.in-project)\" != true ] || echo \"$PWD/.venv\"; poetry config virtualenvs.path",
     },
 ];
 const JAVA: &[SetupCache] = &[
@@ -107,7 +107,7 @@ const GO: SetupCache = SetupCache {
 const DOTNET: SetupCache = SetupCache {
     manager: "nuget",
     lock_files: &["**/packages.lock.json"],
-    folders: "echo \"$HOME/.nuget/packages\"",
+    folders: "found=$(dotnet nuget locals global-packages --list | sed -n 's/^.*global-packages: *//p'); echo \"${found:-${NUGET_PACKAGES:-$HOME/.nuget/packages}}\"",
 };
 const DENO: SetupCache = SetupCache {
     manager: "deno",

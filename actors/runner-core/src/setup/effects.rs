@@ -12,6 +12,8 @@ pub struct SetupEffects {
     pub defaults: Vec<(&'static str, &'static str)>,
     /// Outputs of the step.
     pub outputs: Vec<(String, String)>,
+    /// A folder of libraries that programs need.
+    pub library_folder: Option<String>,
 }
 
 /// What a step asked for beside the version.
@@ -54,11 +56,15 @@ pub fn effects(command: &str, tool: &InstalledTool, wishes: SetupWishes<'_>) -> 
             )
         }
         "java" => {
-            let major = version.strip_prefix("1.").unwrap_or(&version);
-            let major = major.split('.').next().unwrap_or_default();
+            // Java 8 calls itself 1.8.0_392.
+            let version = match version.strip_prefix("1.") {
+                Some(old) => old.replace('_', "."),
+                None => version,
+            };
+            let major = version.split('.').next().unwrap_or_default();
             let of_major = format!("JAVA_HOME_{major}_{}", wishes.arch);
             let outputs = [
-                ("distribution", wishes.distribution),
+                ("distribution", installer_name(wishes.distribution)),
                 ("version", &version),
                 ("path", prefix),
             ];
@@ -84,14 +90,50 @@ pub fn effects(command: &str, tool: &InstalledTool, wishes: SetupWishes<'_>) -> 
         "bun" => (
             vec![],
             &[],
-            pairs(&[("bun-version", &version), ("bun-path", &tool.path)]),
+            pairs(&[
+                ("bun-version", &version),
+                ("bun-path", &tool.path),
+                ("bun-download-url", ""),
+                ("cache-hit", "false"),
+            ]),
         ),
         _ => Default::default(),
     };
+    let is_apart = command == "python3" && prefix != "/usr" && !tool.is_pypy();
     SetupEffects {
         env,
         defaults: defaults.to_vec(),
         outputs,
+        library_folder: is_apart.then(|| format!("{prefix}/lib")),
+    }
+}
+
+/// What the action calls a distribution in its output.
+fn installer_name(distribution: &str) -> &str {
+    const NAMES: [(&str, &str); 10] = [
+        ("temurin", "Temurin-Hotspot"),
+        ("zulu", "Zulu"),
+        ("corretto", "Corretto"),
+        ("liberica", "Liberica"),
+        ("microsoft", "Microsoft"),
+        ("oracle", "Oracle"),
+        ("semeru", "IBM_Semeru"),
+        ("dragonwell", "Dragonwell"),
+        ("sapmachine", "SapMachine"),
+        ("jetbrains", "JetBrains"),
+    ];
+    let known = NAMES.iter().find(|(name, _)| *name == distribution);
+    known.map_or(distribution, |(_, name)| *name)
+}
+
+/// A folder before those that a variable of the kind of `PATH` has already.
+#[must_use]
+pub fn prepended(folder: &str, known: &str) -> String {
+    let is_there = known.split(':').any(|one| one == folder);
+    match known {
+        "" => folder.to_owned(),
+        known if is_there => known.to_owned(),
+        known => format!("{folder}:{known}"),
     }
 }
 
@@ -111,7 +153,6 @@ fn python(prefix: &str) -> Vec<(String, String)> {
             "PKG_CONFIG_PATH".to_owned(),
             format!("{prefix}/lib/pkgconfig"),
         ));
-        env.push(("LD_LIBRARY_PATH".to_owned(), format!("{prefix}/lib")));
     }
     env
 }
@@ -128,8 +169,12 @@ fn rust(tool: &InstalledTool, version: &str) -> Vec<(String, String)> {
         }
         None => tool.version(),
     };
+    let own = tool.version();
+    let line: Vec<&str> = own.split('.').take(2).collect();
     let name = match version {
-        "" => tool.version(),
+        "" => own.clone(),
+        // YAML has cut 1.80.
+        cut if cut.starts_with("1.") && cut.matches('.').count() == 1 => line.join("."),
         name => name.to_owned(),
     };
     vec![("cachekey".to_owned(), key), ("name".to_owned(), name)]
@@ -158,7 +203,7 @@ mod tests {
             "python3",
             "/opt/python3.13/bin/python3",
             "Python 3.13.0",
-            "pythonLocation=/opt/python3.13 Python_ROOT_DIR=/opt/python3.13 Python2_ROOT_DIR=/opt/python3.13 Python3_ROOT_DIR=/opt/python3.13 PKG_CONFIG_PATH=/opt/python3.13/lib/pkgconfig LD_LIBRARY_PATH=/opt/python3.13/lib PIP_BREAK_SYSTEM_PACKAGES?1 python-version=3.13.0 python-path=/opt/python3.13/bin/python3",
+            "pythonLocation=/opt/python3.13 Python_ROOT_DIR=/opt/python3.13 Python2_ROOT_DIR=/opt/python3.13 Python3_ROOT_DIR=/opt/python3.13 PKG_CONFIG_PATH=/opt/python3.13/lib/pkgconfig LIBRARIES=/opt/python3.13/lib PIP_BREAK_SYSTEM_PACKAGES?1 python-version=3.13.0 python-path=/opt/python3.13/bin/python3",
         ),
         (
             "go",
@@ -170,7 +215,7 @@ mod tests {
             "java",
             "/usr/lib/jvm/j17/bin/java",
             "openjdk version \"17.0.9\" 2023-10-17",
-            "JAVA_HOME=/usr/lib/jvm/j17 JAVA_HOME_17_X64=/usr/lib/jvm/j17 distribution=temurin version=17.0.9 path=/usr/lib/jvm/j17",
+            "JAVA_HOME=/usr/lib/jvm/j17 JAVA_HOME_17_X64=/usr/lib/jvm/j17 distribution=Temurin-Hotspot version=17.0.9 path=/usr/lib/jvm/j17",
         ),
         (
             "dotnet",
@@ -194,7 +239,7 @@ mod tests {
             "bun",
             "/opt/bun/bin/bun",
             "1.2.0",
-            "bun-version=1.2.0 bun-path=/opt/bun/bin/bun",
+            "bun-version=1.2.0 bun-path=/opt/bun/bin/bun bun-download-url= cache-hit=false",
         ),
     ];
 
@@ -224,6 +269,10 @@ mod tests {
                 .outputs
                 .iter()
                 .map(|(name, value)| format!("{name}={value}"));
+            let libraries = found
+                .library_folder
+                .map(|folder| format!("LIBRARIES={folder}"));
+            let env = env.chain(libraries);
             let all: Vec<String> = env.chain(defaults).chain(outputs).collect();
             assert_eq!(all.join(" "), expected, "{command}");
         }

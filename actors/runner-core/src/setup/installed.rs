@@ -175,6 +175,12 @@ fn newer(one: &str, other: &str) -> Ordering {
 }
 
 impl InstalledTool {
+    /// Which of two releases is the newer one.
+    #[must_use]
+    pub fn is_newer(&self, other: &Self) -> Ordering {
+        newer(&self.says, &other.says)
+    }
+
     /// The folder that it is in.
     #[must_use]
     pub fn folder(&self) -> &str {

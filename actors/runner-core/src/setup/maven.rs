@@ -254,36 +254,62 @@ pub struct MavenToolchains<'a> {
     pub distribution: &'a str,
 }
 
-/// `toolchains.xml` with the chosen releases, each with the version that was asked for; nothing of
-/// one release where the step says nothing of toolchains.
-#[must_use]
+/// `toolchains.xml` with the chosen releases, each with the version that was asked for, before what
+/// the file has already; one of the same `id` is replaced.
+///
+/// # Errors
+/// When there are as many ids as there are no versions.
 pub fn toolchains(
     chosen: &[(&InstalledTool, &str)],
     inputs: MavenToolchains<'_>,
-) -> Option<String> {
+    known: &str,
+) -> Result<String, String> {
     let MavenToolchains {
         ids,
         vendors,
         distribution,
     } = inputs;
-    if ids.is_empty() && vendors.is_empty() && chosen.len() < 2 {
-        return None;
+    if !ids.is_empty() && ids.len() != chosen.len() {
+        return Err(format!(
+            "`mvn-toolchain-id` has {} ids for {} versions of Java",
+            ids.len(),
+            chosen.len()
+        ));
     }
-    let mut text = "<toolchains>\n".to_owned();
+    let (mut text, mut new) = (String::new(), Vec::new());
     for (index, (tool, version)) in chosen.iter().enumerate() {
         let vendor = vendors.get(index).or(vendors.first());
         let vendor = vendor.map_or(distribution, String::as_str);
         let usual = format!("{vendor}_{version}");
-        let id = ids.get(index).unwrap_or(&usual);
+        let id = format!("<id>{}</id>", xml_text(ids.get(index).unwrap_or(&usual)));
         text += &format!(
-            "  <toolchain>\n    <type>jdk</type>\n    <provides>\n      <version>{}</version>\n      <vendor>{}</vendor>\n      <id>{}</id>\n    </provides>\n    <configuration>\n      <jdkHome>{}</jdkHome>\n    </configuration>\n  </toolchain>\n",
+            "  <toolchain>\n    <type>jdk</type>\n    <provides>\n      <version>{}</version>\n      <vendor>{}</vendor>\n      {id}\n    </provides>\n    <configuration>\n      <jdkHome>{}</jdkHome>\n    </configuration>\n  </toolchain>\n",
             xml_text(version),
             xml_text(vendor),
-            xml_text(id),
             xml_text(tool.prefix())
         );
+        new.push(id);
     }
-    Some(text + "</toolchains>\n")
+    let is_replaced = |block: &&str| new.iter().any(|id| block.contains(id.as_str()));
+    for block in toolchain_blocks(known).filter(|block| !is_replaced(block)) {
+        text += &format!("  {block}\n");
+    }
+    Ok(format!(
+        "<?xml version=\"1.0\"?>\n<toolchains xmlns=\"http://maven.apache.org/TOOLCHAINS/1.1.0\">\n{text}</toolchains>\n"
+    ))
+}
+
+/// The elements `toolchain` of a file, as they are written.
+fn toolchain_blocks(text: &str) -> impl Iterator<Item = &str> {
+    const END: &str = "</toolchain>";
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let start = rest.find("<toolchain>")?;
+        let end = start + rest[start..].find(END)? + END.len();
+        let block = &rest[start..end];
+        rest = &rest[end..];
+        Some(block)
+    })
 }
 
 #[cfg(test)]
@@ -403,7 +429,7 @@ mod tests {
             distribution: "temurin",
             ..MavenToolchains::default()
         };
-        let text = toolchains(&[(&java, "17")], given).unwrap();
+        let text = toolchains(&[(&java, "17")], given, "").unwrap();
         for part in [
             "<version>17</version>",
             "<vendor>acme</vendor>",
@@ -413,9 +439,15 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         let none = MavenToolchains::default();
-        assert_eq!(toolchains(&[(&java, "17")], none), None);
-        let both = toolchains(&[(&java, "17"), (&java, "21")], none).unwrap();
+        let both = toolchains(&[(&java, "17"), (&java, "21")], none, &text).unwrap();
+        assert_eq!(toolchain_blocks(&both).count(), 3, "{both}");
         assert!(both.contains("<id>_21</id>"), "{both}");
+        let again = toolchains(&[(&java, "17")], given, &both).unwrap();
+        assert_eq!(toolchain_blocks(&again).count(), 3, "{again}");
+        let ids = ["a".to_owned(), "b".to_owned()];
+        let wrong = MavenToolchains { ids: &ids, ..none };
+        let error = toolchains(&[(&java, "17")], wrong, "").unwrap_err();
+        assert!(error.contains("2 ids for 1 versions"), "{error}");
     }
 
     #[test]

@@ -27,6 +27,11 @@ impl InstalledTool {
         }
     }
 
+    /// Whether it is PyPy.
+    pub(super) fn is_pypy(&self) -> bool {
+        self.python_build() == PythonBuild::PyPy
+    }
+
     /// What it says of PyPy's own version: `7.3.17 with GCC 10.2.1]`.
     pub(super) fn pypy_says(&self) -> Option<&str> {
         self.says.split_once("[PyPy ").map(|(_, says)| says)

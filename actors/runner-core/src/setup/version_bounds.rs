@@ -96,6 +96,9 @@ fn feature_band(tool: &str, text: &str) -> Option<Vec<VersionBound>> {
 
 fn sign_of(word: &str) -> (Option<Comparison>, &str) {
     let signs = [
+        // Of Python, as its action reads them.
+        ("~=", Comparison::Near),
+        ("==", Comparison::Same),
         (">=", Comparison::AtLeast),
         ("<=", Comparison::AtMost),
         (">", Comparison::Above),

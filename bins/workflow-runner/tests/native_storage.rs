@@ -1,0 +1,108 @@
+//! i17: caches and artifacts of the runner's own actions hold and find what those of the originals
+//! do; by `workflow-runner exec` in a real namespace sandbox.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+mod stage;
+
+use stage::{Stage, in_order};
+
+#[test]
+fn i17_a_cache_holds_what_tar_would_hold() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(
+        r##"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: |
+          mkdir -p kept/empty kept/real kept/tight; echo one > kept/real/one; chmod 700 kept/tight
+          ln -s real kept/folder; ln -s nowhere kept/broken; echo su > kept/su; chmod 4755 kept/su
+          python3 -c "import socket; socket.socket(socket.AF_UNIX).bind('kept/socket')"
+      - {uses: actions/cache/save@v5, with: {key: k-1, path: "# ours\nkept"}}
+      - {id: none, uses: actions/cache/save@v5, with: {key: k-2, path: absent}}
+      - run: echo "none ${{ steps.none.outcome }}"
+  b:
+    needs: a
+    runs-on: x
+    steps:
+      - {id: other, uses: actions/cache@v5, with: {key: k-1, path: elsewhere}}
+      - {id: begin, uses: actions/cache/restore@v5, with: {key: k-, path: "# ours\nkept"}}
+      - run: |
+          echo "other<${{ steps.other.outputs.cache-hit }}> begin<${{ steps.begin.outputs.cache-hit }}> ${{ steps.begin.outputs.cache-matched-key }}"
+          cat kept/folder/one; readlink kept/folder kept/broken; ls -d kept/empty; stat -c %a kept/tight kept/su; ls kept/socket || echo no socket
+          mkdir elsewhere; echo own > elsewhere/own
+  c:
+    needs: b
+    runs-on: x
+    steps:
+      - {id: own, uses: actions/cache@v5, with: {key: k-1, path: elsewhere}}
+      - run: echo "own<${{ steps.own.outputs.cache-hit }}> $(cat elsewhere/own) $(ls kept || echo apart)"
+"##,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "kept/socket is left out: a device, a pipe or a socket",
+            "none success",
+            "other<> begin<false> k-1",
+            "] one\n",
+            "] real\n",
+            "] nowhere\n",
+            "kept/empty",
+            "] 700\n",
+            "] 755\n",
+            "no socket",
+            "own<true> own apart",
+        ],
+    );
+}
+
+#[test]
+fn i17_an_artifact_hides_what_is_hidden_from_where_it_begins() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(
+        r##"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: |
+          mkdir -p .build/release out/.inner; echo app > .build/release/app
+          echo shown > out/shown; echo not > out/.hidden; echo not > out/.inner/deep
+      - {uses: actions/upload-artifact@v7, with: {name: app, path: .build/release/app}}
+      - {uses: actions/upload-artifact@v7, with: {name: folder, path: .build/release}}
+      - {uses: actions/upload-artifact@v7, with: {name: out, path: "# built\nout"}}
+      - {uses: actions/upload-artifact@v7, with: {name: all-of-out, path: out, include-hidden-files: true}}
+      - {uses: actions/upload-artifact@v7, with: {name: build, path: .build}}
+      - {uses: actions/upload-artifact@v7, with: {name: cov-1, path: out}}
+      - {uses: actions/upload-artifact@v7, with: {name: cov-2, path: out}}
+      - {uses: actions/download-artifact@v8, with: {pattern: "{app,folder,out,all-of-out}", path: got}}
+      - {uses: actions/download-artifact@v8, with: {pattern: "cov-?", path: cov}}
+      - {uses: actions/download-artifact@v8, with: {pattern: "!*o*", path: rest}}
+      - run: find got -type f | sort; ls cov; ls -a rest
+"##,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "warning: no files were found for .build",
+            "] got/all-of-out/.hidden\n",
+            "] got/all-of-out/.inner/deep\n",
+            "] got/all-of-out/shown\n",
+            "] got/app/app\n",
+            "] got/folder/app\n",
+            "] got/out/shown\n",
+            "] cov-1\n",
+            "] cov-2\n",
+            "] app\n",
+        ],
+    );
+}
