@@ -220,6 +220,35 @@ fn i17_other_repositories_are_read_with_the_rights_that_the_step_has() {
 }
 
 #[test]
+fn i17_submodules_have_the_token_of_their_checkout() {
+    let stage = Stage::new();
+    let forge = forge();
+    stage.add_settings(&format!(
+        "forge_url = {:?}\nallow_http = true\n",
+        forge.url()
+    ));
+    let token = format!("PAT={}", forge.token());
+    let (code, said) = stage.exec_with(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - uses: actions/checkout@v7
+        with: {repository: acme/parts, submodules: true, token: "${{ secrets.PAT }}"}
+      - run: for one in . lib deep/part; do git -C $one config --get-regexp extraheader | wc -l; done
+      - uses: actions/checkout@v7
+        with: {repository: acme/parts, submodules: true, token: "${{ secrets.PAT }}", persist-credentials: false}
+      - run: git -C lib config --get-regexp extraheader || echo none; git status --porcelain
+"#,
+        &["--secret", &token],
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(&said, &["[a] 1\n", "[a] 1\n", "[a] 1\n", "[a] none\n"]);
+}
+
+#[test]
 fn i17_submodules_that_lead_elsewhere_are_not_followed() {
     let stage = Stage::new();
     let forge = GitForge::start();

@@ -1,11 +1,11 @@
 //! `actions/checkout`: laid out on the host, put into the machine.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use runner_core::checkout::{CheckoutRequest, MACHINE_CONNECT, refused_fork_code};
+use runner_core::checkout::{CheckoutRequest, MACHINE_CONNECT, Submodules, refused_fork_code};
 use runner_core::context::WORKSPACE;
 use runner_core::plan::{ActionLocation, is_release_since};
 use runner_core::state::StepEnd;
@@ -30,6 +30,23 @@ const TAKE_AWAY: &str = "command -v git >/dev/null || { echo '`clean: false` ove
 /// Lets git in the machine take pointers for what they stand for, as the action does, and the large
 /// files for unchanged: their sizes in the index are those of the pointers.
 const INSTALL_LFS: &str = "cd -- \"$1\" || exit 1; git lfs version >/dev/null 2>&1 || { echo 'git-lfs is not in the image: to git large files are changed'; exit 0; }; git lfs install --local >/dev/null && git ls-files -z -- ':(attr:filter=lfs)' | git update-index -q -z --refresh --stdin";
+
+/// Adds the clones below a folder of a checkout, from the checkout: its submodules. Links are not
+/// followed.
+fn add_clones(top: &Path, below: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(top.join(below))? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        if entry.file_name() == ".git" || !entry.file_type()?.is_dir() {
+            continue;
+        }
+        if top.join(&path).join(".git/config").is_file() {
+            found.push(path.clone());
+        }
+        add_clones(top, &path, found)?;
+    }
+    Ok(())
+}
 
 impl StepRunner<'_> {
     pub(super) async fn checkout(&mut self, uses: &str, inputs: &[(String, String)]) -> StepResult {
@@ -182,7 +199,7 @@ impl StepRunner<'_> {
         Ok(())
     }
 
-    /// Lets git in the machine use the step's own token, as the action does.
+    /// Lets git in the machine use the step's own token, as the action does: in submodules, too.
     async fn put_credentials(
         &self,
         request: &CheckoutRequest,
@@ -194,15 +211,28 @@ impl StepRunner<'_> {
             return Ok(());
         };
         let wrong = |reason: String| StepResult::error(format!("persist-credentials: {reason}"));
-        let config = std::fs::read_to_string(laid_out.folder.join(".git/config"));
-        let config = config.map_err(|error| wrong(error.to_string()))?;
-        let config = format!(
-            "{config}[http \"{origin}/\"]\n\textraheader = AUTHORIZATION: basic {}\n",
-            basic(&request.token)
-        );
-        let directory = format!("{}/.git", request.directory);
-        let files = [("config", config.as_bytes(), 0o600)];
-        self.put(&directory, &files).await.map_err(StepResult::lost)
+        let mut clones = vec![PathBuf::new()];
+        if request.submodules != Submodules::None {
+            let (folder, mut found) = (laid_out.folder.clone(), Vec::new());
+            let below = tokio::task::spawn_blocking(move || {
+                add_clones(&folder, Path::new(""), &mut found).map(|()| found)
+            });
+            let below = below.await.map_err(|error| wrong(error.to_string()))?;
+            clones.extend(below.map_err(|error| wrong(error.to_string()))?);
+        }
+        for clone in clones {
+            let config = std::fs::read_to_string(laid_out.folder.join(&clone).join(".git/config"));
+            let config = config.map_err(|error| wrong(error.to_string()))?;
+            let config = format!(
+                "{config}[http \"{origin}/\"]\n\textraheader = AUTHORIZATION: basic {}\n",
+                basic(&request.token)
+            );
+            let directory = Path::new(&request.directory).join(clone).join(".git");
+            let files = [("config", config.as_bytes(), 0o600)];
+            let put = self.put(&directory.to_string_lossy(), &files).await;
+            put.map_err(StepResult::lost)?;
+        }
+        Ok(())
     }
 
     /// Puts the step's key where its clone looks for it, as the action does.
