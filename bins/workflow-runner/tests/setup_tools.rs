@@ -69,6 +69,9 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
       - run: echo "go ${PATH%%:*} $GOTOOLCHAIN"
       - {id: dotnet, uses: actions/setup-dotnet@v5, with: {workloads: "one, two"}}
       - run: echo "dotnet ${{ steps.dotnet.outputs.dotnet-version }} $DOTNET_ROOT"
+      - {id: several, uses: actions/setup-dotnet@v5, with: {dotnet-version: "90.x\n80.x"}}
+      - {id: filed, uses: actions/setup-dotnet@v5, with: {dotnet-version: 90.x, global-json-file: global.json}}
+      - run: echo "several ${{ steps.several.outputs.dotnet-version }} ${{ steps.filed.outputs.dotnet-version }}"
       - run: echo '{"msbuild-sdks":{}}' > global.json
       - {id: bare, uses: actions/setup-dotnet@v5}
       - run: echo "bare ${{ steps.bare.outcome }} ${{ steps.bare.outputs.dotnet-version }}"
@@ -109,6 +112,7 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
             "go /opt/other/bin local",
             "dotnet workload install one two",
             "dotnet 80.0.105 /opt/dotnet9",
+            "several 90.0.201 80.0.105",
             "bare success 80.0.105",
             "python false /usr",
             "both 96.0.2 Python 96.0.2 Python 95.1.0 /opt/python96 /opt/python96/lib",

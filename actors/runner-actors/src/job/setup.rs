@@ -161,6 +161,13 @@ impl StepRunner<'_> {
                 let version = self.version_in_file(tool, step).await?;
                 (version, tool.version_file_input)
             }
+            // Of .NET that of the file comes to those of the step.
+            given
+                if tool.command == "dotnet" && !step.input(tool.version_file_input).is_empty() =>
+            {
+                let of_file = self.version_in_file(tool, step).await?;
+                (format!("{given}\n{of_file}"), tool.version_input)
+            }
             given => (given.to_owned(), tool.version_input),
         };
         let mut texts = lines(&version);
