@@ -326,8 +326,13 @@ impl StepRunner<'_> {
             return Ok(none);
         }
         let key = kept.key(command, ARCH, &chosen.version(), &hash);
+        let beginning = kept.beginning(command, ARCH, &chosen.version());
         let pair = |name: &str, value: String| (name.to_owned(), value);
-        let inputs = [pair("key", key), pair("path", folders.join("\n"))];
+        let inputs = [
+            pair("key", key),
+            pair("restore-keys", beginning.unwrap_or_default()),
+            pair("path", folders.join("\n")),
+        ];
         let saves = step.input("cache-read-only") != "true";
         let mut result = self.cache(&inputs, saves).await;
         if result.end != StepEnd::Exited(0) {

@@ -154,6 +154,14 @@ pub fn setup_cache(command: &str, cache: &str) -> Result<Option<SetupCache>, Str
 }
 
 impl SetupCache {
+    /// How the key begins of what will do until there is that of these lock files, as with the
+    /// tool's own action; nothing where a cache of other lock files is none.
+    #[must_use]
+    pub fn beginning(&self, command: &str, arch: &str, version: &str) -> Option<String> {
+        let falls_back = matches!(self.manager, "pip" | "deno");
+        falls_back.then(|| self.key(command, arch, version, ""))
+    }
+
     /// The script that prints the folders; its argument is the tool's own folder.
     #[must_use]
     pub fn script(&self) -> String {
@@ -203,7 +211,13 @@ mod tests {
         let pip = setup_cache("python3", "pip").unwrap().unwrap();
         let key = pip.key("python3", "X64", "3.11.2", "abc");
         assert_eq!(key, "setup-python-Linux-X64-3.11.2-pip-abc");
+        let beginning = pip.beginning("python3", "X64", "3.11.2");
+        assert_eq!(
+            beginning.as_deref(),
+            Some("setup-python-Linux-X64-3.11.2-pip-")
+        );
         let npm = setup_cache("node", "npm").unwrap().unwrap();
+        assert_eq!(npm.beginning("node", "X64", "22"), None);
         assert_eq!(
             npm.key("node", "X64", "22", "abc"),
             "setup-node-Linux-X64-npm-abc"

@@ -292,12 +292,19 @@ fn i17_tools_bring_their_matchers() {
     let java = [
         "src/A.java:3: warning: [deprecation] f() is old",
         "src/A.java:4: error: ';' expected",
+        "[ERROR] /workspace/src/B.java:[7,12] cannot find symbol",
+        "[WARNING] /workspace/src/B.java:[9,1] [unchecked] unchecked cast",
+        "[ERROR] Failed to execute goal",
+        "Exception in thread \"main\" java.lang.IllegalStateException: no",
     ];
     assert_eq!(
         of_tool("java", &java),
         [
             "Warning src/A.java:3 : [deprecation] f() is old",
-            "Error src/A.java:4 : ';' expected"
+            "Error src/A.java:4 : ';' expected",
+            "Error src/B.java:7:12 : cannot find symbol",
+            "Warning src/B.java:9:1 : [unchecked] unchecked cast",
+            "Error  java.lang.IllegalStateException: no",
         ]
     );
     let dotnet =
