@@ -11,7 +11,7 @@ import glob, os, stat, sys, tarfile
 out, mode, hidden = sys.argv[1], sys.argv[2], sys.argv[3] == "hidden"
 patterns = [p for p in sys.argv[4:] if not p.startswith("#")]
 follow = mode == "relative"
-found, gone = {}, set()
+found, gone = set(), set()
 def begin(pattern):
     plain = []
     for part in os.path.abspath(os.path.expanduser(pattern)).split("/"):
@@ -45,21 +45,16 @@ for pattern in patterns:
 for pattern in patterns:
     if pattern.startswith("!"):
         continue
-    start = begin(pattern)
+    # Hidden is what is called so from where the search begins; above that it is named.
+    above = len(os.path.dirname(begin(pattern)).rstrip("/")) + 1
     for path in expand(pattern):
         path = os.path.abspath(path)
         is_folder = os.path.isdir(path) and (follow or not os.path.islink(path))
         for item in walk(path) if is_folder else [path]:
-            found.setdefault(item, set()).add(start)
-def seen(item):
-    # Hidden is what is called so from where the search begins; above that it is named.
-    for start in found[item]:
-        parts = os.path.relpath(item, os.path.dirname(start)).split("/")
-        if not any(part.startswith(".") and part not in (".", "..") for part in parts):
-            return True
-    return hidden
+            if hidden or not any(part.startswith(".") for part in item[above:].split("/")):
+                found.add(item)
 there = os.path.exists if follow else os.path.lexists
-files = sorted(f for f in found if there(f) and seen(f) and not any(f == g or f.startswith(g + "/") for g in gone))
+files = sorted(f for f in found if there(f) and not any(f == g or f.startswith(g + "/") for g in gone))
 files = [f for f in files if not f.startswith("/tmp/.runner")]
 taken = []
 for f in files:
