@@ -1,7 +1,6 @@
 //! What `setup-…` steps do beside the choice of a release: settings of registries, packages, and
 //! what is kept between runs.
 
-use base64::Engine as _;
 use runner_core::context::WORKSPACE;
 use runner_core::setup::caching::setup_cache;
 use runner_core::setup::installed::InstalledTool;
@@ -10,6 +9,7 @@ use runner_core::state::StepEnd;
 
 use super::frame::{ARCH, StepResult, in_workspace, set};
 use super::native_input::{NativeStep, lines, script};
+use super::setup_input::decoded_text;
 use super::step_runner::StepRunner;
 use crate::log::LineKind;
 
@@ -251,10 +251,7 @@ impl StepRunner<'_> {
         let exit = self
             .in_job(step, argv, "the settings of NuGet cannot be read")
             .await?;
-        let read = exit.commands.outputs.first().map(|(_, text)| text);
-        let read =
-            read.and_then(|text| base64::engine::general_purpose::STANDARD.decode(text).ok());
-        let project = read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let project = decoded_text(&exit);
         let owner = match step.input("owner") {
             "" => self.request.repository.split('/').next(),
             owner => Some(owner),

@@ -1,6 +1,5 @@
 //! `setup-java` beside the choice of a release: a JDK of the repository, and the settings of Maven.
 
-use base64::Engine as _;
 use runner_core::context::OWN_DIRECTORY;
 use runner_core::plan::{SetupTool, is_release_since};
 use runner_core::setup::installed::{InstalledTool, UNPACKED_JAVA, list_command};
@@ -11,7 +10,7 @@ use runner_core::state::StepEnd;
 
 use super::frame::{StepResult, in_workspace, set};
 use super::native_input::{NativeStep, lines, script};
-use super::setup_input::WantedVersion;
+use super::setup_input::{WantedVersion, decoded_text};
 use super::step_runner::StepRunner;
 
 /// Unpacks an archive with a JDK and says where. Arguments: the archive, the folder of all.
@@ -131,10 +130,7 @@ impl StepRunner<'_> {
         let exit = self
             .in_job(step, argv, "the toolchains of Maven cannot be read")
             .await?;
-        let text = exit.commands.outputs.first().map(|(_, text)| text);
-        let text =
-            text.and_then(|text| base64::engine::general_purpose::STANDARD.decode(text).ok());
-        Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
+        Ok(decoded_text(&exit).unwrap_or_default())
     }
 
     /// Maven says nothing of downloads unless the step wants it.
