@@ -177,7 +177,14 @@ impl StoredEvent {
         let head = reference.to_string();
         let branch = head.strip_prefix("refs/heads/").unwrap_or(&head);
         let sender = serde_json::json!({ "login": actor });
-        let payload = if is_pull {
+        let other = local_payload(kind, branch, sha, (&of_repository, &sender));
+        let action = other
+            .as_ref()
+            .and_then(|payload| payload.get("action")?.as_str());
+        let action = action.map(str::to_owned);
+        let payload = if let Some(other) = other {
+            other
+        } else if is_pull {
             serde_json::json!({
                 "action": "opened", "number": 1, "repository": of_repository, "sender": sender,
                 "pull_request": {
@@ -196,7 +203,7 @@ impl StoredEvent {
         };
         let made = Self::made(kind, repository.as_ref(), &head, sha, clone_url);
         Self {
-            action: is_pull.then(|| "opened".to_owned()),
+            action: action.or_else(|| is_pull.then(|| "opened".to_owned())),
             actor: actor.to_owned(),
             base_branch: is_pull.then(|| DEFAULT_BRANCH.to_owned()),
             payload: payload.to_string(),
@@ -244,8 +251,21 @@ impl StoredEvent {
 
     /// Started by the clock.
     pub(crate) fn scheduled(mut self, cron: &str) -> Self {
-        self.payload = serde_json::json!({ "schedule": cron }).to_string();
+        self.payload = serde_json::json!({
+            "schedule": cron, "repository": self.own_repository(),
+        })
+        .to_string();
         self
+    }
+
+    /// What a forge's event says of its repository, as far as it is known.
+    fn own_repository(&self) -> serde_json::Value {
+        let (owner, name) = self.repository.split_once('/').unwrap_or_default();
+        serde_json::json!({
+            "full_name": self.repository, "name": name, "owner": { "login": owner, "name": owner },
+            "html_url": self.html_url, "clone_url": self.clone_url,
+            "default_branch": self.default_branch,
+        })
     }
 
     /// With what a file says of it: `github.event`, and what of it decides which workflows start.
@@ -290,7 +310,11 @@ impl StoredEvent {
             .iter()
             .map(|(name, value)| (name.clone(), value.as_str().into()))
             .collect();
-        self.payload = serde_json::json!({ "inputs": all, "ref": self.reference }).to_string();
+        self.payload = serde_json::json!({
+            "inputs": all, "ref": self.reference, "repository": self.own_repository(),
+            "sender": { "login": actor },
+        })
+        .to_string();
         self.actor = actor.to_owned();
         self.inputs = inputs;
         self
@@ -392,4 +416,45 @@ impl StoredEvent {
         self.untrusted = true;
         self
     }
+}
+
+/// What a forge would send of an event that is neither a push nor a pull request; nothing of these.
+fn local_payload(
+    kind: EventKind,
+    branch: &str,
+    sha: &str,
+    (repository, sender): (&serde_json::Value, &serde_json::Value),
+) -> Option<serde_json::Value> {
+    let issue = serde_json::json!({
+        "number": 1, "title": branch, "body": null, "state": "open", "user": sender, "labels": [],
+    });
+    let mut payload = match kind {
+        EventKind::Schedule => serde_json::json!({ "schedule": "" }),
+        EventKind::IssueComment => serde_json::json!({
+            "action": "created", "issue": issue,
+            "comment": { "id": 1, "body": "", "user": sender, "author_association": "OWNER" },
+        }),
+        EventKind::Issues => serde_json::json!({ "action": "opened", "issue": issue }),
+        EventKind::Release => serde_json::json!({
+            "action": "published",
+            "release": {
+                "tag_name": branch, "name": branch, "body": null, "draft": false,
+                "prerelease": false, "author": sender, "target_commitish": DEFAULT_BRANCH,
+            },
+        }),
+        EventKind::RepositoryDispatch => {
+            serde_json::json!({ "action": "local", "branch": branch, "client_payload": {} })
+        }
+        EventKind::MergeGroup => serde_json::json!({
+            "action": "checks_requested",
+            "merge_group": {
+                "head_sha": sha, "head_ref": format!("refs/heads/{branch}"),
+                "base_ref": format!("refs/heads/{DEFAULT_BRANCH}"),
+            },
+        }),
+        _ => return None,
+    };
+    payload["repository"] = repository.clone();
+    payload["sender"] = sender.clone();
+    Some(payload)
 }

@@ -74,6 +74,7 @@ mod service;
 mod settings;
 mod shared_logs;
 mod source;
+mod step_headings;
 mod store_retry;
 mod stored_tar;
 mod tar_guard;
@@ -120,6 +121,7 @@ pub use service::RunnerService;
 pub use settings::{
     ActionSettings, CheckoutLimits, ImageSettings, ModelServer, RunnerSettings, ScheduleTime,
 };
+pub use step_headings::StepHeadings;
 pub use test_view::{
     MAX_RUNS, RunTest, RunTestFilter, RunTests, TestFilter, TestKind, TestedJob, USUAL_RUNS,
 };

@@ -140,6 +140,8 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         format!("{server_url}/{}.git", event.repository).into(),
     );
     github.set("ref_protected", false.into());
+    let has_secrets = if event.untrusted { "None" } else { "Actions" };
+    github.set("secret_source", has_secrets.into());
     github.set("retention_days", RETENTION_DAYS.into());
     for (name, value) in numbers(event) {
         github.set(name, Value::text(value));
@@ -152,7 +154,7 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
 const RETENTION_DAYS: &str = "90";
 
 /// The forge's own numbers of who and what, as far as the event says them.
-fn numbers(event: &EventContext) -> [(&'static str, String); 3] {
+fn numbers(event: &EventContext) -> [(&'static str, String); 4] {
     let text = |path: &[&str]| {
         let mut value = Some(&event.payload);
         for name in path {
@@ -161,10 +163,19 @@ fn numbers(event: &EventContext) -> [(&'static str, String); 3] {
         let text = value.map(|value| value.as_text().to_string());
         text.unwrap_or_default()
     };
+    let visibility = match text(&["repository", "visibility"]) {
+        known if !known.is_empty() => known,
+        _ => match text(&["repository", "private"]).as_str() {
+            "true" => "private".to_owned(),
+            "false" => "public".to_owned(),
+            _ => String::new(),
+        },
+    };
     [
         ("actor_id", text(&["sender", "id"])),
         ("repository_id", text(&["repository", "id"])),
         ("repository_owner_id", text(&["repository", "owner", "id"])),
+        ("repository_visibility", visibility),
     ]
 }
 
@@ -264,6 +275,40 @@ pub fn default_variables(
     variables
 }
 
+/// The context `github` of one step: its name, and the files that it writes for later ones where it
+/// has some (`directory`); of an action's steps how they stand so far.
+#[must_use]
+pub fn of_step(
+    github: &Value,
+    name: &str,
+    directory: Option<&str>,
+    action_status: Option<&str>,
+) -> Value {
+    let Value::Object(known) = github else {
+        return github.clone();
+    };
+    let mut github = (**known).clone();
+    github.set("action", name.into());
+    if let Some(directory) = directory {
+        for (property, file) in STEP_FILES {
+            github.set(property, Value::text(format!("{directory}/files/{file}")));
+        }
+    }
+    if let Some(status) = action_status {
+        github.set("action_status", status.into());
+    }
+    Value::Object(std::sync::Arc::new(github))
+}
+
+/// The files that a step writes: what they are called in `github`, and their names in its folder.
+const STEP_FILES: [(&str, &str); 5] = [
+    ("output", "output"),
+    ("env", "env"),
+    ("path", "path"),
+    ("step_summary", "summary"),
+    ("state", "state"),
+];
+
 /// Whether steps are to say more: the secret or the variable `ACTIONS_STEP_DEBUG` is `true`.
 #[must_use]
 pub fn is_step_debug(contexts: &Contexts) -> bool {
@@ -300,6 +345,25 @@ pub(crate) fn input_default(
     );
     let scope = crate::expr::Scope::new(&contexts);
     default.value(&scope).map_err(|error| error.to_string())
+}
+
+/// The event of a run that somebody started from a workflow's file: `github.event.inputs` holds all
+/// `inputs` as texts, those that have their defaults too.
+#[must_use]
+pub fn with_dispatch(mut event: EventContext, inputs: &Value, file: &str) -> EventContext {
+    if event.kind != EventKind::WorkflowDispatch {
+        return event;
+    }
+    if let (Value::Object(payload), Value::Object(inputs)) = (&event.payload, inputs) {
+        let mut payload = (**payload).clone();
+        let texts = inputs
+            .iter()
+            .map(|(name, value)| (name, Value::text(value.as_text())));
+        payload.set("inputs", Value::object(texts));
+        payload.set("workflow", Value::text(file));
+        event.payload = Value::Object(std::sync::Arc::new(payload));
+    }
+    event
 }
 
 /// The context `inputs` of a run someone started: each of the kind it declares.

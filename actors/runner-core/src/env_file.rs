@@ -34,12 +34,6 @@ pub enum EnvFileError {
         /// From 1.
         line: usize,
     },
-    /// The name may not be set.
-    #[error("the variable {name} cannot be set by a step")]
-    Reserved {
-        /// The name, quoted.
-        name: String,
-    },
 }
 
 /// Reads names and values, in order; of a name that comes twice the last counts.
@@ -87,19 +81,48 @@ pub fn parse_pairs(bytes: &[u8]) -> Result<Vec<(String, String)>, EnvFileError> 
     Ok(pairs)
 }
 
-/// Reads `GITHUB_ENV`: as [`parse_pairs`], but variables of the runner itself stay.
+/// Reads `GITHUB_ENV`: as [`parse_pairs`], but variables of the runner itself stay as they are
+/// (`printenv >> "$GITHUB_ENV"` is no mistake).
 ///
 /// # Errors
-/// When the file is wrong, or sets a variable that a step may not set.
-pub fn parse_env(bytes: &[u8]) -> Result<Vec<(String, String)>, EnvFileError> {
-    let pairs = parse_pairs(bytes)?;
-    match pairs.iter().find(|(name, _)| is_reserved(name)) {
-        Some((name, _)) => Err(EnvFileError::Reserved {
-            name: config_core::quoted(name),
-        }),
-        None => Ok(pairs),
-    }
+/// When the file is wrong.
+pub fn parse_env(bytes: &[u8]) -> Result<SetVariables, EnvFileError> {
+    let pairs = parse_pairs(bytes)?.into_iter();
+    let (refused, pairs) = pairs.partition::<Vec<_>, _>(|(name, _)| is_refused(name));
+    Ok(SetVariables {
+        pairs: pairs
+            .into_iter()
+            .filter(|(name, _)| !is_reserved(name))
+            .collect(),
+        refused: refused.into_iter().map(|(name, _)| name).collect(),
+    })
 }
+
+/// What a step sets for later ones.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetVariables {
+    /// Names and values.
+    pub pairs: Vec<(String, String)>,
+    /// Names that no step may set: an error is noted, and the step goes on.
+    pub refused: Vec<String>,
+}
+
+/// Whether setting a variable is noted as an error: Node.js runs code that it names.
+pub fn is_refused(name: &str) -> bool {
+    name.eq_ignore_ascii_case("NODE_OPTIONS")
+}
+
+/// What the runner's own variables are called behind `RUNNER_`.
+const OWN_RUNNER_VARIABLES: [&str; 8] = [
+    "ARCH",
+    "DEBUG",
+    "ENVIRONMENT",
+    "NAME",
+    "OS",
+    "TEMP",
+    "TOOL_CACHE",
+    "WORKSPACE",
+];
 
 /// What the runner's own variables are called behind `GITHUB_` (page "Variables reference"). Others
 /// that begin so are the workflow's: actions set `GITHUB_PAGES`, scripts `GITHUB_TOKEN`.
@@ -148,9 +171,9 @@ const OWN_VARIABLES: [&str; 38] = [
 pub fn is_reserved(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     let is_own = |name: &str| OWN_VARIABLES.contains(&name);
+    let is_runner = |name: &str| OWN_RUNNER_VARIABLES.contains(&name);
     upper.strip_prefix("GITHUB_").is_some_and(is_own)
-        || upper.starts_with("RUNNER_")
-        || upper == "NODE_OPTIONS"
+        || upper.strip_prefix("RUNNER_").is_some_and(is_runner)
 }
 
 /// Reads `GITHUB_PATH`: a directory a line. The last line stands first in `PATH`.

@@ -19,6 +19,27 @@ pub fn is_hosted_ubuntu(label: &str) -> bool {
     release == "latest" || dotted.is_some_and(|(year, month)| digits(year) && digits(month))
 }
 
+/// The architecture of machines that nobody has said anything else of: the host's.
+pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
+    "arm64"
+} else {
+    "x86-64"
+};
+
+/// Whether a label asks for another architecture than machines have by themselves:
+/// `ubuntu-24.04-arm`, or `ARM64` of a runner of one's own.
+#[must_use]
+pub fn is_other_architecture(label: &str) -> bool {
+    const OTHERS: &[&str] = if cfg!(target_arch = "aarch64") {
+        &["x64", "x86_64", "amd64"]
+    } else {
+        &["arm", "arm64", "aarch64"]
+    };
+    let label = label.to_ascii_lowercase();
+    let mut parts = label.split(['-', '.', '/']);
+    parts.any(|part| OTHERS.contains(&part))
+}
+
 /// What a job has that the small image lacks, in words.
 #[must_use]
 pub fn beyond_small_image(job: &Job, steps: &[PlannedStep]) -> Vec<&'static str> {
@@ -55,6 +76,17 @@ fn look(steps: &[PlannedStep], containers: &mut bool, node: &mut bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn i17_labels_of_another_architecture_are_known() {
+        for label in ["ubuntu-24.04-arm", "ARM64", "linux/arm64", "aarch64"] {
+            assert!(is_other_architecture(label), "{label}");
+        }
+        for label in ["ubuntu-24.04", "self-hosted", "x64", "alarm", "farm-1"] {
+            assert!(!is_other_architecture(label), "{label}");
+        }
+    }
 
     #[test]
     fn i17_ubuntu_and_its_releases_are_known_and_nothing_else() {

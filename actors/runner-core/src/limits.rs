@@ -24,6 +24,8 @@ pub const MAX_MATRIX: usize = 256;
 pub const MAX_JOBS: usize = 512;
 /// How many steps a job may have, composite actions written out.
 pub const MAX_STEPS: usize = 1_000;
+/// How many steps of a job run in the background at once (GitHub's limit); others wait.
+pub const MAX_BACKGROUND_STEPS: usize = 10;
 /// How many bytes of called workflows and local actions a plan reads, each as often as it is
 /// called.
 pub const MAX_CALLED_BYTES: usize = 8 << 20;

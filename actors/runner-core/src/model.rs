@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::workflow::{JobWork, StepWork, Workflow};
+use crate::workflow::{JobWork, Step, StepWork, WaitFor, Workflow};
 
 /// A longer reply is not read, in bytes.
 pub const MAX_REPLY_BYTES: usize = 1 << 20;
@@ -146,9 +146,9 @@ impl ModelPlan {
             if needs != model.needs {
                 differences.push(format!("the job {} needs something else", job.id));
             }
-            let steps: &[_] = match &job.work {
-                JobWork::Steps { steps, .. } => steps,
-                JobWork::Call { .. } => &[],
+            let steps: Vec<_> = match &job.work {
+                JobWork::Steps { steps, .. } => steps.iter().filter(|it| is_written(it)).collect(),
+                JobWork::Call { .. } => Vec::new(),
             };
             if steps.len() != model.steps.len() {
                 differences.push(format!(
@@ -179,6 +179,11 @@ impl ModelPlan {
     }
 }
 
+/// Whether a step stands in the file: the wait of a `parallel` does not.
+fn is_written(step: &Step) -> bool {
+    !matches!(step.work, StepWork::Wait(WaitFor::Group(_)))
+}
+
 fn difference(work: &StepWork, model: &ModelStep) -> Option<&'static str> {
     // The line end a block scalar leaves behind is not part of any command.
     let ends = |text: &str| text.trim_end_matches(['\n', '\r', ' ']).to_owned();
@@ -193,8 +198,8 @@ fn difference(work: &StepWork, model: &ModelStep) -> Option<&'static str> {
             (None, Some(_)) => Some("its action is not the file's"),
             _ => Some("it uses an action, the model says otherwise"),
         },
-        // Refused: nothing of it runs.
-        StepWork::Background(_) => None,
+        // Nothing of it is a command.
+        StepWork::Wait(_) | StepWork::Cancel(_) => None,
     }
 }
 

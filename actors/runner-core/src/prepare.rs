@@ -165,6 +165,9 @@ pub fn default_name(step: &PlannedStep) -> String {
         StepKind::Node(action) => format!("Run {}", action.uses),
         StepKind::Docker(action) => format!("Run {}", action.uses),
         StepKind::Deferred(action) => format!("Run {}", action.uses),
+        StepKind::Wait(_) => "Wait for steps in the background".to_owned(),
+        StepKind::WaitAll => "Wait for all steps in the background".to_owned(),
+        StepKind::Cancel(_) => "Cancel a step in the background".to_owned(),
     }
 }
 

@@ -10,12 +10,13 @@ use crate::actions::{ActionSource, NoActions};
 use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
-use crate::hosted_label::beyond_small_image;
+use crate::hosted_label::{ARCHITECTURE, beyond_small_image, is_other_architecture};
 use crate::plan::{
     Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, never_expands, plan,
+    workspace_note,
 };
 use crate::prepare::default_name;
-use crate::workflow::{Filter, Refusal, Workflow, parse};
+use crate::workflow::{Filter, Need, Refusal, Workflow, parse};
 
 /// What is to be said of one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -262,8 +263,13 @@ fn findings(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
 
 fn fill(report: &mut FileReport, plan: &Plan) {
     let mut seen = HashSet::new();
+    let of_labels: Vec<Refusal> = plan
+        .jobs
+        .iter()
+        .filter_map(|job| label_refusal(plan, job))
+        .collect();
     let of_jobs = plan.jobs.iter().flat_map(|job| &job.refusals);
-    for refusal in of_jobs {
+    for refusal in of_jobs.chain(&of_labels) {
         if seen.insert((
             &refusal.file,
             refusal.place,
@@ -273,7 +279,26 @@ fn fill(report: &mut FileReport, plan: &Plan) {
             report.refused.push(refusal.clone());
         }
     }
-    report.jobs.extend(plan.jobs.iter().map(job_report));
+    report.jobs.extend(plan.jobs.iter().map(|job| {
+        let mut report = job_report(job);
+        report.refused |= label_refusal(plan, job).is_some();
+        report
+    }));
+}
+
+/// A job of another architecture: refused unless a machine is configured for its label.
+fn label_refusal(plan: &Plan, job: &PlannedJob) -> Option<Refusal> {
+    let Instances::Known(instances) = &job.instances else {
+        return None;
+    };
+    let mut labels = instances.iter().flat_map(|instance| &instance.runs_on);
+    let label = labels.find(|label| is_other_architecture(label))?;
+    let feature = format!("runs-on: {label}");
+    let reason =
+        format!("machines are {ARCHITECTURE} unless the operator configures one of that label");
+    let file = &plan.workflows[job.workflow].workflow.file;
+    let refusal = Refusal::new(&feature, &reason, file, job.job.place);
+    Some(refusal.needing(Need::OtherArchitecture(label.clone())))
 }
 
 fn job_report(job: &PlannedJob) -> JobReport {
@@ -303,9 +328,12 @@ fn job_report(job: &PlannedJob) -> JobReport {
         PlannedWork::Steps(steps) => steps
             .iter()
             .map(|step| {
-                step.name
-                    .as_ref()
-                    .map_or_else(|| default_name(step), |name| name.source.to_string())
+                let name = step.name.as_ref();
+                let name = name.map_or_else(|| default_name(step), |name| name.source.to_string());
+                match step.background {
+                    true => format!("{name} (in the background)"),
+                    false => name,
+                }
             })
             .collect(),
         PlannedWork::Call { .. } => Vec::new(),
@@ -326,7 +354,12 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .iter()
             .chain(&job.token_defaults)
             .cloned()
+            .chain(job.token.as_ref().map(|token| token.reason.clone()))
             .chain(image_note(job))
+            .chain(match &job.work {
+                PlannedWork::Steps(steps) => workspace_note(steps),
+                PlannedWork::Call { .. } => None,
+            })
             .collect(),
         refused: !job.refusals.is_empty(),
     }

@@ -180,12 +180,29 @@ pub struct ExtendLease {
 #[rtype(result = "Result<ExecId, VmFailure>")]
 pub struct StartExec(pub ExecSpec);
 
-/// Kill what was started.
+/// Kill what was started, after some time to clean up.
 ///
 /// Sent by: the HTTP edge. Handled by: `Vm`. Reply: the VM was told, or it had ended already.
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "Result<(), VmFailure>")]
-pub struct KillExec(pub ExecId);
+pub struct KillExec {
+    /// What was started.
+    pub exec: ExecId,
+    /// It gets SIGINT, SIGTERM after three quarters of this, and is killed after it. Zero kills at
+    /// once.
+    pub grace: Duration,
+}
+
+impl KillExec {
+    /// At once.
+    #[must_use]
+    pub fn now(exec: ExecId) -> Self {
+        Self {
+            exec,
+            grace: Duration::ZERO,
+        }
+    }
+}
 
 /// Type on the terminal of what was started.
 ///

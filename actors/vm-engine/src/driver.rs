@@ -132,12 +132,13 @@ pub trait Machine: Send + Sync {
     /// program does not exist is no such error: it ends as `Lost` with the reason.
     fn exec(&self, spec: ExecSpec, sink: Box<dyn ExecSink>) -> Result<ExecTicket, MachineError>;
 
-    /// Kills all that this execution has started. Its end comes to the sink. Nothing happens when
-    /// it has ended already.
+    /// Kills all that this execution has started; within `grace` it may clean up: it gets SIGINT,
+    /// and SIGTERM after three quarters of it. Its end comes to the sink. Nothing happens when it
+    /// has ended already.
     ///
     /// # Errors
     /// [`MachineError`] when the VM cannot be told.
-    fn kill_exec(&self, ticket: ExecTicket) -> Result<(), MachineError>;
+    fn kill_exec(&self, ticket: ExecTicket, grace: Duration) -> Result<(), MachineError>;
 
     /// Lets output flow again after the sink said [`Flow::Hold`](crate::Flow::Hold).
     ///

@@ -256,8 +256,8 @@ impl Machine for VmMachine {
         self.link.exec(spec, sink)
     }
 
-    fn kill_exec(&self, ticket: ExecTicket) -> Result<(), MachineError> {
-        self.link.kill_exec(ticket)
+    fn kill_exec(&self, ticket: ExecTicket, grace: Duration) -> Result<(), MachineError> {
+        self.link.kill_exec(ticket, grace)
     }
 
     fn resume_output(&self, ticket: ExecTicket) -> Result<(), MachineError> {

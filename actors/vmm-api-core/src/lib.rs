@@ -15,7 +15,7 @@
 //! | `POST /vms/{id}/exec` | [`NewExec`] | 202 [`ExecStarted`]; 404; 422 |
 //! | `GET /vms/{id}/exec/{eid}` | | 200 [`ExecReport`] |
 //! | `GET /vms/{id}/exec/{eid}?follow=1` | | 200 `application/x-ndjson`: lines of [`FollowLine`], the last one an [`ExecReport`] |
-//! | `DELETE /vms/{id}/exec/{eid}` | | 204: its process group is killed |
+//! | `DELETE /vms/{id}/exec/{eid}?grace_ms=` | | 204: its process group is killed, after so long to clean up |
 //! | `GET /vms/{id}/terminal?exec=` | WebSocket | bytes, [`TerminalEvent`], [`TerminalCommand`] |
 //! | `POST /vms/{id}/pause` | [`PauseRequest`] | 204; 409 when its driver cannot, or something runs |
 //! | `POST /vms/{id}/resume` | | 204 |

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use vm_core::ExecEnd;
 use vm_core::guest::{
@@ -111,6 +112,11 @@ impl Agent {
             ToGuest::Kill => self.with(channel, |used| {
                 if let Use::Exec(exec) = used {
                     exec.kill();
+                }
+            }),
+            ToGuest::Terminate(ms) => self.with(channel, |used| {
+                if let Use::Exec(exec) = used {
+                    exec.terminate(Duration::from_millis(ms.into()));
                 }
             }),
             ToGuest::Credit(bytes) => self.with(channel, |used| match used {

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
@@ -30,6 +31,12 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// Once the program itself has ended, output of what it left running is awaited as long as it comes
 /// within this of each other.
 const LINGER_MS: u16 = 200;
+/// Files that a program makes can be read by all, whatever the agent itself was started with.
+const UMASK: u32 = 0o022;
+/// Files that a program may have open at once, where the machine lets it.
+const OPEN_FILES: u64 = 65_536;
+/// How often a program that is to end is looked after.
+const TERMINATE_POLL: Duration = Duration::from_millis(20);
 
 /// Something that runs.
 #[derive(Debug)]
@@ -37,6 +44,7 @@ pub(crate) struct Exec {
     /// Credit for its output, both streams together.
     pub(crate) gate: Arc<Gate>,
     killed: AtomicBool,
+    terminated: AtomicBool,
     timed_out: AtomicBool,
     /// The process group, 0 until it is known.
     group: Mutex<i32>,
@@ -56,6 +64,7 @@ impl Exec {
         Self {
             gate: Arc::default(),
             killed: AtomicBool::new(false),
+            terminated: AtomicBool::new(false),
             timed_out: AtomicBool::new(false),
             group: Mutex::new(0),
             cgroup: Group::new(channel),
@@ -70,6 +79,39 @@ impl Exec {
     pub(crate) fn kill(&self) {
         self.killed.store(true, Ordering::SeqCst);
         self.kill_all();
+        if self.ended.load(Ordering::SeqCst) {
+            // Nobody reads what is left of its output.
+            self.gate.close();
+        }
+    }
+
+    /// Ends it so that it can clean up: SIGINT, then SIGTERM, and a kill when the time is over.
+    pub(crate) fn terminate(self: &Arc<Self>, grace: Duration) {
+        if self.terminated.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let exec = Arc::clone(self);
+        let end = move || {
+            let begun = Instant::now();
+            let mut last = None;
+            while !exec.ended.load(Ordering::SeqCst) && begun.elapsed() < grace {
+                let signal = match begun.elapsed() < grace / 4 * 3 {
+                    true => Signal::SIGINT,
+                    false => Signal::SIGTERM,
+                };
+                let group = *exec.group.lock().unwrap_or_else(PoisonError::into_inner);
+                // One that is only being started hears of it once it is there.
+                if group > 0 && last != Some(signal) {
+                    let _ = killpg(Pid::from_raw(group), signal);
+                    last = Some(signal);
+                }
+                std::thread::sleep(TERMINATE_POLL);
+            }
+            exec.kill_all();
+        };
+        if thread("terminate").spawn(end).is_err() {
+            self.kill();
+        }
     }
 
     /// What is typed on its terminal.
@@ -233,7 +275,7 @@ impl Exec {
         for pump in running.pumps.into_iter().flatten() {
             let _ = pump.join();
         }
-        if self.killed.load(Ordering::SeqCst) {
+        if self.killed.load(Ordering::SeqCst) || self.terminated.load(Ordering::SeqCst) {
             return ExecEnd::Killed;
         }
         if self.timed_out.load(Ordering::SeqCst) {
@@ -321,8 +363,11 @@ fn write_script(path: &std::path::Path, text: &str) -> io::Result<()> {
 )]
 fn detach(command: &mut Command, entrance: Option<File>, on_terminal: bool) {
     use std::os::unix::process::CommandExt as _;
+    let limit = open_files();
     let prepare = move || {
         nix::unistd::setsid()?;
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(UMASK));
+        let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit.clone());
         if on_terminal {
             // Ctrl-C and a hang-up come from it.
             rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
@@ -332,8 +377,18 @@ fn detach(command: &mut Command, entrance: Option<File>, on_terminal: bool) {
         }
         Ok(())
     };
-    // SAFETY: between fork and exec only three system calls are made, and no memory is allocated.
+    // SAFETY: between fork and exec only system calls are made, and no memory is allocated.
     unsafe { command.pre_exec(prepare) };
+}
+
+/// Files that a program may have open, as on GitHub's machines, where as many are allowed.
+fn open_files() -> rustix::process::Rlimit {
+    let now = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let most = now.maximum.unwrap_or(OPEN_FILES);
+    rustix::process::Rlimit {
+        current: Some(most.min(OPEN_FILES)),
+        maximum: now.maximum,
+    }
 }
 
 fn explain(spec: &ExecSpec, error: &io::Error) -> String {

@@ -386,6 +386,24 @@ pub(crate) enum EventName {
     /// By hand, with `--input`.
     #[value(name = "workflow_dispatch")]
     WorkflowDispatch,
+    /// The clock.
+    #[value(name = "schedule")]
+    Schedule,
+    /// A comment was made; `--event-path` says on what, and which.
+    #[value(name = "issue_comment")]
+    IssueComment,
+    /// An issue was opened.
+    #[value(name = "issues")]
+    Issues,
+    /// A release was published, of the branch or tag that the tree is on.
+    #[value(name = "release")]
+    Release,
+    /// A program sent it; `--event-path` has its `action` and `client_payload`.
+    #[value(name = "repository_dispatch")]
+    RepositoryDispatch,
+    /// Pull requests are to be merged together.
+    #[value(name = "merge_group")]
+    MergeGroup,
 }
 
 /// How to say it.

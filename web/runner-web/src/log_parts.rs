@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt};
 use jiff::Timestamp;
 use runner_actors::{
     LineKind, LogLine, LogMatches, LogOverview, LogRange, LogReader, MAX_FOUND, MAX_RANGE,
-    SectionName,
+    SectionName, StepHeadings,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
@@ -187,16 +187,30 @@ pub(crate) async fn text(
 }
 
 fn plain(chunks: FileChunks, query: TextQuery) -> impl Stream<Item = io::Result<Bytes>> {
+    let mut headings = StepHeadings::default();
     raw_lines(chunks).map(move |lines| {
         let lines = lines?;
         let mut out = String::with_capacity(lines.len());
         for line in lines.split(|byte| *byte == b'\n') {
             if let Ok(line) = serde_json::from_slice::<LogLine>(line) {
+                let heading = headings.before(&line).filter(|_| query.step.is_none());
+                if let Some(name) = heading {
+                    query.write(&heading_line(&line, name), &mut out);
+                }
                 query.write(&line, &mut out);
             }
         }
         Ok(Bytes::from(out))
     })
+}
+
+/// Says that a step goes on which others ran beside.
+fn heading_line(line: &LogLine, name: &str) -> LogLine {
+    LogLine {
+        kind: LineKind::Group,
+        text: format!("{name} (goes on)"),
+        ..line.clone()
+    }
 }
 
 impl TextQuery {

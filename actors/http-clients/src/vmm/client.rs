@@ -188,6 +188,18 @@ impl VmmClient {
         not_found_is_done(self.retrying(request.at_most(SMALL)).await)
     }
 
+    /// Ends an execution so that it can clean up: SIGINT, SIGTERM after three quarters of `grace`,
+    /// and a kill after all of it. One that has ended already is no error.
+    ///
+    /// # Errors
+    /// See [`VmmError`]; `Refused` where the manager knows no such thing, or it is too long.
+    pub async fn terminate(&self, id: &str, exec: &str, grace: Duration) -> Result<(), VmmError> {
+        let mut request = self.request(Method::Delete, &["vms", id, "exec", exec]);
+        let grace = format!("grace_ms={}", grace.as_millis());
+        request.url.set_query(Some(&grace));
+        not_found_is_done(self.retrying(request.at_most(SMALL)).await)
+    }
+
     /// Extends a VM's lease: so many seconds from now.
     ///
     /// # Errors

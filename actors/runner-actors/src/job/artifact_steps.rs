@@ -95,6 +95,22 @@ fn check_value(inputs: &[(String, String)], name: &str, values: &[&str]) -> Resu
 
 /// Inputs of an upload that are wrong whatever is found.
 fn check_upload(inputs: &[(String, String)]) -> Result<(), String> {
+    // No file system that artifacts are unpacked on has these (`path-and-artifact-name-validation`
+    // of the toolkit).
+    let name = input(inputs, "name");
+    if let Some(wrong) = name.chars().find(|c| "\"\\/:<>|*?\r\n".contains(*c)) {
+        let (name, wrong) = (quoted(name), wrong.escape_default());
+        return Err(format!(
+            "`name` is {name}; the name of an artifact has no {wrong}"
+        ));
+    }
+    let level = input(inputs, "compression-level");
+    if !matches!(level, "" | "-1") && level.parse::<u8>().is_ok_and(|level| level > 9) {
+        return Err(format!(
+            "`compression-level` is {}; it takes 0 to 9",
+            quoted(level)
+        ));
+    }
     retention(input(inputs, "retention-days"))?;
     check_value(inputs, "if-no-files-found", &["warn", "error", "ignore"])
 }
@@ -321,6 +337,7 @@ impl StepRunner<'_> {
             }
         };
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
+        let _transfer = self.machine.transfer().await;
         let put = vmm.put_files(vm, target, tarball::of_open_file(file), TRANSFER_TIMEOUT);
         put.await.map_err(|error| {
             StepResult::lost(format!(

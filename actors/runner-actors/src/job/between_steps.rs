@@ -2,10 +2,8 @@
 
 use http_clients::vmm::{SnapshotName, VmmError};
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
-use runner_core::expr::Scope;
 use runner_core::keep::excess_snapshots;
 use runner_core::plan::PlannedStep;
-use runner_core::prepare;
 
 use super::checkpoint::{Checkpoint, JobState};
 use super::frame::{Frame, ProcessOwner};
@@ -35,7 +33,7 @@ impl StepRunner<'_> {
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
         match vmm.take_snapshot(vm, &snapshot).await {
             Ok(view) => {
-                let name = prepare::name(step, &Scope::new(&self.contexts(frame, &[])));
+                let name = self.step_name(step, frame);
                 tracing::info!(event = "run.snapshot_taken", run = %self.request.run, vm = %vm, step = number, bytes = view.bytes, took_ms = view.took_ms, "a snapshot before a step");
                 let taken = self.checkpoint_of(frame, (position, number), (snapshot, view.bytes));
                 self.checkpoints.taken.push(Checkpoint {
@@ -81,7 +79,7 @@ impl StepRunner<'_> {
             name: String::new(),
             snapshot,
             bytes,
-            shell: shell.environment(&self.secrets, with_secrets),
+            shell: shell.environment(&self.secrets.known(), with_secrets),
             position,
             planned: self.planned_steps,
             state: JobState {
@@ -90,15 +88,13 @@ impl StepRunner<'_> {
                 path: self.path.clone(),
                 matchers: self.matchers.clone(),
                 number: self.number,
-                processes: self.processes,
-                ran: self.steps,
-                deferred: self.deferred,
+                counts: self.counters.now(),
                 trees: self.trees.clone(),
                 keys: self.keys.clone(),
                 caches: self.caches.clone(),
                 node_actions: self.node_actions.clone(),
                 containers: self.containers.clone(),
-                secrets: self.secrets.clone(),
+                secrets: self.secrets.known(),
                 forge_token: self.forge_token.clone(),
                 records: self.records.clone(),
             },
@@ -138,19 +134,16 @@ impl StepRunner<'_> {
         self.path = state.path;
         self.matchers = state.matchers;
         self.number = state.number;
-        self.processes = state.processes;
-        self.steps = state.ran;
-        self.deferred = state.deferred;
+        self.counters.set(state.counts);
         self.trees = state.trees;
         self.keys = state.keys;
         self.caches = state.caches;
         self.node_actions = state.node_actions;
         self.containers = state.containers;
-        let mut secrets = state.secrets;
+        self.secrets.replace(state.secrets);
         for secret in self.new_secrets() {
-            let _ = secrets.add(&secret);
+            self.secrets.add(&secret);
         }
-        self.secrets = secrets;
         let text = format!(
             "goes on in the VM of the run {from}, before step {}, {}",
             checkpoint.step, checkpoint.name

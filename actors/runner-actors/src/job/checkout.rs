@@ -69,14 +69,13 @@ impl StepRunner<'_> {
         }
         if !request.token.is_empty() {
             // The action masks what it writes down.
-            let _ = self.secrets.add(&request.token);
-            let _ = self.secrets.add(&basic(&request.token));
+            self.secrets.add(&request.token);
+            self.secrets.add(&basic(&request.token));
         }
         if let Some(ssh) = &request.ssh {
-            let _ = self.secrets.add(ssh.key.expose());
+            self.secrets.add(ssh.key.expose());
         }
-        self.processes += 1;
-        let name = format!("{}-{}", order.vm_key, self.processes);
+        let name = format!("{}-{}", order.vm_key, self.counters.next_process());
         let source = &order.checkouts;
         let laid_out = source.lay_out(request.clone(), &order.event, &name).await;
         let laid_out = match laid_out {
@@ -113,7 +112,9 @@ impl StepRunner<'_> {
     /// The event's commit: it lies in the workspace from the start, and is put there again when
     /// something else has run before.
     async fn usual_checkout(&mut self, request: &CheckoutRequest) -> StepResult {
-        let untouched = self.steps == 1 && self.processes == 0 && self.trees.is_empty();
+        let counts = self.counters.now();
+        let untouched =
+            self.has_commit && counts.steps == 1 && counts.processes == 0 && self.trees.is_empty();
         if untouched {
             self.trees.push(CheckedOutTree {
                 directory: request.directory.clone(),
@@ -175,6 +176,7 @@ impl StepRunner<'_> {
         let folder = laid_out.map_or(&self.request.checkout, |laid_out| &laid_out.folder);
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
         let tar = tarball::of_directory(folder);
+        let _transfer = self.machine.transfer().await;
         let put = vmm.put_files(vm, directory, tar, TRANSFER_TIMEOUT).await;
         put.map_err(|error| {
             StepResult::lost(format!(
@@ -276,7 +278,7 @@ impl StepRunner<'_> {
             (PathBuf::from(below.trim_start_matches('/')), place)
         });
         let has_top = self.trees.iter().any(|tree| tree.directory == WORKSPACE);
-        let start = (!has_top).then(|| (PathBuf::new(), event()));
+        let start = (self.has_commit && !has_top).then(|| (PathBuf::new(), event()));
         let mut all: Vec<CheckedOut> = start.into_iter().chain(trees).collect();
         all.sort_by_key(|(below, _)| below.components().count());
         all

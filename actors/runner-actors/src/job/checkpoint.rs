@@ -14,6 +14,7 @@ use runner_core::problem_matcher::ProblemMatchers;
 
 use super::checked_out::CheckedOutTree;
 use super::container_state::JobContainers;
+use super::counters::Counts;
 use super::frame::CacheToSave;
 use super::node_state::NodeActions;
 use super::shell_start::ShellEnvironment;
@@ -48,9 +49,7 @@ pub(super) struct JobState {
     pub(super) path: Vec<String>,
     pub(super) matchers: ProblemMatchers,
     pub(super) number: u32,
-    pub(super) processes: u32,
-    pub(super) ran: u32,
-    pub(super) deferred: usize,
+    pub(super) counts: Counts,
     pub(super) trees: Vec<CheckedOutTree>,
     pub(super) keys: Vec<String>,
     pub(super) caches: Vec<CacheToSave>,

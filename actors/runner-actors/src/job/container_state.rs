@@ -69,8 +69,6 @@ pub(crate) struct JobContainers {
     pub(super) watched: Vec<WatchedService>,
     /// Everything in the job's network.
     pub(super) members: Vec<Member>,
-    /// How many steps were containers so far.
-    pub(super) steps: usize,
     /// Images built of Dockerfiles, by the step's slot.
     pub(super) built: BTreeMap<usize, String>,
 }

@@ -43,10 +43,10 @@ impl StepRunner<'_> {
     /// What the action does, as it lies in the workspace now; actions of the store that it uses are
     /// put into the machine.
     async fn plan_deferred(&mut self, action: &DeferredAction) -> Result<StepKind, StepResult> {
-        self.deferred += 1;
+        let round = self.counters.next_deferred();
         let mut known = Known::new();
         for _ in 0..MAX_ROUNDS {
-            let (planned, asked) = self.plan_by(action, &known).await?;
+            let (planned, asked) = self.plan_by(action, &known, round).await?;
             if !asked.is_empty() {
                 for path in asked {
                     let bytes = self.workspace_file(&path).await;
@@ -76,9 +76,10 @@ impl StepRunner<'_> {
         &self,
         action: &DeferredAction,
         known: &Known,
+        round: usize,
     ) -> Result<(Result<PlannedAction, String>, BTreeSet<String>), StepResult> {
         let (store, contexts) = (self.request.actions.clone(), self.request.contexts.clone());
-        let (action, known, round) = (action.clone(), known.clone(), self.deferred);
+        let (action, known) = (action.clone(), known.clone());
         let planning = tokio::task::spawn_blocking(move || {
             let asked = RefCell::new(BTreeSet::new());
             let files = |path: &str| {

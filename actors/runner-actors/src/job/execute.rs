@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use http_clients::vmm::{ExecReport, ExecState, FollowEvent, NewExec, OutputStream, VmmError};
 use runner_core::limits::MAX_ENV_FILE_BYTES;
-use runner_core::mask::Secrets;
 use runner_core::problem_matcher::{MatcherError, ProblemMatchers, matcher_path, parse_file};
 use runner_core::state::StepEnd;
 use tokio::sync::watch;
@@ -13,6 +12,7 @@ use tokio::sync::watch;
 use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::output::{MatcherChange, OutputCap, OutputParser, StepOutput};
+use super::secrets::JobSecrets;
 use super::small_files::matcher_file;
 use crate::log::LineKind;
 
@@ -79,6 +79,8 @@ impl OutputCommands {
 
 /// Extra time the manager has to end a process by itself before it is asked to.
 const KILL_GRACE: Duration = Duration::from_secs(15);
+/// Time that a process has to clean up when it is cancelled: SIGINT, then SIGTERM, as on GitHub.
+const CANCEL_GRACE: Duration = Duration::from_secs(10);
 /// Commands of one process that add or remove problem matchers.
 const MAX_MATCHER_CHANGES: u32 = 200;
 /// How often a stream that broke is taken up again.
@@ -88,7 +90,7 @@ const FOLLOW_RETRIES: u32 = 3;
 pub(crate) async fn execute(
     machine: &Machine,
     process: Process,
-    secrets: &mut Secrets,
+    secrets: &JobSecrets,
     log: &LogWriter,
     cancel: &mut watch::Receiver<bool>,
 ) -> ProcessExit {
@@ -112,12 +114,14 @@ pub(crate) async fn execute(
         Err(VmmError::Refused(reason)) => return ProcessExit::of(StepEnd::Error, reason),
         Err(error) => return lost(&error),
     };
+    let (known, version) = (secrets.known(), secrets.version());
     let mut sink = OutputSink {
         streams: [
-            OutputParser::new(LineKind::Out, secrets, unsecure).showing_debug(debug),
-            OutputParser::new(LineKind::Err, secrets, unsecure).showing_debug(debug),
+            OutputParser::new(LineKind::Out, &known, unsecure).showing_debug(debug),
+            OutputParser::new(LineKind::Err, &known, unsecure).showing_debug(debug),
         ],
         secrets,
+        version,
         cap: OutputCap::default(),
         log,
         machine,
@@ -130,6 +134,7 @@ pub(crate) async fn execute(
     sink.match_problems();
     let followed = {
         let follow = follow(machine, &exec, &mut sink);
+        tokio::pin!(follow);
         let overdue = async {
             match process.limit {
                 Some(limit) => tokio::time::sleep(limit + KILL_GRACE).await,
@@ -137,8 +142,13 @@ pub(crate) async fn execute(
             }
         };
         tokio::select! {
-            followed = follow => Some(followed),
-            _ = cancel.wait_for(|cancelled| *cancelled) => None,
+            followed = &mut follow => Some(followed),
+            _ = cancel.wait_for(|cancelled| *cancelled) => {
+                // What it says while it cleans up is in the log.
+                let _ = machine.vmm.terminate(&machine.id, &exec, CANCEL_GRACE).await;
+                let _ = tokio::time::timeout(CANCEL_GRACE + KILL_GRACE, follow).await;
+                None
+            }
             () = overdue => Some(Ok(overdue_report())),
         }
     };
@@ -272,7 +282,9 @@ async fn follow_once(
 /// Where a process's output goes.
 struct OutputSink<'a> {
     streams: [OutputParser; 2],
-    secrets: &'a mut Secrets,
+    secrets: &'a JobSecrets,
+    /// What of them the streams mask.
+    version: u64,
     cap: OutputCap,
     log: &'a LogWriter,
     machine: &'a Machine,
@@ -289,6 +301,10 @@ impl OutputSink<'_> {
     async fn take(&mut self, stream: OutputStream, bytes: &[u8]) {
         self.taken += bytes.len() as u64;
         let index = usize::from(stream == OutputStream::Stderr);
+        if self.version != self.secrets.version() {
+            // A step that runs beside has added one.
+            self.mask_new();
+        }
         for piece in self.streams[index].pieces(bytes) {
             let mut output = StepOutput::default();
             self.streams[index].push(piece, &mut output);
@@ -296,16 +312,21 @@ impl OutputSink<'_> {
         }
     }
 
+    fn mask_new(&mut self) {
+        self.version = self.secrets.version();
+        let known = self.secrets.known();
+        for stream in &mut self.streams {
+            stream.mask(&known);
+        }
+    }
+
     async fn apply(&mut self, mut output: StepOutput) {
         self.commands.add(&mut output);
         if !output.masks.is_empty() {
             for mask in &output.masks {
-                // Beyond the bound the streams withhold everything.
-                let _ = self.secrets.add(mask);
+                self.secrets.add(mask);
             }
-            for stream in &mut self.streams {
-                stream.mask(self.secrets);
-            }
+            self.mask_new();
         }
         for (kind, text) in self.cap.pass(output.lines) {
             self.log.line(self.step, kind, &text).await;

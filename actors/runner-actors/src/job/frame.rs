@@ -9,6 +9,7 @@ use runner_core::plan::StoredLocation;
 use runner_core::state::StepEnd;
 
 /// Steps that see each other: those of the job, or of one composite action.
+#[derive(Clone)]
 pub(super) struct Frame {
     pub(super) contexts: Contexts,
     pub(super) steps: Object,
@@ -101,6 +102,14 @@ impl StepResult {
         }
     }
 
+    /// It was ended before it began.
+    pub(super) fn cancelled() -> Self {
+        Self {
+            end: StepEnd::Cancelled,
+            ..Self::error("cancelled")
+        }
+    }
+
     pub(super) fn lost(reason: impl Into<String>) -> Self {
         Self {
             end: StepEnd::Lost,
@@ -112,6 +121,9 @@ impl StepResult {
 /// A cache entry to be saved when the job has succeeded.
 #[derive(Clone)]
 pub(super) struct CacheToSave {
+    /// How many stages of actions were to run after the job when it was restored: it is saved
+    /// before them, as the action's own stage would be.
+    pub(super) posts: usize,
     pub(super) key: String,
     pub(super) paths: Vec<String>,
 }

@@ -86,7 +86,7 @@ pub(super) fn relative(pattern: &str) -> &str {
     own.trim_start_matches("./").trim_matches('/')
 }
 
-/// Regular files below a directory, relative to it; `.git` and links are left out.
+/// Files below a directory, relative to it, and links to files of it; `.git` is left out.
 fn below(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in std::fs::read_dir(root.join(directory))? {
         let entry = entry?;
@@ -94,11 +94,20 @@ fn below(root: &Path, directory: &Path, files: &mut Vec<PathBuf>) -> std::io::Re
         let kind = entry.file_type()?;
         if kind.is_dir() && entry.file_name() != ".git" {
             below(root, &path, files)?;
-        } else if kind.is_file() {
+        } else if kind.is_file() || (kind.is_symlink() && stays_below(root, &path)) {
             files.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether a link leads to a file of the same checkout: the host's own files are nobody's to hash.
+fn stays_below(root: &Path, path: &Path) -> bool {
+    let target = root.join(path).canonicalize();
+    match (root.canonicalize(), target) {
+        (Ok(root), Ok(target)) => target.starts_with(root) && target.is_file(),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -121,6 +130,11 @@ mod tests {
         assert_eq!(both.len(), 64);
         assert_ne!(both, hash(&["**/*.lock", "!z.lock"]));
         assert_eq!(hash(&["*.none"]), "");
+        // A link is the file that it leads to, but for those that lead away.
+        std::os::unix::fs::symlink("a/x.lock", root.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", root.path().join("away")).unwrap();
+        assert_eq!(hash(&["link"]), hash(&["a/x.lock"]));
+        assert_eq!(hash(&["away"]), "");
         // sha256(sha256("1")): computed beside with sha256sum.
         let one = hash(&["a/*.lock"]);
         let expected: String = Sha256::digest(Sha256::digest(b"1"))

@@ -2,10 +2,12 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_clients::vmm::{Allocated, Isolation, NewVm, VmmClient, VmmError};
 use runner_core::placement::Placement;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
 
 use super::checkpoint::Checkpoint;
@@ -19,6 +21,9 @@ const LEASE: Duration = Duration::from_secs(300);
 /// Longest wait for one answer to a request for a VM.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(120);
 
+/// Tars on their way at once.
+const MAX_TRANSFERS: usize = 4;
+
 /// A VM that one job has.
 pub(crate) struct Machine {
     pub(crate) vmm: VmmClient,
@@ -28,6 +33,7 @@ pub(crate) struct Machine {
     pub(crate) isolation: Option<Isolation>,
     /// Its memory.
     pub(crate) mem_mib: u32,
+    transfers: Arc<Semaphore>,
     lease: tokio::task::JoinHandle<()>,
     /// It was kept for people before.
     _taken: Option<TakenVm>,
@@ -113,6 +119,12 @@ impl Machine {
         }
     }
 
+    /// Room for one more tar on its way to the VM or out of it: the manager refuses more than four
+    /// at once, and steps run beside each other.
+    pub(crate) async fn transfer(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.transfers).acquire_owned().await.ok()
+    }
+
     /// Leaves the VM as it is, with the lease that somebody else has given it.
     pub(crate) fn leave(self) {
         self.returned.set(true);
@@ -161,6 +173,7 @@ impl MachineRequest {
         machine.vm.mem_mib = Some(mem_mib);
         let slot = HostSlot::take(&self.hosts, index, &machine, &self.repository);
         let machine = Machine {
+            transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
             lease: extend_lease(&vmm, &id),
             vmm,
             id,
@@ -262,6 +275,7 @@ impl MachineRequest {
             host: self.hosts.name(index).to_owned(),
             isolation: vm.isolation,
             mem_mib,
+            transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
             lease,
             _taken: None,
             returned: Rc::new(Cell::new(false)),

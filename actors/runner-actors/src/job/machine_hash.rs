@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
+use runner_core::context::WORKSPACE;
 use runner_core::hashed::hashed_patterns;
 use runner_core::plan::PlannedStep;
 use runner_core::state::StepEnd;
@@ -31,7 +31,7 @@ impl FileHashes {
 const DIRECTORY: &str = "hashed";
 /// Arguments: where to write, the workspace, then pairs of a folder and the names looked for.
 const SCRIPT: &str = "mkdir -p \"$1\" && cd \"$2\" || exit 1; out=\"$1/list\"; shift 2; \
-while [ $# -gt 1 ]; do [ ! -e \"./$1\" ] || find \"./$1\" -name .git -prune -o -type f -name \"$2\" -print0; shift 2; done \
+while [ $# -gt 1 ]; do [ ! -e \"./$1\" ] || find \"./$1\" -name .git -prune -o -name \"$2\" \\( -type f -o -type l -exec test -f {} \\; \\) -print0; shift 2; done \
 | sort -zu | xargs -0 -r sha256sum -z -- > \"$out\"";
 
 impl StepRunner<'_> {
@@ -43,8 +43,8 @@ impl StepRunner<'_> {
         frame: &Frame,
     ) -> Result<FileHashes, StepResult> {
         let mut known = HashMap::new();
-        if self.steps as usize > self.trees.len() {
-            let contexts = self.contexts(frame, &[]);
+        if self.has_run_more() {
+            let contexts = self.step_contexts(step, frame);
             for patterns in hashed_patterns(step, &contexts) {
                 let hash = self.machine_hash(&patterns).await?;
                 known.insert(patterns, hash);
@@ -54,9 +54,14 @@ impl StepRunner<'_> {
         Ok(FileHashes { known, roots })
     }
 
+    /// Whether more than checkouts has run.
+    fn has_run_more(&self) -> bool {
+        self.counters.now().steps as usize > self.trees.len()
+    }
+
     /// The hash of files as they are now; empty where no file is meant.
     pub(super) async fn hash_now(&mut self, patterns: &[String]) -> Result<String, StepResult> {
-        let hash = if self.steps as usize > self.trees.len() {
+        let hash = if self.has_run_more() {
             self.machine_hash(patterns).await?
         } else {
             hash_files(&self.checked_out(), patterns)
@@ -72,7 +77,8 @@ impl StepRunner<'_> {
             Ok(parsed) => parsed,
             Err(reason) => return Ok(Err(reason)),
         };
-        let directory = format!("{OWN_DIRECTORY}/{DIRECTORY}");
+        // Of its own: steps beside each other hash at the same time.
+        let directory = format!("{}/{DIRECTORY}", self.own_directory());
         let mut argv = ["sh", "-c", SCRIPT, "sh", &directory, WORKSPACE]
             .map(str::to_owned)
             .to_vec();
@@ -82,7 +88,10 @@ impl StepRunner<'_> {
             .filter(|line| !line.starts_with('!') && !line.is_empty());
         for line in wanted {
             let (folder, names) = search(relative(line));
-            argv.extend([folder, names]);
+            // What lies outside of the workspace is never hashed.
+            if !folder.split('/').any(|part| part == "..") {
+                argv.extend([folder, names]);
+            }
         }
         let exit = self.command(argv).await;
         if exit.end == StepEnd::Lost {
@@ -95,7 +104,8 @@ impl StepRunner<'_> {
             )));
         }
         let files = self.fetch_small(&directory).await;
-        let listed = files.map(|files| files.into_iter().next().map(|(_, bytes)| bytes));
+        let listed = files.map_err(String::from);
+        let listed = listed.map(|files| files.into_iter().next().map(|(_, bytes)| bytes));
         Ok(listed.map(|bytes| {
             let digests = digests(&bytes.unwrap_or_default());
             let selected = digests.iter().filter(|(path, _)| parsed.select(path));

@@ -7,6 +7,7 @@
 //! ```
 
 mod artifact_steps;
+mod background;
 mod between_steps;
 mod checked_out;
 mod checkout;
@@ -14,8 +15,10 @@ mod checkpoint;
 mod composite;
 mod container_state;
 mod containers;
+mod counters;
 mod deferred;
 mod execute;
+mod fork;
 mod frame;
 mod hash;
 mod log_writer;
@@ -31,16 +34,19 @@ mod problems;
 mod process;
 mod project_tests;
 mod protocol;
+mod secrets;
 mod setup;
 mod setup_files;
 mod setup_input;
 mod setup_java;
 mod shell_start;
 mod small_files;
+mod step_record;
 mod step_runner;
 mod steps;
 mod test_reports;
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +63,9 @@ pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};
 pub(crate) use shell_start::ShellEnvironment;
 use step_runner::StepRunner;
+
+/// Time for what runs all the same once a job took too long.
+const OVERDUE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Runs a job to its end. `cancel` becomes true when it shall end early: steps that say `always()`
 /// or `cancelled()` still run.
@@ -115,16 +124,11 @@ pub(crate) async fn run_job(
     }
     let minutes = request.instance.timeout_minutes;
     let limit = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 24.0 * 3600.0));
-    let mut runner = StepRunner::new(&request, &machine, &log, cancel, events, resumed.as_ref());
+    let (end, ended) = watch::channel(*cancel.borrow());
+    let mut runner = StepRunner::new(&request, &machine, &log, ended, events, resumed.as_ref());
     let steps = runner.run(resumed.as_ref());
-    let mut report = match tokio::time::timeout(limit, steps).await {
-        Ok(report) => report,
-        Err(_) => {
-            let reason = format!("the job took longer than its {minutes} minutes");
-            log.error(0, &reason).await;
-            JobReport::failed(JobEnd::TimedOut, reason)
-        }
-    };
+    let overdue = format!("the job took longer than its {minutes} minutes");
+    let mut report = within(limit, steps, (&end, cancel), (&log, &overdue)).await;
     let shell = runner.shell_environment();
     if report.end != JobEnd::Lost {
         report.tests = Box::pin(runner.read_tests()).await.map(Arc::new);
@@ -138,6 +142,41 @@ pub(crate) async fn run_job(
     }
     log.store().await;
     report
+}
+
+/// Runs the steps for no longer than the job may take. One that takes longer is cancelled: what
+/// says `always()` or `cancelled()`, and what runs after the steps, gets a little more time.
+async fn within(
+    limit: Duration,
+    steps: impl Future<Output = JobReport>,
+    (end, mut cancel): (&watch::Sender<bool>, watch::Receiver<bool>),
+    (log, overdue): (&LogWriter, &str),
+) -> JobReport {
+    tokio::pin!(steps);
+    let relay = async {
+        if cancel.wait_for(|cancelled| *cancelled).await.is_ok() {
+            end.send_replace(true);
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        report = &mut steps => return report,
+        () = tokio::time::sleep(limit) => {}
+        () = relay => {}
+    }
+    log.error(0, overdue).await;
+    end.send_replace(true);
+    let late = tokio::time::timeout(OVERDUE_TIMEOUT, steps).await;
+    let timed_out = JobReport::failed(JobEnd::TimedOut, overdue.to_owned());
+    match late {
+        Ok(report) if report.end == JobEnd::Lost => report,
+        Ok(report) => JobReport {
+            outputs: report.outputs,
+            url: report.url,
+            ..timed_out
+        },
+        Err(_) => timed_out,
+    }
 }
 
 /// The job's machine: the one that was kept of an earlier attempt, gone back to the step, or a new

@@ -30,6 +30,23 @@ fn plain_key(stored: &str) -> &str {
     stored.split_once('\n').map_or(stored, |(_, key)| key)
 }
 
+/// Keys of a cache, as the toolkit takes them (`checkKey` of `@actions/cache`).
+fn check_keys(key: &str, prefixes: &[String]) -> Result<(), String> {
+    if prefixes.len() > 9 {
+        return Err("`restore-keys` are more than 9".to_owned());
+    }
+    for key in prefixes.iter().map(String::as_str).chain([key]) {
+        if key.encode_utf16().count() > 512 {
+            let start: String = key.chars().take(40).collect();
+            return Err(format!("the key `{start}…` has more than 512 characters"));
+        }
+        if key.contains(',') {
+            return Err(format!("the key {} has a comma", config_core::quoted(key)));
+        }
+    }
+    Ok(())
+}
+
 impl StepRunner<'_> {
     pub(super) async fn native(
         &mut self,
@@ -63,6 +80,9 @@ impl StepRunner<'_> {
             return StepResult::error("the inputs `key` and `path` are needed");
         }
         let prefixes = lines(input(inputs, "restore-keys"));
+        if let Err(reason) = check_keys(&key, &prefixes) {
+            return StepResult::error(reason);
+        }
         let prefixes: Vec<String> = prefixes
             .iter()
             .map(|prefix| of_paths(&paths, prefix))
@@ -83,6 +103,7 @@ impl StepRunner<'_> {
         let hit = found.as_ref().is_some_and(|found| *found == key);
         match (&found, file) {
             (Some(found), Some(file)) if input(inputs, "lookup-only") != "true" => {
+                let _transfer = self.machine.transfer().await;
                 let put = self
                     .machine
                     .vmm
@@ -118,6 +139,7 @@ impl StepRunner<'_> {
         }
         if save && !hit {
             self.caches.push(CacheToSave {
+                posts: self.node_actions.posts.len(),
                 key: key.clone(),
                 paths,
             });
@@ -157,9 +179,16 @@ impl StepRunner<'_> {
         }
     }
 
-    /// After the last step: what was missed at the beginning is saved. Failing to costs speed only.
+    /// After the last step: what was missed at the beginning is saved, so far as it comes before
+    /// the stages that are left. Failing to costs speed only.
     pub(super) async fn save_caches(&mut self) {
-        for cache in std::mem::take(&mut self.caches) {
+        let left = self.node_actions.posts.len();
+        let (mut due, later): (Vec<_>, Vec<_>) = std::mem::take(&mut self.caches)
+            .into_iter()
+            .partition(|cache| cache.posts >= left);
+        self.caches = later;
+        due.reverse();
+        for cache in due {
             let text = match self.save(&cache.key, &cache.paths).await {
                 Ok(text) => text,
                 Err(result) => format!(
@@ -261,6 +290,7 @@ impl StepRunner<'_> {
         let mut pending = pending.map_err(local)?;
         let lost =
             |error: String| StepResult::lost(format!("it could not be read from the VM: {error}"));
+        let _transfer = self.machine.transfer().await;
         let mut stream = self
             .machine
             .vmm

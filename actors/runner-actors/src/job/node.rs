@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use runner_core::context::{OWN_DIRECTORY, TOKEN_MARK, TOKEN_NAMES, WORKSPACE};
+use runner_core::context::{TOKEN_MARK, TOKEN_NAMES, WORKSPACE};
 use runner_core::expr::{Context, Scope, Value};
 use runner_core::node::{LIST_SCRIPT, choose, input_variable};
 use runner_core::plan::{DockerAction, NodeAction, PlannedStep, StepKind, StoredLocation};
@@ -18,14 +18,11 @@ use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
 use super::hash::hash_files;
 use super::node_state::{DockerStageKind, PostAction, PostStep, StageInput};
 use super::step_runner::StepRunner;
-use crate::job_services::JobAdmission;
 use crate::log::LineKind;
 use crate::tarball;
 
 /// Longest time to put the files of one action into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);
-/// Where the list of the machine's Node programs is written.
-const LIST: &str = "nodes/list";
 
 impl StepRunner<'_> {
     /// Puts the files of all actions of other repositories into the machine: each repository once,
@@ -52,6 +49,7 @@ impl StepRunner<'_> {
             let tree = tree.map_err(|reason| format!("{name}: {reason}"))?;
             let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
             let tar = tarball::of_directory(&tree);
+            let _transfer = self.machine.transfer().await;
             let put = vmm
                 .put_files(vm, &location.top(), tar, UPLOAD_TIMEOUT)
                 .await;
@@ -113,7 +111,7 @@ impl StepRunner<'_> {
         if !holds {
             return None;
         }
-        let name = prepare::name(step, &scope);
+        let name = self.step_name(step, frame);
         self.note_decision(&contexts);
         self.number += 1;
         let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
@@ -144,9 +142,13 @@ impl StepRunner<'_> {
         }
     }
 
-    /// What was kept, the last first; the result where the machine went away.
+    /// What was kept, the last first, caches among it; the result where the machine went away.
     pub(super) async fn post_steps(&mut self, frame: &mut Frame) -> Option<StepResult> {
-        while let Some(post) = self.node_actions.posts.pop() {
+        loop {
+            if !frame.failed && !self.is_cancelled() {
+                self.save_caches().await;
+            }
+            let post = self.node_actions.posts.pop()?;
             let Some(holds) = post.action.condition() else {
                 continue;
             };
@@ -177,7 +179,6 @@ impl StepRunner<'_> {
                 return lost;
             }
         }
-        None
     }
 
     /// Keeps what runs after the job, once for each step; what is evaluated later counts.
@@ -191,9 +192,8 @@ impl StepRunner<'_> {
         if action.runs.post.is_none() {
             return;
         }
-        let contexts = self.contexts(frame, &[]);
         let post = PostStep {
-            name: prepare::name(step, &Scope::new(&contexts)),
+            name: self.step_name(step, frame),
             action: PostAction::Node(action.clone()),
             owner: input.owner.clone(),
             own: input.own.clone(),
@@ -234,7 +234,7 @@ impl StepRunner<'_> {
         if !holds.is_none_or(|condition| condition.holds_as_written(&scope) == Ok(true)) {
             return None;
         }
-        let name = prepare::name(step, &scope);
+        let name = self.step_name(step, frame);
         self.note_decision(&contexts);
         self.number += 1;
         let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
@@ -277,13 +277,9 @@ impl StepRunner<'_> {
             own.push((input_variable(name), text.unwrap_or_default()));
         }
         let stored = action.location.stored();
-        let usual = || match stored {
-            Some(stored) => format!("__{}", stored.repository.replace('/', "_")),
-            None => "__self".to_owned(),
-        };
         Ok(StageInput {
             owner: ProcessOwner {
-                id: step.id.clone().unwrap_or_else(usual),
+                id: step.action_name.clone(),
                 action_path: Some(action.location.path(&action.directory)),
                 action: stored.cloned(),
                 env: frame.env.clone(),
@@ -304,7 +300,7 @@ impl StepRunner<'_> {
         let state = self.node_actions.state.get(&action.slot);
         let state = state.into_iter().flatten();
         let state = state.map(|(name, value)| (format!("STATE_{name}"), value.clone()));
-        let services = self.admission.iter().flat_map(JobAdmission::variables);
+        let services = self.admission.iter().flat_map(|it| it.variables());
         let own = input.own.into_iter().chain(state).chain(services).collect();
         let path = input.owner.action_path.clone().unwrap_or_default();
         let process = StepProcess {
@@ -336,10 +332,12 @@ impl StepRunner<'_> {
     }
 
     async fn list_programs(&mut self) -> Result<String, String> {
-        let list = format!("{OWN_DIRECTORY}/{LIST}");
+        // Of its own: steps beside each other look at the same time.
+        let folder = format!("{}/nodes", self.own_directory());
+        let list = format!("{folder}/list");
         let argv = ["sh", "-c", LIST_SCRIPT, "sh", &list].map(str::to_owned);
         let exit = self.command_in_job(argv.to_vec()).await;
-        let files = self.fetch_small(&format!("{OWN_DIRECTORY}/nodes")).await;
+        let files = self.fetch_small(&folder).await;
         let files = files.map_err(|reason| match exit.reason {
             Some(why) => format!("the machine's programs could not be listed: {why}"),
             None => format!("the list of the machine's programs could not be read: {reason}"),

@@ -17,9 +17,8 @@ use super::frame::{
     ARCH, Frame, ProcessOwner, ProcessStart, StepProcess, StepResult, in_workspace, set,
 };
 use super::protocol::JobRequest;
-use super::small_files;
+use super::small_files::{self, FetchError};
 use super::step_runner::StepRunner;
-use crate::job_services::JobAdmission;
 
 /// The `PATH` of the VM's images, when steps add directories to it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -55,12 +54,11 @@ impl StepRunner<'_> {
         frame: &Frame,
         ready: prepare::PreparedRun,
         own: Vec<(String, String)>,
-        limit: Option<Duration>,
+        (directory, limit): (String, Option<Duration>),
     ) -> StepResult {
-        let directory = self.own_directory();
         let name = format!("script{}", ready.shell.extension);
         let owner = ProcessOwner {
-            id: step.id.clone().unwrap_or_else(|| "__run".to_owned()),
+            id: step.action_name.clone(),
             action_path: frame.action_path.clone(),
             action: frame.action.clone(),
             env: frame.env.clone(),
@@ -80,8 +78,7 @@ impl StepRunner<'_> {
 
     /// The machine's directory for the files of one more process.
     pub(super) fn own_directory(&mut self) -> String {
-        self.processes += 1;
-        format!("{OWN_DIRECTORY}/{}", self.processes)
+        format!("{OWN_DIRECTORY}/{}", self.counters.next_process())
     }
 
     /// A process of a step, with its environment files there and back.
@@ -129,7 +126,7 @@ impl StepRunner<'_> {
             cwd: process.cwd.clone(),
             container: None,
         });
-        let mut exit = execute(machine, process, &mut self.secrets, self.log, &mut cancel).await;
+        let mut exit = execute(machine, process, &self.secrets, self.log, &mut cancel).await;
         let mut result = StepResult {
             end: exit.end,
             reason: exit.reason,
@@ -141,14 +138,14 @@ impl StepRunner<'_> {
             self.shell.failed(start);
         }
         if result.end != StepEnd::Lost {
-            self.apply_commands(exit.commands, &mut result);
+            self.apply_commands(exit.commands, &mut result).await;
             self.read_files(&directory, &mut result).await;
         }
         result
     }
 
     /// What commands in the output have set, and what they have done wrong.
-    fn apply_commands(&mut self, commands: OutputCommands, result: &mut StepResult) {
+    async fn apply_commands(&mut self, commands: OutputCommands, result: &mut StepResult) {
         let OutputCommands {
             env,
             path,
@@ -157,13 +154,6 @@ impl StepRunner<'_> {
             ..
         } = commands;
         self.matchers = matchers.unwrap_or_default();
-        let own = env.iter().find(|(name, _)| env_file::is_reserved(name));
-        let wrong = wrong.or_else(|| {
-            own.map(|(name, _)| {
-                let name = config_core::quoted(name);
-                format!("set-env: {name} is a variable of the runner")
-            })
-        });
         if let Some(wrong) = wrong {
             if result.end.outcome() == Conclusion::Success {
                 result.end = StepEnd::Error;
@@ -171,10 +161,22 @@ impl StepRunner<'_> {
             }
             return;
         }
-        env.into_iter().for_each(|pair| set(&mut self.env, pair));
+        for (name, value) in env {
+            if env_file::is_refused(&name) {
+                self.note_refused("set-env", &name).await;
+            } else if !env_file::is_reserved(&name) {
+                set(&mut self.env, (name, value));
+            }
+        }
         for directory in path {
             self.path.insert(0, directory);
         }
+    }
+
+    /// An error is noted, and the step goes on, as on GitHub.
+    async fn note_refused(&self, what: &str, name: &str) {
+        let text = format!("{what}: {name} cannot be set for later steps");
+        self.log.error(self.number, &text).await;
     }
 
     /// The variables of a process: the runner's, the job's, its owner's, its own.
@@ -216,7 +218,7 @@ impl StepRunner<'_> {
         env.extend(owner.env.iter().cloned());
         env.extend(own);
         let identity = self.admission.iter();
-        env.extend(identity.flat_map(JobAdmission::id_token_variables));
+        env.extend(identity.flat_map(|it| it.id_token_variables()));
         env
     }
 
@@ -224,14 +226,20 @@ impl StepRunner<'_> {
     async fn read_files(&mut self, directory: &str, result: &mut StepResult) {
         let files = match self.fetch_small(&format!("{directory}/files")).await {
             Ok(files) => files,
-            Err(reason) => {
-                *result =
-                    StepResult::lost(format!("what the step wrote could not be read: {reason}"));
+            Err(FetchError::TooLarge) => match self.fetch_each(directory).await {
+                Ok(files) => files,
+                Err(reason) => {
+                    *result = StepResult::lost(unread(&reason));
+                    return;
+                }
+            },
+            Err(FetchError::Unread(reason)) => {
+                *result = StepResult::lost(unread(&reason));
                 return;
             }
         };
         for (name, bytes) in files {
-            if let Err(error) = self.read_file(&name, &bytes, result)
+            if let Err(error) = self.read_file(&name, &bytes, result).await
                 && result.end.outcome() == Conclusion::Success
             {
                 result.end = StepEnd::Error;
@@ -240,7 +248,23 @@ impl StepRunner<'_> {
         }
     }
 
-    fn read_file(
+    /// The files one by one, where together they are too large: of one that is, so much that
+    /// whoever reads it sees it.
+    async fn fetch_each(&self, directory: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let mut all = Vec::new();
+        for (_, name) in FILES {
+            match self.fetch_small(&format!("{directory}/files/{name}")).await {
+                Ok(files) => all.extend(files),
+                Err(FetchError::TooLarge) => {
+                    all.push(((*name).to_owned(), vec![b'.'; MAX_ENV_FILE_BYTES + 1]));
+                }
+                Err(FetchError::Unread(reason)) => return Err(reason),
+            }
+        }
+        Ok(all)
+    }
+
+    async fn read_file(
         &mut self,
         name: &str,
         bytes: &[u8],
@@ -257,8 +281,12 @@ impl StepRunner<'_> {
                 .state
                 .extend(env_file::parse_pairs(bytes).map_err(wrong("GITHUB_STATE"))?),
             "env" => {
-                let pairs = env_file::parse_env(bytes).map_err(wrong("GITHUB_ENV"))?;
-                pairs.into_iter().for_each(|pair| set(&mut self.env, pair));
+                let written = env_file::parse_env(bytes).map_err(wrong("GITHUB_ENV"))?;
+                for name in &written.refused {
+                    self.note_refused("GITHUB_ENV", name).await;
+                }
+                let pairs = written.pairs.into_iter();
+                pairs.for_each(|pair| set(&mut self.env, pair));
             }
             "path" => {
                 for entry in env_file::parse_path(bytes).map_err(wrong("GITHUB_PATH"))? {
@@ -267,9 +295,10 @@ impl StepRunner<'_> {
             }
             "summary" if !bytes.is_empty() => {
                 if bytes.len() > MAX_SUMMARY_BYTES {
-                    return Err(format!(
-                        "GITHUB_STEP_SUMMARY has more than {MAX_SUMMARY_BYTES} bytes"
-                    ));
+                    let text = format!(
+                        "GITHUB_STEP_SUMMARY has more than {MAX_SUMMARY_BYTES} bytes: the rest is cut off"
+                    );
+                    self.log.error(self.number, &text).await;
                 }
                 result.summary = Some(env_file::parse_summary(bytes));
             }
@@ -279,10 +308,17 @@ impl StepRunner<'_> {
     }
 
     /// The small files of a directory of the VM.
-    pub(super) async fn fetch_small(&self, path: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+    pub(super) async fn fetch_small(
+        &self,
+        path: &str,
+    ) -> Result<Vec<(String, Vec<u8>)>, FetchError> {
         let limit = MAX_ENV_FILE_BYTES.max(MAX_SUMMARY_BYTES);
         small_files::fetch(self.machine, path, limit, 5 * MAX_ENV_FILE_BYTES).await
     }
+}
+
+fn unread(reason: &str) -> String {
+    format!("what the step wrote could not be read: {reason}")
 }
 
 /// `PATH` with the folders that steps put before it.

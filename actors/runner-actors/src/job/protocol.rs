@@ -7,6 +7,7 @@ use std::time::Duration;
 use runner_core::context::RunFacts;
 use runner_core::event::EventContext;
 use runner_core::expr::Contexts;
+use runner_core::hosted_label::{ARCHITECTURE, is_other_architecture};
 use runner_core::plan::{JobInstance, Plan};
 use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
@@ -181,8 +182,12 @@ pub(crate) struct JobReport {
 impl JobReport {
     /// No machine is configured for its labels.
     pub(crate) fn no_machine(labels: &[String], group: Option<&str>) -> Self {
+        let other = labels.iter().find(|label| is_other_architecture(label));
         let labels = labels.join(", ");
         let reason = match group {
+            None if let Some(other) = other => format!(
+                "refused: runs-on: {other} asks for another architecture than {ARCHITECTURE}; the operator can configure a machine of that label"
+            ),
             None => format!(
                 "refused: no machine is configured for the labels {labels}; the operator can add one, or a machine `default`"
             ),

@@ -34,6 +34,13 @@ impl ShellStart {
         }
     }
 
+    /// What has failed in a step beside.
+    pub(super) fn take_over(&mut self, other: Self) {
+        if let Some(start) = other.start {
+            self.failed(start);
+        }
+    }
+
     /// The job has failed by what failed last.
     pub(super) fn settle(&mut self) {
         self.settled = true;

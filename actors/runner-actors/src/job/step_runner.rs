@@ -1,6 +1,7 @@
 //! What all steps of a job work with: the machine, the log, and what earlier steps set.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,6 @@ use runner_core::cache_scope::cache_scopes;
 use runner_core::context::WORKSPACE;
 use runner_core::expr::{Context, Contexts, Status, Value};
 use runner_core::id_token::id_token_claims;
-use runner_core::mask::Secrets;
 use runner_core::prepare;
 use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
@@ -16,12 +16,14 @@ use tokio::sync::watch;
 use super::checked_out::CheckedOutTree;
 use super::checkpoint::{Checkpoint, Checkpoints, DoneStep};
 use super::container_state::JobContainers;
+use super::counters::Counters;
 use super::execute::{Process, ProcessExit, execute};
 use super::frame::{CacheToSave, Frame};
 use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
+use super::secrets::JobSecrets;
 use super::shell_start::{ShellEnvironment, ShellStart};
 use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, TransferRoom};
 use crate::kept::ResumedVm;
@@ -41,7 +43,7 @@ pub(crate) struct StepRunner<'a> {
     /// What runs now was decided on after the cancellation, and is not cancelled again.
     pub(super) outlives_cancel: bool,
     pub(super) events: JobEvents,
-    pub(super) secrets: Secrets,
+    pub(super) secrets: JobSecrets,
     /// Variables of the workflow, the job, and those that steps set.
     pub(super) env: Vec<(String, String)>,
     /// Directories that steps put before `PATH`, the last one first.
@@ -50,12 +52,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) matchers: ProblemMatchers,
     /// Number of the step at the top level.
     pub(super) number: u32,
-    /// Counts processes: their files' directory.
-    pub(super) processes: u32,
-    /// Counts steps that ran, those of composite actions too.
-    pub(super) steps: u32,
-    /// Counts actions that were planned when their step ran.
-    pub(super) deferred: usize,
+    /// What the job counts, steps beside each other together.
+    pub(super) counters: Rc<Counters>,
     /// What steps have checked out, the last one last.
     pub(super) trees: Vec<CheckedOutTree>,
     /// Folders of the machine with keys of checkouts.
@@ -69,9 +67,11 @@ pub(crate) struct StepRunner<'a> {
     /// What a shell begins with when the job fails.
     pub(super) shell: ShellStart,
     /// The job's way to its services, until it ends.
-    pub(super) admission: Option<JobAdmission>,
+    pub(super) admission: Option<Rc<JobAdmission>>,
     /// What it can go back to.
     pub(super) checkpoints: Checkpoints,
+    /// The event's commit lies in the workspace from the start.
+    pub(super) has_commit: bool,
     /// How many steps it has, those of actions aside.
     pub(super) planned_steps: usize,
     /// The steps so far.
@@ -136,6 +136,7 @@ impl<'a> StepRunner<'a> {
     ) -> Self {
         let checkpoint = resumed.map(|resumed| &resumed.checkpoint);
         let admission = admit(request, checkpoint.and_then(Checkpoint::forge_token));
+        let admission = admission.map(Rc::new);
         let forge_token = admission.as_ref().and_then(|it| it.forge_token.as_ref());
         let forge_token = forge_token.map(|(token, _)| token.clone());
         let mut runner = Self {
@@ -145,14 +146,12 @@ impl<'a> StepRunner<'a> {
             cancel,
             outlives_cancel: false,
             events,
-            secrets: Secrets::default(),
+            secrets: JobSecrets::default(),
             env: Vec::new(),
             path: Vec::new(),
             matchers: ProblemMatchers::default(),
             number: 0,
-            processes: 0,
-            steps: 0,
-            deferred: 0,
+            counters: Rc::default(),
             trees: Vec::new(),
             keys: Vec::new(),
             forge_token,
@@ -162,6 +161,7 @@ impl<'a> StepRunner<'a> {
             shell: ShellStart::default(),
             admission,
             checkpoints: Checkpoints::default(),
+            has_commit: true,
             planned_steps: 0,
             records: Vec::new(),
             is_step_recorded: false,
@@ -170,7 +170,7 @@ impl<'a> StepRunner<'a> {
             runner.checkpoints.taken.clone_from(&resumed.checkpoints);
         }
         for secret in runner.new_secrets() {
-            let _ = runner.secrets.add(&secret);
+            runner.secrets.add(&secret);
         }
         runner
     }
@@ -195,7 +195,7 @@ impl<'a> StepRunner<'a> {
     /// What a shell in the machine is to begin with.
     pub(super) fn shell_environment(&mut self) -> ShellEnvironment {
         let with_secrets = self.request.kept.shows_secrets();
-        std::mem::take(&mut self.shell).environment(&self.secrets, with_secrets)
+        std::mem::take(&mut self.shell).environment(&self.secrets.known(), with_secrets)
     }
 
     /// Notes what was known of a cancellation when a step or stage was decided on. One that comes
@@ -214,6 +214,7 @@ impl<'a> StepRunner<'a> {
         files: &[(&str, &[u8], u32)],
     ) -> Result<(), String> {
         let tar = tarball::of_files(files).map_err(|error| error.to_string())?;
+        let _transfer = self.machine.transfer().await;
         let put = self.machine.vmm.put_files(
             &self.machine.id,
             directory,
@@ -238,6 +239,7 @@ impl<'a> StepRunner<'a> {
             "success"
         };
         let mut job = vec![("status", Value::text(status))];
+        job.extend(self.workflow_context());
         job.extend(self.containers.contexts());
         contexts.set(Context::Job, Value::object(job));
         contexts.set_status(Status {
@@ -246,6 +248,30 @@ impl<'a> StepRunner<'a> {
             cancelled,
         });
         contexts
+    }
+
+    /// Where the workflow is from that the job stands in: another than the run's, where it is
+    /// called.
+    fn workflow_context(&self) -> [(&'static str, Value); 4] {
+        let (plan, event) = (&self.request.plan, &self.request.event);
+        let called = &plan.workflows[plan.jobs[self.request.job].workflow];
+        let (repository, sha, reference) = match &called.origin {
+            Some(origin) => (&origin.repository, &origin.locked.commit, &origin.reference),
+            None => (&event.repository, &event.sha, &event.reference),
+        };
+        let file = &*called.workflow.file;
+        // One of another repository is named with it.
+        let of_other = format!("{repository}@{reference}/");
+        let file = file.strip_prefix(&of_other).unwrap_or(file).to_owned();
+        [
+            (
+                "workflow_ref",
+                format!("{repository}/{file}@{reference}").into(),
+            ),
+            ("workflow_sha", Value::text(sha)),
+            ("workflow_repository", Value::text(repository)),
+            ("workflow_file_path", file.into()),
+        ]
     }
 
     /// Runs a command for the runner itself and gives its exit and what it printed to the log.
@@ -269,13 +295,6 @@ impl<'a> StepRunner<'a> {
             matchers: None,
         };
         let mut cancel = self.cancel.clone();
-        execute(
-            self.machine,
-            process,
-            &mut self.secrets,
-            self.log,
-            &mut cancel,
-        )
-        .await
+        execute(self.machine, process, &self.secrets, self.log, &mut cancel).await
     }
 }

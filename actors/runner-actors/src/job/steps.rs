@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use runner_core::context::{self, OWN_DIRECTORY, WORKSPACE};
-use runner_core::expr::{Context, Object, Scope};
-use runner_core::plan::{Composite, PlannedStep, PlannedWork, StepKind, run_defaults};
+use runner_core::expr::{Context, Contexts, Object, Scope};
+use runner_core::plan::{
+    Composite, PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults,
+};
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
 
-use super::checkpoint::DoneStep;
+use super::background::BackgroundSteps;
 use super::composite;
 use super::frame::{ARCH, Frame, StepResult, set};
 use super::native_input::NativeStep;
-use super::protocol::{JobEvent, JobReport};
+use super::protocol::JobReport;
 use super::step_runner::StepRunner;
-use crate::clock::now_ms;
 use crate::kept::ResumedVm;
-use crate::log::LineKind;
-use crate::records::{JobEnd, StepRecord};
+use crate::records::JobEnd;
 use crate::tarball;
 
 /// Steps that run after a cancellation get no more time than this.
@@ -27,7 +27,7 @@ const MAX_URL: usize = 2048;
 /// Longest time to put the commit's files into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
-impl StepRunner<'_> {
+impl<'a> StepRunner<'a> {
     /// All steps, then the outputs; those from a checkpoint on where the VM has gone back to one.
     pub(super) async fn run(&mut self, resumed: Option<&ResumedVm>) -> JobReport {
         let request = self.request;
@@ -36,6 +36,7 @@ impl StepRunner<'_> {
             return JobReport::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
         };
         self.planned_steps = steps.len();
+        self.has_commit = begins_with_commit(steps);
         let mut frame = self.first_frame();
         let first = match resumed {
             Some(resumed) => match self.begin_within(resumed, steps, &mut frame).await {
@@ -48,31 +49,51 @@ impl StepRunner<'_> {
             },
         };
         let mut first_failure = None;
-        for (position, step) in steps.iter().enumerate().skip(first) {
-            self.checkpoint(position, step, &frame).await;
+        let mut background = BackgroundSteps::default();
+        for (place, step) in steps.iter().enumerate().skip(first) {
+            if background.is_settled() {
+                self.checkpoint(place, step, &frame).await;
+            }
             self.number += 1;
-            let result = self.top_step(step, &mut frame).await;
-            let failed = result.end.outcome() == Conclusion::Failure;
-            if failed && first_failure.is_none() && frame.failed {
-                first_failure = result.reason.clone();
+            if step.background {
+                background.start(self, place, step, &frame);
+                continue;
             }
-            if failed && frame.failed {
-                self.shell.settle();
-            }
+            let result = match step.work {
+                StepKind::Wait(_) | StepKind::WaitAll | StepKind::Cancel(_) => {
+                    self.control_step(step, &mut frame, &mut background).await
+                }
+                _ => background.beside(self.top_step(step, &mut frame)).await,
+            };
             if result.end == StepEnd::Lost {
                 return lost_job(result);
             }
+            self.note_failure(&result, &frame, &mut first_failure);
+        }
+        if let Some(result) = self.end_background(&mut frame, &mut background).await {
+            if result.end == StepEnd::Lost {
+                return lost_job(result);
+            }
+            self.note_failure(&result, &frame, &mut first_failure);
         }
         if let Some(lost) = self.post_steps(&mut frame).await {
             return lost_job(lost);
         }
         self.remove_keys().await;
         self.show_services(&frame).await;
-        if !frame.failed && !self.is_cancelled() {
-            self.save_caches().await;
-        }
         let failure = self.node_actions.failure.take();
         self.report(&frame, first_failure.or(failure))
+    }
+
+    /// Remembers the first failure that fails the job.
+    fn note_failure(&mut self, result: &StepResult, frame: &Frame, first: &mut Option<String>) {
+        if result.end.outcome() != Conclusion::Failure || !frame.failed {
+            return;
+        }
+        if first.is_none() {
+            first.clone_from(&result.reason);
+        }
+        self.shell.settle();
     }
 
     /// Everything before the first step.
@@ -123,22 +144,6 @@ impl StepRunner<'_> {
         Err(JobReport::failed(JobEnd::Usual, reason))
     }
 
-    /// A step that an earlier attempt has done, for this one's record.
-    pub(super) async fn repeat_record(&mut self, done: DoneStep) {
-        let DoneStep { run, record } = &done;
-        let reason = match &record.reason {
-            Some(reason) => format!("{reason} (in the run {run})"),
-            None => format!("done in the run {run}"),
-        };
-        let record = StepRecord {
-            reason: Some(reason),
-            ..record.clone()
-        };
-        self.events.step_started(record.clone()).await;
-        self.events.send(JobEvent::StepEnded(record)).await;
-        self.records.push(done);
-    }
-
     fn report(&self, frame: &Frame, reason: Option<String>) -> JobReport {
         let conclusion = match (frame.failed, self.is_cancelled()) {
             (_, true) => Conclusion::Cancelled,
@@ -185,13 +190,19 @@ impl StepRunner<'_> {
 
     /// The commit's tree at the workspace, and the event.
     async fn fill_workspace(&self) -> Result<(), String> {
-        let tar = tarball::of_directory(&self.request.checkout);
-        let put = self
-            .machine
-            .vmm
-            .put_files(&self.machine.id, WORKSPACE, tar, UPLOAD_TIMEOUT);
-        put.await
-            .map_err(|error| format!("the commit's files could not be put into the VM: {error}"))?;
+        if self.has_commit {
+            let _transfer = self.machine.transfer().await;
+            let tar = tarball::of_directory(&self.request.checkout);
+            let put = self
+                .machine
+                .vmm
+                .put_files(&self.machine.id, WORKSPACE, tar, UPLOAD_TIMEOUT);
+            put.await.map_err(|error| {
+                format!("the commit's files could not be put into the VM: {error}")
+            })?;
+        } else {
+            self.put(WORKSPACE, &[]).await?;
+        }
         let event = self.request.event.payload.to_json();
         let files = [("event.json", event.as_bytes(), 0o644)];
         self.put(OWN_DIRECTORY, &files).await
@@ -235,71 +246,11 @@ impl StepRunner<'_> {
 
     /// A step of the job itself: told, recorded, logged.
     async fn top_step(&mut self, step: &PlannedStep, frame: &mut Frame) -> StepResult {
-        let contexts = self.contexts(frame, &[]);
-        let name = prepare::name(step, &Scope::new(&contexts));
+        let name = self.step_name(step, frame);
         let record = self.begin_step(&name).await;
         let failed_before = frame.failed;
         let result = self.step(step, frame, 0).await;
         self.end_step(record, result, frame, failed_before).await
-    }
-
-    /// Tells, records and logs that a step begins; the name is masked. No process of it is begun
-    /// before that is stored.
-    pub(super) async fn begin_step(&mut self, name: &str) -> StepRecord {
-        let name = self.secrets.mask(name);
-        let record = StepRecord {
-            number: self.number,
-            name: name.clone(),
-            started_at: now_ms(),
-            ..StepRecord::default()
-        };
-        self.is_step_recorded = self.events.step_started(record.clone()).await;
-        self.log.line(self.number, LineKind::Group, &name).await;
-        record
-    }
-
-    /// Tells, records and logs how it ended.
-    pub(super) async fn end_step(
-        &mut self,
-        mut record: StepRecord,
-        result: StepResult,
-        frame: &Frame,
-        failed_before: bool,
-    ) -> StepResult {
-        let forgiven = result.end.outcome() == Conclusion::Failure
-            && frame.failed == failed_before
-            && !failed_before;
-        if let Some(reason) = result
-            .reason
-            .as_deref()
-            .filter(|_| result.end != StepEnd::Skipped)
-        {
-            let reason = self.secrets.mask(reason);
-            let kind = if forgiven {
-                LineKind::Warning
-            } else {
-                LineKind::Error
-            };
-            self.log.line(self.number, kind, &reason).await;
-        }
-        self.log.line(self.number, LineKind::EndGroup, "").await;
-        record.ended_at = Some(now_ms());
-        record.end = Some(result.end);
-        record.forgiven = forgiven;
-        record.reason = result
-            .reason
-            .as_deref()
-            .map(|reason| self.secrets.mask(reason));
-        record.summary = result
-            .summary
-            .as_deref()
-            .map(|summary| self.secrets.mask(summary));
-        self.records.push(DoneStep {
-            run: self.request.run.clone(),
-            record: record.clone(),
-        });
-        self.events.send(JobEvent::StepEnded(record)).await;
-        result
     }
 
     /// One step: its condition, its work, and what it means for those after it.
@@ -309,9 +260,7 @@ impl StepRunner<'_> {
         frame: &mut Frame,
         depth: usize,
     ) -> StepResult {
-        let result = self.attempt(step, frame, depth).await;
-        let forgiven =
-            self.is_forgiven(step, frame) || self.quarantine_forgives(step, &result).await;
+        let (result, forgiven) = self.judged_step(step, frame, depth).await;
         let (outcome, conclusion) = (result.end.outcome(), result.end.conclusion(forgiven));
         frame.failed |= conclusion == Conclusion::Failure;
         if let Some(id) = &step.id {
@@ -323,9 +272,51 @@ impl StepRunner<'_> {
         result
     }
 
+    /// One step, and whether the job goes on when it has failed.
+    pub(super) async fn judged_step(
+        &mut self,
+        step: &PlannedStep,
+        frame: &mut Frame,
+        depth: usize,
+    ) -> (StepResult, bool) {
+        let result = self.attempt(step, frame, depth).await;
+        let forgiven =
+            self.is_forgiven(step, frame) || self.quarantine_forgives(step, &result).await;
+        (result, forgiven)
+    }
+
+    /// What expressions of a step see; `directory` is where its files for later steps lie.
+    fn contexts_of(
+        &self,
+        step: &PlannedStep,
+        frame: &Frame,
+        own: &[(String, String)],
+        directory: Option<&str>,
+    ) -> Contexts {
+        let mut contexts = self.contexts(frame, own);
+        let status = if frame.failed { "failure" } else { "success" };
+        let status = frame.action_path.as_ref().map(|_| status);
+        let github = contexts.get(Context::Github);
+        let github = context::of_step(github, &step.action_name, directory, status);
+        contexts.set(Context::Github, github);
+        contexts
+    }
+
+    /// What a step is called.
+    pub(super) fn step_name(&self, step: &PlannedStep, frame: &Frame) -> String {
+        prepare::name(step, &Scope::new(&self.step_contexts(step, frame)))
+    }
+
+    /// What expressions of a step see: its own variables as well, as far as they have values.
+    pub(super) fn step_contexts(&self, step: &PlannedStep, frame: &Frame) -> Contexts {
+        let contexts = self.contexts_of(step, frame, &[], None);
+        let own = prepare::env_values(&step.env, &Scope::new(&contexts));
+        prepare::with_env(&contexts, &own.unwrap_or_default())
+    }
+
     /// Whether the job goes on when the step fails.
     pub(super) fn is_forgiven(&self, step: &PlannedStep, frame: &Frame) -> bool {
-        let contexts = self.contexts(frame, &[]);
+        let contexts = self.step_contexts(step, frame);
         let scope = Scope::new(&contexts);
         let forgiven = step.continue_on_error.as_ref();
         let forgiven = forgiven.and_then(|template| template.value(&scope).ok());
@@ -338,23 +329,24 @@ impl StepRunner<'_> {
             Err(lost) => return lost,
         };
         let hash = move |patterns: &[String]| files.hash(patterns);
-        let contexts = self.contexts(frame, &[]);
+        let contexts = self.contexts_of(step, frame, &[], None);
         self.note_decision(&contexts);
+        let scope = Scope {
+            contexts: &contexts,
+            hash_files: Some(&hash),
+        };
+        // Its condition sees them already, as on GitHub.
+        let own = match prepare::env_values(&step.env, &scope) {
+            Ok(own) => own,
+            Err(error) => return StepResult::error(error.to_string()),
+        };
+        let contexts = self.contexts_of(step, frame, &own, None);
         match prepare::runs(step, &contexts, Some(&hash)) {
             Ok(true) => {}
             Ok(false) => return StepResult::skipped(),
             Err(error) => return StepResult::error(error.to_string()),
         }
-        self.steps += 1;
-        let scope = Scope {
-            contexts: &contexts,
-            hash_files: Some(&hash),
-        };
-        let own = match prepare::env_values(&step.env, &scope) {
-            Ok(own) => own,
-            Err(error) => return StepResult::error(error.to_string()),
-        };
-        let contexts = self.contexts(frame, &own);
+        self.counters.count_step();
         let scope = Scope {
             contexts: &contexts,
             hash_files: Some(&hash),
@@ -373,6 +365,12 @@ impl StepRunner<'_> {
                 shell,
                 working_directory,
             } => {
+                let directory = self.own_directory();
+                let contexts = self.contexts_of(step, frame, &own, Some(&directory));
+                let scope = Scope {
+                    contexts: &contexts,
+                    hash_files: Some(&hash),
+                };
                 let planned = &self.request.plan.jobs[self.request.job];
                 let workflow = &self.request.plan.workflows[planned.workflow].workflow;
                 // A composite action has no defaults: its shell is given.
@@ -390,7 +388,10 @@ impl StepRunner<'_> {
                     &scope,
                 );
                 match ready {
-                    Ok(ready) => self.script(step, frame, ready, own, limit).await,
+                    Ok(ready) => {
+                        self.script(step, frame, ready, own, (directory, limit))
+                            .await
+                    }
                     Err(error) => StepResult::error(error.to_string()),
                 }
             }
@@ -403,7 +404,7 @@ impl StepRunner<'_> {
             },
             StepKind::Composite(action) => {
                 // The step itself is no work.
-                self.steps -= 1;
+                self.counters.uncount_step();
                 Box::pin(self.composite(action, frame, &scope, own, depth)).await
             }
             StepKind::Node(action) => self.node(step, action, frame).await,
@@ -412,6 +413,10 @@ impl StepRunner<'_> {
             }
             StepKind::Docker(action) => self.docker(step, action, frame).await,
             StepKind::Refused { uses } => StepResult::error(format!("{uses} is not done here")),
+            // Of the job itself they are done above, and actions have none.
+            StepKind::Wait(_) | StepKind::WaitAll | StepKind::Cancel(_) => {
+                StepResult::success(Vec::new())
+            }
         }
     }
 

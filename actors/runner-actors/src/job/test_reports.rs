@@ -66,7 +66,7 @@ impl StepRunner<'_> {
             return false;
         }
         // Put there right before its process began.
-        let marker = format!("{OWN_DIRECTORY}/{}", self.processes);
+        let marker = format!("{OWN_DIRECTORY}/{}", self.counters.now().processes);
         let tests = self.tests_since(&marker).await;
         let Some(tests) = tests.filter(JobTests::has_only_quarantined_failures) else {
             return false;
@@ -94,7 +94,7 @@ impl StepRunner<'_> {
             }
         };
         let (tests, roots) = (self.request.tests.clone(), self.checked_out());
-        let (job, secrets) = (self.request.instance.name.clone(), self.secrets.clone());
+        let (job, secrets) = (self.request.instance.name.clone(), self.secrets.known());
         let put_together = tokio::task::spawn_blocking(move || {
             let files = source_files(&roots);
             let mask = |text: &str| secrets.mask(text);
@@ -201,6 +201,7 @@ impl StepRunner<'_> {
 
     async fn fetch_report(&self, path: &str) -> Result<Vec<u8>, String> {
         let (vmm, id) = (&self.machine.vmm, &self.machine.id);
+        let _transfer = self.machine.transfer().await;
         let stream = vmm.get_files(id, &format!("{WORKSPACE}/{path}")).await;
         let mut stream = stream.map_err(|error| error.to_string())?;
         let (mut file, mut bytes) = (OneFile::default(), Vec::new());

@@ -361,7 +361,11 @@ async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
         }
         JobEvent::StepStarted { step, recorded } => {
             awaited = Some(recorded);
-            job.steps.push(step);
+            // One in the background may begin after those behind it.
+            let place = job
+                .steps
+                .partition_point(|known| known.number < step.number);
+            job.steps.insert(place, step);
         }
         JobEvent::StepEnded(step) => match job
             .steps
@@ -397,8 +401,13 @@ async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, r
     record.outputs.clone_from(&report.outputs);
     record.ended_at = Some(now_ms());
     let status = job_status(record);
+    // To jobs after it one that took too long was cancelled, as on GitHub.
+    let conclusion = match report.end {
+        JobEnd::TimedOut => Conclusion::Cancelled,
+        _ => report.conclusion,
+    };
     run.state
-        .finished(job, instance, report.conclusion, &report.outputs);
+        .finished(job, instance, conclusion, &report.outputs);
     ledger.save(vec![status]).await;
 }
 
@@ -430,6 +439,11 @@ async fn end(
         .collect();
     let state = match conclusion {
         Conclusion::Success | Conclusion::Skipped => RunState::Succeeded,
+        Conclusion::Cancelled
+            if cancelled.borrow().is_none() && ends.contains(&JobEnd::TimedOut) =>
+        {
+            RunState::TimedOut
+        }
         Conclusion::Cancelled => RunState::Cancelled,
         Conclusion::Failure if ends.contains(&JobEnd::Lost) => RunState::Lost,
         Conclusion::Failure if ends.contains(&JobEnd::TimedOut) => RunState::TimedOut,

@@ -1,7 +1,7 @@
 //! Which machine a job gets, by its labels.
 
 use http_clients::vmm::NewVm;
-use runner_core::hosted_label::{FULL_IMAGE, is_hosted_ubuntu};
+use runner_core::hosted_label::{FULL_IMAGE, is_hosted_ubuntu, is_other_architecture};
 
 use crate::vm_hosts::MachineType;
 
@@ -22,7 +22,7 @@ pub(super) struct MachineChoice {
 
 /// The machine for these labels: the first that is listed, else the entry `default`. Where a group
 /// is named that has machines, only those count, and without labels that fit the first of them.
-/// `None`: nobody said what such a job runs on.
+/// `None`: nobody said what such a job runs on, or it asks for another architecture.
 pub(super) fn choose(
     machines: &[(String, MachineType)],
     labels: &[String],
@@ -57,6 +57,10 @@ pub(super) fn choose(
             machine,
             hosted: None,
         });
+    }
+    if labels.iter().any(|label| is_other_architecture(label)) {
+        // The default machine is of the host's architecture, and would do something else.
+        return None;
     }
     let machine = listed("default")?;
     let vm = &machine.vm;
@@ -116,6 +120,16 @@ mod tests {
         assert_eq!(image(&machines, &[], "other"), is("usual"));
     }
 
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn i17_another_architecture_is_had_only_where_it_is_configured() {
+        let mut machines = vec![("default".to_owned(), vm("a"))];
+        assert_eq!(of(&machines, "ubuntu-24.04-arm"), None);
+        machines.push(("ubuntu-24.04-arm".to_owned(), vm("b")));
+        let found = of(&machines, "ubuntu-24.04-arm").unwrap();
+        assert_eq!(found.machine.vm.image, "b".parse().ok());
+    }
+
     #[test]
     fn a_label_without_a_machine_gets_the_default_or_none() {
         let mut machines = vec![
@@ -124,9 +138,9 @@ mod tests {
         ];
         let image = |machines: &[_], label: &str| of(machines, label)?.machine.vm.image;
         assert_eq!(image(&machines, "ubuntu-latest"), "a".parse().ok());
-        assert_eq!(image(&machines, "arm"), None);
+        assert_eq!(image(&machines, "other"), None);
         machines.push(("default".to_owned(), vm("c")));
-        assert_eq!(image(&machines, "arm"), "c".parse().ok());
+        assert_eq!(image(&machines, "other"), "c".parse().ok());
         // What the operator has said is not replaced.
         assert_eq!(of(&machines, "ubuntu-latest").unwrap().hosted, None);
         assert_eq!(of(&machines, "ubuntu-24.04").unwrap().hosted, None);

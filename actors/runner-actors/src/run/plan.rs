@@ -73,7 +73,10 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         return None;
     }
     let facts = facts(services, ledger, &workflow).await;
-    let base = contexts(services, ledger, &event, &facts, &workflow).await?;
+    let mut base = contexts(services, ledger, &event, &facts, &workflow).await?;
+    let inputs = base.get(Context::Inputs);
+    let event = context::with_dispatch(event, inputs, &facts.workflow_file);
+    base.set(Context::Github, context::github(&event, &facts, None));
     let name = with_unique_names(&workflow, &names);
     let planned = plan_beside(services, workflow, &base, &source).await;
     let (plan, tests) = match planned {

@@ -91,7 +91,9 @@ impl Function {
             Self::Join => (1, 2),
             Self::ToJson | Self::FromJson => (1, 1),
             Self::Case => (3, 255),
-            Self::Success | Self::Failure | Self::Always | Self::Cancelled => (0, 0),
+            // Names of needed jobs, in the `if` of a job.
+            Self::Success | Self::Failure => (0, 255),
+            Self::Always | Self::Cancelled => (0, 0),
         };
         let name = Self::NAMES[self as usize];
         if count < least || count > most {
@@ -148,13 +150,25 @@ impl Function {
                 hash(&patterns).map_err(EvalError::Files)?.into()
             }
             Self::Case => case(arguments),
-            Self::Success => status.success.into(),
-            Self::Failure => status.failure.into(),
+            Self::Success if arguments.is_empty() => status.success.into(),
+            Self::Failure if arguments.is_empty() => status.failure.into(),
+            Self::Success => results(arguments, scope).all(|it| it == "success").into(),
+            Self::Failure => results(arguments, scope).any(|it| it == "failure").into(),
             Self::Always => true.into(),
             Self::Cancelled => status.cancelled.into(),
         };
         Ok(value)
     }
+}
+
+/// How the needed jobs of these names ended.
+fn results<'a>(names: &'a [Value], scope: &'a Scope<'_>) -> impl Iterator<Item = String> + 'a {
+    let needs = scope.contexts.get(super::Context::Needs);
+    names.iter().map(|name| {
+        let needed = needs.get(&name.as_text());
+        let result = needed.and_then(|needed| needed.get("result"));
+        result.map_or_else(String::new, |result| result.as_text().to_string())
+    })
 }
 
 fn contains(searched: &Value, item: &Value) -> bool {

@@ -113,7 +113,7 @@ fn of_step(step: &Step, visit: Visit<'_>) {
             ..
         } => templates([Some(script), working_directory.as_ref()], visit),
         StepWork::Uses { with, .. } => templates(with.iter().map(|(_, value)| Some(value)), visit),
-        StepWork::Background(_) => {}
+        StepWork::Wait(_) | StepWork::Cancel(_) => {}
     }
 }
 

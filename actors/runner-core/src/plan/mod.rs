@@ -21,6 +21,7 @@ mod steps;
 mod types;
 mod used_actions;
 mod workflow_inputs;
+mod workspace;
 
 pub use build::plan;
 pub use deferred::{PlannedAction, plan_deferred};
@@ -41,3 +42,5 @@ pub use types::{
     PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
 };
 pub(crate) use workflow_inputs::typed as typed_input;
+pub use workspace::begins_with_commit;
+pub(crate) use workspace::workspace_note;

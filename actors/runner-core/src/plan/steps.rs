@@ -4,17 +4,13 @@ use std::cell::Cell;
 
 use super::input::{PlanError, PlanInput};
 use super::known_outputs::KnownOutputs;
-use super::native::NativeAction;
+use super::native::{NativeAction, action_name};
 use super::types::{PlanFinding, PlannedStep, StepKind, StoredLocation};
 use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::MAX_STEPS;
 use crate::shell;
-use crate::source_location::SourceLocation;
-use crate::workflow::{Env, Need, Refusal, Step, StepWork};
-
-/// Why steps in the background and beside each other are refused.
-const ONE_AFTER_THE_OTHER: &str =
-    "the steps of a job run one after the other; make it a job of its own, or use `&` in a script";
+use crate::source_location::{Located, SourceLocation};
+use crate::workflow::{Env, Need, Refusal, Step, StepWork, WaitFor};
 
 /// Plans the steps of one job.
 pub(super) struct StepPlanner<'a> {
@@ -65,7 +61,10 @@ impl<'a> StepPlanner<'a> {
     }
 
     pub(super) fn plan(&mut self, steps: &[Step]) -> Result<Vec<PlannedStep>, PlanError> {
-        steps.iter().map(|step| self.step(step)).collect()
+        let planned = steps.iter().enumerate();
+        planned
+            .map(|(index, step)| self.step(step, &steps[..index]))
+            .collect()
     }
 
     pub(super) fn refuse(&mut self, feature: &str, reason: &str, place: SourceLocation) {
@@ -83,7 +82,8 @@ impl<'a> StepPlanner<'a> {
             .push(Refusal::new(feature, reason, &self.file, place).needing(need));
     }
 
-    fn step(&mut self, step: &Step) -> Result<PlannedStep, PlanError> {
+    /// `before` are the steps that stand before it.
+    fn step(&mut self, step: &Step, before: &[Step]) -> Result<PlannedStep, PlanError> {
         self.count += 1;
         if self.count == MAX_STEPS {
             self.refuse(
@@ -96,9 +96,6 @@ impl<'a> StepPlanner<'a> {
             for (_, value) in entries {
                 check_token(value, &self.file, self.refusals);
             }
-        }
-        for key in &step.refused {
-            self.refuse(&key.value, ONE_AFTER_THE_OTHER, key.place);
         }
         let work = match &step.work {
             StepWork::Run {
@@ -122,22 +119,30 @@ impl<'a> StepPlanner<'a> {
                 }
                 work
             }
-            StepWork::Background(key) => {
-                self.refuse(&key.value, ONE_AFTER_THE_OTHER, key.place);
-                StepKind::Refused {
-                    uses: key.value.clone(),
-                }
+            StepWork::Wait(WaitFor::All) => StepKind::WaitAll,
+            StepWork::Wait(WaitFor::Group(count)) => {
+                StepKind::Wait((before.len().saturating_sub(*count)..before.len()).collect())
             }
+            StepWork::Wait(WaitFor::Steps(ids)) => {
+                StepKind::Wait(ids.iter().filter_map(|id| place(before, id)).collect())
+            }
+            StepWork::Cancel(id) => match place(before, id) {
+                Some(place) => StepKind::Cancel(place),
+                // Read as a mistake of the file.
+                None => StepKind::Wait(Vec::new()),
+            },
         };
         self.workspace_changes |= changes_workspace(&work);
         Ok(PlannedStep {
             id: step.id.clone(),
+            action_name: action_name_of(step, before),
             name: step.name.clone(),
             place: step.place,
             condition: step.condition.clone(),
             env: step.env.clone(),
             continue_on_error: step.continue_on_error.clone(),
             timeout_minutes: step.timeout_minutes.clone(),
+            background: step.background,
             work,
         })
     }
@@ -150,6 +155,53 @@ impl<'a> StepPlanner<'a> {
             self.refuse("shell", &error.to_string(), place);
         }
     }
+}
+
+/// What `github.action` is in a step: its id, else a name made of its work and its number.
+fn action_name_of(step: &Step, before: &[Step]) -> String {
+    if let Some(id) = &step.id {
+        return id.clone();
+    }
+    let own = made_name(&step.work);
+    let same = before.iter().filter(|other| other.id.is_none());
+    match same.filter(|other| made_name(&other.work) == own).count() {
+        0 => own,
+        count => format!("{own}_{}", count + 1),
+    }
+}
+
+/// What stands for an id, without a number.
+fn made_name(work: &StepWork) -> String {
+    match work {
+        StepWork::Run { .. } => "__run".to_owned(),
+        StepWork::Uses { uses, .. } if uses.value.starts_with("docker://") => {
+            let image = uses.value.trim_start_matches("docker://");
+            format!("__{}", plain_word(image))
+        }
+        StepWork::Uses { uses, .. } if uses.value.starts_with(['.', '$']) => "__self".to_owned(),
+        StepWork::Uses { uses, .. } => format!("__{}", plain_word(action_name(&uses.value))),
+        StepWork::Wait(_) | StepWork::Cancel(_) => "__wait".to_owned(),
+    }
+}
+
+fn plain_word(text: &str) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    text.chars().map(plain).collect()
+}
+
+/// Where a step with this id stands among those of the job.
+fn place(before: &[Step], id: &Located<String>) -> Option<usize> {
+    let has = |step: &Step| {
+        let known = step.id.as_ref();
+        known.is_some_and(|known| known.eq_ignore_ascii_case(&id.value))
+    };
+    before.iter().position(has)
 }
 
 /// Whether a step may leave files that the event's commit does not have.
@@ -167,7 +219,9 @@ fn changes_workspace(work: &StepKind) -> bool {
                 false
             }
         },
-        StepKind::Refused { .. } => false,
+        StepKind::Refused { .. } | StepKind::Wait(_) | StepKind::WaitAll | StepKind::Cancel(_) => {
+            false
+        }
         _ => true,
     }
 }

@@ -206,6 +206,9 @@ impl JobInstance {
 pub struct PlannedStep {
     /// Its id in the file, by which expressions refer to it.
     pub id: Option<String>,
+    /// Its id, or what stands for one: `__run`, `__run_2`, `__actions_checkout`
+    /// (`github.action`).
+    pub action_name: String,
     /// Its name as written.
     pub name: Option<Template>,
     /// Where it was written.
@@ -219,6 +222,8 @@ pub struct PlannedStep {
     pub continue_on_error: Option<Template>,
     /// After how many minutes it is ended.
     pub timeout_minutes: Option<Template>,
+    /// Whether those after it begin before it has ended.
+    pub background: bool,
     /// What it does.
     pub work: StepKind,
 }
@@ -253,6 +258,12 @@ pub enum StepKind {
     Docker(Box<DockerAction>),
     /// An action of the workspace that an earlier step may put there: read when its step runs.
     Deferred(Box<DeferredAction>),
+    /// Waits for steps in the background, by their places among those of the job.
+    Wait(Vec<usize>),
+    /// Waits for all of them.
+    WaitAll,
+    /// Ends a step in the background, by its place.
+    Cancel(usize),
     /// Something that is not done here; its job is refused.
     Refused {
         /// As written.

@@ -4,7 +4,9 @@
 use config_core::quoted;
 
 use super::input::{PlanError, spend};
-use super::native::{NativeAction, action_name, moving, native, sets_up, setup_note};
+use super::native::{
+    NativeAction, action_name, moving, native, sets_up, setup_note, unknown_inputs,
+};
 use super::steps::{StepPlanner, asks_for_token, check_token};
 use super::types::{
     ActionLocation, Composite, DeferredAction, NodeAction, PlanFinding, StepKind, StoredLocation,
@@ -77,6 +79,13 @@ impl StepPlanner<'_> {
             Ok(action) => match moving(action, uses, with) {
                 // The original fetches what is newest, where the operator has it.
                 Some(_) if self.is_stored(uses) => Vec::new(),
+                // An input that is not known here may be one of the original's.
+                None if sets_up(uses)
+                    && !unknown_inputs(uses, with).is_empty()
+                    && self.is_stored(uses) =>
+                {
+                    Vec::new()
+                }
                 _ => return Ok(self.native_step(used, action)),
             },
             Err(missing) => missing,
@@ -124,6 +133,16 @@ impl StepPlanner<'_> {
             && !self.notes.contains(&note)
         {
             self.notes.push(note);
+        }
+        for input in unknown_inputs(used.uses, used.with) {
+            let input = config_core::quoted(input);
+            let note = format!(
+                "{}: unexpected input {input}: it changes nothing",
+                used.uses
+            );
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
         }
         StepKind::Native {
             action,

@@ -229,6 +229,28 @@ impl ProblemMatchers {
         others.iter().for_each(|other| self.remove(&other.owner));
     }
 
+    /// Takes over what has been added and taken away between two states of other ones: those of a
+    /// step that ran beside.
+    ///
+    /// # Errors
+    /// There would be too many.
+    pub fn take_over(&mut self, before: &Self, after: &Self) -> Result<(), MatcherError> {
+        let has =
+            |all: &Self, one: &Arc<ProblemMatcher>| all.0.iter().any(|it| Arc::ptr_eq(it, one));
+        let gone = before.0.iter().filter(|one| !has(after, one));
+        let added = after.0.iter().filter(|one| !has(before, one));
+        let (gone, added): (Vec<_>, Vec<_>) = (gone.collect(), added.collect());
+        for one in gone.iter().chain(&added) {
+            self.remove(&one.owner);
+        }
+        if self.0.len() + added.len() > MAX_MATCHERS {
+            let text = format!("a job has at most {MAX_MATCHERS} problem matchers");
+            return Err(MatcherError::Unsupported(text));
+        }
+        self.0.splice(0..0, added.into_iter().cloned());
+        Ok(())
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

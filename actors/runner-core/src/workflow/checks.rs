@@ -47,6 +47,21 @@ pub(super) fn checked_bool(
     Some(template)
 }
 
+/// The same of a step, where 0 stands for no limit, as on GitHub.
+pub(super) fn checked_step_minutes(
+    reader: &Reader<'_>,
+    template: Option<Template>,
+) -> Option<Template> {
+    let is_zero = |template: &Template| {
+        let value = template.fixed();
+        value.is_some_and(|value| !matches!(value, Value::Bool(_)) && value.number() == 0.0)
+    };
+    match template {
+        Some(template) if is_zero(&template) => Some(template),
+        template => checked_minutes(reader, template),
+    }
+}
+
 /// A template that, if it is fixed, is a number above 0.
 pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
     let template = template?;

@@ -157,6 +157,8 @@ fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWor
             "environment",
             "container",
             "services",
+            "timeout-minutes",
+            "continue-on-error",
         ] {
             if let Some(entry) = fields.entry(key) {
                 reader.error(

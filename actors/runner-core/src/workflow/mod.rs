@@ -2,6 +2,7 @@
 
 mod action;
 mod availability;
+mod background;
 mod blocks;
 mod checks;
 mod commands;
@@ -41,6 +42,6 @@ pub use permissions::{PermissionLevel, Permissions};
 pub use types::{
     CallSecrets, CallTrigger, Concurrency, ConcurrencyQueue, Env, EventTrigger, InputKind,
     InputSpec, Job, JobWork, PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec,
-    Step, StepWork, Strategy, Triggers, WORKFLOW_DIRECTORIES, Workflow,
+    Step, StepWork, Strategy, Triggers, WORKFLOW_DIRECTORIES, WaitFor, Workflow,
 };
 pub(crate) use uses::in_repository;

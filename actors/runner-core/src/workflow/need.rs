@@ -19,6 +19,8 @@ pub enum Need {
     Version(String),
     /// A machine with another operating system: the label.
     OtherSystem(String),
+    /// A machine with another architecture: the label.
+    OtherArchitecture(String),
     /// The forge's token.
     ForgeToken,
     /// A workflow of another repository.
@@ -38,6 +40,7 @@ impl Need {
             Self::NativeInput(_) => "inputs of native actions".to_owned(),
             Self::Version(_) => "versions that are not fixed".to_owned(),
             Self::OtherSystem(_) => "macOS or Windows".to_owned(),
+            Self::OtherArchitecture(_) => "machines of another architecture".to_owned(),
             Self::ForgeToken => "a token of the forge".to_owned(),
             Self::RemoteWorkflow(_) => "workflows of other repositories".to_owned(),
             Self::OwnFiles => "files of the repository that are not there".to_owned(),
@@ -52,6 +55,7 @@ impl Need {
             | Self::NativeInput(name)
             | Self::Version(name)
             | Self::OtherSystem(name)
+            | Self::OtherArchitecture(name)
             | Self::RemoteWorkflow(name)
             | Self::Image(name) => name.clone(),
             Self::OwnFiles | Self::Feature | Self::ForgeToken => feature.to_owned(),

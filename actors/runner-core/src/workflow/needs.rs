@@ -23,11 +23,9 @@ pub(super) fn check_needs(reader: &Reader<'_>, jobs: &mut [Job], entries: &[Entr
                 Some(entry) => need.value.clone_from(&entry.key),
                 None => unknown_need(reader, &job.id, need, entries),
             }
-            if !seen.insert(need.value.clone()) {
-                let message = format!("{} needs {} twice", quoted(&job.id), quoted(&need.value));
-                reader.error(need.place, message);
-            }
         }
+        // One that is named twice is needed once.
+        job.needs.retain(|need| seen.insert(need.value.clone()));
     }
     if let Some(cycle) = cycle(jobs) {
         let first = jobs.iter().find(|job| job.id == cycle[0]);

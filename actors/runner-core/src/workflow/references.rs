@@ -7,6 +7,7 @@ use std::cell::Cell;
 
 use config_core::quoted;
 
+use super::background::is_awaited;
 use super::context_properties;
 use super::reader::Reader;
 use super::sites::{ExpressionSite, SiteVisitor};
@@ -164,17 +165,25 @@ impl File<'_, '_> {
         name: &str,
     ) -> Option<MissingName> {
         let job = site.job?;
-        let has = |step: &&Step| {
+        let has = |step: &Step| {
             step.id
                 .as_ref()
                 .is_some_and(|id| id.eq_ignore_ascii_case(name))
         };
-        let Some(step) = site.before.iter().find(has) else {
+        let Some(place) = site.before.iter().position(has) else {
             if self.reader.is_lost(&format!("jobs.{}.steps", job.id)) {
                 return None;
             }
             return Some(self.no_step(site, job, name));
         };
+        let step = &site.before[place];
+        if step.background && !is_awaited(site.before, place) {
+            return Some(MissingName {
+                index: 0,
+                message: format!("nothing has waited for the step {} by then", quoted(name)),
+                help: "steps in the background have outputs and outcomes after a `wait`".to_owned(),
+            });
+        }
         let asked = chain.name(1)?;
         let what = format!("the step {}", quoted(name));
         let wrong = self.among(

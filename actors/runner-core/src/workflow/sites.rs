@@ -129,7 +129,7 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
                 working_directory,
             } => self.texts([Some(script), shell.as_ref(), working_directory.as_ref()]),
             StepWork::Uses { with, .. } => with.iter().for_each(|(_, value)| self.text(value)),
-            StepWork::Background(_) => {}
+            StepWork::Wait(_) | StepWork::Cancel(_) => {}
         }
     }
 

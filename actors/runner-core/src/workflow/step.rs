@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use config_core::quoted;
 
 use super::availability::{self, Availability};
+use super::background;
 use super::blocks::env;
-use super::checks::{check_id, checked_bool, checked_minutes};
+use super::checks::{check_id, checked_bool, checked_step_minutes};
 use super::fields::Fields;
 use super::reader::Reader;
 use super::types::{Step, StepWork};
@@ -60,6 +61,12 @@ impl StepHost {
 
 /// Reads `steps`.
 pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Step>> {
+    let steps = read_list(reader, node, kind)?;
+    background::check_references(reader, &steps);
+    Some(steps)
+}
+
+fn read_list(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Step>> {
     let NodeData::List(nodes) = &node.data else {
         return reader.wrong_kind(node, "steps", "a list");
     };
@@ -90,17 +97,14 @@ pub(super) fn read_all(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Opti
     Some(steps)
 }
 
-/// A step, or those of a `parallel`, which is refused: one after the other, so that all of them are
-/// checked.
+/// A step, or those of a `parallel` with the wait for them.
 fn one_or_group(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<Step>> {
-    let Some(entry) = node.entry("parallel").filter(|_| kind == StepHost::Job) else {
-        return Some(vec![step(reader, node, kind)?]);
+    let read = |steps: &Node| read_list(reader, steps, kind);
+    let group = match kind {
+        StepHost::Job => background::group(reader, node, read),
+        StepHost::Action => None,
     };
-    reader.fields(node, "a group of steps", &["parallel"])?;
-    let mut steps = reader.within("parallel", || read_all(reader, &entry.value, kind))?;
-    let refused = Located::new(entry.key.clone(), entry.key_place);
-    steps.first_mut()?.refused.push(refused);
-    Some(steps)
+    group.unwrap_or_else(|| Some(vec![step(reader, node, kind)?]))
 }
 
 fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
@@ -119,21 +123,12 @@ fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
         condition: fields.read(reader, "if", |node| reader.condition(node, condition)),
         env: env(reader, fields.get("env"), availability),
         continue_on_error: checked_bool(reader, template("continue-on-error"), "continue-on-error"),
-        timeout_minutes: checked_minutes(reader, template("timeout-minutes")),
-        refused: background(reader, fields).into_iter().collect(),
+        timeout_minutes: checked_step_minutes(reader, template("timeout-minutes")),
+        background: background::is_background(reader, fields),
         work: work(reader, node, fields, kind)?,
     };
     super::commands::check(reader, &step);
     Some(step)
-}
-
-/// `background: true`; false is the default.
-fn background(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Located<String>> {
-    let entry = fields.entry("background")?;
-    let asked = fields.read(reader, "background", |node| {
-        reader.boolean(node, "background")
-    })?;
-    asked.then(|| Located::new(entry.key.clone(), entry.key_place))
 }
 
 fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) -> Option<StepWork> {
@@ -149,14 +144,8 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) ->
             );
         }
     };
-    let control = |key: &&str| fields.entry(key);
-    if let Some(entry) = ["wait", "wait-all", "cancel"].iter().find_map(control) {
-        without(
-            &["run", "uses", "background"],
-            &format!("with `{}`", entry.key),
-        );
-        let key = Located::new(entry.key.clone(), entry.key_place);
-        return Some(StepWork::Background(key));
+    if let Some(control) = background::control(reader, fields) {
+        return control;
     }
     match (fields.get("run"), fields.get("uses")) {
         (Some(_), Some(_)) => {

@@ -408,8 +408,8 @@ pub struct Step {
     pub continue_on_error: Option<Template>,
     /// After how many minutes it is ended.
     pub timeout_minutes: Option<Template>,
-    /// Keys that are not done here: `background`, or the `parallel` that begins with it.
-    pub refused: Vec<Located<String>>,
+    /// Whether those after it begin before it has ended.
+    pub background: bool,
     /// What it does.
     pub work: StepWork,
 }
@@ -434,6 +434,21 @@ pub enum StepWork {
         /// Its inputs.
         with: Vec<(String, Template)>,
     },
-    /// `wait`, `wait-all` or `cancel`, which are about background steps: not done here.
-    Background(Located<String>),
+    /// Waits for steps in the background.
+    Wait(WaitFor),
+    /// Ends a step in the background, by its id.
+    Cancel(Located<String>),
+}
+
+/// The background steps that a step waits for (page "Workflow syntax",
+/// `jobs.<job_id>.steps[*].wait`, `wait-all`, `parallel`).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitFor {
+    /// Those with these ids.
+    Steps(Vec<Located<String>>),
+    /// All that have not ended.
+    All,
+    /// So many before it: a group of `parallel`.
+    Group(usize),
 }

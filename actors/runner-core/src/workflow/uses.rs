@@ -14,6 +14,11 @@ pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: SourceLocatio
         reader.error_help(place, "`uses` is empty", help);
         return;
     }
+    if uses.contains("${{") {
+        let help = "write the version out; GitHub refuses the file";
+        reader.error_help(place, "`uses` takes no expressions", help);
+        return;
+    }
     if is_local(uses) || uses.starts_with("docker://") {
         return;
     }

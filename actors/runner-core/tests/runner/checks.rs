@@ -46,6 +46,7 @@ fn people_see_what_would_run_and_what_is_refused() {
             if github.ref == 'refs/heads/main'
              1. Run ./publish
             note: it needs podman and crun for containers: the image `full` has that (`vm-manager image build full`), the small one has not
+            note: it checks nothing out: the commit lies in its workspace all the same (GitHub's is empty)
           refused: ci.yml:21:5: container is not supported: the image debian:latest is not in the runner's store of images; the operator adds it with `workflow-runner images add debian:latest`, from a folder or archive with `--from`
     "#]]
     .assert_eq(&report.render(Colours::Off));
@@ -76,4 +77,15 @@ fn a_wrong_file_is_all_mistakes() {
         text.contains("ci.yml:1:5: unknown event `psuh`") && text.contains("did you mean `push`?"),
         "{text}"
     );
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn i17_check_refuses_labels_of_another_architecture() {
+    let text = "on: push\njobs:\n  a: {runs-on: ubuntu-24.04-arm, steps: [{run: uname -m}]}\n";
+    let report = check("ci.yml", text.as_bytes(), &|_| None);
+    assert_eq!(report.status(), FileStatus::Refused);
+    let said = report.render(Colours::Off);
+    let expected = "runs-on: ubuntu-24.04-arm is not supported: machines are x86-64 unless";
+    assert!(said.contains(expected), "{said}");
 }

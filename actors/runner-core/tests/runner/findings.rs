@@ -263,8 +263,8 @@ fn mistakes_in_newer_keys_are_found() {
             "error background is a text, expected true or false",
         ),
         (
-            steps("{wait: x, ¦run: y}"),
-            "error a step with `wait` has no `run`",
+            steps("{wait-all: , ¦run: y}"),
+            "error a step with `wait-all` has no `run`",
         ),
         (
             steps("{parallel: [{run: x}], ¦name: y}"),
@@ -280,6 +280,46 @@ fn mistakes_in_newer_keys_are_found() {
                 steps("{parallel: [{run: x, id: a}]}")
             ),
             "error two steps have the id `a`",
+        ),
+        (
+            steps("{wait: ¦server}"),
+            "error no step in the background before has the id `server`",
+        ),
+        (
+            format!("{}      - cancel: ¦a\n", steps("{run: x, id: a}")),
+            "error no step in the background before has the id `a`",
+        ),
+        (
+            steps("{wait-all: , ¦if: always()}"),
+            "error a step with `wait-all` has no `if`",
+        ),
+        (steps("{wait: ¦[]}"), "error `wait` names no step"),
+        (
+            steps("{wait-all: ¦a}"),
+            "error wait-all is a text, expected nothing",
+        ),
+        (
+            steps("{cancel: ¦[a]}"),
+            "error cancel is a list, expected a text",
+        ),
+        (
+            steps("{parallel: [{run: x, ¦background: true}]}"),
+            "error a step of `parallel` has no `background`",
+        ),
+        (
+            steps("{parallel: [{¦wait-all: }]}"),
+            "error a step of `parallel` has no `wait-all`",
+        ),
+        (
+            steps("{parallel: [{¦parallel: [{run: x}]}]}"),
+            "error a step of `parallel` has no `parallel`",
+        ),
+        (
+            format!(
+                "{}      - run: echo ${{{{ steps.¦a.outputs.b }}}}\n      - wait: a\n",
+                steps("{run: x, id: a, background: true}")
+            ),
+            "warning nothing has waited for the step `a` by then",
         ),
     ] {
         found_at(&text, Some(expected));

@@ -123,19 +123,12 @@ fn what_is_not_done_is_refused_with_its_place() {
         (job("    services: {db: {image: x}}\n"), "services.db", 7),
         (job("    container: debian\n"), "container", 7),
         (job("    snapshot: x\n"), "snapshot", 7),
-        (job("      - {run: x, background: true}\n"), "background", 7),
-        (job("      - wait: server\n"), "wait", 7),
-        (job("      - {name: all, wait-all: }\n"), "wait-all", 7),
-        (job("      - cancel: server\n"), "cancel", 7),
-        (job("      - parallel:\n          - {id: b, run: x}\n          - run: echo ${{ steps.b.outcome }}\n"), "parallel", 7),
-        (job("      - parallel: [{run: x, background: true}]\n"), "background", 7),
         (job("      - uses: docker://alpine\n"), "uses: docker://alpine", 7),
         (job("      - uses: owner/action@v1\n"), "uses: owner/action@v1", 7),
         (job("      - uses: ./actions/node\n"), "uses: ./actions/node", 7),
         (job("      - uses: ./actions/self\n"), "uses: ./actions/self", 1),
         ("on: push\njobs: {a: {runs-on: x, steps: [{uses: actions/checkout@v4},\n      {uses: ./actions/absent}, {run: y}]}}\n".to_owned(), "uses: ./actions/absent", 3),
         (job("      - uses: ./../../etc\n"), "uses: ./../../etc", 7),
-        (job("      - uses: actions/checkout@v4\n        with: {sshkey: x}\n"), "uses: actions/checkout@v4", 7),
         (job("      - run: x\n        shell: powershell\n"), "shell", 8),
         ("on: push\njobs:\n  a:\n    runs-on: windows-latest\n    steps: [{run: x}]\n".to_owned(), "runs-on: windows-latest", 3),
         ("on: push\njobs:\n  a:\n    uses: o/r/.github/workflows/x.yml@v1\n".to_owned(), "uses: o/r/.github/workflows/x.yml@v1", 4),
@@ -263,6 +256,39 @@ fn newer_keys_that_ask_for_what_is_done_are_not_refused() {
         let plan = planned(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert!(plan.jobs[0].refusals.is_empty(), "{text}");
     }
+}
+
+/// Page "Workflow syntax", `jobs.<job_id>.steps[*].background`, `.wait`, `.wait-all`, `.cancel`,
+/// `.parallel`: a group is steps in the background and a wait for them.
+#[test]
+fn i17_steps_beside_each_other_are_in_the_plan() {
+    let text = job("      - {id: Server, run: serve, background: true}
+      - parallel:
+          - {id: one, run: a}
+          - run: b
+      - {id: logs, run: tail, background: true}
+      - wait: [server, LOGS]
+      - {run: last, background: true}
+      - {name: all, wait-all: , continue-on-error: true}
+      - wait-all: true
+      - cancel: server
+");
+    let plan = planned(&text).unwrap_or_else(|error| panic!("{error}"));
+    assert!(plan.jobs[0].refusals.is_empty());
+    let PlannedWork::Steps(steps) = &plan.jobs[0].work else {
+        panic!("steps")
+    };
+    // The first is the job's own.
+    let steps = &steps[1..];
+    let beside: Vec<bool> = steps.iter().map(|step| step.background).collect();
+    let (yes, no) = (true, false);
+    assert_eq!(beside, [yes, yes, yes, no, yes, no, yes, no, no, no]);
+    let work: Vec<&StepKind> = steps.iter().map(|step| &step.work).collect();
+    assert_eq!(*work[3], StepKind::Wait(vec![2, 3]));
+    assert_eq!(*work[5], StepKind::Wait(vec![1, 5]));
+    assert_eq!((work[7], work[8]), (&StepKind::WaitAll, &StepKind::WaitAll));
+    assert!(steps[7].continue_on_error.is_some());
+    assert_eq!(*work[9], StepKind::Cancel(1));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The files steps write, and workflow commands.
 
 use runner_core::command::{Command, Commands, Level};
-use runner_core::env_file::{parse_env, parse_pairs, parse_path, parse_summary};
+use runner_core::env_file::{SetVariables, parse_env, parse_pairs, parse_path, parse_summary};
 
 const FILES: &str = "Workflow commands: Environment files";
 const MULTI: &str = "Workflow commands: Multiline strings";
@@ -52,17 +52,11 @@ fn files_are_read_as_documented() {
 
 #[test]
 fn a_step_cannot_change_the_runner() {
-    let own = ["GITHUB_SHA", "RUNNER_OS", "github_env", "NODE_OPTIONS"];
-    for name in own {
-        assert!(
-            parse_env(format!("{name}=x\n").as_bytes()).is_err(),
-            "{name}"
-        );
-    }
-    assert_eq!(
-        parse_env(b"CI=false\n").unwrap(),
-        [("CI".to_owned(), "false".to_owned())]
-    );
+    // As on GitHub it is no mistake to try (`printenv >> "$GITHUB_ENV"`); one is noted.
+    let file = "GITHUB_SHA=x\nRUNNER_OS=x\ngithub_env=x\nNODE_OPTIONS=x\nCI=false\n";
+    let set = parse_env(file.as_bytes()).unwrap();
+    assert_eq!(set.pairs, [("CI".to_owned(), "false".to_owned())]);
+    assert_eq!(set.refused, ["NODE_OPTIONS"]);
     assert!(parse_pairs(b"a=\xff").is_err());
     assert!(parse_pairs(&vec![b'a'; (1 << 20) + 1]).is_err());
     assert_eq!(parse_path(b"/a\n\n/b c\n").unwrap(), ["/a", "/b c"]);
@@ -72,15 +66,18 @@ fn a_step_cannot_change_the_runner() {
 #[test]
 fn i17_only_the_runner_s_own_variables_are_out_of_reach() {
     // What `actions/configure-pages` sets, and scripts for tools that look for it.
-    for name in ["GITHUB_PAGES", "GITHUB_TOKEN", "GITHUB_PATHS"] {
-        let pairs = parse_env(format!("{name}=x\n").as_bytes());
-        assert_eq!(pairs.unwrap(), [(name.to_owned(), "x".to_owned())]);
+    for name in [
+        "GITHUB_PAGES",
+        "GITHUB_TOKEN",
+        "GITHUB_PATHS",
+        "RUNNER_ANYTHING",
+    ] {
+        let set = parse_env(format!("{name}=x\n").as_bytes()).unwrap();
+        assert_eq!(set.pairs, [(name.to_owned(), "x".to_owned())]);
     }
-    for name in ["GITHUB_PATH", "GITHUB_ACTION_PATH", "RUNNER_ANYTHING"] {
-        assert!(
-            parse_env(format!("{name}=x\n").as_bytes()).is_err(),
-            "{name}"
-        );
+    for name in ["GITHUB_PATH", "GITHUB_ACTION_PATH", "RUNNER_TEMP"] {
+        let set = parse_env(format!("{name}=x\n").as_bytes()).unwrap();
+        assert_eq!(set, SetVariables::default(), "{name}");
     }
 }
 

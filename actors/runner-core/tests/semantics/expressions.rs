@@ -209,7 +209,7 @@ pub(crate) const ERRORS: &[(&str, &str, &str)] = &[
         "unknown function `startWith`",
     ),
     (FUNCTIONS, "contains('a')", "takes 2"),
-    (FUNCTIONS, "success('job')", "takes none"),
+    (FUNCTIONS, "always('job')", "takes none"),
     (FUNCTIONS, "case(true, 1)", "at least 3"),
     (CONTEXTS, "gihub.ref", "did you mean `github`?"),
     (CONTEXTS, "main", "single quotes"),
@@ -264,6 +264,24 @@ fn values_are_as_documented() {
             .unwrap_or_else(|error| panic!("{page}: {text}: {error}"));
         let compact = value.to_json().replace("\n  ", "").replace("\n]", "]");
         assert_eq!(compact, *expected, "{page}: {text}");
+    }
+}
+
+/// Of the `if` of a job, as the schema of workflows has it (`success(0,MAX)`).
+#[test]
+fn i17_success_and_failure_take_names_of_needed_jobs() {
+    let result = |result: &str| Value::object([("result", Value::text(result))]);
+    let needs = [("a", result("success")), ("b", result("failure"))];
+    let contexts = Contexts::default().with(Context::Needs, Value::object(needs));
+    let scope = Scope::new(&contexts);
+    for (text, expected) in [
+        ("success('a')", true),
+        ("success('A', 'b')", false),
+        ("failure('b')", true),
+        ("failure('a', 'c')", false),
+    ] {
+        let value = Expr::parse(text).unwrap().eval(&scope).unwrap();
+        assert_eq!(value, Value::Bool(expected), "{text}");
     }
 }
 

@@ -232,7 +232,8 @@ impl Handler<ExecEnded> for Vm {
 impl Handler<KillExec> for Vm {
     type Result = ResponseActFuture<Self, Result<(), VmFailure>>;
 
-    fn handle(&mut self, KillExec(id): KillExec, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, message: KillExec, _: &mut Context<Self>) -> Self::Result {
+        let KillExec { exec: id, grace } = message;
         let found = self.entry.exec(&id);
         let machine = self.machine.clone();
         let killed = async move {
@@ -243,7 +244,7 @@ impl Handler<KillExec> for Vm {
             // Its id was given out only once the machine had named it.
             let ticket = record.ticket.get().copied();
             let ticket = ticket.ok_or(VmFailure::UnknownExec(id))?;
-            let killed = spawn_blocking(move || machine.kill_exec(ticket)).await;
+            let killed = spawn_blocking(move || machine.kill_exec(ticket, grace)).await;
             let killed =
                 killed.unwrap_or_else(|panic| Err(MachineError::Terminated(panic.to_string())));
             match killed {

@@ -349,7 +349,7 @@ impl Machine for Scripted {
         Ok(ticket)
     }
 
-    fn kill_exec(&self, ticket: ExecTicket) -> Result<(), MachineError> {
+    fn kill_exec(&self, ticket: ExecTicket, _: Duration) -> Result<(), MachineError> {
         let mut execs = self.execs.lock();
         let sink = execs.get_mut(&ticket).and_then(|running| {
             running.killed = true;

@@ -38,15 +38,23 @@ fn a_vm_is_busy_while_something_runs_and_a_kill_ends_it() {
         let view = running.record(&vm, &sleep).view();
         assert_eq!((view.state, view.exit_code), (ExecState::Running, None));
         let actor = running.vm(&vm);
-        actor.ask(KillExec(sleep.clone())).await.unwrap().unwrap();
+        actor
+            .ask(KillExec::now(sleep.clone()))
+            .await
+            .unwrap()
+            .unwrap();
         let told = followed(&running.record(&vm, &sleep)).await;
         assert_eq!(told.2, ExecEnd::Killed);
         running
             .until(&vm, |state| state == Some(VmState::Ready))
             .await;
-        actor.ask(KillExec(sleep)).await.unwrap().unwrap();
+        actor.ask(KillExec::now(sleep)).await.unwrap().unwrap();
         let unknown = "ex-99".parse().unwrap();
-        let refused = actor.ask(KillExec(unknown)).await.unwrap().unwrap_err();
+        let refused = actor
+            .ask(KillExec::now(unknown))
+            .await
+            .unwrap()
+            .unwrap_err();
         assert!(matches!(refused, VmFailure::UnknownExec(_)), "{refused}");
         running.stop().await;
     });

@@ -27,7 +27,7 @@ fn i17_a_paused_vm_takes_no_work_is_not_stuck_and_goes_on() {
         let vm = running.created().await;
         let exec = running.exec(&vm, &["sleep"]).await.unwrap();
         assert_eq!(pause(&running, &vm, false).await, Err(VmFailure::Working));
-        let kill = vm_actors::messages::KillExec(exec);
+        let kill = vm_actors::messages::KillExec::now(exec);
         running.vm(&vm).ask(kill).await.unwrap().unwrap();
         running
             .until(&vm, |state| state == Some(VmState::Ready))

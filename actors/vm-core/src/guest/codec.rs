@@ -43,6 +43,7 @@ mod kind {
     pub(super) const RESIZE: u8 = 17;
     pub(super) const HOLD: u8 = 18;
     pub(super) const RELEASE: u8 = 19;
+    pub(super) const TERMINATE: u8 = 20;
 
     // The agent's kinds do not overlap with the host's: an echo is noticed at once.
     pub(super) const HELLO: u8 = 129;
@@ -74,6 +75,7 @@ pub fn encode_to_guest(
         ToGuest::Ping(number) => (kind::PING, Cow::Owned(number.to_le_bytes().to_vec())),
         ToGuest::Exec(spec) => (kind::EXEC, packed(spec)),
         ToGuest::Kill => (kind::KILL, Cow::Borrowed(&[])),
+        ToGuest::Terminate(ms) => (kind::TERMINATE, Cow::Owned(ms.to_le_bytes().to_vec())),
         ToGuest::Credit(bytes) => (kind::CREDIT, Cow::Owned(bytes.to_le_bytes().to_vec())),
         ToGuest::TarIn(path) => (kind::TAR_IN, Cow::Borrowed(path.as_bytes())),
         ToGuest::Data(bytes) => (kind::DATA, Cow::Borrowed(&**bytes)),
@@ -109,6 +111,7 @@ pub fn decode_to_guest(frame: RawFrame<'_>) -> Result<ToGuest<'_>, CodecError> {
         kind::PING => ToGuest::Ping(u64::from_le_bytes(fixed(frame)?)),
         kind::EXEC => ToGuest::Exec(unpacked(frame)?),
         kind::KILL => empty(frame, ToGuest::Kill)?,
+        kind::TERMINATE => ToGuest::Terminate(u32::from_le_bytes(fixed(frame)?)),
         kind::CREDIT => ToGuest::Credit(u32::from_le_bytes(fixed(frame)?)),
         kind::TAR_IN => ToGuest::TarIn(text(frame)?),
         kind::DATA => ToGuest::Data(Cow::Borrowed(bytes)),

@@ -20,6 +20,9 @@ pub enum ToGuest<'a> {
     Exec(ExecSpec),
     /// Kill all that this execution has started.
     Kill,
+    /// End it so that it can clean up: SIGINT to its process group, SIGTERM after three quarters
+    /// of so many milliseconds, and a kill after all of them.
+    Terminate(u32),
     /// So many more bytes of this channel may be sent.
     Credit(u32),
     /// Unpack the tar that follows into this absolute folder.
@@ -152,6 +155,7 @@ impl ToGuest<'_> {
             Self::Ping(number) => ToGuest::Ping(number),
             Self::Exec(spec) => ToGuest::Exec(spec),
             Self::Kill => ToGuest::Kill,
+            Self::Terminate(grace_ms) => ToGuest::Terminate(grace_ms),
             Self::Credit(bytes) => ToGuest::Credit(bytes),
             Self::TarIn(path) => ToGuest::TarIn(path),
             Self::Data(bytes) => ToGuest::Data(Cow::Owned(bytes.into_owned())),

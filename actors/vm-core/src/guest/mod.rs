@@ -15,7 +15,7 @@
 //!  ◀──────────────────────────── Started c
 //!  ◀───────────── Output c, Output c, …      at most WINDOW bytes ahead of the host's Credit
 //!  Credit c n ───────────────────────────▶
-//!  Kill c ───────────────────────────────▶   (the whole group)
+//!  Kill c, Terminate c ms ───────────────▶   (the whole group)
 //!  ◀────────────────────────────── Ended c   after the last Output
 //!
 //!  Data c, … ────────────────────────────▶   what is typed, when it runs on a terminal: at most
@@ -70,7 +70,7 @@ pub use turn::{Breach, Turn, Use};
 pub use window::{STREAM_WINDOW, TERMINAL_WINDOW, WINDOW};
 
 /// The protocol's version. Host and agent come from one build, so it must be equal.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// The first channel of streams; the agent numbers them.
 pub const STREAMS: Channel = 1 << 31;

@@ -24,6 +24,7 @@ fn to_guest() -> Vec<ToGuest<'static>> {
         ToGuest::Ping(0x0102_0304_0506_0708),
         ToGuest::Exec(exec),
         ToGuest::Kill,
+        ToGuest::Terminate(10_000),
         ToGuest::Credit(7),
         ToGuest::TarIn("/workspace".to_owned()),
         ToGuest::Data(Cow::Borrowed(b"\0\x01\xff")),

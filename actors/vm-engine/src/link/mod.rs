@@ -191,10 +191,18 @@ impl Link {
         Ok(ExecTicket(channel))
     }
 
-    /// Kills an execution; one that has ended is left alone.
-    pub(crate) fn kill_exec(&self, ticket: ExecTicket) -> Result<(), MachineError> {
+    /// Kills an execution, after so long to clean up; one that has ended is left alone.
+    pub(crate) fn kill_exec(
+        &self,
+        ticket: ExecTicket,
+        grace: Duration,
+    ) -> Result<(), MachineError> {
+        let message = match u32::try_from(grace.as_millis()) {
+            Ok(0) => ToGuest::Kill,
+            ms => ToGuest::Terminate(ms.unwrap_or(u32::MAX)),
+        };
         if self.connection.channels.lock().contains_key(&ticket.0) {
-            self.send(ticket.0, &ToGuest::Kill, SEND_TIMEOUT)
+            self.send(ticket.0, &message, SEND_TIMEOUT)
         } else {
             Ok(())
         }

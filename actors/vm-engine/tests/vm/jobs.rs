@@ -188,7 +188,7 @@ fn r11_what_never_ends_is_killed() {
         running.news.recv_timeout(TEST_TIMEOUT).unwrap(),
         CollectedOutput::Output(..)
     ));
-    vm.kill_exec(running.ticket).unwrap();
+    vm.kill_exec(running.ticket, Duration::ZERO).unwrap();
     assert_eq!(running.outcome().end, ExecEnd::Killed);
 
     // Sessions of their own, double forks: all are in the control group.

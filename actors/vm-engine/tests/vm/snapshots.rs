@@ -1,6 +1,6 @@
 //! i17: a VM goes back to a snapshot, memory and disk included.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use vm_core::SnapshotName;
 use vm_engine::{Machine, MachineError};
@@ -100,7 +100,7 @@ fn i17_there_is_no_snapshot_while_something_runs() {
         .unwrap_err();
     assert!(matches!(refused, MachineError::InUse(_)), "{refused}");
     assert!(!vm.is_paused() && vm.ping(TEST_TIMEOUT).is_ok());
-    vm.kill_exec(running.ticket).unwrap();
+    vm.kill_exec(running.ticket, Duration::ZERO).unwrap();
     running.outcome();
     // One that was booted has them as well; what is not there cannot be gone back to.
     run(vm, "echo here >~/file");

@@ -112,7 +112,7 @@ fn i17_a_terminal_echoes_has_a_size_takes_ctrl_c_and_ends_with_a_code() {
     let mut shell = Shell::open(vm, &["bash", "--norc", "-i"]);
     shell.type_in("setsid sleep 7777 & echo be\"gun\"\n");
     shell.until("begun");
-    vm.kill_exec(shell.ticket).unwrap();
+    vm.kill_exec(shell.ticket, Duration::ZERO).unwrap();
     assert_eq!(shell.end(), ExecEnd::Killed);
     let left = run(vm, "grep -lx sleep /proc/[0-9]*/comm 2>/dev/null | wc -l");
     assert_eq!(left.stdout, "0\n");
@@ -141,7 +141,7 @@ fn i17_a_flood_on_a_terminal_is_bounded_both_ways() {
     let window = vm_core::guest::WINDOW as usize;
     assert!(held > 0 && held <= window, "{held}");
     assert!(vm.ping(TEST_TIMEOUT).is_ok());
-    vm.kill_exec(ticket).unwrap();
+    vm.kill_exec(ticket, Duration::ZERO).unwrap();
 
     // Input that nobody reads: the window, and the terminal's own few kilobytes.
     let shell = Shell::open(vm, &["sh", "-c", "stty raw -echo; exec sleep 1000"]);
@@ -153,7 +153,7 @@ fn i17_a_flood_on_a_terminal_is_bounded_both_ways() {
     let window = vm_core::guest::TERMINAL_WINDOW as usize;
     assert!((window..window + (256 << 10)).contains(&taken), "{taken}");
     assert!(vm.ping(TEST_TIMEOUT).is_ok());
-    vm.kill_exec(shell.ticket).unwrap();
+    vm.kill_exec(shell.ticket, Duration::ZERO).unwrap();
     assert_eq!(shell.end(), ExecEnd::Killed);
     assert_eq!(run(vm, "echo well").stdout, "well\n");
 }

@@ -194,6 +194,12 @@ fn event(
         EventName::PullRequest => EventKind::PullRequest,
         EventName::PullRequestTarget => EventKind::PullRequestTarget,
         EventName::WorkflowDispatch => EventKind::WorkflowDispatch,
+        EventName::Schedule => EventKind::Schedule,
+        EventName::IssueComment => EventKind::IssueComment,
+        EventName::Issues => EventKind::Issues,
+        EventName::Release => EventKind::Release,
+        EventName::RepositoryDispatch => EventKind::RepositoryDispatch,
+        EventName::MergeGroup => EventKind::MergeGroup,
     };
     let (payload, inputs) = payload_and_inputs(options)?;
     let repository = match origin {

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::time::Duration;
 
-use runner_actors::{LineKind, LogLine, RunRecord, RunnerView};
+use runner_actors::{LineKind, LogLine, RunRecord, RunnerView, StepHeadings};
 
 use crate::arguments::{print as out, say};
 
@@ -12,6 +12,7 @@ pub(crate) async fn print(view: &RunnerView, run: &str) -> anyhow::Result<RunRec
     let mut grown = view.logs().watch(run);
     let mut changed = view.changes();
     let (mut at, mut rest) = (0, String::new());
+    let mut headings = StepHeadings::default();
     loop {
         let record = view.run(run).await?;
         let ended = record.filter(|record| record.state.is_terminal());
@@ -25,6 +26,9 @@ pub(crate) async fn print(view: &RunnerView, run: &str) -> anyhow::Result<RunRec
         while let Some(end) = rest.find('\n') {
             let line: String = rest.drain(..=end).collect();
             if let Ok(line) = serde_json::from_str::<LogLine>(&line) {
+                if let Some(name) = headings.before(&line) {
+                    out(&format!("[{}] --- {name} (goes on)\n", line.job));
+                }
                 out(&shown(&line));
             }
         }

@@ -20,6 +20,8 @@ use crate::state::VmState;
 
 /// How long a guest may take to begin, or to hear of the end of, a command.
 const GUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest time that a command may have to clean up.
+const MAX_GRACE: Duration = Duration::from_secs(60);
 
 /// What `GET /vms/{id}/exec/{eid}` takes.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -117,23 +119,52 @@ pub(super) fn find(
     record.ok_or_else(|| Problem::not_found("nothing with this id was started in the VM"))
 }
 
+/// What `DELETE /vms/{id}/exec/{eid}` takes.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KillQuery {
+    /// Milliseconds, 60,000 at most, in which it may clean up: it gets SIGINT, and SIGTERM after
+    /// three quarters of them. Without it, it is killed at once.
+    grace_ms: Option<u32>,
+}
+
+impl KillQuery {
+    fn grace(&self) -> Result<Duration, Problem> {
+        let grace = Duration::from_millis(self.grace_ms.unwrap_or(0).into());
+        if grace <= MAX_GRACE {
+            return Ok(grace);
+        }
+        let why = "at most 60000";
+        let field = FieldError::new("grace_ms", why);
+        Err(Problem::unprocessable(
+            format!("grace_ms: {why}"),
+            vec![field],
+        ))
+    }
+}
+
 /// Kills all that a command has started. One that has ended is no error.
 #[utoipa::path(
     delete, path = "/vms/{id}/exec/{eid}", tag = "exec", security(("token" = [])),
-    params(("id" = String, Path, description = "A VM's id"), ("eid" = String, Path, description = "What was started")),
-    responses((status = 204, description = "The VM was told."), (status = 404, description = "Nothing of this id was started there."))
+    params(("id" = String, Path, description = "A VM's id"), ("eid" = String, Path, description = "What was started"), KillQuery),
+    responses((status = 204, description = "The VM was told."), (status = 404, description = "Nothing of this id was started there."), (status = 422, description = "The time to clean up is too long."))
 )]
 pub(crate) async fn kill(
     caller: Writer,
     state: web::Data<VmState>,
     path: web::Path<(String, String)>,
+    query: web::Query<KillQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (vm, exec) = path.into_inner();
     let record = find(&state, &caller.0, &vm, &exec)?;
+    let grace = query.grace()?;
     let actor = state.actor(&vm, &caller.0)?;
-    let killed = actor
-        .ask_within(KillExec(record.id.clone()), GUEST_TIMEOUT)
-        .await;
+    let kill = KillExec {
+        exec: record.id.clone(),
+        grace,
+    };
+    let killed = actor.ask_within(kill, GUEST_TIMEOUT).await;
     killed
         .map_err(|error| of_ask(&error))?
         .map_err(|failure| of_vm(&failure))?;

@@ -111,7 +111,7 @@ impl Terminal {
             reason = self.take(session.clone(), messages) => reason,
         };
         if self.record.log.end().is_none() {
-            let kill = KillExec(self.record.id.clone());
+            let kill = KillExec::now(self.record.id.clone());
             // A VM that cannot be told is about to end.
             let _ = self.actor.ask_within(kill, GUEST_TIMEOUT).await;
         }

@@ -205,6 +205,7 @@ impl StepRunner<'_> {
         }
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
         let store = runner_core::container::stored::MACHINE_STORE;
+        let _transfer = self.machine.transfer().await;
         let put = vmm.put_files(vm, store, images.tar(), UPLOAD_TIMEOUT);
         put.await
             .map_err(|error| format!("the images could not be put into the VM: {error}"))?;

@@ -19,7 +19,6 @@ use super::super::hash::hash_files;
 use super::super::node_state::{DockerStageKind, PostAction, PostStep, StageInput};
 use super::super::step_runner::StepRunner;
 use super::start::succeeded;
-use crate::job_services::JobAdmission;
 
 /// Where Docker actions have the workspace.
 const CONTAINER_WORKSPACE: &str = "/github/workspace";
@@ -128,15 +127,11 @@ impl StepRunner<'_> {
             }
         };
         let stored = action.location.as_ref().and_then(|it| it.stored());
-        let usual = || match stored {
-            Some(stored) => format!("__{}", stored.repository.replace('/', "_")),
-            None => "__self".to_owned(),
-        };
         let path = action.location.as_ref();
         let path = path.map(|location| location.path(&action.directory));
         Ok(StageInput {
             owner: ProcessOwner {
-                id: step.id.clone().unwrap_or_else(usual),
+                id: step.action_name.clone(),
                 action_path: path,
                 action: stored.cloned(),
                 env: frame.env.clone(),
@@ -172,7 +167,7 @@ impl StepRunner<'_> {
         let state = self.node_actions.state.get(&action.slot);
         let state = state.into_iter().flatten();
         let state = state.map(|(name, value)| (format!("STATE_{name}"), value.clone()));
-        let services = self.admission.iter().flat_map(JobAdmission::variables);
+        let services = self.admission.iter().flat_map(|it| it.variables());
         let own = input.own.into_iter().chain(state).chain(services).collect();
         let env = self.process_env(&input.owner, &directory, own);
         let env: Vec<(String, String)> = self
@@ -261,11 +256,10 @@ impl StepRunner<'_> {
     /// A place in the job's network for one more step.
     fn step_member(&mut self) -> Result<Member, String> {
         let before = self.containers.members.len();
-        let number = u8::try_from(before + 2 + self.containers.steps).unwrap_or(u8::MAX);
+        let number = u8::try_from(before + 2 + self.counters.next_container()).unwrap_or(u8::MAX);
         if number > LAST_MEMBER {
             return Err("a job has at most 248 containers".to_owned());
         }
-        self.containers.steps += 1;
         Ok(Member {
             name: format!("step-{number}"),
             number,

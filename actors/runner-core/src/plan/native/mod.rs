@@ -53,7 +53,7 @@ pub(super) fn native(
     with: &[(String, Template)],
 ) -> Result<NativeAction, Vec<(Need, String)>> {
     let Some(entry) = entry(uses) else {
-        let reason = "actions from elsewhere are not run (they are JavaScript or containers); do it in a script, or in a composite action of the repository";
+        let reason = "it is in no store of actions; the operator can add it there (`workflow-runner actions add`)";
         let need = Need::Action(action_name(uses).to_owned());
         return Err(vec![(need, reason.to_owned())]);
     };
@@ -65,14 +65,16 @@ pub(super) fn native(
             continue;
         }
         let is_limited = entry.values_of(input).is_some();
+        if !is_limited {
+            // No release has it: a warning, see `unknown_inputs`.
+            continue;
+        }
         let undone = fixed
             .as_deref()
             .and_then(|value| entry.undone(input, value));
-        if is_limited && undone.is_none() {
+        let Some(reason) = undone else {
             continue;
-        }
-        let unknown = || format!("its input {} is not done here", config_core::quoted(input));
-        let reason = undone.unwrap_or_else(unknown);
+        };
         let need = Need::NativeInput(format!("{input} of {}", entry.name));
         missing.push((need, reason));
     }
@@ -91,6 +93,19 @@ pub(super) fn native(
     } else {
         Err(missing)
     }
+}
+
+/// Inputs of a step that its native action does not have: they change nothing, as on GitHub.
+pub(super) fn unknown_inputs<'a>(uses: &str, with: &'a [(String, Template)]) -> Vec<&'a str> {
+    let Some(entry) = entry(uses) else {
+        return Vec::new();
+    };
+    let is_known = |input: &str| {
+        let mut known = entry.inputs.iter().chain(entry.idle);
+        known.any(|name| name.eq_ignore_ascii_case(input)) || entry.values_of(input).is_some()
+    };
+    let inputs = with.iter().map(|(input, _)| input.as_str());
+    inputs.filter(|input| !is_known(input)).collect()
 }
 
 /// Why a value that an input of a native action has in a run is not done; nothing where it is.

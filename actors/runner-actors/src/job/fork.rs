@@ -1,0 +1,139 @@
+//! A runner for a step beside others: it begins as the job is, and what it has changed is the
+//! job's when somebody waits for it.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use runner_core::problem_matcher::ProblemMatchers;
+use tokio::sync::watch;
+
+use super::checked_out::CheckedOutTree;
+use super::checkpoint::Checkpoints;
+use super::frame::set;
+use super::shell_start::ShellStart;
+use super::step_runner::StepRunner;
+use crate::log::LineKind;
+
+/// What a fork began with.
+#[derive(Default)]
+pub(super) struct ForkBase {
+    env: Vec<(String, String)>,
+    path: Vec<String>,
+    matchers: ProblemMatchers,
+    trees: Vec<CheckedOutTree>,
+    /// State of actions.
+    state: HashMap<usize, Vec<(String, String)>>,
+}
+
+impl<'a> StepRunner<'a> {
+    /// A runner for the step that has the job's next number. What it counts and masks is counted
+    /// and masked with the job's.
+    pub(super) fn fork(&self, cancel: watch::Receiver<bool>) -> (Self, ForkBase) {
+        let mut node_actions = self.node_actions.clone();
+        // Those that it meets.
+        node_actions.posts.clear();
+        let base = ForkBase {
+            env: self.env.clone(),
+            path: self.path.clone(),
+            matchers: self.matchers.clone(),
+            trees: self.trees.clone(),
+            state: node_actions.state.clone(),
+        };
+        let fork = Self {
+            request: self.request,
+            machine: self.machine,
+            log: self.log,
+            cancel,
+            outlives_cancel: false,
+            events: self.events.clone(),
+            secrets: self.secrets.clone(),
+            env: self.env.clone(),
+            path: self.path.clone(),
+            matchers: self.matchers.clone(),
+            number: self.number,
+            counters: Rc::clone(&self.counters),
+            trees: self.trees.clone(),
+            keys: Vec::new(),
+            forge_token: self.forge_token.clone(),
+            caches: Vec::new(),
+            node_actions,
+            containers: self.containers.clone(),
+            shell: ShellStart::default(),
+            admission: self.admission.clone(),
+            checkpoints: Checkpoints::default(),
+            has_commit: self.has_commit,
+            planned_steps: self.planned_steps,
+            records: Vec::new(),
+            is_step_recorded: false,
+        };
+        (fork, base)
+    }
+
+    /// Takes over what a fork has changed since its beginning.
+    pub(super) async fn merge(&mut self, fork: Self, base: &ForkBase) {
+        for pair in fork.env {
+            if !base.env.contains(&pair) {
+                set(&mut self.env, pair);
+            }
+        }
+        prepend(&mut self.path, &base.path, fork.path);
+        if let Err(error) = self.matchers.take_over(&base.matchers, &fork.matchers) {
+            let text = format!("problem matchers of a step in the background are dropped: {error}");
+            self.log.line(self.number, LineKind::Warning, &text).await;
+        }
+        for tree in fork.trees {
+            if !base.trees.iter().any(|known| known.is_same(&tree)) {
+                self.trees.retain(|known| known.directory != tree.directory);
+                self.trees.push(tree);
+            }
+        }
+        self.keys.extend(fork.keys);
+        self.caches.extend(fork.caches);
+        let actions = fork.node_actions;
+        let known = &mut self.node_actions;
+        known.listing = known.listing.take().or(actions.listing);
+        known.present.extend(actions.present);
+        let changed = actions.state.into_iter();
+        let changed = changed.filter(|(slot, state)| base.state.get(slot) != Some(state));
+        known.state.extend(changed);
+        actions.posts.into_iter().for_each(|post| known.keep(post));
+        self.containers.built.extend(fork.containers.built);
+        self.shell.take_over(fork.shell);
+        self.records.extend(fork.records);
+        self.records.sort_by_key(|done| done.record.number);
+    }
+}
+
+/// Puts before `PATH` what a fork has put there: all before what it has in common with its
+/// beginning, in its order.
+fn prepend(path: &mut Vec<String>, base: &[String], fork: Vec<String>) {
+    let common = fork.iter().rev().zip(base.iter().rev());
+    let common = common.take_while(|(one, other)| one == other).count();
+    let added = &fork[..fork.len() - common];
+    path.retain(|folder| !added.contains(folder));
+    path.splice(0..0, added.iter().cloned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prepend;
+
+    #[test]
+    fn i17_folders_of_a_step_beside_come_before_those_of_the_job() {
+        let words =
+            |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+        for (path, base, fork, expected) in [
+            ("b a", "a", "a", "b a"),
+            ("b a", "a", "c a", "c b a"),
+            ("b a", "a", "d c a", "d c b a"),
+            // What the job has put there meanwhile, too.
+            ("c b a", "a", "c a", "c b a"),
+            ("a", "", "", "a"),
+            ("x n18 n20", "n18 n20", "n20 n18", "n20 n18 x"),
+        ] {
+            let mut path = words(path);
+            prepend(&mut path, &words(base), words(fork));
+            assert_eq!(path, words(expected));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What is told, recorded and logged of a step of the job.
+
+use runner_core::state::{Conclusion, StepEnd};
+
+use super::checkpoint::DoneStep;
+use super::frame::{Frame, StepResult};
+use super::protocol::JobEvent;
+use super::step_runner::StepRunner;
+use crate::clock::now_ms;
+use crate::log::LineKind;
+use crate::records::StepRecord;
+
+impl StepRunner<'_> {
+    /// A step that an earlier attempt has done, for this one's record.
+    pub(super) async fn repeat_record(&mut self, done: DoneStep) {
+        let DoneStep { run, record } = &done;
+        let reason = match &record.reason {
+            Some(reason) => format!("{reason} (in the run {run})"),
+            None => format!("done in the run {run}"),
+        };
+        let record = StepRecord {
+            reason: Some(reason),
+            ..record.clone()
+        };
+        self.events.step_started(record.clone()).await;
+        self.events.send(JobEvent::StepEnded(record)).await;
+        self.records.push(done);
+    }
+
+    /// Tells, records and logs that a step begins; the name is masked. No process of it is begun
+    /// before that is stored.
+    pub(super) async fn begin_step(&mut self, name: &str) -> StepRecord {
+        let name = self.secrets.mask(name);
+        let record = StepRecord {
+            number: self.number,
+            name: name.clone(),
+            started_at: now_ms(),
+            ..StepRecord::default()
+        };
+        self.is_step_recorded = self.events.step_started(record.clone()).await;
+        self.log.line(self.number, LineKind::Group, &name).await;
+        record
+    }
+
+    /// Tells, records and logs how it ended.
+    pub(super) async fn end_step(
+        &mut self,
+        mut record: StepRecord,
+        result: StepResult,
+        frame: &Frame,
+        failed_before: bool,
+    ) -> StepResult {
+        let forgiven = result.end.outcome() == Conclusion::Failure
+            && frame.failed == failed_before
+            && !failed_before;
+        if let Some(reason) = result
+            .reason
+            .as_deref()
+            .filter(|_| result.end != StepEnd::Skipped)
+        {
+            let reason = self.secrets.mask(reason);
+            let kind = if forgiven {
+                LineKind::Warning
+            } else {
+                LineKind::Error
+            };
+            self.log.line(self.number, kind, &reason).await;
+        }
+        self.log.line(self.number, LineKind::EndGroup, "").await;
+        record.ended_at = Some(now_ms());
+        record.end = Some(result.end);
+        record.forgiven = forgiven;
+        record.reason = result
+            .reason
+            .as_deref()
+            .map(|reason| self.secrets.mask(reason));
+        record.summary = result
+            .summary
+            .as_deref()
+            .map(|summary| self.secrets.mask(summary));
+        self.records.push(DoneStep {
+            run: self.request.run.clone(),
+            record: record.clone(),
+        });
+        self.events.send(JobEvent::StepEnded(record)).await;
+        result
+    }
+}
