@@ -46,7 +46,7 @@ fn tree() -> tempfile::TempDir {
         "group/two/.github/workflows/b.yml",
         &job("services: {db: {image: x}}, ", &both),
     );
-    let inputs = "{uses: actions/checkout@v4, with: {sshkey: x, nobody: x}}";
+    let inputs = "{uses: actions/setup-java@v5, with: {java-package: jdk+fx}}, {uses: actions/setup-node@v6, with: {architecture: s390x}}";
     file("three/.gitea/workflows/c.yml", &job("", inputs));
     file("four/.github/workflows/wrong.yml", "on: push\njobs: 3\n");
     let mac = job("", "{run: make}").replace("ubuntu-latest", "macos-14");
@@ -99,8 +99,8 @@ fn files_are_counted_by_reason_and_by_what_would_help() {
     assert_eq!(
         inputs["details"],
         json!([
-            ["nobody of actions/checkout", 1],
-            ["sshkey of actions/checkout", 1]
+            ["architecture of actions/setup-node", 1],
+            ["java-package of actions/setup-java", 1]
         ])
     );
     let additions = summary["additions"].as_array().expect("a list");
