@@ -73,18 +73,18 @@ impl<'s> ConceptNamer<'s> {
         let Some(graph) = &self.sources[source].graph else {
             return Vec::new();
         };
-        let concepts = graph.read(|graph| {
-            let ids = graph.concepts_of(key).into_iter();
-            ids.filter_map(|id| graph.concept(id)).collect::<Vec<_>>()
+        let concepts: Vec<(ConceptId, String)> = graph.read(|graph| {
+            let held = graph.concepts_of(key).into_iter();
+            held.map(|(id, name)| (id, name.to_owned())).collect()
         });
         let (mut names, mut near) = (Vec::new(), Vec::new());
-        for concept in concepts {
-            if self.declared.contains(&concept.id) {
-                names.push(concept.name);
+        for (id, name) in concepts {
+            if self.declared.contains(&id) {
+                names.push(name);
             } else if near.len() < MAX_NAMED {
-                let terms = self.reader.read(&concept.name, MAX_NAME_TERMS);
+                let terms = self.reader.read(&name, MAX_NAME_TERMS);
                 if terms.iter().any(|term| self.terms[source].contains(term)) {
-                    near.push(concept.name);
+                    near.push(name);
                 }
             }
         }

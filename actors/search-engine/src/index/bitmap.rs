@@ -79,6 +79,11 @@ impl Bitmap {
         }
     }
 
+    /// Takes all documents out.
+    pub(super) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
     /// Adds what is in the other.
     pub(super) fn unite(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {

@@ -28,6 +28,7 @@ mod facts;
 mod files;
 mod gathered;
 mod indexed_files;
+mod initials;
 mod keys;
 mod leaves;
 mod lexical;

@@ -6,7 +6,7 @@ use tantivy::store::Compressor;
 
 /// Grows whenever the fields, their weights or the analysis change: an index of another format is
 /// built anew.
-pub(super) const FORMAT: u32 = 8;
+pub(super) const FORMAT: u32 = 9;
 
 /// Name of the key field, by which every segment is sorted.
 pub(super) const KEY: &str = "key";
@@ -42,6 +42,9 @@ pub(super) struct Fields {
     /// One term, whose positions in a document are the places that its passages begin with; not in
     /// those without places.
     pub(super) begin: Field,
+    /// The first two characters of each word of `text` and `exact`, see
+    /// [`initials`](super::initials).
+    pub(super) initials: Field,
 }
 
 /// Builds the schema.
@@ -58,6 +61,7 @@ pub(super) fn schema() -> (Schema, Fields) {
         tag: builder.add_text_field("tag", documents_only()),
         name: builder.add_text_field("name", documents_only()),
         begin: builder.add_text_field("begin", with_places(false)),
+        initials: builder.add_text_field("initials", documents_only()),
     };
     (builder.build(), fields)
 }

@@ -20,6 +20,7 @@ use tantivy::{Index, TantivyDocument};
 
 use super::builder::SegmentBuilder;
 use super::documents::{Documents, Pending};
+use super::initials::InitialsLists;
 use super::name_term::name_term;
 use super::postings::{DecodedPosting, DecodedPostings};
 use super::record;
@@ -178,6 +179,7 @@ fn write_inverted(
         order,
         list: DecodedPostings::default(),
         term: Vec::new(),
+        initials: InitialsLists::new(documents.len() as u32),
     };
     for section in SECTIONS {
         let (field, length) = match section {
@@ -195,6 +197,7 @@ fn write_inverted(
     write_lines(&mut serializer, fields.tag, tags(documents))?;
     write_lines(&mut serializer, fields.name, names(documents))?;
     write_begins(&mut serializer, fields.begin, documents)?;
+    merge.initials.write(&mut serializer, fields.initials)?;
     serializer.close()?;
     Ok(())
 }
@@ -213,6 +216,7 @@ struct Merge<'b> {
     order: &'b Order,
     list: DecodedPostings,
     term: Vec<u8>,
+    initials: InitialsLists,
 }
 
 impl Merge<'_> {
@@ -240,6 +244,10 @@ impl Merge<'_> {
                 field.write_doc(one.document, one.frequency, places);
             }
             field.close_term()?;
+            if matches!(section, Section::Text | Section::Exact) {
+                let documents = self.list.documents.iter().map(|one| one.document);
+                self.initials.add(&self.term, documents);
+            }
         }
         Ok(())
     }

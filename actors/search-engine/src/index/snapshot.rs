@@ -168,15 +168,6 @@ impl IndexSnapshot {
         Ok(view.words.get_or_init(|| words))
     }
 
-    /// The documents of a segment with a word that begins so, deleted ones among them.
-    pub(super) fn beginning(&self, view: &SegmentView, start: &str) -> Result<Bitmap, IndexError> {
-        let exact = view.reader.inverted_index(self.0.fields.exact)?;
-        let dictionaries = [&*view.text, &*exact];
-        let max_doc = view.reader.max_doc();
-        let set = view.beginnings.documents(dictionaries, start, max_doc)?;
-        Ok(Arc::unwrap_or_clone(set))
-    }
-
     /// The documents of a segment whose words have places; `None` where all have.
     pub(super) fn placed<'v>(
         &self,

@@ -32,7 +32,7 @@ fn body(key: u8, other: bool) -> String {
     format!("{words} {}", if key == 3 { "wool" } else { "plain" })
 }
 
-const BEGINNINGS: [&str; 4] = ["wo", "qu", "woo", "zz"];
+const BEGINNINGS: [&str; 6] = ["wo", "qu", "woo", "wo0", "zz", "pl"];
 
 /// The keys with a word that begins so, and the bits of what each scores.
 fn ask(snapshot: &IndexSnapshot, beginning: &str) -> Vec<(String, u32)> {
@@ -101,6 +101,47 @@ impl State {
                 "{beginning} later"
             );
         }
+    }
+}
+
+/// Words that begin with the same letters, however many there are, in any alphabet, are all found.
+#[test]
+fn i16_two_letters_stand_for_all_words_that_begin_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let letter = |at: usize| char::from(b'a' + (at % 26) as u8);
+    let word = |at: usize| [at / 17_576, at / 676, at / 26, at].map(letter);
+    for document in 0..7 {
+        let words = (document * 3_000..(document + 1) * 3_000).map(word);
+        let body: String = words
+            .map(|word| format!("be{}x ", String::from_iter(word)))
+            .collect();
+        put(&mut index, &format!("{document:02}"), "", &body);
+    }
+    put(&mut index, "last", "", "Bézier");
+    put(
+        &mut index,
+        "other",
+        "",
+        "слово и дело, თბილისი and get_beta and XBean",
+    );
+    let snapshot = commit(&mut index);
+    let keys = |beginning| -> Vec<String> {
+        ask(&snapshot, beginning)
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect()
+    };
+    assert_eq!(keys("be").len(), 9);
+    for (beginning, expected) in [
+        ("сл", 1),
+        ("თბ", 1),
+        ("ge", 1),
+        ("xb", 1),
+        ("an", 1),
+        ("bf", 0),
+    ] {
+        assert_eq!(keys(beginning).len(), expected, "{beginning}");
     }
 }
 

@@ -170,14 +170,16 @@ impl ConceptGraph {
         self.concepts().count()
     }
 
-    /// The concepts of a document, by id; empty for an unknown one.
+    /// The concepts of a document with their normalised names, the surest first; empty for an
+    /// unknown one.
     #[must_use]
-    pub fn concepts_of(&self, key: &str) -> Vec<ConceptId> {
+    pub fn concepts_of(&self, key: &str) -> Vec<(ConceptId, &str)> {
         let Some(document) = self.document(key_hash(key)) else {
             return Vec::new();
         };
         let held = self.held_by(document).into_iter();
-        held.map(|(concept, _)| self.id(concept)).collect()
+        held.map(|(concept, _)| (self.id(concept), self.line(concept)))
+            .collect()
     }
 
     /// The normalised names of the concepts of a document; none for an unknown one.
@@ -295,27 +297,38 @@ impl ConceptGraph {
     pub(super) fn holding(&self, concept: u32) -> impl Iterator<Item = usize> {
         let kept = self.kept.holding(concept as usize);
         let kept = kept.filter(|document| !self.gone.holds(*document));
-        let since = self.since(concept).map_or(&[][..], |new| &new.documents);
-        kept.chain(
-            since
-                .iter()
-                .map(|place| self.kept.documents() + *place as usize),
-        )
+        kept.chain(self.since_documents(concept))
     }
 
-    /// The surest way in which a document names a concept.
+    /// Those of them that came since the graph was kept.
+    fn since_documents(&self, concept: u32) -> impl Iterator<Item = usize> {
+        let since = self.since(concept).map_or(&[][..], |new| &new.documents);
+        let first = self.kept.documents();
+        since.iter().map(move |place| first + *place as usize)
+    }
+
+    /// The surest way in which a document names a concept. What the file says of it holds until one
+    /// of its documents there has gone; only then are all of them looked at.
     pub(super) fn kind(&self, concept: u32) -> ConceptKind {
-        let best = self.kept.surest(concept as usize);
-        if self.lost.is_empty() && self.since(concept).is_none() {
-            return best;
-        }
         let named = |document| {
-            let mut held = self.held_by(document).into_iter();
-            held.find(|(held, _)| *held == concept)
-                .map(|(_, kind)| kind)
+            let mut surest = ConceptKind::Keyphrase;
+            self.each_held_by(document, |held, kind| {
+                if held == concept {
+                    surest = surest.min(kind);
+                }
+            });
+            surest
         };
-        let kinds = self.holding(concept).filter_map(named);
-        kinds.min().unwrap_or(ConceptKind::Keyphrase)
+        let surest = if self.lost.contains_key(&concept) {
+            self.holding(concept).map(named).min()
+        } else {
+            let since = self.since_documents(concept).map(named).min();
+            since
+                .into_iter()
+                .chain([self.kept.surest(concept as usize)])
+                .min()
+        };
+        surest.unwrap_or(ConceptKind::Keyphrase)
     }
 
     pub(super) fn document(&self, hash: u64) -> Option<usize> {
@@ -354,6 +367,8 @@ impl ConceptGraph {
 
     /// The same without a list of them.
     pub(super) fn each_held_by(&self, document: usize, mut each: impl FnMut(u32, ConceptKind)) {
+        #[cfg(test)]
+        tests::LOOKS.set(tests::LOOKS.get() + 1);
         let Some(place) = document.checked_sub(self.kept.documents()) else {
             let held = self.kept.held_by(document);
             return held.for_each(|(concept, kind)| each(concept, kind));
@@ -365,3 +380,6 @@ impl ConceptGraph {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
