@@ -92,6 +92,7 @@ impl Exec {
         }
         let exec = Arc::clone(self);
         let end = move || {
+            let (_never, clock) = channel::<()>();
             let begun = Instant::now();
             let mut last = None;
             while !exec.ended.load(Ordering::SeqCst) && begun.elapsed() < grace {
@@ -105,7 +106,7 @@ impl Exec {
                     let _ = killpg(Pid::from_raw(group), signal);
                     last = Some(signal);
                 }
-                std::thread::sleep(TERMINATE_POLL);
+                let _ = clock.recv_timeout(TERMINATE_POLL);
             }
             exec.kill_all();
         };
@@ -367,7 +368,7 @@ fn detach(command: &mut Command, entrance: Option<File>, on_terminal: bool) {
     let prepare = move || {
         nix::unistd::setsid()?;
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(UMASK));
-        let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit.clone());
+        let _ = rustix::process::setrlimit(rustix::process::Resource::Nofile, limit);
         if on_terminal {
             // Ctrl-C and a hang-up come from it.
             rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;

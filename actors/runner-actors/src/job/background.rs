@@ -106,7 +106,7 @@ impl<'a> BackgroundSteps<'a> {
                 if of_job.wait_for(|cancelled| *cancelled).await.is_ok() {
                     sender.send_replace(true);
                 }
-                std::future::pending().await
+                std::future::pending::<()>().await;
             };
             tokio::select! {
                 ended = work => (index, ended),

@@ -76,7 +76,7 @@ impl<'a> StepRunner<'a> {
                 set(&mut self.env, pair);
             }
         }
-        prepend(&mut self.path, &base.path, fork.path);
+        prepend(&mut self.path, &base.path, &fork.path);
         if let Err(error) = self.matchers.take_over(&base.matchers, &fork.matchers) {
             let text = format!("problem matchers of a step in the background are dropped: {error}");
             self.log.line(self.number, LineKind::Warning, &text).await;
@@ -106,7 +106,7 @@ impl<'a> StepRunner<'a> {
 
 /// Puts before `PATH` what a fork has put there: all before what it has in common with its
 /// beginning, in its order.
-fn prepend(path: &mut Vec<String>, base: &[String], fork: Vec<String>) {
+fn prepend(path: &mut Vec<String>, base: &[String], fork: &[String]) {
     let common = fork.iter().rev().zip(base.iter().rev());
     let common = common.take_while(|(one, other)| one == other).count();
     let added = &fork[..fork.len() - common];
@@ -132,7 +132,7 @@ mod tests {
             ("x n18 n20", "n18 n20", "n20 n18", "n20 n18 x"),
         ] {
             let mut path = words(path);
-            prepend(&mut path, &words(base), words(fork));
+            prepend(&mut path, &words(base), &words(fork));
             assert_eq!(path, words(expected));
         }
     }

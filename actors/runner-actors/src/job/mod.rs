@@ -21,6 +21,7 @@ mod execute;
 mod fork;
 mod frame;
 mod hash;
+mod job_end;
 mod log_writer;
 mod machine;
 mod machine_hash;
@@ -126,7 +127,7 @@ pub(crate) async fn run_job(
     let limit = Duration::from_secs_f64((minutes * 60.0).clamp(1.0, 7.0 * 24.0 * 3600.0));
     let (end, ended) = watch::channel(*cancel.borrow());
     let mut runner = StepRunner::new(&request, &machine, &log, ended, events, resumed.as_ref());
-    let steps = runner.run(resumed.as_ref());
+    let steps = Box::pin(runner.run(resumed.as_ref()));
     let overdue = format!("the job took longer than its {minutes} minutes");
     let mut report = within(limit, steps, (&end, cancel), (&log, &overdue)).await;
     let shell = runner.shell_environment();

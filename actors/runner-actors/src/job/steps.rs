@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use runner_core::context::{self, OWN_DIRECTORY, WORKSPACE};
-use runner_core::expr::{Context, Contexts, Object, Scope};
+use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
 use runner_core::plan::{
     Composite, PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults,
 };
@@ -22,8 +22,6 @@ use crate::tarball;
 
 /// Steps that run after a cancellation get no more time than this.
 const AFTER_CANCEL_TIMEOUT: Duration = Duration::from_secs(300);
-/// Longest address of an environment, in bytes.
-const MAX_URL: usize = 2048;
 /// Longest time to put the commit's files into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
@@ -63,7 +61,10 @@ impl<'a> StepRunner<'a> {
                 StepKind::Wait(_) | StepKind::WaitAll | StepKind::Cancel(_) => {
                     self.control_step(step, &mut frame, &mut background).await
                 }
-                _ => background.beside(self.top_step(step, &mut frame)).await,
+                _ => {
+                    let work = Box::pin(self.top_step(step, &mut frame));
+                    background.beside(work).await
+                }
             };
             if result.end == StepEnd::Lost {
                 return lost_job(result);
@@ -142,50 +143,6 @@ impl<'a> StepRunner<'a> {
         };
         self.log.error(0, &reason).await;
         Err(JobReport::failed(JobEnd::Usual, reason))
-    }
-
-    fn report(&self, frame: &Frame, reason: Option<String>) -> JobReport {
-        let conclusion = match (frame.failed, self.is_cancelled()) {
-            (_, true) => Conclusion::Cancelled,
-            (true, false) => Conclusion::Failure,
-            (false, false) => Conclusion::Success,
-        };
-        let contexts = self.contexts(frame, &[]);
-        let scope = Scope::new(&contexts);
-        let job = &self.request.plan.jobs[self.request.job].job;
-        let outputs = job.outputs.iter().map(|(name, value)| {
-            let value = value.text(&scope).unwrap_or_default();
-            // An output that holds a secret is not handed on.
-            let masked = self.secrets.mask(&value);
-            (
-                name.clone(),
-                if masked == value {
-                    value
-                } else {
-                    String::new()
-                },
-            )
-        });
-        JobReport {
-            conclusion,
-            end: JobEnd::Usual,
-            reason,
-            outputs: outputs.collect(),
-            url: self.environment_url(&scope),
-            refused: false,
-            tests: None,
-        }
-    }
-
-    /// Where people find what was deployed: an address that a browser may be sent to, without a
-    /// secret in it.
-    fn environment_url(&self, scope: &Scope<'_>) -> Option<String> {
-        let job = &self.request.plan.jobs[self.request.job].job;
-        let url = job.environment.as_ref()?.url.as_ref()?.text(scope).ok()?;
-        let url = url.trim();
-        let parsed = url::Url::parse(url).ok()?;
-        let shown = matches!(parsed.scheme(), "http" | "https") && url.len() <= MAX_URL;
-        (shown && self.secrets.mask(url) == url).then(|| url.to_owned())
     }
 
     /// The commit's tree at the workspace, and the event.
@@ -360,40 +317,9 @@ impl<'a> StepRunner<'a> {
             Err(result) => return result,
         };
         match anew.as_ref().unwrap_or(&step.work) {
-            StepKind::Run {
-                script,
-                shell,
-                working_directory,
-            } => {
-                let directory = self.own_directory();
-                let contexts = self.contexts_of(step, frame, &own, Some(&directory));
-                let scope = Scope {
-                    contexts: &contexts,
-                    hash_files: Some(&hash),
-                };
-                let planned = &self.request.plan.jobs[self.request.job];
-                let workflow = &self.request.plan.workflows[planned.workflow].workflow;
-                // A composite action has no defaults: its shell is given.
-                let defaults = match frame.action_path {
-                    None => run_defaults(&planned.job.defaults, &workflow.defaults),
-                    Some(_) => (None, None),
-                };
-                let ready = prepare::run(
-                    script,
-                    shell.as_ref(),
-                    working_directory.as_ref(),
-                    defaults,
-                    // Containers need not have bash: theirs is `sh`, as on GitHub.
-                    self.containers.job.as_ref().map(|_| "sh"),
-                    &scope,
-                );
-                match ready {
-                    Ok(ready) => {
-                        self.script(step, frame, ready, own, (directory, limit))
-                            .await
-                    }
-                    Err(error) => StepResult::error(error.to_string()),
-                }
+            work @ StepKind::Run { .. } => {
+                let given = (own, limit);
+                self.run_script((step, work), frame, &hash, given).await
             }
             StepKind::Native { action, uses, with } => match prepare::inputs(with, &scope) {
                 Ok(inputs) => {
@@ -417,6 +343,53 @@ impl<'a> StepRunner<'a> {
             StepKind::Wait(_) | StepKind::WaitAll | StepKind::Cancel(_) => {
                 StepResult::success(Vec::new())
             }
+        }
+    }
+
+    /// The script of a step, made ready with the files that it may write.
+    async fn run_script(
+        &mut self,
+        (step, work): (&PlannedStep, &StepKind),
+        frame: &Frame,
+        hash: HashFiles<'_>,
+        (own, limit): (Vec<(String, String)>, Option<Duration>),
+    ) -> StepResult {
+        let StepKind::Run {
+            script,
+            shell,
+            working_directory,
+        } = work
+        else {
+            return StepResult::error("it is no script");
+        };
+        let directory = self.own_directory();
+        let contexts = self.contexts_of(step, frame, &own, Some(&directory));
+        let scope = Scope {
+            contexts: &contexts,
+            hash_files: Some(hash),
+        };
+        let planned = &self.request.plan.jobs[self.request.job];
+        let workflow = &self.request.plan.workflows[planned.workflow].workflow;
+        // A composite action has no defaults: its shell is given.
+        let defaults = match frame.action_path {
+            None => run_defaults(&planned.job.defaults, &workflow.defaults),
+            Some(_) => (None, None),
+        };
+        let ready = prepare::run(
+            script,
+            shell.as_ref(),
+            working_directory.as_ref(),
+            defaults,
+            // Containers need not have bash: theirs is `sh`, as on GitHub.
+            self.containers.job.as_ref().map(|_| "sh"),
+            &scope,
+        );
+        match ready {
+            Ok(ready) => {
+                let place = (directory, limit);
+                self.script(step, frame, ready, own, place).await
+            }
+            Err(error) => StepResult::error(error.to_string()),
         }
     }
 

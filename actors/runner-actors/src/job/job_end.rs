@@ -1,0 +1,59 @@
+//! How a job ended: what its record and the jobs after it get.
+
+use runner_core::expr::Scope;
+use runner_core::state::Conclusion;
+
+use super::frame::Frame;
+use super::protocol::JobReport;
+use super::step_runner::StepRunner;
+use crate::records::JobEnd;
+
+/// Longest address of an environment, in bytes.
+const MAX_URL: usize = 2048;
+
+impl StepRunner<'_> {
+    /// The report of a job whose steps have ended; `reason` is why it failed.
+    pub(super) fn report(&self, frame: &Frame, reason: Option<String>) -> JobReport {
+        let conclusion = match (frame.failed, self.is_cancelled()) {
+            (_, true) => Conclusion::Cancelled,
+            (true, false) => Conclusion::Failure,
+            (false, false) => Conclusion::Success,
+        };
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope::new(&contexts);
+        let job = &self.request.plan.jobs[self.request.job].job;
+        let outputs = job.outputs.iter().map(|(name, value)| {
+            let value = value.text(&scope).unwrap_or_default();
+            // An output that holds a secret is not handed on.
+            let masked = self.secrets.mask(&value);
+            (
+                name.clone(),
+                if masked == value {
+                    value
+                } else {
+                    String::new()
+                },
+            )
+        });
+        JobReport {
+            conclusion,
+            end: JobEnd::Usual,
+            reason,
+            outputs: outputs.collect(),
+            url: self.environment_url(&scope),
+            refused: false,
+            tests: None,
+        }
+    }
+
+    /// Where people find what was deployed: an address that a browser may be sent to, without a
+    /// secret in it.
+    fn environment_url(&self, scope: &Scope<'_>) -> Option<String> {
+        let job = &self.request.plan.jobs[self.request.job].job;
+        let url = job.environment.as_ref()?.url.as_ref()?.text(scope).ok()?;
+        let url = url.trim();
+        let parsed = url::Url::parse(url).ok()?;
+        let shown = matches!(parsed.scheme(), "http" | "https") && url.len() <= MAX_URL;
+        (shown && self.secrets.mask(url) == url).then(|| url.to_owned())
+    }
+}
