@@ -93,7 +93,7 @@ fn i17_variables_of_the_runner_stay_and_a_large_summary_is_cut_off() {
             "NODE_OPTIONS cannot be set",
             "sha 40 1 []",
             "the rest is cut off",
-            "the rest is cut off",
+            "it is left out",
             "after kept",
             "wrong failure",
         ],

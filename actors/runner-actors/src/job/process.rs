@@ -249,12 +249,16 @@ impl StepRunner<'_> {
     }
 
     /// The files one by one, where together they are too large: of one that is, so much that
-    /// whoever reads it sees it.
+    /// whoever reads it sees it. A summary costs no step its success, and is left out.
     async fn fetch_each(&self, directory: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
         let mut all = Vec::new();
         for (_, name) in FILES {
             match self.fetch_small(&format!("{directory}/files/{name}")).await {
                 Ok(files) => all.extend(files),
+                Err(FetchError::TooLarge) if *name == SUMMARY => {
+                    let text = "GITHUB_STEP_SUMMARY is too large to be read: it is left out";
+                    self.log.error(self.number, text).await;
+                }
                 Err(FetchError::TooLarge) => {
                     all.push(((*name).to_owned(), vec![b'.'; MAX_ENV_FILE_BYTES + 1]));
                 }
@@ -293,7 +297,7 @@ impl StepRunner<'_> {
                     self.path.insert(0, entry);
                 }
             }
-            "summary" if !bytes.is_empty() => {
+            SUMMARY if !bytes.is_empty() => {
                 if bytes.len() > MAX_SUMMARY_BYTES {
                     let text = format!(
                         "GITHUB_STEP_SUMMARY has more than {MAX_SUMMARY_BYTES} bytes: the rest is cut off"
@@ -326,11 +330,13 @@ pub(super) fn with_path(added: &[String]) -> String {
     format!("{}:{PATH}", added.join(":"))
 }
 
+/// The file of a step's summary.
+const SUMMARY: &str = "summary";
 /// Variables that name a step's files, and the files.
 const FILES: &[(&str, &str)] = &[
     ("GITHUB_OUTPUT", "output"),
     ("GITHUB_ENV", "env"),
     ("GITHUB_PATH", "path"),
-    ("GITHUB_STEP_SUMMARY", "summary"),
+    ("GITHUB_STEP_SUMMARY", SUMMARY),
     ("GITHUB_STATE", "state"),
 ];
