@@ -300,8 +300,9 @@ pub fn of_step(
     Value::Object(std::sync::Arc::new(github))
 }
 
-/// The files that a step writes: what they are called in `github`, and their names in its folder.
-const STEP_FILES: [(&str, &str); 5] = [
+/// The files that a step writes: what they are called in `github` (`GITHUB_ENV` names that of
+/// `env`), and their names in its folder.
+pub const STEP_FILES: [(&str, &str); 5] = [
     ("output", "output"),
     ("env", "env"),
     ("path", "path"),

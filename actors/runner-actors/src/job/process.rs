@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http_clients::vmm::{Network, PROXY_PORT};
-use runner_core::context::{self, OWN_DIRECTORY};
+use runner_core::context::{self, OWN_DIRECTORY, STEP_FILES};
 use runner_core::env_file;
 use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
 use runner_core::plan::PlannedStep;
@@ -95,8 +95,7 @@ impl StepRunner<'_> {
         if !self.is_step_recorded {
             return StepResult::lost("that its step begins could not be stored");
         }
-        let names = FILES.iter().map(|(_, name)| format!("files/{name}"));
-        let names: Vec<String> = names.collect();
+        let names = STEP_FILES.map(|(_, name)| format!("files/{name}"));
         let mut files: Vec<(&str, &[u8], u32)> = Vec::new();
         if let Some((name, text)) = &script {
             files.push((name, text.as_bytes(), 0o755));
@@ -204,8 +203,9 @@ impl StepRunner<'_> {
         };
         env.insert("GITHUB_ACTION_REPOSITORY".to_owned(), repository);
         env.insert("GITHUB_ACTION_REF".to_owned(), reference);
-        for (variable, name) in FILES {
-            env.insert((*variable).to_owned(), format!("{directory}/files/{name}"));
+        for (property, name) in STEP_FILES {
+            let variable = format!("GITHUB_{}", property.to_ascii_uppercase());
+            env.insert(variable, format!("{directory}/files/{name}"));
         }
         env.insert("RUNNER_ARCH".to_owned(), ARCH.to_owned());
         if context::is_step_debug(&order.contexts) {
@@ -252,15 +252,15 @@ impl StepRunner<'_> {
     /// whoever reads it sees it. A summary costs no step its success, and is left out.
     async fn fetch_each(&self, directory: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
         let mut all = Vec::new();
-        for (_, name) in FILES {
+        for (_, name) in STEP_FILES {
             match self.fetch_small(&format!("{directory}/files/{name}")).await {
                 Ok(files) => all.extend(files),
-                Err(FetchError::TooLarge) if *name == SUMMARY => {
+                Err(FetchError::TooLarge) if name == SUMMARY => {
                     let text = "GITHUB_STEP_SUMMARY is too large to be read: it is left out";
                     self.log.error(self.number, text).await;
                 }
                 Err(FetchError::TooLarge) => {
-                    all.push(((*name).to_owned(), vec![b'.'; MAX_ENV_FILE_BYTES + 1]));
+                    all.push((name.to_owned(), vec![b'.'; MAX_ENV_FILE_BYTES + 1]));
                 }
                 Err(FetchError::Unread(reason)) => return Err(reason),
             }
@@ -332,11 +332,3 @@ pub(super) fn with_path(added: &[String]) -> String {
 
 /// The file of a step's summary.
 const SUMMARY: &str = "summary";
-/// Variables that name a step's files, and the files.
-const FILES: &[(&str, &str)] = &[
-    ("GITHUB_OUTPUT", "output"),
-    ("GITHUB_ENV", "env"),
-    ("GITHUB_PATH", "path"),
-    ("GITHUB_STEP_SUMMARY", SUMMARY),
-    ("GITHUB_STATE", "state"),
-];
