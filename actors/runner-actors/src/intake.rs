@@ -127,6 +127,7 @@ impl RunnerIntake {
                 "no workflow of the default branch, as it was last pushed, is started by {name} {action}"
             )));
         }
+        let body = self.store.prepared(body);
         let record = RunRecord::received(&event, delivery.to_string());
         let id = record.id.clone();
         let keep = self.keep_runs;

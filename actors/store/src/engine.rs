@@ -69,6 +69,11 @@ pub(crate) trait Snapshots: Debug + Send + Sync {
     /// Where the store is, for messages.
     fn place(&self) -> &str;
 
+    /// Whether blobs stand packed in rows: then whoever appends one may pack it before.
+    fn packs_blobs(&self) -> bool {
+        false
+    }
+
     /// Calls `work` once, with a snapshot or with the reason why there is none.
     fn snapshot(&self, work: &mut dyn FnMut(Result<&mut ReadTxn<'_>, StoreError>));
 }

@@ -1,7 +1,7 @@
 //! The store as its users see it: a handle to clone, with an asynchronous and a blocking front.
 
 use crate::backend::{BackendFactory, Memory, StoreLocation};
-use crate::blobs::{SegmentDirectory, SegmentStorage, SegmentsInMemory};
+use crate::blobs::{Blob, SegmentDirectory, SegmentStorage, SegmentsInMemory};
 use crate::engine::{Engine, Snapshots, alone};
 use crate::error::{OpenError, StoreError};
 use crate::health::{Health, HealthRecord, State};
@@ -216,6 +216,15 @@ impl Store {
         answer
             .recv()
             .unwrap_or_else(|_| Err(StoreError::Closed.into()))
+    }
+
+    /// A blob made ready on the caller's thread, as far as that is work: one writer serves all.
+    #[must_use]
+    pub fn prepared(&self, blob: Blob) -> Blob {
+        match self.inner.snapshots.packs_blobs() {
+            true => blob.packed(),
+            false => blob,
+        }
     }
 
     /// Runs `work` over a snapshot of the committed rows, on a reader's thread.

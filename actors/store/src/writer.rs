@@ -27,6 +27,9 @@ pub(crate) struct Writer {
     closing: bool,
 }
 
+/// Between two callers that come back together.
+const LONGEST_GAP: Duration = Duration::from_micros(30);
+
 /// When a group is complete.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -85,13 +88,15 @@ impl Writer {
 
     /// Takes what waits, and lingers for those who are probably about to ask again: callers that
     /// were answered together come back together, but not at the same instant. Without this,
-    /// groups alternate between one request and all the others.
+    /// groups alternate between one request and all the others. Callers that have other work first
+    /// come one by one, and are not waited for: the engine would stand still meanwhile.
     fn gather(&mut self) {
         self.take_waiting();
         let enough = self.expected.min(self.limits.requests);
         let deadline = Instant::now() + self.limits.linger;
         while self.waiting.len() < enough && !self.closing {
-            match self.queue.recv_deadline(deadline) {
+            let next = deadline.min(Instant::now() + LONGEST_GAP);
+            match self.queue.recv_deadline(next) {
                 Ok(message) => self.take(message),
                 Err(_) => break,
             }

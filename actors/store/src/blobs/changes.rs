@@ -103,7 +103,7 @@ impl BlobChanges {
             len: u32::try_from(len).expect("rows and segments are smaller"),
             crc: blob.crc,
         };
-        self.parts.0.push((extent, blob.bytes.clone()));
+        self.parts.0.push((extent, blob.clone()));
         extent
     }
 
@@ -115,7 +115,7 @@ impl BlobChanges {
     pub(crate) fn get(&self, extent: &Extent) -> Option<&Bytes> {
         // The latest ones are asked for, if any.
         let mut latest = self.parts.0.iter().rev();
-        latest.find_map(|(known, bytes)| (known == extent).then_some(bytes))
+        latest.find_map(|(known, blob)| (known == extent).then_some(&blob.bytes))
     }
 
     pub(crate) fn savepoint(&self) -> Savepoint {
@@ -156,7 +156,7 @@ impl BlobChanges {
 
 /// Blobs with their places, in their order.
 #[derive(Debug, Default)]
-pub(crate) struct BlobBatch(Vec<(Extent, Bytes)>);
+pub(crate) struct BlobBatch(Vec<(Extent, Blob)>);
 
 impl BlobBatch {
     pub(crate) fn is_empty(&self) -> bool {
@@ -164,7 +164,7 @@ impl BlobBatch {
     }
 
     /// The blobs with their places.
-    pub(crate) fn blobs(&self) -> impl Iterator<Item = &(Extent, Bytes)> {
+    pub(crate) fn blobs(&self) -> impl Iterator<Item = &(Extent, Blob)> {
         self.0.iter()
     }
 
@@ -172,7 +172,7 @@ impl BlobBatch {
     pub(crate) fn write_to(&self, segments: &dyn SegmentStorage) -> io::Result<()> {
         let same = |(a, _): &(Extent, _), (b, _): &(Extent, _)| a.segment == b.segment;
         for run in self.0.chunk_by(same) {
-            let parts: Vec<&[u8]> = run.iter().map(|(_, bytes)| bytes.as_ref()).collect();
+            let parts: Vec<&[u8]> = run.iter().map(|(_, blob)| blob.bytes.as_ref()).collect();
             let (first, _) = run[0];
             segments.write(first.segment, u64::from(first.offset), &parts)?;
         }

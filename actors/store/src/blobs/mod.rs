@@ -24,11 +24,15 @@ mod changes;
 mod direct_io;
 mod gate;
 mod memory;
+pub(crate) mod packing;
 mod segments;
 
+use self::packing::Part;
 use crate::codec::Row;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 pub(crate) use changes::{BlobBatch, BlobChanges, BlobEnd, segment_key, segment_of_key};
 pub(crate) use direct_io::PAGE_BYTES;
@@ -41,6 +45,8 @@ pub use segments::{SegmentDirectory, SegmentStorage};
 pub struct Blob {
     bytes: Bytes,
     crc: u32,
+    /// As rows of a server have it, once it was packed.
+    packed: Option<Arc<[Part<'static>]>>,
 }
 
 impl Blob {
@@ -48,7 +54,29 @@ impl Blob {
     #[must_use]
     pub fn new(bytes: Bytes) -> Self {
         let crc = crc32fast::hash(&bytes);
-        Self { bytes, crc }
+        Self {
+            bytes,
+            crc,
+            packed: None,
+        }
+    }
+
+    /// The same, packed for an engine that keeps blobs in rows.
+    #[must_use]
+    pub(crate) fn packed(mut self) -> Self {
+        if self.packed.is_none() {
+            let parts = packing::parts(&self.bytes).into_iter();
+            self.packed = Some(parts.map(Part::into_owned).collect());
+        }
+        self
+    }
+
+    /// Its parts, as rows of a server have them.
+    pub(crate) fn parts(&self) -> Cow<'_, [Part<'_>]> {
+        match &self.packed {
+            Some(parts) => Cow::Borrowed(parts),
+            None => Cow::Owned(packing::parts(&self.bytes)),
+        }
     }
 
     /// The bytes.

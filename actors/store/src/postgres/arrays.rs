@@ -3,8 +3,8 @@
 use super::changed_tables::ChangedTables;
 use super::connection::Connection;
 use super::fault::Fault;
-use super::packing;
 use crate::blobs::Extent;
+use crate::blobs::packing::Part;
 use crate::write::GroupChanges;
 use std::borrow::Cow;
 
@@ -50,13 +50,17 @@ impl<'g> Arrays<'g> {
             }
         }
         // A blob of no bytes has none to keep, and the place of the one behind it.
-        for (extent, bytes) in group.parts.blobs().filter(|(extent, _)| extent.len > 0) {
+        for (extent, blob) in group.parts.blobs().filter(|(extent, _)| extent.len > 0) {
             let (segment, start, _) = at(extent);
-            for part in packing::parts(bytes) {
+            let mut put = |part: Part<'g>| {
                 arrays.blobs.segments.push(segment);
                 arrays.blobs.starts.push(start + behind(part.offset));
                 arrays.blobs.bytes.push(part.bytes);
                 arrays.blobs.lengths.push(part.length);
+            };
+            match blob.parts() {
+                Cow::Borrowed(parts) => parts.iter().map(Part::borrowed).for_each(&mut put),
+                Cow::Owned(parts) => parts.into_iter().for_each(&mut put),
             }
         }
         for (segment, start, len) in group.released.iter().map(at) {

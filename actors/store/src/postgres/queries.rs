@@ -1,7 +1,7 @@
 //! The statements that read, for the writer and for readers.
 
-use super::packing;
 use crate::blobs::Extent;
+use crate::blobs::packing;
 use crate::error::StoreError;
 use crate::rows::raw::{KeyRange, RangeEnd, RawRow};
 use std::borrow::Cow;

@@ -102,6 +102,10 @@ impl Snapshots for Readers {
         &self.place
     }
 
+    fn packs_blobs(&self) -> bool {
+        true
+    }
+
     fn snapshot(&self, work: &mut dyn FnMut(Result<&mut ReadTxn<'_>, StoreError>)) {
         let ended = match &*self.health.state.borrow() {
             State::Ready | State::Full | State::Failing(_) => None,

@@ -12,6 +12,9 @@ const ENGINES: [&str; 2] = ["redb", "PostgreSQL"];
 /// The aim: so much of redb's rate.
 const AIM: f64 = 0.7;
 
+/// Before each turn, and not counted.
+const WARM_UP: Duration = Duration::from_millis(300);
+
 /// What one engine did at one number of connections.
 struct Figures {
     rates: Vec<f64>,
@@ -70,6 +73,8 @@ fn one_turn(
     server: &PostgresServer,
 ) {
     let runner = Server::on("runner", store);
+    // The first groups of a process make its connections and read what it keeps in memory.
+    client::closed(runner.address, connections, WARM_UP);
     let (before, server_before) = (runner.spent(), server.cpu_time());
     let began = Instant::now();
     let latency = client::closed(runner.address, connections, turn);

@@ -10,24 +10,44 @@ use std::borrow::Cow;
 
 /// Most bytes of a value that stands in its row: the table's `toast_tuple_target` is 8,160, and the
 /// row's header and other columns take less than 160.
-pub(super) const IN_PAGE: usize = 8_000;
+pub(crate) const IN_PAGE: usize = 8_000;
 
 /// Bytes that are packed together. What is larger is read in parts of a few rows.
 const PACKED_TOGETHER: usize = 64 << 10;
 
 /// A part of a blob, as its row has it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Part<'b> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part<'b> {
     /// Where in the blob it begins.
-    pub(super) offset: usize,
+    pub(crate) offset: usize,
     /// The row's bytes.
-    pub(super) bytes: Cow<'b, [u8]>,
+    pub(crate) bytes: Cow<'b, [u8]>,
     /// Of packed bytes: how many they are when they are unpacked.
-    pub(super) length: Option<i32>,
+    pub(crate) length: Option<i32>,
+}
+
+impl Part<'_> {
+    /// The same, whose bytes are this one's.
+    pub(crate) fn borrowed(&self) -> Part<'_> {
+        Part {
+            offset: self.offset,
+            bytes: Cow::Borrowed(&self.bytes),
+            length: self.length,
+        }
+    }
+
+    /// The same with bytes of its own.
+    pub(crate) fn into_owned(self) -> Part<'static> {
+        Part {
+            offset: self.offset,
+            bytes: Cow::Owned(self.bytes.into_owned()),
+            length: self.length,
+        }
+    }
 }
 
 /// The parts of a blob, in order.
-pub(super) fn parts(blob: &[u8]) -> Vec<Part<'_>> {
+pub(crate) fn parts(blob: &[u8]) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     for (number, bytes) in blob.chunks(PACKED_TOGETHER).enumerate() {
         cut(number * PACKED_TOGETHER, bytes, &mut parts);
@@ -57,7 +77,7 @@ fn one_row(offset: usize, bytes: &[u8]) -> Option<Part<'_>> {
 }
 
 /// Bytes and, where packing them saved an eighth at least, what they are unpacked.
-pub(super) fn packed(bytes: &[u8]) -> (Cow<'_, [u8]>, Option<i32>) {
+pub(crate) fn packed(bytes: &[u8]) -> (Cow<'_, [u8]>, Option<i32>) {
     let packed = lz4_flex::block::compress(bytes);
     match i32::try_from(bytes.len()) {
         Ok(length) if packed.len() <= bytes.len() - bytes.len() / 8 => {
@@ -68,7 +88,7 @@ pub(super) fn packed(bytes: &[u8]) -> (Cow<'_, [u8]>, Option<i32>) {
 }
 
 /// The bytes of a row; `None` if they are not what was packed.
-pub(super) fn unpacked(bytes: &[u8], length: Option<i32>) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn unpacked(bytes: &[u8], length: Option<i32>) -> Option<Cow<'_, [u8]>> {
     let Some(length) = length else {
         return Some(Cow::Borrowed(bytes));
     };
