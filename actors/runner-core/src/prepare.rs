@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::expr::{
-    Condition, Context, Contexts, EvalError, HashFiles, Object, Scope, Template, Value,
+    Condition, Context, Contexts, EvalError, HashFiles, Object, Scope, Template, Value, is_insert,
 };
 use crate::plan::{PlannedStep, StepKind};
 use crate::shell::{self, ShellCommand, ShellError};
@@ -49,23 +49,34 @@ pub struct PreparedRun {
 /// When an expression has no value.
 pub fn env_values(env: &Env, scope: &Scope<'_>) -> Result<Vec<(String, String)>, PrepareError> {
     match env {
-        Env::Map(entries) => entries
+        Env::Map(entries) => {
+            let mut all = Vec::with_capacity(entries.len());
+            for (name, value) in entries {
+                if is_insert(&name.source) {
+                    all.extend(entries_of(value, scope)?);
+                    continue;
+                }
+                let name = name.text(scope).map_err(eval("env"))?;
+                all.push((name, value.text(scope).map_err(eval("env"))?));
+            }
+            Ok(all)
+        }
+        Env::Expr(template) => entries_of(template, scope),
+    }
+}
+
+/// The variables of an expression that gives an object.
+fn entries_of(
+    template: &Template,
+    scope: &Scope<'_>,
+) -> Result<Vec<(String, String)>, PrepareError> {
+    match template.value(scope).map_err(eval("env"))? {
+        Value::Object(object) => Ok(object
             .iter()
-            .map(|(name, value)| {
-                Ok((
-                    name.text(scope).map_err(eval("env"))?,
-                    value.text(scope).map_err(eval("env"))?,
-                ))
-            })
-            .collect(),
-        Env::Expr(template) => match template.value(scope).map_err(eval("env"))? {
-            Value::Object(object) => Ok(object
-                .iter()
-                .map(|(name, value)| (name.to_owned(), value.as_text().to_string()))
-                .collect()),
-            Value::Null => Ok(Vec::new()),
-            _ => Err(PrepareError::Env),
-        },
+            .map(|(name, value)| (name.to_owned(), value.as_text().to_string()))
+            .collect()),
+        Value::Null => Ok(Vec::new()),
+        _ => Err(PrepareError::Env),
     }
 }
 

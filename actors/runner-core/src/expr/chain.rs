@@ -53,7 +53,8 @@ impl Expr {
         }
     }
 
-    fn chain(&self) -> Option<Chain<'_>> {
+    /// The chain that this is.
+    pub(crate) fn chain(&self) -> Option<Chain<'_>> {
         let (inner, name) = match self {
             Self::Context(context) => {
                 return Some(Chain {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::ast::{Expr, Operator};
-use super::{Contexts, EvalError, Function, Scope, Value};
+use super::{Context, Contexts, EvalError, Function, Scope, Value};
 use crate::limits::{MAX_VALUE_BYTES, MAX_WORK};
 
 /// A value on the way: what a `*` gave is filtered further, element by element.
@@ -61,6 +61,10 @@ impl Run<'_, '_> {
         let value = match expr {
             Expr::Literal(value) => value.clone(),
             Expr::Context(context) => self.scope.contexts.get(*context).clone(),
+            Expr::Index(of, by) if matches!(**of, Expr::Context(Context::Env)) => {
+                let name = self.value(by)?;
+                self.variable(&name).cloned().unwrap_or_default()
+            }
             Expr::Index(of, by) => return Ok(index(&self.find(of)?, &self.value(by)?)),
             Expr::Star(of) => return star(&self.find(of)?),
             Expr::Call(function, arguments) => {
@@ -76,6 +80,14 @@ impl Run<'_, '_> {
             Expr::Binary(operator, left, right) => self.binary(*operator, left, right)?,
         };
         Ok(Selection::One(value))
+    }
+
+    /// A variable of `env`, whose names differ by case on Linux, as those of the machine do.
+    fn variable(&self, name: &Value) -> Option<&Value> {
+        match self.scope.contexts.get(Context::Env) {
+            Value::Object(env) if name.is_primitive() => env.get_exact(&name.as_text()),
+            _ => None,
+        }
     }
 
     fn binary(&self, operator: Operator, left: &Expr, right: &Expr) -> Result<Value, EvalError> {

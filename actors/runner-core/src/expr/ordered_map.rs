@@ -58,6 +58,15 @@ impl<V> OrderedMap<V> {
         at.map(|at| &self.entries[at].1)
     }
 
+    /// The value of exactly this key.
+    pub fn get_exact(&self, key: &str) -> Option<&V> {
+        let at = match &self.index {
+            Some(index) => index.exact.get(key).copied(),
+            None => self.entries.iter().position(|(name, _)| &**name == key),
+        };
+        at.map(|at| &self.entries[at].1)
+    }
+
     /// Sets `key`, in its old place if there is one.
     pub fn set(&mut self, key: &str, value: V) {
         let at = match &self.index {

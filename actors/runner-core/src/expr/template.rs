@@ -28,24 +28,39 @@ impl Template {
     /// Reads a text.
     ///
     /// # Errors
-    /// What is wrong with an expression in it, at which byte of the text.
+    /// What is wrong with the first wrong expression in it, at which byte of the text.
     pub fn parse(source: &str, place: SourceLocation) -> Result<Self, ExprError> {
+        Self::parse_all(source, place).map_err(|mut errors| errors.swap_remove(0))
+    }
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// What is wrong with each expression in it, at which byte of the text; at least one.
+    pub fn parse_all(source: &str, place: SourceLocation) -> Result<Self, Vec<ExprError>> {
         let mut parts = Vec::new();
+        let mut errors = Vec::new();
         let mut at = 0;
         while let Some(open) = source[at..].find("${{").map(|found| at + found) {
             if open > at {
                 parts.push(TemplatePart::Text(source[at..open].into()));
             }
             let start = open + "${{".len();
-            let length = closing(&source[start..])
-                .ok_or_else(|| ExprError::new(open, "an expression has no closing `}}`"))?;
-            let inner = &source[start..start + length];
-            let expr = Expr::parse(inner).map_err(|mut error| {
-                error.at += start;
-                error
-            })?;
-            parts.push(TemplatePart::Expr(expr));
+            let Some(length) = closing(&source[start..]) else {
+                errors.push(ExprError::new(open, "an expression has no closing `}}`"));
+                return Err(errors);
+            };
+            match Expr::parse(&source[start..start + length]) {
+                Ok(expr) => parts.push(TemplatePart::Expr(expr)),
+                Err(mut error) => {
+                    error.at += start;
+                    errors.push(error);
+                }
+            }
             at = start + length + "}}".len();
+        }
+        if !errors.is_empty() {
+            return Err(errors);
         }
         if at < source.len() {
             parts.push(TemplatePart::Text(source[at..].into()));

@@ -15,7 +15,7 @@ use super::types::{
 use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS};
 use crate::source_location::SourceLocation;
-use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Permissions, Refusal, Workflow};
+use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Refusal, Workflow};
 
 /// Makes the plan of a workflow.
 ///
@@ -114,6 +114,7 @@ impl Builder<'_> {
         let at = self.jobs.len();
         let instances = self.instances(job, &mut refusals, &file);
         let id_token = self.has_id_token(job, workflow);
+        let findings = self.check_permissions(job, workflow)?.into_iter().collect();
         self.jobs.push(PlannedJob {
             key,
             workflow,
@@ -130,7 +131,7 @@ impl Builder<'_> {
             instances,
             refusals: Vec::new(),
             notes: Vec::new(),
-            findings: Vec::new(),
+            findings,
             script_images: Vec::new(),
             job: job.clone(),
         });
@@ -141,7 +142,7 @@ impl Builder<'_> {
                 planner.origin.clone_from(&self.workflows[workflow].origin);
                 let steps = planner.plan(steps)?;
                 self.jobs[at].notes = planner.notes;
-                self.jobs[at].findings = planner.findings;
+                self.jobs[at].findings.extend(planner.findings);
                 let missing = planner.outputs.missing(job, &file);
                 self.jobs[at].findings.extend(missing);
                 self.jobs[at].token_defaults = planner.token_defaults;
@@ -216,25 +217,10 @@ impl Builder<'_> {
         }
     }
 
-    /// What a job's token may do: a called workflow's no more than its caller's.
-    fn permissions(&self, job: &Job, workflow: usize) -> Permissions {
-        let called = &self.workflows[workflow];
-        let named = job.permissions.as_ref();
-        let named = named.or(called.workflow.permissions.as_ref());
-        let caller = called.caller.map(|caller| &self.jobs[caller].permissions);
-        match (named, caller) {
-            (Some(named), Some(caller)) => named.within(caller),
-            (Some(named), None) => named.clone(),
-            (None, Some(caller)) => caller.clone(),
-            (None, None) => Permissions::restricted(),
-        }
-    }
-
     /// Whether a job may have identity tokens: a called workflow's no more than its caller.
     fn has_id_token(&self, job: &Job, workflow: usize) -> bool {
         let called = &self.workflows[workflow];
-        let named = job.permissions.as_ref();
-        let named = named.or(called.workflow.permissions.as_ref());
+        let named = self.asked(job, workflow);
         let allowed = named.is_some_and(|it| it.allows("id-token", PermissionLevel::Write));
         match called.caller {
             None => allowed,

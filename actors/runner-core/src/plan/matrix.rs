@@ -21,6 +21,7 @@ pub fn combinations(matrix: &Value) -> Result<Vec<Value>, String> {
         .collect();
     let originals = product(&rows)?;
     let excluded = objects(matrix.get("exclude"), "exclude")?;
+    check_excluded(&excluded, &rows)?;
     let mut originals: Vec<Object> = originals
         .into_iter()
         .filter(|combination| !excluded.iter().any(|exclude| matches(combination, exclude)))
@@ -115,6 +116,22 @@ fn objects(list: Option<&Value>, what: &str) -> Result<Vec<Object>, String> {
         )),
     };
     values.iter().map(object).collect()
+}
+
+/// Every key that `exclude` names is one of the rows, as GitHub wants it.
+fn check_excluded(excluded: &[Object], rows: &[(&str, &Value)]) -> Result<(), String> {
+    for exclude in excluded {
+        if exclude.is_empty() {
+            return Err("exclude of the matrix holds an object without a key".to_owned());
+        }
+        for (key, _) in exclude.iter() {
+            if !rows.iter().any(|(row, _)| same(row, key)) {
+                let key = config_core::quoted(key);
+                return Err(format!("the matrix has no key {key} to exclude"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether every key of `exclude` has its value in the combination; of objects a part is enough.

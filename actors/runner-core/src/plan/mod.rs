@@ -4,6 +4,7 @@
 mod build;
 mod call_template;
 mod called_file;
+mod called_permissions;
 mod called_workflows;
 mod calls;
 mod check_call;

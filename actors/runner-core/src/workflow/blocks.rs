@@ -6,7 +6,7 @@ use super::availability::Availability;
 use super::fields::Fields;
 use super::reader::Reader;
 use super::types::{Concurrency, ConcurrencyQueue, Env, RunDefaults};
-use crate::expr::Template;
+use crate::expr::{Template, Value, is_insert};
 use crate::lost::{RERUN_VARIABLE, parse_reruns};
 use crate::yaml::{Entry, Node, NodeData};
 
@@ -30,6 +30,9 @@ pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availa
         let entries = reader.entries(node, "env").unwrap_or_default();
         let pair = |entry: &Entry| {
             let name = match Template::parse(&entry.key, entry.key_place) {
+                _ if is_insert(&entry.key) => {
+                    Template::literal(&entry.key, Value::Null, entry.key_place)
+                }
                 Ok(name) => name,
                 Err(error) => {
                     reader.error(entry.key_place, error.message);

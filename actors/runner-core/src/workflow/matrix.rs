@@ -62,15 +62,17 @@ fn check_exclude(reader: &Reader<'_>, rows: &[Entry]) {
     let Some(exclude) = rows.iter().find(|row| row.key == "exclude") else {
         return;
     };
-    for entry in exclude
-        .value
-        .items()
-        .iter()
-        .flat_map(|node| match &node.data {
-            NodeData::Map(entries) => entries.as_slice(),
-            _ => &[],
-        })
-    {
+    let items = exclude.value.items();
+    for node in &items {
+        if matches!(&node.data, NodeData::Map(entries) if entries.is_empty()) {
+            let help = "name what it takes away";
+            reader.error_help(node.place, "a mapping without a key excludes nothing", help);
+        }
+    }
+    for entry in items.iter().flat_map(|node| match &node.data {
+        NodeData::Map(entries) => entries.as_slice(),
+        _ => &[],
+    }) {
         let keys = || {
             let keys = rows.iter().map(|row| row.key.as_str());
             keys.filter(|key| !["include", "exclude"].contains(key))
@@ -86,7 +88,7 @@ fn check_exclude(reader: &Reader<'_>, rows: &[Entry]) {
                     || "what `include` adds cannot be excluded".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );
-                reader.warn(entry.key_place, message, help);
+                reader.error_help(entry.key_place, message, help);
             }
         }
     }

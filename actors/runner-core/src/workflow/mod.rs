@@ -6,6 +6,7 @@ mod background;
 mod blocks;
 mod checks;
 mod commands;
+mod comparisons;
 mod containers;
 mod context_properties;
 mod docker_runs;

@@ -59,6 +59,17 @@ pub enum PermissionLevel {
     Write,
 }
 
+impl PermissionLevel {
+    /// As it is written.
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
 impl Permissions {
     /// What a job has whose file says nothing: GitHub's restricted default.
     #[must_use]
@@ -82,6 +93,23 @@ impl Permissions {
     #[must_use]
     pub fn read_only(&self) -> Self {
         self.each(|_, level| level.min(PermissionLevel::Read))
+    }
+
+    /// The scopes in which this is more than `most` has, with its levels and with those:
+    /// `contents: write`, `contents: read`. Both are empty where there is none.
+    #[must_use]
+    pub fn beyond(&self, most: &Self) -> (String, String) {
+        let more: Vec<&str> = SCOPES
+            .into_iter()
+            .filter(|scope| self.level(scope) > most.level(scope))
+            .collect();
+        let written = |of: &Self| {
+            let levels = more
+                .iter()
+                .map(|scope| format!("{scope}: {}", of.level(scope).name()));
+            levels.collect::<Vec<String>>().join(", ")
+        };
+        (written(self), written(most))
     }
 
     fn each(&self, change: impl Fn(&str, PermissionLevel) -> PermissionLevel) -> Self {

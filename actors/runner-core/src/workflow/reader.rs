@@ -234,14 +234,18 @@ impl<'a> Reader<'a> {
             return self.wrong_kind(node, what, "a text");
         };
         match value {
-            Value::Text(_) => match Template::parse(text, node.place) {
+            Value::Text(_) => match Template::parse_all(text, node.place) {
                 Ok(template) => {
                     template
                         .expressions()
                         .for_each(|expr| self.check(expr, node.place, availability));
                     Some(template)
                 }
-                Err(error) => self.wrong_expression(node, text, &error),
+                Err(errors) => {
+                    let wrong = errors.iter().take(MAX_FINDINGS);
+                    wrong.for_each(|error| self.wrong_expression(node, text, error));
+                    None
+                }
             },
             Value::Null => Some(Template::literal("", "".into(), node.place)),
             value => Some(Template::literal(text, value.clone(), node.place)),
@@ -275,7 +279,10 @@ impl<'a> Reader<'a> {
                 }
                 Some(condition)
             }
-            Err(error) => self.wrong_expression(node, text, &error),
+            Err(error) => {
+                self.wrong_expression(node, text, &error);
+                None
+            }
         }
     }
 
@@ -397,10 +404,9 @@ impl<'a> Reader<'a> {
         });
     }
 
-    fn wrong_expression<T>(&self, node: &Node, text: &str, error: &ExprError) -> Option<T> {
+    fn wrong_expression(&self, node: &Node, text: &str, error: &ExprError) {
         let place = self.expression_place(node.place, text, error.at);
         self.note(place, false, error.message.clone(), error.help.clone());
-        None
     }
 }
 

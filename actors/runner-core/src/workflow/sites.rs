@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::types::{Concurrency, Env, Job, JobWork, RunDefaults, Step, StepWork, Workflow};
-use crate::expr::{Condition, Data, Expr, Key, Template};
+use crate::expr::{Condition, Data, Expr, Key, Template, is_insert};
 use crate::source_location::SourceLocation;
 
 /// What a place makes of a value.
@@ -136,6 +136,9 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
     fn env(&mut self, env: &'w Env) {
         match env {
             Env::Map(entries) => entries.iter().for_each(|(name, value)| {
+                if is_insert(&name.source) {
+                    return self.template(value, ExpectedKind::Object);
+                }
                 self.text(name);
                 self.text(value);
             }),

@@ -3,6 +3,7 @@
 
 use config_core::quoted;
 
+use super::comparisons;
 use super::kinds::{self, KindByName};
 use super::reader::Reader;
 use super::sites::{ExpectedKind, ExpressionSite, SiteVisitor};
@@ -32,7 +33,12 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
             kinds.get(&name.to_ascii_lowercase()).copied().flatten()
         };
         for (nth, expr) in site.expressions.iter().enumerate() {
-            let at = ExpressionLocation { reader, site, nth };
+            let at = ExpressionLocation {
+                reader,
+                workflow,
+                site,
+                nth,
+            };
             expr.walk(&mut |expr| part(&at, expr, &named));
             whole(&at, expr.kind(&named));
         }
@@ -42,6 +48,7 @@ pub(super) fn check(reader: &Reader<'_>, workflow: &Workflow) {
 /// An expression's place, looked for only when there is something to say.
 struct ExpressionLocation<'s, 'a, 'w> {
     reader: &'s Reader<'a>,
+    workflow: &'s Workflow,
     site: &'s ExpressionSite<'w>,
     nth: usize,
 }
@@ -87,6 +94,10 @@ fn part(at: &ExpressionLocation<'_, '_, '_>, expr: &Expr, named: KindLookup<'_>)
         Expr::Binary(operator, left, right) => {
             if let (Some(left), Some(right)) = (left.kind(named), right.kind(named)) {
                 comparison(at, *operator, left, right);
+            }
+            let sides = (*operator, &**left, &**right);
+            if let Some(constant) = comparisons::constant(at.workflow, sides, named) {
+                at.warn(constant.message, &constant.help);
             }
         }
         Expr::Index(inner, name) => property(at, inner.kind(named), name),

@@ -37,6 +37,8 @@ fn files(path: &str) -> Option<Vec<u8>> {
         ".github/workflows/build.yml" => BUILD,
         ".github/workflows/grouped.yml" => GROUPED,
         ".github/workflows/nested.yml" => NESTED,
+        ".github/workflows/asks.yml" => ASKS,
+        ".github/workflows/asks-by-another.yml" => ASKS_BY_ANOTHER,
         _ => return None,
     };
     Some(text.as_bytes().to_vec())
@@ -349,6 +351,61 @@ fn i17_what_a_caller_gives_is_compared_with_what_is_taken() {
                 let found = found.unwrap_or_default();
                 assert!(found.contains(expected), "{jobs}: {found}");
             }
+        }
+    }
+}
+
+const ASKS: &str = "on: workflow_call
+jobs:
+  less: {runs-on: x, permissions: {contents: read}, steps: [{run: y}]}
+  more: {runs-on: x, permissions: {contents: write, issues: write}, steps: [{run: y}]}
+";
+const ASKS_BY_ANOTHER: &str = "on: workflow_call
+jobs: {in: {uses: ./.github/workflows/asks.yml}}
+";
+
+/// Page "Reuse workflows": permissions can only be kept or taken away. Before, they were taken away
+/// without a word.
+#[test]
+fn i17_a_called_workflow_that_asks_for_more_than_its_caller_has_is_refused() {
+    let beyond = "the job `more` of .github/workflows/asks.yml asks for `contents: write, issues: write`, and is allowed `contents: read, issues: none`";
+    for called in ["asks", "asks-by-another"] {
+        let call = format!("uses: ./.github/workflows/{called}.yml");
+        for (of_workflow, of_job, expected) in [
+            ("", "permissions: {contents: read}, ", Some(beyond)),
+            ("permissions: {contents: read}\n", "", Some(beyond)),
+            (
+                "permissions: write-all\n",
+                "permissions: {contents: read}, ",
+                Some(beyond),
+            ),
+            ("", "permissions: {contents: write, issues: write}, ", None),
+            ("permissions: write-all\n", "", None),
+            // The defaults of a repository, which this runner does not know.
+            ("", "", None),
+        ] {
+            let text = format!("on: push\n{of_workflow}jobs:\n  c: {{{of_job}{call}}}\n");
+            let workflow =
+                parse("ci.yml", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+            let input = PlanInput {
+                contexts: &Contexts::default(),
+                files: &files,
+                actions: &NoActions,
+            };
+            let plan = make(workflow.value, input);
+            let error = plan.as_ref().err().map(ToString::to_string);
+            let line = text.lines().count();
+            let file = match called {
+                "asks" => format!("ci.yml:{line}:3"),
+                _ => ".github/workflows/asks-by-another.yml:2:8".to_owned(),
+            };
+            let expected = expected.map(|message| format!("{file}: {message}"));
+            assert_eq!(error, expected, "{text}");
+            let Ok(plan) = plan else { continue };
+            let found = plan.jobs.iter().flat_map(|job| &job.findings);
+            let found: Vec<&str> = found.map(|found| found.message.as_str()).collect();
+            let narrowed = of_workflow.is_empty() && of_job.is_empty();
+            assert_eq!(found, vec![beyond; usize::from(narrowed)], "{text}");
         }
     }
 }

@@ -208,7 +208,11 @@ fn an_exclude_that_takes_nothing_away_is_found() {
         ),
         (
             "¦so: a",
-            Some("warning the matrix has no key `so` to exclude"),
+            Some("error the matrix has no key `so` to exclude"),
+        ),
+        (
+            "v: 7}, ¦{",
+            Some("error a mapping without a key excludes nothing"),
         ),
     ] {
         found_at(&text(exclude), expected);

@@ -4,8 +4,9 @@ use runner_core::actions::NoActions;
 use runner_core::command::{Command, Commands};
 use runner_core::context;
 use runner_core::event::{EventContext, EventKind};
-use runner_core::expr::{Context, Contexts, Value};
+use runner_core::expr::{Context, Contexts, Expr, Scope, Value};
 use runner_core::plan::{PlanInput, combinations, plan};
+use runner_core::prepare::env_values;
 use runner_core::workflow::{Parsed, Workflow, parse};
 
 fn read(text: &str) -> Parsed<Workflow> {
@@ -209,6 +210,68 @@ fn x8_matrices_are_made_of_expressions_in_every_place() {
         ),
     ] {
         assert_eq!(copies(matrix), wanted, "{matrix}");
+    }
+}
+
+/// Keys of `exclude` that the matrix has not are an error on GitHub, in the file or when it runs.
+#[test]
+fn i17_a_matrix_excludes_only_what_it_has() {
+    for (exclude, expected) in [
+        (r#"{"a":1}"#, None),
+        (r#"{"A":1}"#, None),
+        (r#"{"b":1}"#, Some("the matrix has no key `b` to exclude")),
+        (
+            r"{}",
+            Some("exclude of the matrix holds an object without a key"),
+        ),
+    ] {
+        let json = format!(r#"{{"a":[1,2],"include":[{{"b":1}}],"exclude":[{exclude}]}}"#);
+        let value = Expr::parse(&format!("fromJSON('{json}')")).unwrap();
+        let value = value.eval(&Scope::new(&Contexts::default())).unwrap();
+        let found = combinations(&value).err();
+        assert_eq!(found.as_deref(), expected, "{exclude}");
+    }
+}
+
+#[test]
+fn i17_an_env_takes_what_an_expression_adds() {
+    let parsed = read(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    env:\n      A: 1\n      ${{ insert }}: ${{ fromJSON('{\"B\":2}') }}\n      C: 3\n    steps: [{run: y}]\n",
+    );
+    let contexts = Contexts::default();
+    let found = env_values(&parsed.value.jobs[0].env, &Scope::new(&contexts)).unwrap();
+    let found: Vec<String> = found
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    assert_eq!(found, ["A=1", "B=2", "C=3"]);
+}
+
+/// On Linux `env` has names as the machine has them: with their case.
+#[test]
+fn i17_names_of_env_differ_by_case() {
+    let env = (0..20).map(|at| (format!("NAME_{at}"), format!("{at}")));
+    let env: Vec<(String, String)> = env.collect();
+    for most in [3, 20] {
+        let contexts = Contexts::default().with(
+            Context::Env,
+            Value::object(
+                env[..most]
+                    .iter()
+                    .map(|(name, value)| (name, value.as_str())),
+            ),
+        );
+        for (text, expected) in [
+            ("env.NAME_1", "1"),
+            ("env.name_1", ""),
+            ("env['Name_1']", ""),
+            ("env[format('NAME_{0}', 2)]", "2"),
+            ("contains(env.*, '1')", "true"),
+            ("ENV.NAME_2", "2"),
+        ] {
+            let value = Expr::parse(text).unwrap().eval(&Scope::new(&contexts));
+            assert_eq!(&*value.unwrap().as_text(), expected, "{text}");
+        }
     }
 }
 

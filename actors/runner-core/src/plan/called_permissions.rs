@@ -1,0 +1,77 @@
+//! What a called workflow asks to be allowed, compared with what its caller leaves it (page "Reuse
+//! workflows": permissions can only be kept or taken away).
+
+use super::build::Builder;
+use super::input::PlanError;
+use super::types::PlanFinding;
+use crate::workflow::{Job, Permissions};
+
+impl Builder<'_> {
+    /// What a job's token may do: a called workflow's no more than its caller's.
+    pub(super) fn permissions(&self, job: &Job, workflow: usize) -> Permissions {
+        let caller = self.workflows[workflow].caller;
+        let caller = caller.map(|caller| &self.jobs[caller].permissions);
+        match (self.asked(job, workflow), caller) {
+            (Some(named), Some(caller)) => named.within(caller),
+            (Some(named), None) => named.clone(),
+            (None, Some(caller)) => caller.clone(),
+            (None, None) => Permissions::restricted(),
+        }
+    }
+
+    /// What a job, or else its workflow, names.
+    pub(super) fn asked<'b>(&'b self, job: &'b Job, workflow: usize) -> Option<&'b Permissions> {
+        let of_workflow = &self.workflows[workflow].workflow.permissions;
+        job.permissions.as_ref().or(of_workflow.as_ref())
+    }
+
+    /// Refuses a job of a called workflow that asks for more than its callers name, as GitHub does
+    /// before anything begins. Where none of them names anything, the defaults of a repository
+    /// decide there: what the token lacks here is said.
+    ///
+    /// # Errors
+    /// Which permissions it asks for, and what it is allowed.
+    pub(super) fn check_permissions(
+        &self,
+        job: &Job,
+        workflow: usize,
+    ) -> Result<Option<PlanFinding>, PlanError> {
+        let called = &self.workflows[workflow];
+        let (Some(asked), Some(caller)) = (self.asked(job, workflow), called.caller) else {
+            return Ok(None);
+        };
+        let mut named = None;
+        let mut at = Some(caller);
+        while let (Some(caller), None) = (at, named) {
+            let caller = &self.jobs[caller];
+            named = self.asked(&caller.job, caller.workflow);
+            at = self.workflows[caller.workflow].caller;
+        }
+        let restricted = Permissions::restricted();
+        let (more, most) = asked.beyond(named.unwrap_or(&restricted));
+        if more.is_empty() {
+            return Ok(None);
+        }
+        let message = format!(
+            "the job {} of {} asks for `{more}`, and is allowed `{most}`",
+            config_core::quoted(&job.id),
+            called.workflow.file
+        );
+        let caller = &self.jobs[caller];
+        let file = &self.workflows[caller.workflow].workflow.file;
+        if named.is_some() {
+            return Err(PlanError::Workflow {
+                file: (&**file).into(),
+                place: caller.job.place,
+                message,
+            });
+        }
+        Ok(Some(PlanFinding {
+            file: file.to_string(),
+            place: caller.job.place,
+            message,
+            help: "name `permissions` where it is called: its token has no more than these"
+                .to_owned(),
+        }))
+    }
+}
