@@ -80,6 +80,7 @@ fn run(mode: &Mode) -> Result<(), AgentError> {
     let port = match mode {
         Mode::Vm => {
             boot::prepare()?;
+            system::raise_open_files();
             apart = !handover::to_own_init()?;
             let port = match boot::vsock_port() {
                 Some(port) => Port::connect_vsock(port)?,

@@ -40,6 +40,22 @@ pub(crate) fn pause(time: Duration) {
     std::thread::park_timeout(time);
 }
 
+/// Files that a program of the VM may come to have open: what the kernel allows at most (its
+/// `fs.nr_open`), where it begins with 4,096.
+const MOST_OPEN_FILES: u64 = 1 << 20;
+
+/// Lets programs of the VM raise their limit of open files, as databases do.
+pub(crate) fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = Rlimit {
+        maximum: Some(MOST_OPEN_FILES),
+        ..getrlimit(Resource::Nofile)
+    };
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        say(&format!("vm-guest: the limit of open files stays: {error}"));
+    }
+}
+
 /// Ends the machine. With `-no-reboot` a reboot ends the monitor; unlike powering off it needs no
 /// ACPI.
 pub(crate) fn power_off() -> ! {

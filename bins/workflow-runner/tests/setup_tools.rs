@@ -80,6 +80,9 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
       - {id: still, uses: actions/setup-python@v6, with: {update-environment: false}}
       - {id: both, uses: actions/setup-python@v6, with: {python-version: "95.x\n96.0"}}
       - run: echo "both ${{ steps.both.outputs.python-version }} $(python3) $(python95) $pythonLocation $LD_LIBRARY_PATH"
+      - run: echo "plain $(python) $(readlink "$(command -v python)")"
+      - {uses: actions/setup-python@v6, with: {python-version: 95}}
+      - run: echo "other $(python)"
       - uses: actions/setup-python@v6
         with: {python-version: 96, pip-version: "95", pip-install: "a -r b.txt"}
         env: {PIP_INDEX_URL: "https://pip.example"}
@@ -116,6 +119,8 @@ fn i17_setup_takes_the_release_that_is_wanted_and_says_which() {
             "bare success 80.0.105",
             "python false /usr",
             "both 96.0.2 Python 96.0.2 Python 95.1.0 /opt/python96 /opt/python96/lib",
+            "plain Python 96.0.2 /opt/python96/bin/python3",
+            "other Python 95.1.0",
             "python -m pip install pip==95 by https://pip.example, job",
             "python -m pip install a -r b.txt by https://pip.example, job",
             "deno 9.1.0 (stable, release) stable",

@@ -95,7 +95,10 @@ impl StepRunner<'_> {
                 let chosen: Vec<_> = tools.zip(versions).collect();
                 self.maven(&chosen, uses, step).await?;
             }
-            "python3" => self.pip_packages(&main, step).await?,
+            "python3" => {
+                self.python_name(&main, step).await?;
+                self.pip_packages(&main, step).await?;
+            }
             "dotnet" => {
                 self.dotnet_workloads(&main, step).await?;
                 self.nuget_source(step).await?;

@@ -4,7 +4,7 @@
 use runner_core::context::WORKSPACE;
 use runner_core::setup::caching::setup_cache;
 use runner_core::setup::installed::InstalledTool;
-use runner_core::setup::{bun, is_npm_project, npm, nuget};
+use runner_core::setup::{bun, is_npm_project, npm, nuget, python};
 use runner_core::state::StepEnd;
 
 use super::frame::{ARCH, StepResult, in_workspace, set};
@@ -161,6 +161,28 @@ impl StepRunner<'_> {
         let argv = script(NAME, &[&chosen.path, name]);
         self.in_job(step, argv, "the program gets no other name")
             .await?;
+        Ok(())
+    }
+
+    /// A release of Python is called `python`, too: Debian's package has `python3` only.
+    pub(super) async fn python_name(
+        &mut self,
+        chosen: &InstalledTool,
+        step: NativeStep<'_>,
+    ) -> Result<(), StepResult> {
+        if step.input("update-environment") == "false" {
+            return Ok(());
+        }
+        let arguments = [chosen.path.as_str(), python::PLAIN_NAME];
+        let argv = script(python::PLAIN_NAME_SCRIPT, &arguments);
+        let exit = self
+            .in_job(step, argv, "its program gets no name `python`")
+            .await?;
+        // That of a release chosen before is another's.
+        self.path.retain(|folder| folder != python::PLAIN_NAME);
+        if !exit.commands.outputs.is_empty() {
+            self.path.insert(0, python::PLAIN_NAME.to_owned());
+        }
         Ok(())
     }
 

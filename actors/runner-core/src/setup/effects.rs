@@ -99,10 +99,14 @@ pub fn effects(command: &str, tool: &InstalledTool, wishes: SetupWishes<'_>) -> 
         ),
         _ => Default::default(),
     };
+    let mut defaults = defaults.to_vec();
+    if command == "rustc" {
+        defaults.extend(of_old_cargo(&tool.version()));
+    }
     let is_apart = command == "python3" && prefix != "/usr" && !tool.is_pypy();
     SetupEffects {
         env,
-        defaults: defaults.to_vec(),
+        defaults,
         outputs,
         library_folder: is_apart.then(|| format!("{prefix}/lib")),
     }
@@ -157,6 +161,18 @@ fn python(prefix: &str) -> Vec<(String, String)> {
     env
 }
 
+/// How releases of Cargo reach the index of crates.io that have it otherwise than later ones:
+/// sparse since 1.68, by itself since 1.70, with a fault of its HTTP/2 in 1.70 and 1.71.
+fn of_old_cargo(version: &str) -> Option<(&'static str, &'static str)> {
+    let minor = version.strip_prefix("1.")?.split('.').next()?;
+    match minor {
+        "66" | "67" => Some(("CARGO_REGISTRIES_CRATES_IO_PROTOCOL", "git")),
+        "68" | "69" => Some(("CARGO_REGISTRIES_CRATES_IO_PROTOCOL", "sparse")),
+        "70" | "71" => Some(("CARGO_HTTP_MULTIPLEXING", "false")),
+        _ => None,
+    }
+}
+
 /// The toolchain's name, and a key that changes with the compiler: `rustc 1.75.0 (82e1608df
 /// 2023-12-21)` is `2023122182e1`, its date and the beginning of its commit.
 fn rust(tool: &InstalledTool, version: &str) -> Vec<(String, String)> {
@@ -186,7 +202,7 @@ mod tests {
 
     /// A tool, where it is, what it says, what later steps find: `=` of a variable or an output,
     /// `?` of a variable that is set where there is none.
-    const CASES: [(&str, &str, &str, &str); 9] = [
+    const CASES: [(&str, &str, &str, &str); 10] = [
         (
             "node",
             "/opt/node24/bin/node",
@@ -228,6 +244,12 @@ mod tests {
             "/usr/bin/rustc",
             "rustc 1.75.0 (82e1608df 2023-12-21)",
             "CARGO_INCREMENTAL?0 CARGO_TERM_COLOR?always cachekey=2023122182e1 name=stable",
+        ),
+        (
+            "rustc",
+            "/opt/rust/bin/rustc",
+            "rustc 1.69.0 (84c898d65 2023-04-16)",
+            "CARGO_INCREMENTAL?0 CARGO_TERM_COLOR?always CARGO_REGISTRIES_CRATES_IO_PROTOCOL?sparse cachekey=2023041684c8 name=stable",
         ),
         (
             "deno",

@@ -10,6 +10,14 @@ mkdir -p "$2" && ln -sf "$1" "$2/python3" && ln -sf "$1" "$2/python"
 /// Where those names lie.
 const NAMES: &str = "/tmp/.setup-python";
 
+/// The folder of a name `python` for a program that has none beside it.
+pub const PLAIN_NAME: &str = "/tmp/.setup-python/plain";
+/// Makes that name, and says its folder, where it is needed. Arguments: the program, the folder.
+pub const PLAIN_NAME_SCRIPT: &str = r#"
+[ -e "${1%/*}/python" ] && exit
+mkdir -p "$2" && ln -sf "$1" "$2/python" && printf '::set-output name=folder::%s\n' "$2"
+"#;
+
 impl InstalledTool {
     /// How it is built; of no Python it is the usual one.
     pub(super) fn python_build(&self) -> PythonBuild {

@@ -38,6 +38,10 @@ fn jobs_in_one_vm() {
     assert_eq!(outcome.stdout, "out\n/workspace\nvm-jobs\n0\nnone\n");
     assert_eq!(outcome.stderr, "err\n");
 
+    // i17: as many open files as on GitHub's machines, and more for those who ask.
+    let limits = run(vm, "ulimit -Sn; ulimit -Hn; ulimit -n 200000; ulimit -Sn");
+    assert_eq!(limits.stdout, "65536\n1048576\n200000\n");
+
     // r03: what strangers write stays an argument.
     let hostile = "$(id >/pwned) `id` ; \" ' \n\\";
     let argv = ["printf", "%s", hostile].map(str::to_owned).to_vec();
