@@ -106,3 +106,46 @@ jobs:
         ],
     );
 }
+
+#[test]
+fn i17_native_caches_keep_to_the_cache_mode() {
+    let stage = Stage::new();
+    let step = "{uses: actions/cache@v5, id: c, with: {key: k, path: kept}}";
+    let text = format!(
+        r##"
+on: push
+cache-mode: none
+jobs:
+  nothing:
+    runs-on: x
+    steps: [{{run: mkdir kept; touch kept/nothing}}, {step}]
+  save:
+    needs: nothing
+    cache-mode: write-only
+    runs-on: x
+    steps: [{{run: mkdir kept; touch kept/saved}}, {step}]
+  again:
+    needs: save
+    cache-mode: write-only
+    runs-on: x
+    steps: [{step}, {{run: "echo again<${{{{ steps.c.outputs.cache-hit }}}}> $(ls kept)"}}]
+  read:
+    needs: save
+    cache-mode: read
+    runs-on: x
+    steps: [{step}, {{run: "echo read<${{{{ steps.c.outputs.cache-hit }}}}> $(ls kept)"}}, {{uses: actions/cache/save@v5, with: {{key: new, path: kept}}}}]
+"##
+    );
+    let (code, said) = stage.exec(&text);
+    // There is no folder `kept` where nothing is restored.
+    assert_eq!(code, Some(0), "{said}");
+    for line in [
+        "no cache is restored: the cache-mode is none",
+        "the cache k is not saved: the cache-mode is none",
+        "again<>",
+        "read<true> saved",
+        "the cache new is not saved: the cache-mode is read",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+}

@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::plan::{NativeAction, undone_value};
 use runner_core::state::StepEnd;
+use runner_core::workflow::CacheMode;
 
 use super::frame::{CacheToSave, StepResult};
 use super::native_input::{NativeStep, blocking, input, lines};
@@ -88,7 +89,13 @@ impl StepRunner<'_> {
             .map(|prefix| of_paths(&paths, prefix))
             .collect();
         let wanted = of_paths(&paths, &key);
-        let (caches, scopes) = (self.request.caches.clone(), self.scopes());
+        let (caches, mut scopes) = (self.request.caches.clone(), self.scopes());
+        let mode = self.cache_mode();
+        if !mode.restores() {
+            let text = format!("no cache is restored: the cache-mode is {}", mode.name());
+            self.log.info(self.number, &text).await;
+            scopes.clear();
+        }
         let found = match blocking(move || caches.find(&scopes, &wanted, &prefixes)).await {
             Ok(found) => found,
             // As if there was none: that costs speed only.
@@ -202,6 +209,13 @@ impl StepRunner<'_> {
     }
 
     async fn save(&mut self, key: &str, paths: &[String]) -> Result<String, StepResult> {
+        let mode = self.cache_mode();
+        if !mode.saves() {
+            return Ok(format!(
+                "the cache {key} is not saved: the cache-mode is {}",
+                mode.name()
+            ));
+        }
         let caches = self.request.caches.clone();
         // The first one is where it writes.
         let own = self.scopes().swap_remove(0);
@@ -221,6 +235,11 @@ impl StepRunner<'_> {
             .await
             .map_err(|error| StepResult::error(format!("it could not be stored: {error}")))?;
         Ok(format!("cache {key}: {bytes} bytes"))
+    }
+
+    fn cache_mode(&self) -> CacheMode {
+        let job = &self.request.plan.jobs[self.request.job];
+        job.cache_mode.unwrap_or_default()
     }
 
     fn scopes(&self) -> Vec<CacheScope> {

@@ -15,8 +15,14 @@ impl JobSession {
     /// Where a new cache is uploaded to, and its number. Blocks.
     ///
     /// # Errors
-    /// When there is one of this key and version.
+    /// When there is one of this key and version, or the job may save none.
     pub fn create_cache(&self, key: &str, version: &str) -> Result<(String, u64), ServiceFault> {
+        let mode = self.grant.cache_mode;
+        if !mode.saves() {
+            // The beginning is what clients know it by.
+            let text = format!("cache write denied: the cache-mode is {}", mode.name());
+            return Err(ServiceFault::Denied(text));
+        }
         let fits = |text: &str, most| !text.is_empty() && text.len() <= most;
         if !fits(key, MAX_KEY) || !fits(version, MAX_VERSION) {
             let text = format!(
@@ -125,13 +131,18 @@ impl JobSession {
     /// of `prefixes`; and its key. Blocks.
     ///
     /// # Errors
-    /// The host's disk.
+    /// The host's disk, or the job may restore none.
     pub fn find_cache(
         &self,
         key: &str,
         prefixes: &[String],
         version: &str,
     ) -> Result<Option<(String, String)>, ServiceFault> {
+        let mode = self.grant.cache_mode;
+        if !mode.restores() {
+            let text = format!("cache read denied: the cache-mode is {}", mode.name());
+            return Err(ServiceFault::Denied(text));
+        }
         let found = self
             .caches()
             .find_packed(&self.grant.scopes, key, prefixes, version)?;

@@ -9,6 +9,9 @@ pub enum ServiceFault {
     /// It is another run's.
     #[error("the token is of another run")]
     OtherRun,
+    /// The job may not: its `cache-mode` says so.
+    #[error("{0}")]
+    Denied(String),
     /// There is no such thing.
     #[error("{0}")]
     NotFound(String),
@@ -32,7 +35,7 @@ impl ServiceFault {
     pub fn status(&self) -> (u16, &'static str) {
         match self {
             Self::NoJob => (401, "unauthenticated"),
-            Self::OtherRun => (403, "permission_denied"),
+            Self::OtherRun | Self::Denied(_) => (403, "permission_denied"),
             Self::NotFound(_) => (404, "not_found"),
             Self::Exists(_) => (409, "already_exists"),
             Self::Wrong(_) => (400, "invalid_argument"),

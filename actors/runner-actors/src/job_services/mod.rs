@@ -29,6 +29,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use runner_core::cache_scope::CacheScope;
+use runner_core::workflow::CacheMode;
 
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
@@ -87,6 +88,8 @@ pub struct JobGrant {
     pub(crate) maker: ArtifactMaker,
     /// Where it reads caches; the first one is where it writes.
     pub(crate) scopes: Vec<CacheScope>,
+    /// What it may do with them.
+    pub(crate) cache_mode: CacheMode,
     /// What its identity tokens say, where it may have some.
     pub(crate) identity: Option<JobIdentity>,
     /// What it may do at the forge.
@@ -99,6 +102,8 @@ pub struct JobGrant {
 pub(crate) struct JobAdmission {
     services: JobServices,
     key: blake3::Hash,
+    /// What the job may do with caches.
+    cache_mode: CacheMode,
     /// What the job's programs show.
     pub(crate) token: String,
     /// What they show to get identity tokens, and what it hashes to.
@@ -169,8 +174,10 @@ impl JobServices {
             self.shared.forge_jobs.lock().insert(key, Arc::new(grant));
             (own, key)
         });
+        let cache_mode = grant.cache_mode;
         self.shared.jobs.lock().insert(key, Arc::new(grant));
         JobAdmission {
+            cache_mode,
             services: self.clone(),
             key,
             token,
@@ -311,6 +318,7 @@ impl JobAdmission {
             ("ACTIONS_RESULTS_URL", BASE),
             ("ACTIONS_CACHE_URL", BASE),
             ("ACTIONS_CACHE_SERVICE_V2", "True"),
+            ("ACTIONS_CACHE_MODE", self.cache_mode.name()),
             ("ACTIONS_RUNTIME_TOKEN", &self.token),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned()))

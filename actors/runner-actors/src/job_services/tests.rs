@@ -16,6 +16,7 @@ fn grant(run: &str, reference: &str) -> JobGrant {
         run: run.to_owned(),
         job: format!("{run}-0-0"),
         maker: maker(run),
+        cache_mode: CacheMode::Write,
         scopes: vec![CacheScope {
             repository: "a/b".to_owned(),
             reference: reference.to_owned(),
@@ -300,6 +301,37 @@ fn blocks_are_bounded_and_replaced_ones_do_not_count() {
     for number in 0..MAX_BLOBS {
         let opened = session.create_artifact(&format!("n{number}"), "", None);
         assert_eq!(opened.is_ok(), number + 1 < MAX_BLOBS);
+    }
+}
+
+#[test]
+fn i17_a_job_does_with_caches_what_its_cache_mode_says() {
+    let lab = lab();
+    let session = |cache_mode| {
+        let grant = JobGrant {
+            cache_mode,
+            ..grant("one", "refs/heads/main")
+        };
+        let own = lab.services.admit(grant, Duration::from_secs(9));
+        let mode = own.variables();
+        let mode = mode.iter().find(|(name, _)| name == "ACTIONS_CACHE_MODE");
+        assert_eq!(mode.unwrap().1, cache_mode.name());
+        (lab.services.job(&own.token).unwrap(), own)
+    };
+    for mode in CacheMode::ALL {
+        let (session, _own) = session(mode);
+        let denied = |fault: ServiceFault| {
+            assert_eq!(fault.status(), (403, "permission_denied"));
+            fault.to_string()
+        };
+        let saved = session.create_cache("deps", "v").map_err(denied);
+        assert_eq!(saved.is_ok(), mode.saves(), "{mode:?}: {saved:?}");
+        let found = session.find_cache("deps", &[], "v").map_err(denied);
+        assert_eq!(found.is_ok(), mode.restores(), "{mode:?}: {found:?}");
+        // What the clients of actions know it by.
+        let (saved, found) = (saved.err(), found.err());
+        assert!(saved.is_none_or(|it| it.starts_with("cache write denied:")));
+        assert!(found.is_none_or(|it| it.starts_with("cache read denied:")));
     }
 }
 

@@ -4,7 +4,7 @@
 use super::build::Builder;
 use super::input::PlanError;
 use super::types::PlanFinding;
-use crate::workflow::{Job, Permissions};
+use crate::workflow::{CacheMode, Job, Permissions};
 
 impl Builder<'_> {
     /// What a job's token may do: a called workflow's no more than its caller's.
@@ -17,6 +17,37 @@ impl Builder<'_> {
             (None, Some(caller)) => caller.clone(),
             (None, None) => Permissions::restricted(),
         }
+    }
+
+    /// What a job may do with caches; nothing where no file says it.
+    ///
+    /// # Errors
+    /// A called workflow asks for more than its caller may.
+    pub(super) fn cache_mode(
+        &self,
+        job: &Job,
+        workflow: usize,
+    ) -> Result<Option<CacheMode>, PlanError> {
+        let called = &self.workflows[workflow];
+        let named = job.cache_mode.or(called.workflow.cache_mode);
+        let caller = called.caller.map(|caller| &self.jobs[caller]);
+        let Some((caller, most)) = caller.and_then(|it| Some((it, it.cache_mode?))) else {
+            return Ok(named);
+        };
+        if let Some(named) = named.filter(|named| !most.allows(*named)) {
+            return Err(PlanError::Workflow {
+                file: (&*self.workflows[caller.workflow].workflow.file).into(),
+                place: caller.job.place,
+                message: format!(
+                    "the job {} of {} has the cache-mode `{}`, and is allowed `{}`",
+                    config_core::quoted(&job.id),
+                    called.workflow.file,
+                    named.name(),
+                    most.name()
+                ),
+            });
+        }
+        Ok(Some(named.unwrap_or(most)))
     }
 
     /// What a job, or else its workflow, names.

@@ -7,7 +7,7 @@ use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
-    CallSecrets, ConcurrencyQueue, DockerRuns, Env, Job, NodeRuns, Permissions, Refusal,
+    CacheMode, CallSecrets, ConcurrencyQueue, DockerRuns, Env, Job, NodeRuns, Permissions, Refusal,
     RunDefaults, Workflow,
 };
 
@@ -70,6 +70,9 @@ pub struct PlannedJob {
     pub id_token: bool,
     /// What its token of the forge may do.
     pub permissions: Permissions,
+    /// What it may do with caches, where a file says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_mode: Option<CacheMode>,
     /// It asks for that token: what is said where a runner has none to give.
     pub token: Option<Refusal>,
     /// The same of defaults of actions, which are empty there.

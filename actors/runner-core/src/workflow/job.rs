@@ -4,6 +4,7 @@ use config_core::quoted;
 
 use super::availability;
 use super::blocks::{concurrency, defaults, env};
+use super::cache_mode::cache_mode;
 use super::checks::{check_id, checked_bool, checked_minutes};
 use super::fields::Fields;
 use super::needs::check_needs;
@@ -16,7 +17,7 @@ use crate::limits::MAX_JOBS;
 use crate::source_location::Located;
 use crate::yaml::{Entry, Node, NodeData};
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "name",
     "permissions",
     "needs",
@@ -38,6 +39,7 @@ const KEYS: [&str; 21] = [
     "with",
     "secrets",
     "cancel-timeout-minutes",
+    "cache-mode",
 ];
 
 /// What a job may ask for and is not done here, and why.
@@ -134,6 +136,7 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
         container: super::containers::container(reader, fields),
         services: super::containers::services(reader, fields),
         permissions,
+        cache_mode: fields.read(reader, "cache-mode", |node| cache_mode(reader, node)),
         work,
         refusals,
     })

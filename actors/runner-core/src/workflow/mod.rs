@@ -4,6 +4,7 @@ mod action;
 mod availability;
 mod background;
 mod blocks;
+mod cache_mode;
 mod checks;
 mod commands;
 mod comparisons;
@@ -35,6 +36,7 @@ mod values;
 
 pub use crate::glob::Filter;
 pub use action::{Action, ActionRuns, NodeRuns, NodeStage, parse_action, parse_stored_action};
+pub use cache_mode::CacheMode;
 pub use docker_runs::{DockerImage, DockerRuns, DockerStage};
 pub use environment::{JobEnvironment, wrong_name};
 pub use need::Need;

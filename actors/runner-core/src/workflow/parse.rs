@@ -4,6 +4,7 @@ use config_core::{Diagnostics, Severity, SourceText};
 
 use super::availability;
 use super::blocks::{concurrency, defaults, env};
+use super::cache_mode::cache_mode;
 use super::permissions::permissions;
 use super::reader::Reader;
 use super::types::{Triggers, Workflow};
@@ -67,6 +68,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         "env",
         "defaults",
         "concurrency",
+        "cache-mode",
         "jobs",
     ];
     let fields = reader.fields(root, "a workflow", &known)?;
@@ -120,6 +122,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
             concurrency(reader, node, availability::CONCURRENCY)
         }),
         permissions,
+        cache_mode: fields.read(reader, "cache-mode", |node| cache_mode(reader, node)),
         jobs,
     };
     super::values::check(reader, &workflow);

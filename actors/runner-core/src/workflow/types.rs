@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::cache_mode::CacheMode;
 use super::environment::JobEnvironment;
 use super::need::Need;
 use super::permissions::Permissions;
@@ -36,6 +37,9 @@ pub struct Workflow {
     pub concurrency: Option<Concurrency>,
     /// What its jobs may do that do not say it themselves.
     pub permissions: Option<Permissions>,
+    /// The same with caches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_mode: Option<CacheMode>,
     /// The jobs, in the order of the file.
     pub jobs: Vec<Job>,
 }
@@ -332,6 +336,9 @@ pub struct Job {
     pub services: Option<Located<Data>>,
     /// What it may do.
     pub permissions: Option<Permissions>,
+    /// What it may do with caches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_mode: Option<CacheMode>,
     /// What it does.
     pub work: JobWork,
     /// What it asks for and is not done.

@@ -409,3 +409,114 @@ fn i17_a_called_workflow_that_asks_for_more_than_its_caller_has_is_refused() {
         }
     }
 }
+
+fn cached(of_workflow: &str, of_job: &str) -> String {
+    format!(
+        "on: workflow_call\n{of_workflow}jobs: {{in: {{{of_job}runs-on: x, steps: [{{run: y}}]}}}}\n"
+    )
+}
+
+/// Page "Workflow syntax", `cache-mode`: the job's counts before the workflow's, and a called
+/// workflow has no more than its caller. Before, a file with it was wrong.
+#[test]
+fn i17_a_cache_mode_is_the_job_s_or_the_workflow_s_and_no_more_than_the_caller_s() {
+    use runner_core::workflow::CacheMode::{self, None, Read, Write, WriteOnly};
+    let line = |mode: Option<CacheMode>, end: &str| match mode {
+        Some(mode) => format!("cache-mode: {}{end}", mode.name()),
+        Option::None => String::new(),
+    };
+    // The caller's workflow and job, the called one's; what the called job has.
+    for (outer, outer_job, inner, inner_job, expected) in [
+        (
+            Option::None,
+            Option::None,
+            Option::None,
+            Option::None,
+            Ok(Option::None),
+        ),
+        (
+            Some(Read),
+            Option::None,
+            Option::None,
+            Option::None,
+            Ok(Some(Read)),
+        ),
+        (
+            Some(Write),
+            Some(None),
+            Option::None,
+            Option::None,
+            Ok(Some(None)),
+        ),
+        (
+            Some(None),
+            Some(Write),
+            Some(WriteOnly),
+            Option::None,
+            Ok(Some(WriteOnly)),
+        ),
+        (
+            Some(Read),
+            Option::None,
+            Some(Write),
+            Some(Read),
+            Ok(Some(Read)),
+        ),
+        (
+            Option::None,
+            Option::None,
+            Some(Write),
+            Some(None),
+            Ok(Some(None)),
+        ),
+        (
+            Some(Read),
+            Option::None,
+            Some(Write),
+            Option::None,
+            Err("`write`, and is allowed `read`"),
+        ),
+        (
+            Some(Write),
+            Some(WriteOnly),
+            Some(Read),
+            Option::None,
+            Err("`read`, and is allowed `write-only`"),
+        ),
+        (
+            Some(None),
+            Option::None,
+            Some(Read),
+            Some(WriteOnly),
+            Err("`write-only`, and is allowed `none`"),
+        ),
+    ] {
+        let called = cached(&line(inner, "\n"), &line(inner_job, ", "));
+        let files = |_: &str| Some(called.clone().into_bytes());
+        let text = format!(
+            "on: push\n{}jobs: {{c: {{{}uses: ./.github/workflows/called.yml}}}}\n",
+            line(outer, "\n"),
+            line(outer_job, ", ")
+        );
+        let workflow = parse("ci.yml", text.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+        let input = PlanInput {
+            contexts: &Contexts::default(),
+            files: &files,
+            actions: &NoActions,
+        };
+        let plan = make(workflow.value, input);
+        let found = plan.map(|plan| plan.jobs[1].cache_mode);
+        match (found, expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}{called}"),
+            (Err(error), Err(expected)) => {
+                assert!(error.to_string().ends_with(expected), "{error}");
+            }
+            (found, _) => panic!("{text}{called}{found:?}"),
+        }
+    }
+    let wrong = parse("ci.yml", b"on: push\ncache-mode: readonly\njobs: {}\n").unwrap_err();
+    assert!(
+        wrong.to_string().contains("cache-mode is `readonly`"),
+        "{wrong}"
+    );
+}

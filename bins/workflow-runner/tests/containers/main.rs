@@ -7,6 +7,7 @@
     reason = "a test that fails here should say where"
 )]
 
+mod background;
 mod documents;
 mod kept;
 mod lab;
