@@ -89,13 +89,7 @@ impl StepRunner<'_> {
             .map(|prefix| of_paths(&paths, prefix))
             .collect();
         let wanted = of_paths(&paths, &key);
-        let (caches, mut scopes) = (self.request.caches.clone(), self.scopes());
-        let mode = self.cache_mode();
-        if !mode.restores() {
-            let text = format!("no cache is restored: the cache-mode is {}", mode.name());
-            self.log.info(self.number, &text).await;
-            scopes.clear();
-        }
+        let (caches, scopes) = (self.request.caches.clone(), self.read_scopes().await);
         let found = match blocking(move || caches.find(&scopes, &wanted, &prefixes)).await {
             Ok(found) => found,
             // As if there was none: that costs speed only.
@@ -240,6 +234,17 @@ impl StepRunner<'_> {
     fn cache_mode(&self) -> CacheMode {
         let job = &self.request.plan.jobs[self.request.job];
         job.cache_mode.unwrap_or_default()
+    }
+
+    /// Where caches are looked for: nowhere, where the job may restore none.
+    async fn read_scopes(&self) -> Vec<CacheScope> {
+        let mode = self.cache_mode();
+        if mode.restores() {
+            return self.scopes();
+        }
+        let text = format!("no cache is restored: the cache-mode is {}", mode.name());
+        self.log.info(self.number, &text).await;
+        Vec::new()
     }
 
     fn scopes(&self) -> Vec<CacheScope> {

@@ -100,15 +100,7 @@ impl Builder<'_> {
     ) -> Result<(), PlanError> {
         let mut refusals = job.refusals.clone();
         let file = self.workflows[workflow].workflow.file.clone();
-        if self.jobs.len() >= MAX_JOBS {
-            return Err(PlanError::Workflow {
-                file: (&*file).into(),
-                place: job.place,
-                message: format!(
-                    "the plan has more than {MAX_JOBS} jobs, called workflows included"
-                ),
-            });
-        }
+        self.check_size(job, &file)?;
         check_env_for_token(&self.workflows[workflow].workflow.env, &file, &mut refusals);
         let key = format!("{prefix}{}", job.id);
         let at = self.jobs.len();
@@ -181,6 +173,18 @@ impl Builder<'_> {
         self.jobs[at].work = work;
         self.jobs[at].refusals = refusals;
         Ok(())
+    }
+
+    /// A plan has so many jobs at most.
+    fn check_size(&self, job: &Job, file: &str) -> Result<(), PlanError> {
+        if self.jobs.len() < MAX_JOBS {
+            return Ok(());
+        }
+        Err(PlanError::Workflow {
+            file: file.into(),
+            place: job.place,
+            message: format!("the plan has more than {MAX_JOBS} jobs, called workflows included"),
+        })
     }
 
     /// The images that the scripts of a job name.

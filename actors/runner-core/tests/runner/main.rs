@@ -4,6 +4,7 @@
 mod attacks;
 mod caches;
 mod called_workflows;
+mod callers_rights;
 mod checks;
 mod container_plans;
 mod containers;

@@ -125,6 +125,63 @@ fn kinds_of_the_file_s_own_names_are_known() {
     }
 }
 
+/// What never holds, and why.
+const NEVER: &[(&str, &str)] = &[
+    (
+        "inputs.flag == 'true'",
+        "a boolean is never equal to `true`",
+    ),
+    ("inputs.flag == 'yes'", "a boolean is never equal to `yes`"),
+    ("inputs.flag == 2", "a boolean is never equal to `2`"),
+    ("inputs.count == 'two'", "a number is never equal to `two`"),
+    (
+        "steps.s.outputs.x == true",
+        "a text (but `1`) is never equal to `true`",
+    ),
+    ("true == env.A", "a text (but `1`) is never equal to `true`"),
+    (
+        "always() && job.status == 'failed'",
+        "`job.status` is never equal to `failed`",
+    ),
+    (
+        "needs.b.result == 'succeeded'",
+        "`needs.b.result` is never equal to `succeeded`",
+    ),
+    (
+        "steps.s['outcome'] == 'failed'",
+        "`steps.s.outcome` is never equal to `failed`",
+    ),
+    (
+        "runner.os == 'Ubuntu'",
+        "`runner.os` is never equal to `Ubuntu`",
+    ),
+    (
+        "runner.arch == 'x86_64'",
+        "`runner.arch` is never equal to `x86_64`",
+    ),
+    (
+        "github.ref == 'main'",
+        "`github.ref` is never equal to `main`",
+    ),
+    (
+        "github.repository == 'name'",
+        "`github.repository` is never equal to `name`",
+    ),
+    (
+        "github.ref_type == 'tags'",
+        "`github.ref_type` is never equal to `tags`",
+    ),
+    (
+        "github.event_name == 'pull-request'",
+        "`github.event_name` is never equal to `pull-request`",
+    ),
+    (
+        "github.event_name == 'workflow_call'",
+        "`github.event_name` is never equal to `workflow_call`",
+    ),
+    ("inputs.to == 'c'", "`inputs.to` is never equal to `c`"),
+];
+
 /// Pages "Contexts reference", "Evaluate expressions in workflows and actions" (Operators).
 #[test]
 fn i17_comparisons_that_are_the_same_in_every_run_are_found() {
@@ -133,61 +190,7 @@ fn i17_comparisons_that_are_the_same_in_every_run_are_found() {
             "on: {{push: , workflow_dispatch: {{inputs: {{flag: {{type: boolean}}, count: {{type: number}}, to: {{type: choice, options: [a, b]}}}}}}}}\njobs:\n  b: {{runs-on: x, steps: [{{run: y}}]}}\n  a:\n    runs-on: x\n    needs: b\n    steps:\n      - {{id: s, run: y}}\n      - {{run: y, if: \"¦{run}\"}}\n"
         )
     };
-    for (run, expected) in [
-        (
-            "inputs.flag == 'true'",
-            "a boolean is never equal to `true`",
-        ),
-        ("inputs.flag == 'yes'", "a boolean is never equal to `yes`"),
-        ("inputs.flag == 2", "a boolean is never equal to `2`"),
-        ("inputs.count == 'two'", "a number is never equal to `two`"),
-        (
-            "steps.s.outputs.x == true",
-            "a text (but `1`) is never equal to `true`",
-        ),
-        ("true == env.A", "a text (but `1`) is never equal to `true`"),
-        (
-            "always() && job.status == 'failed'",
-            "`job.status` is never equal to `failed`",
-        ),
-        (
-            "needs.b.result == 'succeeded'",
-            "`needs.b.result` is never equal to `succeeded`",
-        ),
-        (
-            "steps.s['outcome'] == 'failed'",
-            "`steps.s.outcome` is never equal to `failed`",
-        ),
-        (
-            "runner.os == 'Ubuntu'",
-            "`runner.os` is never equal to `Ubuntu`",
-        ),
-        (
-            "runner.arch == 'x86_64'",
-            "`runner.arch` is never equal to `x86_64`",
-        ),
-        (
-            "github.ref == 'main'",
-            "`github.ref` is never equal to `main`",
-        ),
-        (
-            "github.repository == 'name'",
-            "`github.repository` is never equal to `name`",
-        ),
-        (
-            "github.ref_type == 'tags'",
-            "`github.ref_type` is never equal to `tags`",
-        ),
-        (
-            "github.event_name == 'pull-request'",
-            "`github.event_name` is never equal to `pull-request`",
-        ),
-        (
-            "github.event_name == 'workflow_call'",
-            "`github.event_name` is never equal to `workflow_call`",
-        ),
-        ("inputs.to == 'c'", "`inputs.to` is never equal to `c`"),
-    ] {
+    for (run, expected) in NEVER {
         let expected = format!("warning this comparison never holds: {expected}");
         found_at(&text(run), Some(&expected));
     }
