@@ -10,6 +10,7 @@ fn files(path: &str) -> Option<Vec<u8>> {
         "own/action.yml" => {
             "inputs: {who: {required: true}, old: {deprecationMessage: 'use `who`'}}\noutputs: {said: {value: x}}\nruns: {using: composite, steps: [{run: x, shell: sh}]}\n"
         }
+        "program/action.yml" => "outputs: {said: {}}\nruns: {using: node24, main: x.js}\n",
         "odd/action.yml" => "strange: 1\nruns: {using: composite, steps: [{run: x, shell: sh}]}\n",
         ".github/workflows/called.yml" => {
             "on: {workflow_call: {outputs: {file: {value: x}}}}\njobs: {in: {runs-on: x, steps: [{run: y}]}}\n"
@@ -46,6 +47,11 @@ fn i17_inputs_and_outputs_of_local_actions_are_those_that_they_declare() {
         (
             "      - {uses: ./own, id: s, with: {who: me}}\n      - run: echo ${{ steps.s.outputs.sad }}\n",
             Some("7: ./own has no output `sad`"),
+        ),
+        // A program may set others: `actions/github-script` does.
+        (
+            "      - {uses: ./program, id: s}\n      - run: echo ${{ steps.s.outputs.other }}\n",
+            None,
         ),
         // GitHub does not look at keys that it does not know.
         ("      - uses: ./odd\n", None),
