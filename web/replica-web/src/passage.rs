@@ -9,7 +9,7 @@ use std::time::Duration;
 use actix_web::guard::fn_guard;
 use actix_web::http::header;
 use actix_web::http::{Method, StatusCode};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, Route, web};
 use edge_web::relay::{self, TooLarge};
 use edge_web::{ConcurrencyLimit, Metrics, Problem, REPLICA_KEY, Routes};
 use http_clients::forward::{ForwardOptions, Forwarder};
@@ -71,12 +71,22 @@ impl LeaderPassage {
             Method::DELETE,
         ];
         methods.into_iter().fold(routes, |routes, method| {
-            let (passage, known) = (self.clone(), Rc::clone(&known));
-            let route = web::route().to(move |request: HttpRequest, body: web::Payload| {
-                let (passage, known) = (passage.clone(), Rc::clone(&known));
-                async move { passage.pass(&known, request, body).await }
-            });
-            routes.route(method, "/{rest:.*}", route)
+            routes.route(method, "/{rest:.*}", self.route(&known))
+        })
+    }
+
+    /// Adds it for a path that has a route of its own, behind that: for whom that one does not
+    /// answer.
+    #[must_use]
+    pub fn add_behind(&self, routes: Routes, path: &str) -> Routes {
+        routes.route(Method::GET, path, self.route(&KnownForwarder::default()))
+    }
+
+    fn route(&self, known: &KnownForwarder) -> Route {
+        let (passage, known) = (self.clone(), Rc::clone(known));
+        web::route().to(move |request: HttpRequest, body: web::Payload| {
+            let (passage, known) = (passage.clone(), Rc::clone(&known));
+            async move { passage.pass(&known, request, body).await }
         })
     }
 

@@ -3,8 +3,10 @@
 use std::io;
 use std::net::TcpListener;
 
-use actix_web::{HttpRequest, HttpResponse, web};
-use edge_web::guard::HostPolicy;
+use actix_web::guard::fn_guard;
+use actix_web::http::{Method, header};
+use actix_web::{HttpRequest, HttpResponse, Route, web};
+use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::{
     EdgeConfig, EdgeServer, ForgeVerifier, Metrics, Problem, Routes, SignedBody, SignedBodyConfig,
     livez, metrics_text, readyz,
@@ -64,16 +66,18 @@ impl StandbyRunner {
         let metrics = Metrics::new();
         let hosts = options.hosts.iter().map(String::as_str);
         let hosts = HostPolicy::new(listener.local_addr()?, hosts);
-        // Who may do what is judged by the leader.
+        // Who may do what is judged by the leader, but for what this process says of itself.
         let edge = EdgeConfig::new(hosts, &metrics);
         let verifier = ForgeVerifier::new(options.secrets, ParseOptions::default());
         let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
         let passage = LeaderPassage::new(&control, PassageOptions::default());
+        let token = options.token.as_ref();
+        let token = token.and_then(|token| ApiToken::new(token.expose()));
         let server = EdgeServer::new(
             edge,
             options.serve,
             (&metrics, parts.health),
-            move |metrics| routes(metrics, &passage),
+            move |metrics| routes(metrics, &passage, token.as_ref()),
         );
         let handle = parts.root.handle();
         server
@@ -88,15 +92,34 @@ impl StandbyRunner {
     }
 }
 
-fn routes(metrics: &Metrics, passage: &LeaderPassage) -> Routes {
+fn routes(metrics: &Metrics, passage: &LeaderPassage, token: Option<&ApiToken>) -> Routes {
     let own = Routes::new(metrics)
         .post("/webhook", webhook)
         .get("/health", standby_health)
         .get("/livez", livez)
-        .get("/readyz", readyz)
-        .get("/metrics", metrics_text)
-        .get("/admin/actors", actors);
+        .get("/readyz", readyz);
+    // Sessions of browsers are the leader's: whoever shows no token gets its answer.
+    let own = [
+        ("/metrics", web::route().to(metrics_text)),
+        ("/admin/actors", web::route().to(actors)),
+    ]
+    .into_iter()
+    .fold(own, |own, (path, route)| {
+        let own = own.route(Method::GET, path, shown(route, token));
+        passage.add_behind(own, path)
+    });
     passage.add(own)
+}
+
+/// For those who show the token, if there is one.
+fn shown(route: Route, token: Option<&ApiToken>) -> Route {
+    let Some(token) = token.cloned() else {
+        return route;
+    };
+    route.guard(fn_guard(move |context| {
+        let shown = context.head().headers().get(header::AUTHORIZATION);
+        shown.is_some_and(|shown| token.matches(shown.as_bytes()))
+    }))
 }
 
 async fn actors(
