@@ -66,12 +66,12 @@ impl Connector {
     }
 
     /// The same for a connection whose notifications, and whose end, are hints.
-    pub(super) fn connect_hearing(&self, hints: Option<Hints>) -> Result<Connection, Fault> {
+    pub(super) fn connect_hearing(&self, hints: Option<&Hints>) -> Result<Connection, Fault> {
         self.servers
-            .first(|server| self.connect_to(server, hints.clone()))
+            .first(|server| self.connect_to(server, hints))
     }
 
-    fn connect_to(&self, server: &Config, hints: Option<Hints>) -> Result<Connection, Fault> {
+    fn connect_to(&self, server: &Config, hints: Option<&Hints>) -> Result<Connection, Fault> {
         let mut config = server.clone();
         config.connect_timeout(self.connect_limit);
         let tls = match config.get_ssl_mode() {
@@ -86,7 +86,7 @@ impl Connector {
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;
         let (client, connection) = connected.map_err(connect_fault)?;
-        let task = self.bridge.spawn(listener::drive(connection, hints));
+        let task = self.bridge.spawn(listener::drive(connection, hints.cloned()));
         let mut connection = Connection {
             client: Some(client),
             task,
