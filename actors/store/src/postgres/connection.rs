@@ -67,8 +67,7 @@ impl Connector {
 
     /// The same for a connection whose notifications, and whose end, are hints.
     pub(super) fn connect_hearing(&self, hints: Option<&Hints>) -> Result<Connection, Fault> {
-        self.servers
-            .first(|server| self.connect_to(server, hints))
+        self.servers.first(|server| self.connect_to(server, hints))
     }
 
     fn connect_to(&self, server: &Config, hints: Option<&Hints>) -> Result<Connection, Fault> {
@@ -86,7 +85,9 @@ impl Connector {
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;
         let (client, connection) = connected.map_err(connect_fault)?;
-        let task = self.bridge.spawn(listener::drive(connection, hints.cloned()));
+        let task = self
+            .bridge
+            .spawn(listener::drive(connection, hints.cloned()));
         let mut connection = Connection {
             client: Some(client),
             task,
