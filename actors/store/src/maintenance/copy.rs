@@ -26,8 +26,8 @@ pub struct CopyReport {
 type NamedRow = (String, Vec<u8>, Vec<u8>);
 
 /// Copies the store `from` into the empty store `to`, and compares every table (count and digest)
-/// and every blob. Neither may be in use, nor may standbys take anything in for it. The source stays as it is: do not start a program on it
-/// afterwards.
+/// and every blob. Neither may be in use, nor may standbys take anything in for it. The source
+/// stays as it is: do not start a program on it afterwards.
 ///
 /// # Errors
 /// See [`MaintenanceError`]. A copy that did not end is refused by [`crate::Store`], and begun anew
