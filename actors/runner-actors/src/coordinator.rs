@@ -31,6 +31,7 @@ use crate::rows::{self, NewRun};
 use crate::run::{EndRun, RecheckRun, RunHandle, RunHandles, RunServices, WorkflowRun};
 use crate::run_files::RunFiles;
 use crate::run_queue::RunQueue;
+use crate::store_retry::until_read;
 
 /// Runs that are under way at once; the others wait as rows of the store.
 const MAX_ACTIVE_RUNS: usize = 256;
@@ -133,9 +134,11 @@ impl RunCoordinator {
 
     /// The queue was full: the store knows what is missing in it.
     fn read_received(&self, ctx: &mut Context<Self>) {
-        let stored = self.services.store.read(|rows| rows::all(rows));
-        ctx.spawn(stored.into_actor(self).map(|stored, coordinator, ctx| {
-            // A store that fails says so itself; the next start reads it again.
+        let store = self.services.store.clone();
+        let stored = async move { until_read("", || store.read(|rows| rows::all(rows))).await };
+        let stored = Box::pin(stored).into_actor(self);
+        ctx.spawn(stored.map(|stored, coordinator, ctx| {
+            // Where this process has the store no more the next leader reads it.
             let received = stored.unwrap_or_default().into_iter();
             for run in received.filter(|run| run.state == RunState::Received) {
                 coordinator.enqueue(run.id);
@@ -465,7 +468,7 @@ impl Handler<CancelRun> for RunCoordinator {
             self.services.queue.set_taken(self.queued.len());
             let recorder = self.services.recovery.recorder.clone();
             let ended = async move {
-                let Some(mut ledger) = Ledger::load(&recorder, &run).await else {
+                let Ok(Some(mut ledger)) = Ledger::load(&recorder, &run).await else {
                     return false;
                 };
                 ledger.end(RunState::Cancelled, Some(reason)).await;

@@ -21,7 +21,7 @@ use crate::event::StoredEvent;
 use crate::log::{LineKind, LogLine, Logs};
 use crate::records::{JobRecord, RunRecord};
 use crate::rows;
-use crate::store_retry::until_stored;
+use crate::store_retry::{until_read, until_stored};
 use crate::test_rows::NewJobTests;
 
 /// Whose token posts statuses.
@@ -59,24 +59,26 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// A stored run with its event; `None`: one of them is missing or cannot be read.
-    pub(crate) async fn load(recorder: &RunRecorder, id: &str) -> Option<Self> {
-        let key = id.to_owned();
-        let loaded = recorder.store.read(move |rows| {
-            Ok::<_, StoreError>((rows::run(rows, &key)?, rows::event(rows, &key)?))
+    /// A stored run with its event, as soon as the store can be read; `None`: one of them is
+    /// missing.
+    ///
+    /// # Errors
+    /// This process has the store no more, or the rows cannot be read.
+    pub(crate) async fn load(recorder: &RunRecorder, id: &str) -> Result<Option<Self>, StoreError> {
+        let loaded = until_read(id, || {
+            let key = id.to_owned();
+            recorder.store.read(move |rows| {
+                Ok::<_, StoreError>((rows::run(rows, &key)?, rows::event(rows, &key)?))
+            })
         });
-        match loaded.await {
-            Ok((Some(record), Some(event))) => Some(Self {
-                recorder: recorder.clone(),
-                record,
-                event: Arc::new(event),
-            }),
-            Ok(_) => None,
-            Err(error) => {
-                tracing::error!(event = "run.store_failed", run = %id, %error, "a run's record cannot be read");
-                None
-            }
-        }
+        let (record, event) = loaded.await.inspect_err(|error| {
+            tracing::error!(event = "run.store_failed", run = %id, %error, "a run's record cannot be read");
+        })?;
+        Ok(record.zip(event).map(|(record, event)| Self {
+            recorder: recorder.clone(),
+            record,
+            event: Arc::new(event),
+        }))
     }
 
     /// Goes over to a state; one that may not follow is an error of ours, logged and not done.

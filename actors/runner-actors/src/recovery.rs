@@ -12,6 +12,7 @@ use crate::ledger::{Ledger, RunRecorder, job_status};
 use crate::records::{JobEnd, JobRecord, RunRecord};
 use crate::rows;
 use crate::settings::RunnerSettings;
+use crate::store_retry::until_read;
 use crate::vm_hosts::VmHosts;
 
 /// A run is taken up again so often; one that brings its actor down each time is lost then.
@@ -40,7 +41,8 @@ pub(crate) struct RecoveredRuns {
 impl RunRecovery {
     /// Looks at every stored run; those that are `active` go on by themselves.
     pub(crate) async fn recover(&self, is_active: impl Fn(&str) -> bool) -> RecoveredRuns {
-        let all = self.recorder.store.read(|rows| rows::all(rows)).await;
+        let store = &self.recorder.store;
+        let all = until_read("", || store.read(|rows| rows::all(rows))).await;
         let mut recovered = RecoveredRuns::default();
         let all = all.unwrap_or_else(|error| {
             tracing::error!(event = "run.store_failed", %error, "the stored runs cannot be read");
@@ -63,8 +65,11 @@ impl RunRecovery {
 
     /// A run whose actor is gone: whether it is to be started again.
     pub(crate) async fn settle(&self, id: &str) -> bool {
-        let key = id.to_owned();
-        let record = self.recorder.store.read(move |rows| rows::run(rows, &key));
+        let store = &self.recorder.store;
+        let record = until_read(id, || {
+            let key = id.to_owned();
+            store.read(move |rows| rows::run(rows, &key))
+        });
         match record.await.ok().flatten() {
             Some(record) if !record.state.is_terminal() => self.take_up(record).await.is_some(),
             _ => false,
@@ -73,7 +78,8 @@ impl RunRecovery {
 
     async fn take_up(&self, record: RunRecord) -> Option<String> {
         let id = record.id.clone();
-        let Some(mut ledger) = Ledger::load(&self.recorder, &id).await else {
+        // What cannot be read is left as it is.
+        let Some(mut ledger) = Ledger::load(&self.recorder, &id).await.ok()? else {
             tracing::error!(event = "run.unreadable", run = %id, "a run's event is missing");
             self.close(record).await;
             return None;

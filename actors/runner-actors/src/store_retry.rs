@@ -1,4 +1,4 @@
-//! Writes that are repeated until the store takes them.
+//! Writes that are repeated until the store takes them, and reads until it answers.
 
 use std::time::Duration;
 
@@ -34,6 +34,31 @@ where
                 tokio::time::sleep(delay).await;
                 delay = (delay * 2).min(MAX_DELAY);
             }
+        }
+    }
+}
+
+/// Repeats a read about a run until the store answers: one that is away for minutes must leave no
+/// run behind that nobody takes up.
+///
+/// # Errors
+/// When asking again cannot help: this process has the store no more, or its rows cannot be read.
+pub(crate) async fn until_read<T, F>(
+    run: &str,
+    mut read: impl FnMut() -> F,
+) -> Result<T, StoreError>
+where
+    F: Future<Output = Result<T, StoreError>>,
+{
+    let mut delay = MIN_DELAY;
+    loop {
+        match read().await {
+            Err(error) if error.is_temporary() && !error.is_final() => {
+                tracing::warn!(event = "run.store_failed", %run, %error, "the store cannot be read now; tried again");
+                tokio::time::sleep(delay).await;
+                delay = (delay * 2).min(MAX_DELAY);
+            }
+            answer => return answer,
         }
     }
 }

@@ -5,10 +5,15 @@
     reason = "a test that fails here should say where"
 )]
 
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use postgres_server::{PostgresServer, Stop};
-use store::{Options, SharedStore, StoreError, TakenIn};
+use store::maintenance::{MaintenanceError, backup, check, copy};
+use store::{Options, ReadRows, SharedStore, StoreError, StorePlace, Table, TakenIn};
+
+const ROWS: Table<u64, u64> = Table::new("rows");
 
 fn options() -> Options {
     Options::new("shared-test").schema("shared_test")
@@ -152,4 +157,88 @@ fn i18_tables_of_the_version_before_are_brought_up_to_date() {
     assert_eq!(second.look().unwrap().epoch, epoch);
     take_in(&second, "one", b"x").unwrap();
     assert!(second.try_take(|_| true).unwrap().is_some());
+}
+
+#[test]
+fn i18_a_first_server_that_says_nothing_hides_no_other() {
+    let server = PostgresServer::on_network(&[]);
+    // The system takes connections, and nobody answers on them: a paused primary.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let first = format!("@{},", silent.local_addr().unwrap());
+    let url = PostgresServer::url_by(server.port()).replace('@', &first);
+    let url = url.parse().unwrap();
+    let shared = SharedStore::new(&url, &options(), ("here:1", "key")).unwrap();
+    assert!(shared.look().unwrap().is_released);
+    let (store, _) = shared.try_take(|seen| seen.is_released).unwrap().unwrap();
+    let stored = store.write_blocking(|txn| txn.put(&ROWS, &1, &1));
+    assert_eq!(stored, Ok(()));
+    let read = store.read_blocking(|rows| rows.get(&ROWS, &1));
+    assert_eq!(read, Ok::<_, StoreError>(Some(1)));
+    let taken = take_in(&shared, "one", b"body");
+    assert!(matches!(taken, Ok(TakenIn::New(_))), "{taken:?}");
+    store.close();
+}
+
+#[test]
+fn i18_a_backup_needs_no_moment_at_which_nothing_waits() {
+    let server = PostgresServer::start();
+    let leader = shared(&server, "leader");
+    let (store, _) = leader.try_take(|seen| seen.is_released).unwrap().unwrap();
+    let used = StorePlace::Postgres(server.url().parse().unwrap());
+    let root = tempfile::tempdir().unwrap();
+    let saved = StorePlace::Directory(root.path().join("saved"));
+    let ended = AtomicBool::new(false);
+    let report = std::thread::scope(|threads| {
+        // Each is decided once the next one waits, as where standbys take in all the time.
+        let (first, is_first) = std::sync::mpsc::channel();
+        let (server, leader, ended) = (&server, &leader, &ended);
+        threads.spawn(move || {
+            let standby = shared(server, "standby");
+            let mut before = None;
+            for number in 0.. {
+                let id = format!("delivery-{number}");
+                let Ok(TakenIn::New(seq)) = take_in(&standby, &id, b"body") else {
+                    panic!("{id} is not taken in");
+                };
+                if let Some(before) = before.replace(seq) {
+                    let outcome = vec![(before, b"done".to_vec())];
+                    wait(leader.intake().decide(outcome)).unwrap();
+                }
+                let _ = first.send(());
+                if ended.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        is_first.recv().unwrap();
+        let report = backup(&used, &saved, &options());
+        ended.store(true, Ordering::Relaxed);
+        report
+    });
+    report.unwrap();
+    store.close();
+}
+
+#[test]
+fn i18_a_store_may_be_checked_while_deliveries_wait_and_is_not_moved_without_them() {
+    let server = PostgresServer::start();
+    let standby = shared(&server, "standby");
+    take_in(&standby, "one", b"body").unwrap();
+    let used = StorePlace::Postgres(server.url().parse().unwrap());
+    assert_eq!(
+        check(&used, &options()).unwrap().faults,
+        Vec::<String>::new()
+    );
+    let root = tempfile::tempdir().unwrap();
+    let elsewhere = StorePlace::Directory(root.path().join("moved"));
+    let error = copy(&used, &elsewhere, &options()).unwrap_err();
+    assert!(
+        matches!(error, MaintenanceError::Undecided { count: 1, .. }),
+        "{error}"
+    );
+    let error = backup(&used, &elsewhere, &options()).unwrap_err();
+    assert!(
+        matches!(error, MaintenanceError::Undecided { count: 1, .. }),
+        "{error}"
+    );
 }

@@ -107,3 +107,25 @@ fn the_orchestrators_socket_has_a_folder_that_systemd_makes() {
         assert!(settings.contains(&below), "{key}");
     }
 }
+
+#[test]
+fn i18_the_samples_of_indexer_and_searcher_are_for_the_folders_of_their_unit() {
+    let units = units();
+    let search = units
+        .iter()
+        .find(|(name, _)| name == "orrery-search.service");
+    let unit = directives(&search.unwrap().1);
+    // What a file of variables says wins over the unit, a flag over both.
+    assert_eq!(unit["EnvironmentFile"], ["-/etc/orrery/search.env"]);
+    let data = unit["Environment"].iter();
+    let data = data.filter_map(|line| line.strip_prefix("SERVICE_DATA_PATH="));
+    let data: Vec<&str> = data.collect();
+    let (_, roles) = unit["ExecStart"][0].split_once("--config ").unwrap();
+    for sample in ["indexer.env", "searcher.env"] {
+        let file = bins().join("../config-samples/cluster").join(sample);
+        let text = std::fs::read_to_string(file).unwrap();
+        let said = directives(&text);
+        assert_eq!(said["SERVICE_DATA_PATH"], data, "{sample}");
+        assert_eq!(said["SERVICE_SETTINGS_PATH"], [roles], "{sample}");
+    }
+}

@@ -200,7 +200,8 @@ impl MachineRequest {
         }
     }
 
-    /// Asks each host that may have room, the best first.
+    /// Asks each host that may have room, the best first; of several not those that do not answer,
+    /// for which it would wait in vain: their watcher says when they do.
     async fn ask_hosts(&self, machine: &MachineType) -> Result<Machine, NoMachine> {
         let mut placement = self.hosts.place(machine, &self.repository);
         if self.hosts.count() == 1 {
@@ -209,6 +210,10 @@ impl MachineRequest {
         }
         let mut none = self.without_asking(&placement);
         for index in &placement.order {
+            if let Some(trouble) = self.hosts.known_trouble(*index) {
+                none.pass_over(&self.hosts.labelled(self.hosts.name(*index), &trouble));
+                continue;
+            }
             let slot = HostSlot::take(&self.hosts, *index, machine, &self.repository);
             let vmm = self.hosts.client(*index);
             match self.ask(&vmm, &machine.vm).await {
@@ -287,6 +292,16 @@ impl MachineRequest {
 }
 
 impl NoMachine {
+    /// One host more is not asked now.
+    fn pass_over(&mut self, said: &str) {
+        if !self.reason.is_empty() {
+            self.reason.push_str("; ");
+        }
+        self.reason.push_str(said);
+        self.is_temporary = true;
+        self.is_full = false;
+    }
+
     /// One host more has none.
     fn add(&mut self, said: &str, error: &VmmError) {
         if !self.reason.is_empty() {

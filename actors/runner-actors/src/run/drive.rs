@@ -53,7 +53,7 @@ pub(super) async fn drive(
     id: String,
     signals: RunSignals,
 ) -> Option<RunState> {
-    let Some(mut ledger) = Ledger::load(&services.recorder, &id).await else {
+    let Some(mut ledger) = Ledger::load(&services.recorder, &id).await.ok()? else {
         tracing::error!(event = "run.unreadable", run = %id, "a run's record or event is missing");
         return None;
     };

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use postgres_server::PostgresServer;
+use postgres_server::{PostgresServer, Stop};
 use runner_core::test_report::JobTests;
 use serde_json::json;
-use store::{Options, SharedStore, Store};
+use store::{Options, ReadRows as _, SharedStore, Store, StoreError, Table};
 use tokio::sync::watch;
 
 use crate::event::StoredEvent;
@@ -105,4 +105,41 @@ async fn i18_a_run_gives_up_storing_when_the_store_is_closed() {
     let tests = ledger.save_tests(tests_of(&ledger.record));
     let saved = tokio::time::timeout(DEADLINE, tests);
     saved.await.expect("the tests are given up");
+}
+
+#[tokio::test]
+async fn i18_a_run_is_read_once_the_store_answers_again() {
+    let mut server = PostgresServer::start();
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        patience: Duration::from_secs(1),
+        ..options()
+    };
+    let store = Store::open_postgres(&server.url().parse().unwrap(), &options).unwrap();
+    let ledger = ledger(store.clone(), folder.path());
+    ledger.save(Vec::new()).await;
+    server.stop(Stop::Crash);
+    let is_away = || async {
+        let row = store.read(|rows| rows.get(&Table::<u64, u64>::new("none"), &1));
+        assert!(matches!(row.await, Err(StoreError::Storage { .. })));
+    };
+    is_away().await;
+    let (recorder, id) = (&ledger.recorder, &ledger.record.id);
+    let loading = Ledger::load(recorder, id);
+    let mut loading = std::pin::pin!(loading);
+    tokio::select! {
+        biased;
+        _ = &mut loading => panic!("it is given up"),
+        () = async { for _ in 0..5 { is_away().await } } => {}
+    }
+    server.start_again();
+    let loaded = tokio::time::timeout(DEADLINE, loading).await;
+    // Its event was not stored.
+    assert!(loaded.expect("it is read").is_ok_and(|run| run.is_none()));
+    store.close();
+    let closed = Ledger::load(recorder, id).await;
+    assert!(
+        closed.is_err_and(|error| error.is_final()),
+        "it is left to the next leader"
+    );
 }

@@ -128,6 +128,12 @@ impl VmHosts {
         self.0.hosts[index].1.lock().trouble.is_some()
     }
 
+    /// Why a host of several is not asked for VMs until it answers again.
+    pub(crate) fn known_trouble(&self, index: usize) -> Option<String> {
+        let known = self.0.hosts[index].1.lock();
+        known.trouble.clone().filter(|_| self.count() > 1)
+    }
+
     /// Notes why a host gives no VMs, or that it does.
     pub(crate) fn note_trouble(&self, index: usize, reason: Option<String>) {
         self.change(index, |known| known.trouble = reason);

@@ -1,9 +1,8 @@
-//! Asks the hosts how they are.
+//! Asks the hosts how they are, each by itself: one that says nothing delays no other.
 
 use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, WrapFuture};
-use futures_util::future::join_all;
 use http_clients::vmm::{HealthStatus, VmmError};
 
 use super::known_host::ReportedImages;
@@ -11,6 +10,8 @@ use super::registry::VmHosts;
 
 /// Longest time between two questions.
 const INTERVAL: Duration = Duration::from_secs(5);
+/// A host that does not answer for so long gives no VMs either.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Asks the hosts how they are.
 #[derive(Clone)]
@@ -32,21 +33,28 @@ impl Actor for VmHostWatcher {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        let (hosts, every) = (self.hosts.clone(), self.every);
-        let looks = async move {
-            loop {
-                join_all((0..hosts.count()).map(|index| look(&hosts, index))).await;
-                tokio::time::sleep(every).await;
-            }
-        };
-        ctx.spawn(looks.into_actor(self));
+        for index in 0..self.hosts.count() {
+            let (hosts, every) = (self.hosts.clone(), self.every);
+            let looks = async move {
+                loop {
+                    look(&hosts, index).await;
+                    tokio::time::sleep(every).await;
+                }
+            };
+            ctx.spawn(looks.into_actor(self));
+        }
     }
 }
 
 /// Asks one host.
 async fn look(hosts: &VmHosts, index: usize) {
     let was_troubled = hosts.is_troubled(index);
-    match ask(hosts, index).await {
+    let asked = tokio::time::timeout(ANSWER_TIMEOUT, ask(hosts, index)).await;
+    let asked = asked.unwrap_or_else(|_| {
+        let limit = ANSWER_TIMEOUT.as_secs();
+        Err(VmmError::Failed(format!("no answer within {limit} s")))
+    });
+    match asked {
         Ok(()) => {
             hosts.note_trouble(index, None);
             if was_troubled {

@@ -223,3 +223,37 @@ async fn i18_a_vm_whose_answer_never_came_is_given_back_while_the_job_runs_elsew
     assert_eq!(used.vms().len(), 1);
     runner.stop().await;
 }
+
+#[actix_rt::test]
+async fn i18_a_host_that_says_nothing_holds_no_job_that_another_can_run() {
+    let site = Site::new();
+    site.vmm.say_room(0, &["default"]);
+    // The system takes connections, and nobody answers on them: a host that is paused.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let runner = site
+        .start_with(|settings| {
+            settings.vm_hosts.push(VmHostSettings {
+                name: "silent".to_owned(),
+                url: url.parse().unwrap(),
+                token: None,
+                labels: Vec::new(),
+            });
+        })
+        .await;
+    until("the host is found silent", || {
+        runner.view.vm_hosts().list()[1].trouble.is_some()
+    })
+    .await;
+    let run = runner.run(&site, WORKFLOW).await;
+    let waiting = |log: &str| log.contains("no answer within");
+    let begun = std::time::Instant::now();
+    while !waiting(&runner.log(&run).await) {
+        assert!(begun.elapsed() < crate::harness::TIMEOUT, "it is asked");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    site.vmm.say_room(4096, &["default"]);
+    let record = runner.ended(&run).await;
+    assert_eq!(record.jobs[0].vm_host.as_deref(), Some("default"));
+    runner.stop().await;
+}

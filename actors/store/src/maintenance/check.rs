@@ -40,7 +40,7 @@ pub fn check(place: &StorePlace, options: &Options) -> Result<CheckReport, Maint
         }
         faults = directory_engine(folder, options)?.check_integrity()?;
     }
-    let source = place.live_source(options)?;
+    let source = place.current_source(options)?;
     let mut report = read(&*source.snapshots)?;
     faults.append(&mut report.faults);
     Ok(CheckReport { faults, ..report })

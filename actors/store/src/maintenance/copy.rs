@@ -26,8 +26,8 @@ pub struct CopyReport {
 type NamedRow = (String, Vec<u8>, Vec<u8>);
 
 /// Copies the store `from` into the empty store `to`, and compares every table (count and digest)
-/// and every blob. Neither may be in use. The source stays as it is: do not start a program on it
-/// afterwards.
+/// and every blob. Neither may be in use, nor may standbys take anything in for it. The source
+/// stays as it is: do not start a program on it afterwards.
 ///
 /// # Errors
 /// See [`MaintenanceError`]. A copy that did not end is refused by [`crate::Store`], and begun anew
@@ -37,7 +37,10 @@ pub fn copy(
     to: &StorePlace,
     options: &Options,
 ) -> Result<CopyReport, MaintenanceError> {
-    copy_from(&from.source(options)?, to, options)
+    // A standby that still runs would take in what the copy lacks.
+    copy_from(&from.source(options)?, to, options, || {
+        from.all_decided(options)
+    })
 }
 
 /// [`copy`], as of now: a store in PostgreSQL may be in use.
@@ -49,13 +52,15 @@ pub fn backup(
     to: &StorePlace,
     options: &Options,
 ) -> Result<CopyReport, MaintenanceError> {
-    copy_from(&from.live_source(options)?, to, options)
+    copy_from(&from.live_source(options)?, to, options, || Ok(()))
 }
 
+/// Copies, and unmarks the copy if all is `well` then.
 fn copy_from(
     source: &Source,
     to: &StorePlace,
     options: &Options,
+    well: impl FnOnce() -> Result<(), MaintenanceError>,
 ) -> Result<CopyReport, MaintenanceError> {
     let mut target = to.target(options)?;
     empty(&mut *target, to)?;
@@ -67,6 +72,7 @@ fn copy_from(
         };
     });
     let report = report?;
+    well()?;
     alone(&mut *target, |txn| txn.expunge(META, COPYING))?;
     target.close();
     Ok(report)

@@ -5,7 +5,7 @@ use crate::engine::{Engine, Snapshots};
 use crate::error::OpenError;
 use crate::handle::{directory_engine, holds_store};
 use crate::options::Options;
-use crate::postgres::{self, PostgresEngine, PostgresUrl};
+use crate::postgres::{self, PostgresEngine, PostgresUrl, TakenInEntries};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -60,7 +60,7 @@ impl StorePlace {
             Self::Postgres(url) => {
                 // It says whether there is one; taking a store would make it.
                 postgres::read_only(url, options)?;
-                self.all_decided(url, options)?;
+                self.all_decided(options)?;
                 Box::new(PostgresEngine::open(url, options)?)
             }
         };
@@ -72,26 +72,48 @@ impl StorePlace {
 
     /// Opens what is there to be read as of now, while its program goes on writing if the engine
     /// lets it.
-    pub(super) fn live_source(&self, options: &Options) -> Result<Source, MaintenanceError> {
+    pub(super) fn current_source(&self, options: &Options) -> Result<Source, MaintenanceError> {
         match self {
             Self::Directory(_) => self.source(options),
+            Self::Postgres(url) => Ok(Source {
+                snapshots: postgres::read_only(url, options)?,
+                _engine: None,
+            }),
+        }
+    }
+
+    /// The same, with all that was acknowledged before: what standbys took in is decided.
+    pub(super) fn live_source(&self, options: &Options) -> Result<Source, MaintenanceError> {
+        let source = self.current_source(options)?;
+        if let Self::Postgres(url) = self {
+            let mut entries = TakenInEntries::open(url, options)?;
+            // What comes from now on may be left out: standbys go on taking in.
+            let newest = entries.newest()?;
+            self.decided(&mut entries, newest)?;
+        }
+        Ok(source)
+    }
+
+    /// See [`Self::decided`], of all that there is: nobody takes anything in any more.
+    ///
+    /// # Errors
+    /// Something waits.
+    pub(super) fn all_decided(&self, options: &Options) -> Result<(), MaintenanceError> {
+        match self {
+            Self::Directory(_) => Ok(()),
             Self::Postgres(url) => {
-                let snapshots = postgres::read_only(url, options)?;
-                self.all_decided(url, options)?;
-                Ok(Source {
-                    snapshots,
-                    _engine: None,
-                })
+                let mut entries = TakenInEntries::open(url, options)?;
+                self.decided(&mut entries, u64::MAX)
             }
         }
     }
 
     /// What standbys took in has to be part of the store before that is copied; a leader decides
     /// within milliseconds.
-    fn all_decided(&self, url: &PostgresUrl, options: &Options) -> Result<(), MaintenanceError> {
+    fn decided(&self, entries: &mut TakenInEntries, up_to: u64) -> Result<(), MaintenanceError> {
         let until = Instant::now() + DECISION_TIMEOUT;
         loop {
-            let count = postgres::undecided(url, options)?;
+            let count = entries.undecided(up_to)?;
             if count == 0 {
                 return Ok(());
             }

@@ -3,6 +3,7 @@
 use super::bridge::Bridge;
 use super::fault::{Fault, with_causes};
 use super::listener::{self, Hints};
+use super::servers::Servers;
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
 use std::collections::HashMap;
@@ -23,12 +24,11 @@ const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 #[derive(Debug)]
 pub(super) struct Connector {
     pub(super) bridge: Arc<Bridge>,
-    pub(super) url: PostgresUrl,
+    url: PostgresUrl,
+    servers: Servers,
     /// Where the store's tables are.
     pub(super) schema: String,
-    /// Told to the server's administrator.
-    program: String,
-    /// Longest wait for a connection.
+    /// Longest wait for a connection to one of the servers.
     connect_limit: Duration,
     /// Longest wait for an answer.
     limit: Duration,
@@ -42,12 +42,20 @@ impl Connector {
         program: &str,
         (connect_limit, limit): (Duration, Duration),
     ) -> Self {
+        let mut config = Config::clone(&url.config);
+        config.tcp_user_timeout(limit);
+        config.keepalives_idle(Duration::from_secs(15));
+        if config.get_application_name().is_none() {
+            // Told to the server's administrator.
+            config.application_name(program);
+        }
+        let servers = Servers::of(&config);
         Self {
             bridge,
             url,
             schema,
-            program: program.to_owned(),
-            connect_limit,
+            connect_limit: servers.share(connect_limit),
+            servers,
             limit,
         }
     }
@@ -58,8 +66,13 @@ impl Connector {
     }
 
     /// The same for a connection whose notifications, and whose end, are hints.
-    pub(super) fn connect_hearing(&self, hints: Option<Hints>) -> Result<Connection, Fault> {
-        let config = self.config();
+    pub(super) fn connect_hearing(&self, hints: Option<&Hints>) -> Result<Connection, Fault> {
+        self.servers.first(|server| self.connect_to(server, hints))
+    }
+
+    fn connect_to(&self, server: &Config, hints: Option<&Hints>) -> Result<Connection, Fault> {
+        let mut config = server.clone();
+        config.connect_timeout(self.connect_limit);
         let tls = match config.get_ssl_mode() {
             SslMode::Disable => MakeTls::none(),
             _ => MakeTls::trusting(self.url.root_certificates.as_deref()).map_err(|reason| {
@@ -72,7 +85,9 @@ impl Connector {
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;
         let (client, connection) = connected.map_err(connect_fault)?;
-        let task = self.bridge.spawn(listener::drive(connection, hints));
+        let task = self
+            .bridge
+            .spawn(listener::drive(connection, hints.cloned()));
         let mut connection = Connection {
             client: Some(client),
             task,
@@ -82,18 +97,6 @@ impl Connector {
         };
         connection.batch(&self.session_settings())?;
         Ok(connection)
-    }
-
-    fn config(&self) -> Config {
-        let mut config = Config::clone(&self.url.config);
-        config
-            .connect_timeout(self.connect_limit)
-            .tcp_user_timeout(self.limit);
-        config.keepalives_idle(Duration::from_secs(15));
-        if config.get_application_name().is_none() {
-            config.application_name(&self.program);
-        }
-        config
     }
 
     /// Durable when answered, whatever the role's or the database's defaults are; every row is

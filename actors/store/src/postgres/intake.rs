@@ -198,14 +198,29 @@ pub(super) fn start(
     Ok(IntakeHandle(sender))
 }
 
-/// How many entries wait for a decision.
-pub(super) fn undecided(connection: &mut Connection) -> Result<u64, Fault> {
-    let there = connection.rows("SELECT to_regclass('intake') IS NOT NULL", &[])?;
-    if !there[0].get::<_, bool>(0) {
+/// The number of the newest entry; 0 where there is none.
+pub(super) fn newest(connection: &mut Connection) -> Result<u64, Fault> {
+    if !is_there(connection)? {
         return Ok(0);
     }
-    let statement = "SELECT count(*) FROM intake WHERE outcome IS NULL";
-    Ok(unsigned(connection.rows(statement, &[])?[0].get(0)))
+    let rows = connection.rows("SELECT coalesce(max(seq), 0) FROM intake", &[])?;
+    Ok(unsigned(rows[0].get(0)))
+}
+
+/// How many entries up to a number wait for a decision.
+pub(super) fn undecided(connection: &mut Connection, up_to: u64) -> Result<u64, Fault> {
+    if !is_there(connection)? {
+        return Ok(0);
+    }
+    let statement = "SELECT count(*) FROM intake WHERE outcome IS NULL AND seq <= $1";
+    let rows = connection.rows(statement, &[&signed(up_to)])?;
+    Ok(unsigned(rows[0].get(0)))
+}
+
+/// Whether the tables are of a version that has it.
+fn is_there(connection: &mut Connection) -> Result<bool, Fault> {
+    let there = connection.rows("SELECT to_regclass('intake') IS NOT NULL", &[])?;
+    Ok(there[0].get(0))
 }
 
 struct Intake {

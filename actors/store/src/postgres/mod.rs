@@ -27,6 +27,7 @@ mod layout;
 mod listener;
 mod queries;
 mod readers;
+mod servers;
 mod session;
 mod shared;
 mod tls;
@@ -36,7 +37,7 @@ use self::arrays::Arrays;
 use self::bridge::Bridge;
 use self::changed_tables::ChangedTables;
 use self::changes::{PostgresChanges, RowCache};
-use self::connection::Connector;
+use self::connection::{Connection, Connector};
 use self::holder::Taker;
 use self::known_keys::KnownKeys;
 use self::readers::Readers;
@@ -402,12 +403,32 @@ pub(crate) fn take(
     Ok(Some((engine, epoch)))
 }
 
-/// How many deliveries that other processes took in the holder has yet to decide.
-pub(crate) fn undecided(url: &PostgresUrl, options: &Options) -> Result<u64, OpenError> {
-    let (connector, place) = connector(url, options)?;
-    let failed = |fault| layout::refused(&place, fault);
-    let mut connection = connector.connect().map_err(failed)?;
-    intake::undecided(&mut connection).map_err(failed)
+/// What other processes took in for the holder of a store.
+pub(crate) struct TakenInEntries {
+    connection: Connection,
+    place: String,
+}
+
+impl TakenInEntries {
+    /// Connects.
+    pub(crate) fn open(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
+        let (connector, place) = connector(url, options)?;
+        let connected = connector.connect();
+        let connection = connected.map_err(|fault| layout::refused(&place, fault))?;
+        Ok(Self { connection, place })
+    }
+
+    /// The number of the newest one that is there; 0 where there is none.
+    pub(crate) fn newest(&mut self) -> Result<u64, OpenError> {
+        let newest = intake::newest(&mut self.connection);
+        newest.map_err(|fault| layout::refused(&self.place, fault))
+    }
+
+    /// How many of those up to a number the holder has yet to decide.
+    pub(crate) fn undecided(&mut self, up_to: u64) -> Result<u64, OpenError> {
+        let count = intake::undecided(&mut self.connection, up_to);
+        count.map_err(|fault| layout::refused(&self.place, fault))
+    }
 }
 
 fn connector(url: &PostgresUrl, options: &Options) -> Result<(Arc<Connector>, String), OpenError> {

@@ -138,7 +138,7 @@ impl SharedServer {
         let connection = match &mut *kept {
             Some(connection) => connection,
             None => {
-                let connected = connector.connect_hearing(Some(self.hints.clone()));
+                let connected = connector.connect_hearing(Some(&self.hints));
                 let mut connection = connected.map_err(|fault| layout::refused(place, fault))?;
                 layout::prepare(&mut connection, &connector.schema, place)?;
                 let listens = connection.batch(LISTEN);
