@@ -74,6 +74,40 @@ fn a_saved_space_is_the_same_space_and_a_damaged_one_is_refused() {
     }
 }
 
+/// Each search by concepts compared its query with every word.
+#[test]
+fn i16_the_words_near_a_query_are_looked_for_once_until_words_are_learnt_anew() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut space = space(60);
+    let loaded = kept(&space, folder.path());
+    let queries = WORDS.map(|word| space.query_vector([(word, 1), ("flow", 2)]));
+    let near = |space: &ConceptSpace, limit| {
+        let queries = queries.iter().flatten();
+        let near = queries.map(|query| space.words().nearest(query, limit));
+        near.collect::<Vec<_>>()
+    };
+    let first = near(&space, 5);
+    let distinct = space.words().searches();
+    assert!((10..=12).contains(&distinct), "{distinct}");
+    assert_eq!(near(&space, 5), first);
+    // A change of documents leaves the words as they are.
+    let searched = space.clone();
+    space.put("d007", ["wing", "panic"]);
+    assert_eq!(near(&space, 5), first);
+    assert_eq!(near(&searched, 5), first);
+    assert_eq!(space.words().searches(), distinct);
+    // Another number of words is another question, with the same beginning.
+    let all = near(&space, WORDS.len());
+    assert_eq!(space.words().searches(), 2 * distinct);
+    for (few, all) in first.iter().zip(&all) {
+        assert!(all.starts_with(few) && all.len() == WORDS.len());
+        assert!(all.is_sorted_by(|a, b| a.cosine >= b.cosine), "{all:?}");
+    }
+    // Where nothing was kept the answers are the same.
+    assert_eq!(loaded.words().searches(), 0);
+    assert_eq!(near(&loaded, 5), first);
+}
+
 #[test]
 fn a_document_indexed_again_unchanged_keeps_its_vector() {
     let mut space = space(60);

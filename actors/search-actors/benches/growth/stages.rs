@@ -113,25 +113,31 @@ fn change(home: &Path, number: usize, word: &str) {
     fs::write(path, format!("{text}\nchanged {word}\n")).unwrap();
 }
 
-fn wait_for(registry: &RoleRegistry, word: &str) {
-    loop {
+/// Searches for a word until it is found; gives the number of searches.
+fn wait_for(registry: &RoleRegistry, word: &str) -> usize {
+    for searches in 1.. {
         let role = registry.now().role(None).unwrap().searchable();
         if !found(&role, word, 1).is_empty() {
-            return;
+            return searches;
         }
         std::thread::park_timeout(Duration::from_millis(20));
     }
+    unreachable!("it is searched for until it is found")
 }
 
 fn one_change(registry: &RoleRegistry, home: &Path, count: usize) {
-    let before = Usage::now();
+    let (before, mut searches) = (Usage::now(), 0);
     for number in 0..CHANGES {
         let word = format!("zebrafinch{number}");
         change(home, (number * 7_919 + 13) % count, &word);
-        wait_for(registry, &word);
+        searches += wait_for(registry, &word);
         wait_until_idle(QUIET);
     }
     let used = Usage::since(before);
+    row(
+        "one change: searches that wait for it",
+        format!("{:.1}", searches as f64 / CHANGES as f64),
+    );
     let each = used.cpu * 1e3 / CHANGES as f64;
     row("one change: CPU ms", format!("{each:.0}"));
     row("one change: KB read", used.read / 1024 / CHANGES as u64);
@@ -141,26 +147,42 @@ fn one_change(registry: &RoleRegistry, home: &Path, count: usize) {
     );
 }
 
-/// The same without searches that wait for the change: what following it costs by itself. What this
-/// thread takes to look at the process is left out.
-fn one_change_unwatched(registry: &RoleRegistry, home: &Path, count: usize) {
+/// What the process takes while so many changes are made, or nothing is, without what this thread
+/// takes to look at it: CPU milliseconds, KB read, pages that were not mapped; of each.
+fn unwatched(mut each: impl FnMut(usize)) -> [f64; 3] {
     let (before, mine) = (Usage::now(), cpu_of_thread());
     for number in 0..CHANGES {
-        change(
-            home,
-            (number * 6_007 + 29) % count,
-            &format!("quiet{number}"),
-        );
+        each(number);
         wait_until_idle(QUIET);
     }
-    let used = Usage::since(before).cpu - (cpu_of_thread() - mine);
+    let mine = cpu_of_thread() - mine;
+    let used = Usage::since(before);
+    let all = [
+        (used.cpu - mine) * 1e3,
+        used.read as f64 / 1024.0,
+        used.faults as f64,
+    ];
+    all.map(|one| one / CHANGES as f64)
+}
+
+/// The same without searches that wait for the change: what following it costs by itself; and what
+/// the process takes in as much time without any.
+fn one_change_unwatched(registry: &RoleRegistry, home: &Path, count: usize) {
+    let [idle, ..] = unwatched(|_| {});
+    row("no change for as long: CPU ms", format!("{idle:.0}"));
+    let [used, read, faults] = unwatched(|number| {
+        let changed = (number * 6_007 + 29) % count;
+        change(home, changed, &format!("quiet{number}"));
+    });
     let role = registry.now().role(None).unwrap().searchable();
     for number in 0..CHANGES {
         assert_eq!(found(&role, &format!("quiet{number}"), 1).len(), 1);
     }
+    row("one change, no search waits: CPU ms", format!("{used:.0}"));
+    row("one change, no search waits: KB read", format!("{read:.0}"));
     row(
-        "one change, no search waits: CPU ms",
-        format!("{:.0}", used * 1e3 / CHANGES as f64),
+        "one change, no search waits: page faults",
+        format!("{faults:.0}"),
     );
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::cpu::cpu_seconds;
+use crate::cpu::{cpu_seconds, page_faults};
 
 /// How often memory is looked at.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(20);
@@ -20,6 +20,8 @@ pub(crate) struct Usage {
     pub(crate) written: u64,
     /// Bytes that were read, from the page cache too; what is mapped does not count.
     pub(crate) read: u64,
+    /// Pages that were not mapped when they were touched.
+    pub(crate) faults: u64,
 }
 
 impl Usage {
@@ -29,6 +31,7 @@ impl Usage {
             cpu: cpu_seconds(),
             written: line(&io, "write_bytes:"),
             read: line(&io, "rchar:"),
+            faults: page_faults(),
         }
     }
 
@@ -39,6 +42,7 @@ impl Usage {
             cpu: now.cpu - before.cpu,
             written: now.written - before.written,
             read: now.read - before.read,
+            faults: now.faults - before.faults,
         }
     }
 }

@@ -173,6 +173,18 @@ impl Running {
         serde_json::to_value(self.registry.now().health()).expect("JSON")
     }
 
+    /// How often searches of the default role compared a query with every word that was learnt.
+    pub(crate) fn word_searches(&self) -> u64 {
+        let roles = self.registry.now();
+        let role = roles.role(None).expect("the default role").searchable();
+        let graphs = role
+            .sources
+            .iter()
+            .filter_map(|source| source.graph.as_ref());
+        let spaces = graphs.filter_map(|graph| graph.space());
+        spaces.map(|space| space.words().searches()).sum()
+    }
+
     /// The texts that are suggested for the beginning of a query.
     pub(crate) fn suggestions(&self, input: &str) -> Vec<String> {
         let roles = self.registry.now();

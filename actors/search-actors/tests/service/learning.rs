@@ -131,6 +131,50 @@ fn service_graph_finds_by_concepts_and_always_the_same() {
     assert!(after.iter().all(|(id, _)| id != gone), "{after:?}");
 }
 
+/// The words near a query depend on the words alone: neither the same query nor a change makes a
+/// search compare it with all of them again, and what results are found by stays the same.
+#[test]
+fn i16_a_query_asked_again_after_a_change_is_not_compared_with_all_words() {
+    let home = Home::new();
+    write_subjects(&home);
+    let server = learnt(&home, &graph_and_words(&home));
+    let search = |words: &str| server.search(&json!({"search_term": words, "role": "Graph"}));
+    let asked = [word(3, 5), word(7, 2)];
+    let first = asked
+        .each_ref()
+        .map(|words| search(words)["results"].clone());
+    let named = |results: &Value| {
+        let mut results = results.as_array().expect("results").iter();
+        results.any(|one| {
+            one["concepts"]
+                .as_array()
+                .is_some_and(|all| !all.is_empty())
+        })
+    };
+    assert!(first.iter().any(named), "{first:?}");
+    assert_eq!(server.word_searches(), 2);
+    for (words, first) in asked.iter().zip(&first) {
+        assert_eq!(search(words)["results"], *first);
+    }
+    home.write("other.txt", "zebrafinch");
+    server.eventually("the change is followed", || {
+        server.search(&json!({"search_term": "zebrafinch", "role": "Words"}))["total"] == 1
+    });
+    for (words, first) in asked.iter().zip(&first) {
+        let names = |results: &Value| {
+            let results = results.as_array().expect("results").iter();
+            let names = results.map(|one| (one["id"].clone(), one["concepts"].clone()));
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(names(&search(words)["results"]), names(first));
+    }
+    assert_eq!(server.word_searches(), 2);
+    // A search that names nothing does not look for words at all.
+    assert_eq!(search("qqxxqq")["total"], 0);
+    server.search(&json!({"search_term": asked[0], "role": "Words"}));
+    assert_eq!(server.word_searches(), 2);
+}
+
 /// What was learnt of words, as it is kept: what a thread did, however short it took.
 fn models(home: &Home) -> Vec<Vec<u8>> {
     let folder = home.data().join("concepts");

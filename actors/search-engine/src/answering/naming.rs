@@ -1,5 +1,7 @@
 //! The names of the concepts that led to a result.
 
+use std::cell::OnceCell;
+
 use rustc_hash::FxHashSet;
 use search_core::query::ParsedQuery;
 use search_core::role::RelevanceFunction;
@@ -24,8 +26,10 @@ const MAX_NAME_TERMS: usize = 16;
 pub(super) struct ConceptNamer<'s> {
     sources: &'s [&'s SearchableSource],
     declared: Vec<ConceptId>,
-    /// For each source: the terms of the query, and those near it.
-    terms: Vec<FxHashSet<String>>,
+    /// The terms of the query, and how often each was typed.
+    asked: Vec<(String, u32)>,
+    /// For each source: the words near the query, looked for when a name depends on them.
+    near: Vec<OnceCell<FxHashSet<String>>>,
     reader: TermReader,
     left: usize,
 }
@@ -46,18 +50,13 @@ impl<'s> ConceptNamer<'s> {
             0
         };
         let looked_for = query.terms().iter().filter(|term| term.count > 0);
-        let asked: Vec<(&str, u32)> = looked_for
-            .map(|term| (term.text.as_str(), term.count))
-            .collect();
-        let terms = sources
-            .iter()
-            .filter(|_| left > 0)
-            .map(|source| near_terms(source, &asked))
-            .collect();
         Self {
             sources,
             declared,
-            terms,
+            asked: looked_for
+                .map(|term| (term.text.clone(), term.count))
+                .collect(),
+            near: vec![OnceCell::new(); sources.len()],
             reader: TermReader::default(),
             left,
         }
@@ -83,7 +82,7 @@ impl<'s> ConceptNamer<'s> {
                 names.push(name);
             } else if near.len() < MAX_NAMED {
                 let terms = self.reader.read(&name, MAX_NAME_TERMS);
-                if terms.iter().any(|term| self.terms[source].contains(term)) {
+                if self.is_asked_for(&terms) || self.is_near(source, &terms) {
                     near.push(name);
                 }
             }
@@ -92,16 +91,34 @@ impl<'s> ConceptNamer<'s> {
         names.truncate(MAX_NAMED);
         names
     }
+
+    /// Whether the query holds one of these terms.
+    fn is_asked_for(&self, terms: &[String]) -> bool {
+        let mut asked = self.asked.iter();
+        asked.any(|(asked, _)| terms.contains(asked))
+    }
+
+    /// Whether one of these terms is among the words nearest to the query in a source.
+    fn is_near(&self, source: usize, terms: &[String]) -> bool {
+        let near = self.near[source].get_or_init(|| {
+            let asked = self.asked.iter();
+            let asked = asked.map(|(term, count)| (term.as_str(), *count));
+            near_terms(self.sources[source], asked)
+        });
+        terms.iter().any(|term| near.contains(term))
+    }
 }
 
-/// The terms of the query and the words nearest to it in the source.
-fn near_terms(source: &SearchableSource, asked: &[(&str, u32)]) -> FxHashSet<String> {
-    let mut terms: FxHashSet<String> = asked.iter().map(|(term, _)| (*term).to_owned()).collect();
+/// The words nearest to a query in a source.
+fn near_terms<'t>(
+    source: &SearchableSource,
+    asked: impl Iterator<Item = (&'t str, u32)>,
+) -> FxHashSet<String> {
     let space = source.graph.as_ref().and_then(|graph| graph.space());
     let near = space.filter(|space| space.is_ready()).and_then(|space| {
-        let vector = space.query_vector(asked.iter().copied())?;
+        let vector = space.query_vector(asked)?;
         Some(space.words().nearest(&vector, NEAR_WORDS))
     });
-    terms.extend(near.into_iter().flatten().map(|word| word.term));
-    terms
+    let near = near.into_iter().flatten();
+    near.map(|word| word.term).collect()
 }

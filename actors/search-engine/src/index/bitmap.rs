@@ -63,6 +63,8 @@ impl Bitmap {
             if documents.is_empty() {
                 return;
             }
+            #[cfg(test)]
+            super::posting_reads::note(documents.len());
             self.insert_all(documents);
             list.advance();
         }

@@ -3,9 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use tantivy::HasLen;
 use tantivy::directory::{FileHandle, OwnedBytes};
 
@@ -49,6 +51,28 @@ impl quick_cache::Weighter<usize, OwnedBytes> for ChunkWeight {
     }
 }
 
+/// The readers of a folder that are in use. Every state of an index opens all its files, and the
+/// files of a segment never change: so each is opened once, and what was read of it lately outlives
+/// the changes of other documents.
+#[derive(Debug, Default)]
+pub(super) struct ChunkReaders(Mutex<FxHashMap<PathBuf, Weak<ChunkReader>>>);
+
+impl ChunkReaders {
+    /// The reader of a file; `None` when it is so small that it is better mapped.
+    pub(super) fn open(&self, path: &Path) -> io::Result<Option<Arc<ChunkReader>>> {
+        let mut readers = self.0.lock();
+        if let Some(reader) = readers.get(path).and_then(Weak::upgrade) {
+            return Ok(Some(reader));
+        }
+        let Some(reader) = ChunkReader::open(path)?.map(Arc::new) else {
+            return Ok(None);
+        };
+        readers.retain(|_, other| other.strong_count() > 0);
+        readers.insert(path.to_owned(), Arc::downgrade(&reader));
+        Ok(Some(reader))
+    }
+}
+
 /// Bytes of recent pieces kept, a file.
 const RECENT_BYTES: u64 = 4 << 20;
 
@@ -63,7 +87,7 @@ const AHEAD_BYTES: usize = 64 << 10;
 
 impl ChunkReader {
     /// Opens a file; `None` when it is so small that it is better mapped.
-    pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
+    fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = File::open(path)?;
         let length = file.metadata()?.len() as usize;
         if length < SMALL_FILE {
@@ -79,6 +103,8 @@ impl ChunkReader {
     }
 
     fn read(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+        #[cfg(test)]
+        tests::READ.set(tests::READ.get() + range.len());
         let mut bytes = Vec::with_capacity(range.len());
         while bytes.len() < range.len() {
             let at = (range.start + bytes.len()) as u64;
@@ -148,7 +174,40 @@ impl FileHandle for ChunkReader {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    thread_local! {
+        /// Bytes that were read of files.
+        pub(super) static READ: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Each change opens all files of the index again.
+    #[test]
+    fn i16_what_was_read_of_a_file_is_not_read_again_after_it_is_opened_once_more() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("segment.idx");
+        let readers = ChunkReaders::default();
+        for length in [SMALL_FILE, 4 * SMALL_FILE] {
+            std::fs::write(&path, vec![7; length]).expect("written");
+            let open = || readers.open(&path).expect("opens").expect("is large");
+            let piece = length / 4..length / 4 + length / 16;
+            let first = open();
+            let bytes = first.read_bytes(piece.clone()).expect("is read");
+            READ.set(0);
+            let second = open();
+            assert_eq!(second.read_bytes(piece.clone()).expect("is read"), bytes);
+            assert_eq!(READ.get(), 0, "of {length}");
+            // Nobody uses it any more: it is opened anew.
+            drop((first, second));
+            open().read_bytes(piece.clone()).expect("is read");
+            assert_eq!(READ.get(), piece.len());
+            assert_eq!(readers.0.lock().len(), 1);
+        }
+        std::fs::write(&path, b"small").expect("written");
+        assert!(readers.open(&path).expect("opens").is_none());
+    }
 
     #[test]
     fn i16_pieces_one_behind_the_other_are_read_together() {

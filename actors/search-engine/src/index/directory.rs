@@ -23,7 +23,7 @@ use tantivy::directory::{
     WatchCallback, WatchHandle, WritePtr,
 };
 
-use super::chunks::ChunkReader;
+use super::chunks::ChunkReaders;
 
 /// Name of the marker file.
 const MARKER: &str = "unsynced";
@@ -46,6 +46,7 @@ pub(super) enum PreviousState {
 #[derive(Debug, Clone)]
 pub(super) struct DeferredDirectory {
     maps: MmapDirectory,
+    readers: Arc<ChunkReaders>,
     state: Arc<SyncState>,
 }
 
@@ -82,6 +83,7 @@ impl DeferredDirectory {
         };
         let directory = Self {
             maps,
+            readers: Arc::default(),
             state: Arc::new(state),
         };
         Ok((directory, left))
@@ -202,8 +204,12 @@ impl Directory for DeferredDirectory {
             io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(path.to_owned()),
             _ => OpenReadError::wrap_io_error(error, path.to_owned()),
         };
-        match ChunkReader::open(&self.state.root.join(path)).map_err(failed)? {
-            Some(reader) => Ok(Arc::new(reader)),
+        match self
+            .readers
+            .open(&self.state.root.join(path))
+            .map_err(failed)?
+        {
+            Some(reader) => Ok(reader),
             None => self.maps.get_file_handle(path),
         }
     }

@@ -8,7 +8,7 @@
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocId, InvertedIndexReader, SegmentReader};
+use tantivy::{DocId, DocSet, InvertedIndexReader, SegmentReader};
 
 use super::bitmap::Bitmap;
 
@@ -98,11 +98,34 @@ pub(super) fn frequency(
     let mut list = inverted.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
     let mut living = 0;
     while !list.docs().is_empty() {
+        #[cfg(test)]
+        super::posting_reads::note(list.docs().len());
         let documents = list.docs().iter();
         living += documents.filter(|&&one| !deleted.contains(one)).count() as u64;
         list.advance();
     }
     Ok(living)
+}
+
+/// How many of these documents hold a term: its posting list is read where they stand in it.
+pub(super) fn held(
+    inverted: &InvertedIndexReader,
+    info: &TermInfo,
+    documents: &[DocId],
+) -> tantivy::Result<u64> {
+    let mut documents = documents.to_vec();
+    documents.sort_unstable();
+    let mut list = inverted.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+    let mut held = 0;
+    for document in documents {
+        #[cfg(test)]
+        super::posting_reads::note(1);
+        if list.doc() < document {
+            list.seek(document);
+        }
+        held += u64::from(list.doc() == document);
+    }
+    Ok(held)
 }
 
 /// Twice the middle of the lengths that a step stands for.
@@ -131,7 +154,12 @@ mod tests {
         let document = ExtractedDocument {
             key: format!("{number:03}"),
             // Lengths that are exact, and such as are known by their steps.
-            body: "wing ".repeat(number as usize * 7 % 300) + "flow",
+            body: "wing ".repeat(number as usize * 7 % 300)
+                + if number.is_multiple_of(7) {
+                    "seventh flow"
+                } else {
+                    "flow"
+                },
             ..ExtractedDocument::default()
         };
         let added = index.put(&document, FileState::default());
@@ -145,7 +173,7 @@ mod tests {
     /// Compares what a snapshot counted with what is counted document by document.
     fn check(snapshot: &IndexSnapshot) {
         let text = snapshot.fields().text;
-        for view in snapshot.segments() {
+        for (segment, view) in (0..).zip(snapshot.segments()) {
             let reader = &view.reader;
             let gone: Vec<u32> = (0..reader.max_doc())
                 .filter(|&document| reader.is_deleted(document))
@@ -162,6 +190,13 @@ mod tests {
             let info = find_term(&view.text, text, "flow").expect("reads");
             let held = frequency(&view.text, &info.expect("all hold it"), &deleted);
             assert_eq!(held.expect("reads"), counted.documents);
+            for word in ["flow", "wing", "seventh"] {
+                let info = find_term(&view.text, text, word).expect("reads");
+                let Some(info) = info else { continue };
+                let held = frequency(&view.text, &info, &deleted).expect("reads");
+                let known = snapshot.living_frequency(segment, &info);
+                assert_eq!(known.expect("reads"), held, "{word}");
+            }
         }
     }
 
@@ -177,6 +212,7 @@ mod tests {
                 .expect("the index opens");
             (0..200).for_each(|number| put(&mut index, number));
             let first = commit(&mut index);
+            let mut before = first.clone();
             let mut gone = BTreeSet::new();
             for set in deletions {
                 for number in &set {
@@ -185,6 +221,9 @@ mod tests {
                 gone.extend(set);
                 let now = commit(&mut index);
                 check(&now);
+                // What was counted for this state says nothing wrong of the one before.
+                check(&before);
+                before = now.clone();
                 prop_assert_eq!(now.document_count(), 200 - gone.len() as u64);
             }
             // An earlier state after a later one is counted anew.

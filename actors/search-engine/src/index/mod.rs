@@ -44,6 +44,8 @@ mod passages;
 mod phrases;
 mod places;
 mod pool;
+#[cfg(test)]
+mod posting_reads;
 mod postings;
 mod published;
 mod record;
@@ -61,6 +63,7 @@ mod snapshot;
 mod source_index;
 mod spelling;
 mod tables;
+mod term_cache;
 mod term_id;
 mod term_matches;
 mod title;

@@ -15,12 +15,7 @@ use super::living::{self, LiveStatistics};
 use super::record::{self, DocumentRecord};
 use super::schema::{BEGIN_TERM, Fields};
 use super::segment_words::SegmentWords;
-
-/// Bytes of document sets of frequent terms that are kept per snapshot.
-const SETS_BYTES: u64 = 3 << 20;
-
-/// Terms whose frequencies among documents that count are kept per snapshot.
-const KEPT_FREQUENCIES: usize = 8_192;
+use super::term_cache::{CountedFrequency, DeletionLog, TermCache};
 
 /// A term is frequent when it occurs in more than one of so many documents.
 const FREQUENT_SHARE: u32 = 32;
@@ -38,19 +33,8 @@ struct CommittedState {
     fields: Fields,
     generation: u64,
     segments: Vec<SegmentView>,
-    /// Document sets of frequent terms, by segment and place of the posting list.
-    sets: quick_cache::sync::Cache<(u32, usize), Arc<Bitmap>, BitmapWeight>,
-    /// In how many documents that count a term occurs, where others were deleted.
-    frequencies: quick_cache::sync::Cache<(u32, usize), u64>,
-}
-
-#[derive(Clone)]
-struct BitmapWeight;
-
-impl quick_cache::Weighter<(u32, usize), Arc<Bitmap>> for BitmapWeight {
-    fn weight(&self, _: &(u32, usize), set: &Arc<Bitmap>) -> u64 {
-        set.bytes() as u64 + 64
-    }
+    /// What is known of its words, shared with the states before and behind it.
+    terms: Arc<TermCache>,
 }
 
 /// Readers of one segment that searches use again and again.
@@ -65,6 +49,8 @@ pub(super) struct SegmentView {
     pub(super) deleted: Option<Arc<Bitmap>>,
     /// What counts of it: the documents that are not deleted.
     pub(super) living: LiveStatistics,
+    /// Which were deleted last.
+    deletions: DeletionLog,
     /// What narrows searches down; read when one asks.
     facts: Arc<OnceLock<SegmentFacts>>,
     /// Documents whose words have places, where not all have; read when a phrase is looked for.
@@ -95,13 +81,19 @@ impl IndexSnapshot {
         let view = |reader: &SegmentReader| -> tantivy::Result<SegmentView> {
             let same = former.and_then(|former| former.view_of(reader));
             let same_segment = former.and_then(|former| former.segment_of(reader));
-            let (deleted, living) = match same {
-                Some(view) => (view.deleted.clone(), view.living),
+            let (deleted, living, deletions) = match same {
+                Some(view) => (view.deleted.clone(), view.living, view.deletions.clone()),
                 None => {
                     let deleted = Bitmap::deleted(reader).map(Arc::new);
                     let former = same_segment.map(|view| (view.deleted.as_deref(), view.living));
                     let living = living::count(reader, fields.text, deleted.as_deref(), former)?;
-                    (deleted, living)
+                    let followed = same_segment.zip(deleted.as_deref());
+                    let followed = followed.and_then(|(view, deleted)| {
+                        let former = view.deleted.as_deref();
+                        view.deletions.followed(former, deleted)
+                    });
+                    let deletions = followed.unwrap_or_else(|| DeletionLog::new(reader));
+                    (deleted, living, deletions)
                 }
             };
             Ok(SegmentView {
@@ -111,6 +103,7 @@ impl IndexSnapshot {
                 title_line: reader.inverted_index(fields.title_line)?,
                 deleted,
                 living,
+                deletions,
                 facts: same_segment
                     .map(|view| Arc::clone(&view.facts))
                     .unwrap_or_default(),
@@ -131,16 +124,14 @@ impl IndexSnapshot {
             .iter()
             .map(view)
             .collect::<tantivy::Result<_>>()?;
-        let sets = quick_cache::sync::Cache::with_weighter(256, SETS_BYTES, BitmapWeight);
-        let frequencies = quick_cache::sync::Cache::new(KEPT_FREQUENCIES);
+        let terms = former.map(|former| Arc::clone(&former.0.terms));
         Ok(Self(Arc::new(CommittedState {
             folder: folder.to_owned(),
-            frequencies,
             searcher,
             fields,
             generation,
             segments,
-            sets,
+            terms: terms.unwrap_or_default(),
         })))
     }
 
@@ -320,14 +311,14 @@ impl IndexSnapshot {
     ) -> Result<Arc<Bitmap>, IndexError> {
         let view = &self.0.segments[segment as usize];
         let max_doc = view.reader.max_doc();
-        let place = (segment, info.postings_range.start);
+        let place = (view.reader.segment_id(), info.postings_range.start);
         let is_frequent = info.doc_freq > max_doc / FREQUENT_SHARE;
-        if is_frequent && let Some(set) = self.0.sets.get(&place) {
+        if is_frequent && let Some(set) = self.0.terms.sets.get(&place) {
             return Ok(set);
         }
         let set = Arc::new(documents_of(&view.text, info, max_doc)?);
         if is_frequent {
-            self.0.sets.insert(place, Arc::clone(&set));
+            self.0.terms.sets.insert(place, Arc::clone(&set));
         }
         Ok(set)
     }
@@ -335,7 +326,8 @@ impl IndexSnapshot {
 
 impl IndexSnapshot {
     /// In how many documents that count a term of the text occurs: in those that are not deleted.
-    /// Counted once where there are deletions, and known where there are none.
+    /// Counted once where there are deletions, and known where there are none; of later deletions
+    /// those documents alone are looked at.
     pub(super) fn living_frequency(
         &self,
         segment: u32,
@@ -345,17 +337,28 @@ impl IndexSnapshot {
         let Some(deleted) = &view.deleted else {
             return Ok(u64::from(info.doc_freq));
         };
-        let place = (segment, info.postings_range.start);
-        if let Some(known) = self.0.frequencies.get(&place) {
-            return Ok(known);
-        }
-        let is_frequent = info.doc_freq > view.reader.max_doc() / FREQUENT_SHARE;
-        let counted = match is_frequent {
-            true => self.text_documents(segment, info)?.len_without(deleted),
-            false => living::frequency(&view.text, info, deleted)?,
+        let place = (view.reader.segment_id(), info.postings_range.start);
+        let known = self.0.terms.frequencies.get(&place);
+        let known = known.unwrap_or(CountedFrequency {
+            living: u64::from(info.doc_freq),
+            deleted: 0,
+        });
+        let newly = view.deletions.since(known.deleted);
+        let newly = newly.filter(|newly| newly.len() <= info.doc_freq as usize);
+        let living = match newly {
+            Some([]) => return Ok(known.living),
+            Some(newly) => known.living - living::held(&view.text, info, newly)?,
+            None if info.doc_freq > view.reader.max_doc() / FREQUENT_SHARE => {
+                self.text_documents(segment, info)?.len_without(deleted)
+            }
+            None => living::frequency(&view.text, info, deleted)?,
         };
-        self.0.frequencies.insert(place, counted);
-        Ok(counted)
+        let counted = CountedFrequency {
+            living,
+            deleted: view.deletions.deleted(),
+        };
+        self.0.terms.frequencies.insert(place, counted);
+        Ok(living)
     }
 }
 

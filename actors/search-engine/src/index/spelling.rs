@@ -154,11 +154,18 @@ fn similar(
     is_like: &dyn Fn(&str) -> bool,
 ) -> Result<FxHashMap<String, u64>, IndexError> {
     let mut found = FxHashMap::default();
+    let Some(any) = sources.first() else {
+        return Ok(found);
+    };
+    // Made once: every segment has a dictionary or two, and making it takes longer than the walk
+    // through a small one.
+    let term = Term::from_field_text(any.fields().text, folded);
+    let automaton: DfaWrapper = FuzzyTermQuery::new(term, wrong, true).automaton()?;
     for snapshot in sources {
         let fields = snapshot.fields();
         for field in [fields.text, fields.exact] {
             let mut of_field = FxHashMap::default();
-            collect(snapshot, field, folded, wrong, start, &mut of_field)?;
+            collect(snapshot, field, &automaton, start, &mut of_field)?;
             for (word, documents) in of_field {
                 if is_like(&word) {
                     *found.entry(word).or_default() += documents;
@@ -172,8 +179,7 @@ fn similar(
 fn collect(
     snapshot: &IndexSnapshot,
     field: Field,
-    folded: &str,
-    wrong: u8,
+    automaton: &DfaWrapper,
     start: Option<char>,
     found: &mut FxHashMap<String, u64>,
 ) -> Result<(), IndexError> {
@@ -185,8 +191,6 @@ fn collect(
     }
     for view in snapshot.segments() {
         let inverted = view.reader.inverted_index(field)?;
-        let term = Term::from_field_text(field, folded);
-        let automaton: DfaWrapper = FuzzyTermQuery::new(term, wrong, true).automaton()?;
         let mut search = inverted.terms().search(automaton);
         if !end.is_empty() {
             search = search.ge(&start).lt(&end);

@@ -8,6 +8,7 @@ use super::ConceptSpace;
 use super::documents::DocumentTable;
 use super::error::SpaceError;
 use super::kept::KeptDocuments;
+use super::near_words::NearWords;
 use super::words::WordTable;
 use crate::columns::{Column, ColumnWriter, Columns, Texts, key_hash};
 use crate::learning::{GRAM_ROWS, MAX_VOCABULARY};
@@ -79,6 +80,7 @@ impl ConceptSpace {
             grams,
             gram_factors,
             unknown_weight,
+            near: NearWords::default(),
         };
         let documents = KeptDocuments {
             hashes,

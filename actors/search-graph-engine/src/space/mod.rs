@@ -10,6 +10,7 @@ mod documents;
 mod error;
 mod file;
 mod kept;
+mod near_words;
 mod spread;
 mod vector;
 mod words;

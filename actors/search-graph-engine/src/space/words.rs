@@ -1,6 +1,7 @@
 //! The words of a concept space.
 
 use super::best::Best;
+use super::near_words::NearWords;
 use super::vector::ConceptVector;
 use crate::columns::{Column, Texts, TextsBuilder, f32_column};
 use crate::learning::{GRAM_ROWS, gram_rows};
@@ -29,6 +30,8 @@ pub struct WordTable {
     pub(super) gram_factors: Column,
     /// What an unknown word counts for: as much as the rarest known one.
     pub(super) unknown_weight: f32,
+    /// What was found near directions that were looked for.
+    pub(super) near: NearWords,
 }
 
 impl WordTable {
@@ -113,19 +116,32 @@ impl WordTable {
         }
     }
 
-    /// The words nearest to a direction, nearest first.
+    /// The words nearest to a direction, nearest first. Compares it with every word, unless it was
+    /// looked for lately.
     #[must_use]
     pub fn nearest(&self, vector: &ConceptVector, limit: usize) -> Vec<NearWord> {
+        let nearest = self.near.of(vector, limit, || self.search(vector, limit));
+        let near = nearest.iter().map(|&(cosine, word)| NearWord {
+            term: self.terms.get(word).to_owned(),
+            cosine,
+        });
+        near.collect()
+    }
+
+    /// How often a direction was compared with every word since the words were learnt or opened.
+    #[must_use]
+    pub fn searches(&self) -> u64 {
+        self.near.searches()
+    }
+
+    /// Compares a direction with every word.
+    fn search(&self, vector: &ConceptVector, limit: usize) -> Vec<(f32, usize)> {
         let mut best = Best::new(limit);
         vectorised(Scan(self, vector, &mut best));
         let mut found = best.into_found();
         found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         found.truncate(limit);
-        let near = found.into_iter().map(|(cosine, word)| NearWord {
-            term: self.terms.get(word).to_owned(),
-            cosine,
-        });
-        near.collect()
+        found
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -212,6 +228,7 @@ impl WordTableBuilder {
             grams: self.grams.into(),
             gram_factors: f32_column(self.gram_factors),
             unknown_weight: self.unknown_weight,
+            near: NearWords::default(),
         }
     }
 }
