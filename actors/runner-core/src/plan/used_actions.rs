@@ -272,7 +272,8 @@ impl StepPlanner<'_> {
         }
         self.note_inputs(used, &action);
         self.find_unknown_inputs(used, &action);
-        // Programs set outputs that they do not declare (`actions/github-script`, filters of paths).
+        // Programs set outputs that they do not declare (`actions/github-script`, filters of
+        // paths).
         let is_composite = matches!(action.runs, ActionRuns::Composite(_));
         self.declared = is_composite.then(|| action.declared_outputs.clone());
         let own = location == ActionLocation::Workspace;
