@@ -35,6 +35,7 @@ jobs:
           echo "a.rs:1: error: nobody listens"
           echo "::add-matcher::.github/lint.json"
           echo "a.rs:2: error: at once"
+      - run: |
           printf '\033[1m/workspace/src/b.rs\033[0m:3: warning: in \033[31mcolours\033[0m\n' >&2
       - run: |
           echo "::add-mask::hunter2"

@@ -196,7 +196,7 @@ fn i18_nobody_but_a_replica_passes_requests_on_and_none_goes_in_circles() {
 fn i18_a_standby_shows_itself_to_those_with_the_token_only() {
     let server = PostgresServer::start();
     let token = [("WORKFLOW_RUNNER_API_TOKEN", "the-token-of-both")];
-    let start = || Runner::with(&server.url(), &token, "");
+    let start = || Runner::with(&server.url(), &token, "keep_runs = 1000\n");
     let first = start();
     first.until_role("leader");
     let second = start();
