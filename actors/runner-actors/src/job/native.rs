@@ -232,8 +232,7 @@ impl StepRunner<'_> {
     }
 
     fn cache_mode(&self) -> CacheMode {
-        let job = &self.request.plan.jobs[self.request.job];
-        job.cache_mode.unwrap_or_default()
+        self.request.plan.jobs[self.request.job].cache_mode
     }
 
     /// Where caches are looked for: nowhere, where the job may restore none.

@@ -88,9 +88,7 @@ fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission
         job: request.vm_key.clone(),
         maker: request.maker(),
         scopes: cache_scopes(&request.event, &request.facts.default_branch),
-        cache_mode: request.plan.jobs[request.job]
-            .cache_mode
-            .unwrap_or_default(),
+        cache_mode: request.plan.jobs[request.job].cache_mode,
         identity: identity(request),
         forge: forge_permissions(request),
         room: TransferRoom::default(),

@@ -19,35 +19,39 @@ impl Builder<'_> {
         }
     }
 
-    /// What a job may do with caches; nothing where no file says it.
+    /// What a job may do with caches.
     ///
     /// # Errors
     /// A called workflow asks for more than its caller may.
-    pub(super) fn cache_mode(
-        &self,
-        job: &Job,
-        workflow: usize,
-    ) -> Result<Option<CacheMode>, PlanError> {
+    pub(super) fn cache_mode(&self, job: &Job, workflow: usize) -> Result<CacheMode, PlanError> {
         let called = &self.workflows[workflow];
         let named = job.cache_mode.or(called.workflow.cache_mode);
-        let caller = called.caller.map(|caller| &self.jobs[caller]);
-        let Some((caller, most)) = caller.and_then(|it| Some((it, it.cache_mode?))) else {
-            return Ok(named);
+        let Some(caller) = called.caller else {
+            return Ok(named.unwrap_or_default());
         };
-        if let Some(named) = named.filter(|named| !most.allows(*named)) {
-            return Err(PlanError::Workflow {
-                file: (&*self.workflows[caller.workflow].workflow.file).into(),
-                place: caller.job.place,
-                message: format!(
-                    "the job {} of {} has the cache-mode `{}`, and is allowed `{}`",
-                    config_core::quoted(&job.id),
-                    called.workflow.file,
-                    named.name(),
-                    most.name()
-                ),
-            });
+        let most = self.jobs[caller].cache_mode;
+        let mode = named.unwrap_or(most);
+        if most.allows(mode) {
+            return Ok(mode);
         }
-        Ok(Some(named.unwrap_or(most)))
+        let message = format!(
+            "the job {} of {} has the cache-mode `{}`, and is allowed `{}`",
+            config_core::quoted(&job.id),
+            called.workflow.file,
+            mode.name(),
+            most.name()
+        );
+        Err(self.wrong_call(caller, message))
+    }
+
+    /// What is wrong with what a job calls.
+    fn wrong_call(&self, caller: usize, message: String) -> PlanError {
+        let caller = &self.jobs[caller];
+        PlanError::Workflow {
+            file: (&*self.workflows[caller.workflow].workflow.file).into(),
+            place: caller.job.place,
+            message,
+        }
     }
 
     /// What a job, or else its workflow, names.
@@ -88,17 +92,12 @@ impl Builder<'_> {
             config_core::quoted(&job.id),
             called.workflow.file
         );
-        let caller = &self.jobs[caller];
-        let file = &self.workflows[caller.workflow].workflow.file;
         if named.is_some() {
-            return Err(PlanError::Workflow {
-                file: (&**file).into(),
-                place: caller.job.place,
-                message,
-            });
+            return Err(self.wrong_call(caller, message));
         }
+        let caller = &self.jobs[caller];
         Ok(Some(PlanFinding {
-            file: file.to_string(),
+            file: self.workflows[caller.workflow].workflow.file.to_string(),
             place: caller.job.place,
             message,
             help: "name `permissions` where it is called: its token has no more than these"

@@ -70,9 +70,8 @@ pub struct PlannedJob {
     pub id_token: bool,
     /// What its token of the forge may do.
     pub permissions: Permissions,
-    /// What it may do with caches, where a file says it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache_mode: Option<CacheMode>,
+    /// What it may do with caches.
+    pub cache_mode: CacheMode,
     /// It asks for that token: what is said where a runner has none to give.
     pub token: Option<Refusal>,
     /// The same of defaults of actions, which are empty there.
