@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::expr::{Contexts, Expr, Function, Scope, Template};
+use crate::expr::{Contexts, Expr, Function, Key, Scope, Template};
 use crate::plan::{PlannedStep, StepKind};
 use crate::workflow::Env;
 
@@ -33,7 +33,15 @@ pub fn hashed_patterns(step: &PlannedStep, contexts: &Contexts) -> BTreeSet<Vec<
 fn templates(step: &PlannedStep) -> Vec<&Template> {
     let mut all: Vec<&Template> = Vec::new();
     match &step.env {
-        Env::Map(pairs) => all.extend(pairs.iter().flat_map(|(name, value)| [name, value])),
+        Env::Map(pairs) => {
+            for (name, value) in pairs {
+                all.extend(match name {
+                    Key::Text(name) => Some(name),
+                    Key::Insert => None,
+                });
+                all.push(value);
+            }
+        }
         Env::Expr(template) => all.push(template),
     }
     all.extend(&step.continue_on_error);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::expr::{
-    Condition, Context, Contexts, EvalError, HashFiles, Object, Scope, Template, Value, is_insert,
+    Condition, Context, Contexts, EvalError, HashFiles, Key, Object, Scope, Template, Value,
 };
 use crate::plan::{PlannedStep, StepKind};
 use crate::shell::{self, ShellCommand, ShellError};
@@ -52,12 +52,13 @@ pub fn env_values(env: &Env, scope: &Scope<'_>) -> Result<Vec<(String, String)>,
         Env::Map(entries) => {
             let mut all = Vec::with_capacity(entries.len());
             for (name, value) in entries {
-                if is_insert(&name.source) {
-                    all.extend(entries_of(value, scope)?);
-                    continue;
+                match name {
+                    Key::Insert => all.extend(entries_of(value, scope)?),
+                    Key::Text(name) => {
+                        let name = name.text(scope).map_err(eval("env"))?;
+                        all.push((name, value.text(scope).map_err(eval("env"))?));
+                    }
                 }
-                let name = name.text(scope).map_err(eval("env"))?;
-                all.push((name, value.text(scope).map_err(eval("env"))?));
             }
             Ok(all)
         }

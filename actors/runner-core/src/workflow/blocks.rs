@@ -6,7 +6,7 @@ use super::availability::Availability;
 use super::fields::Fields;
 use super::reader::Reader;
 use super::types::{Concurrency, ConcurrencyQueue, Env, RunDefaults};
-use crate::expr::{Template, Value, is_insert};
+use crate::expr::{Key, Template};
 use crate::lost::{RERUN_VARIABLE, parse_reruns};
 use crate::yaml::{Entry, Node, NodeData};
 
@@ -29,22 +29,12 @@ pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availa
         }
         let entries = reader.entries(node, "env").unwrap_or_default();
         let pair = |entry: &Entry| {
-            let name = match Template::parse(&entry.key, entry.key_place) {
-                _ if is_insert(&entry.key) => {
-                    Template::literal(&entry.key, Value::Null, entry.key_place)
-                }
-                Ok(name) => name,
-                Err(error) => {
-                    reader.error(entry.key_place, error.message);
-                    return None;
-                }
-            };
-            if name.fixed().is_some() && entry.key.contains('=') {
+            let name = reader.key(entry, availability)?;
+            let is_fixed = matches!(&name, Key::Text(name) if name.fixed().is_some());
+            if is_fixed && entry.key.contains('=') {
                 let message = format!("{} is no name of a variable", quoted(&entry.key));
                 reader.error_help(entry.key_place, message, "names hold no `=`");
             }
-            name.expressions()
-                .for_each(|expr| reader.check(expr, entry.key_place, availability));
             let value = reader.within(&entry.key, || {
                 reader.template(&entry.value, "a variable", availability)
             });
@@ -57,7 +47,8 @@ pub(super) fn env(reader: &Reader<'_>, node: Option<&Node>, availability: Availa
 }
 
 /// The variable that says how often a lost job runs again has a number that is one.
-fn check_reruns(reader: &Reader<'_>, name: &Template, value: &Template) {
+fn check_reruns(reader: &Reader<'_>, name: &Key, value: &Template) {
+    let Key::Text(name) = name else { return };
     let fixed = |template: &Template| template.fixed().map(|value| value.as_text());
     if fixed(name).is_none_or(|name| &*name != RERUN_VARIABLE) {
         return;

@@ -332,7 +332,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A key that may have expressions.
-    fn key(&self, entry: &Entry, availability: Availability) -> Option<Key> {
+    pub(super) fn key(&self, entry: &Entry, availability: Availability) -> Option<Key> {
         if is_insert(&entry.key) {
             return Some(Key::Insert);
         }

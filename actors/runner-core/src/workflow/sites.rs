@@ -2,7 +2,7 @@
 
 use super::reader::Reader;
 use super::types::{Concurrency, Env, Job, JobWork, RunDefaults, Step, StepWork, Workflow};
-use crate::expr::{Condition, Data, Expr, Key, Template, is_insert};
+use crate::expr::{Condition, Data, Expr, Key, Template};
 use crate::source_location::SourceLocation;
 
 /// What a place makes of a value.
@@ -135,12 +135,12 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
 
     fn env(&mut self, env: &'w Env) {
         match env {
-            Env::Map(entries) => entries.iter().for_each(|(name, value)| {
-                if is_insert(&name.source) {
-                    return self.template(value, ExpectedKind::Object);
+            Env::Map(entries) => entries.iter().for_each(|(name, value)| match name {
+                Key::Insert => self.template(value, ExpectedKind::Object),
+                Key::Text(name) => {
+                    self.text(name);
+                    self.text(value);
                 }
-                self.text(name);
-                self.text(value);
             }),
             Env::Expr(template) => self.template(template, ExpectedKind::Object),
         }

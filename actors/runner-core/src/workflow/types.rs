@@ -7,7 +7,7 @@ use super::environment::JobEnvironment;
 use super::need::Need;
 use super::permissions::Permissions;
 use crate::event_kind::EventKind;
-use crate::expr::{Condition, Data, Template};
+use crate::expr::{Condition, Data, Key, Template};
 use crate::glob::Filter;
 use crate::source_location::{Located, SourceLocation};
 
@@ -258,8 +258,8 @@ pub enum InputKind {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Env {
-    /// Names and values, in order; names may hold expressions too.
-    Map(Vec<(Template, Template)>),
+    /// Names and values, in order; names may hold expressions too, or add what the value gives.
+    Map(Vec<(Key, Template)>),
     /// An expression.
     Expr(Template),
 }
