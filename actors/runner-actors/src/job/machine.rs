@@ -292,22 +292,23 @@ impl MachineRequest {
 }
 
 impl NoMachine {
-    /// One host more is not asked now.
-    fn pass_over(&mut self, said: &str) {
+    fn say(&mut self, said: &str) {
         if !self.reason.is_empty() {
             self.reason.push_str("; ");
         }
         self.reason.push_str(said);
+    }
+
+    /// One host more is not asked now.
+    fn pass_over(&mut self, said: &str) {
+        self.say(said);
         self.is_temporary = true;
         self.is_full = false;
     }
 
     /// One host more has none.
     fn add(&mut self, said: &str, error: &VmmError) {
-        if !self.reason.is_empty() {
-            self.reason.push_str("; ");
-        }
-        self.reason.push_str(said);
+        self.say(said);
         self.is_temporary |= error.is_temporary();
         match error {
             VmmError::Full { after, .. } => {
