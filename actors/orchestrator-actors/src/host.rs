@@ -10,6 +10,7 @@ use orchestrator_core::config::Config;
 use orchestrator_engine::process::{Confinement, Sandbox};
 use orchestrator_engine::worktree::Worktrees;
 use parking_lot::Mutex;
+use vmm_hosts_actors::VmHosts;
 
 /// Where programs are looked for without a `PATH`.
 pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -22,6 +23,8 @@ pub(crate) struct AgentHost {
     pub(crate) config_path: PathBuf,
     pub(crate) confinement: Confinement,
     pub(crate) sandbox: Sandbox,
+    /// Hosts of VMs, where there are any.
+    pub(crate) vms: Option<VmHosts>,
 }
 
 impl AgentHost {
@@ -30,6 +33,7 @@ impl AgentHost {
         environment: Environment,
         config_path: PathBuf,
         confinement: Confinement,
+        vms: Option<VmHosts>,
     ) -> Self {
         let sandbox = Sandbox::detect(environment.text("PATH").unwrap_or(DEFAULT_PATH));
         let (level, cgroup) = (sandbox.level(), confinement.is_complete());
@@ -47,6 +51,7 @@ impl AgentHost {
             config_path,
             confinement,
             sandbox,
+            vms,
         }
     }
 }

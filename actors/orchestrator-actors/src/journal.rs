@@ -150,7 +150,8 @@ impl Entry {
         match &self.event {
             JournalEvent::Rejected(reason) => format!("{reason} {about}"),
             JournalEvent::Ended(reason) => reason.to_string(),
-            JournalEvent::Spawned { pid } => format!("pid {pid}"),
+            JournalEvent::Spawned { pid } if about.is_empty() => format!("pid {pid}"),
+            JournalEvent::Spawned { .. } => about.clone(),
             JournalEvent::Exited { class, wall_ms } => {
                 let text = format!("{class} after {wall_ms} ms {about}");
                 text.trim_end().to_owned()

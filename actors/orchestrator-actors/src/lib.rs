@@ -49,3 +49,4 @@ pub use run_logs::file_migration;
 pub use service::{OrchestratorService, OrchestratorSetup, SetupError};
 pub use ticks::TickTrigger;
 pub use view::OrchestratorView;
+pub use vmm_hosts_actors::{VmHostView, VmHosts};

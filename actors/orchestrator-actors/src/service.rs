@@ -10,7 +10,8 @@
 //!               ├─ dispatcher    the tick (permanent)
 //!               ├─ intake        makes events durable (permanent)
 //!               ├─ poller        asks the forge what was missed (permanent)
-//!               └─ operator-api  answers operators (permanent)
+//!               ├─ operator-api  answers operators (permanent)
+//!               └─ vm-hosts      asks the hosts of VMs how they are (permanent, where there are any)
 //! ```
 //! Stopped in reverse: nothing new comes in, then the runs end, and the outbox goes last.
 
@@ -23,9 +24,10 @@ use forge_actors::{OutboxOptions, OutboxWorker, PostEvent};
 use git_engine::Git;
 use orchestrator_core::config::Config;
 use orchestrator_engine::process::Confinement;
-use store::{Store, StoreError};
+use store::{Store, StoreError, Table};
 use supervision::{ChildRef, ChildSpec, PastLimit, Placement, SupervisorSpec};
 use tokio::sync::watch;
+use vmm_hosts_actors::{CordonTable, VmHostWatcher, VmHosts};
 
 use crate::accounts::ConfiguredAccounts;
 use crate::active_runs::{ActiveRuns, EndCounters};
@@ -46,6 +48,8 @@ use crate::ticks::{TickStats, TickTrigger};
 use crate::view::OrchestratorView;
 use crate::worktree_gc::WorktreeGc;
 
+/// Which VM hosts take no new runs.
+const CORDONS: CordonTable = Table::new("orch_cordons");
 /// More actors than any `max_running` allows at a time, those of ended runs included:
 /// reconciliation keeps to what is configured, which a reload can change.
 const MAX_RUN_ACTORS: usize = 20_000;
@@ -115,10 +119,12 @@ impl OrchestratorService {
         let store = setup.store;
         let longest_stop = longest_stop(&setup.config);
         let worktrees = WorktreeRoots::new(setup.git, &setup.config.directories.data);
+        let vms = vm_hosts(&setup.config, &store)?;
         let host = AgentHost::detect(
             setup.environment.clone(),
             setup.config_path.clone(),
             setup.confinement,
+            vms.clone(),
         );
         let logs = RunLogs::open(&setup.config, &store).map_err(SetupError::Files)?;
         let (config, config_writer) = LiveConfig::new(setup.config, setup.warnings, started_at);
@@ -173,6 +179,7 @@ impl OrchestratorService {
                 ended,
                 ticks: ticks_read,
                 logs,
+                vm_hosts: vms.clone(),
             },
             store,
             intake: intake.reference(),
@@ -180,7 +187,7 @@ impl OrchestratorService {
             ticks: notifier.ticks,
             operator_api: operator_api.reference(),
             poller: poller.reference(),
-            supervisor: SupervisorSpec::new("orchestrator")
+            supervisor: with_vm_hosts(SupervisorSpec::new("orchestrator"), vms)
                 .child(outbox)
                 .child(run_supervisor.into_child().shutdown(longest_stop))
                 .child(log_collector)
@@ -192,6 +199,23 @@ impl OrchestratorService {
                 .child(operator_api),
         })
     }
+}
+
+/// The hosts of VMs, where there are any.
+fn vm_hosts(config: &Config, store: &Store) -> Result<Option<VmHosts>, StoreError> {
+    if config.vm_hosts.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(VmHosts::open(&config.vm_hosts, store, CORDONS)?))
+}
+
+/// Asks the hosts how they are.
+fn with_vm_hosts(supervisor: SupervisorSpec, hosts: Option<VmHosts>) -> SupervisorSpec {
+    let Some(hosts) = hosts else {
+        return supervisor;
+    };
+    let watcher = VmHostWatcher::new(hosts, None);
+    supervisor.child(ChildSpec::new("vm-hosts", move |_| watcher.clone()))
 }
 
 /// What the longest grace of an agent needs, and its last writes.

@@ -8,6 +8,7 @@ use orchestrator_core::admin::RunList;
 use orchestrator_core::config::Config;
 use store::StoreError;
 use tokio::sync::watch;
+use vmm_hosts_actors::VmHosts;
 
 use crate::active_runs::EndCounters;
 use crate::host::log_directory;
@@ -22,6 +23,7 @@ pub struct OrchestratorView {
     pub(crate) ended: EndCounters,
     pub(crate) ticks: watch::Receiver<TickStats>,
     pub(crate) logs: RunLogs,
+    pub(crate) vm_hosts: Option<VmHosts>,
 }
 
 impl OrchestratorView {
@@ -51,6 +53,12 @@ impl OrchestratorView {
     /// Changes whenever something new is in the journal.
     pub fn journal_changes(&self) -> watch::Receiver<u64> {
         self.ledger.journal_changes()
+    }
+
+    /// The hosts that agents' VMs are asked of, where there are any.
+    #[must_use]
+    pub fn vm_hosts(&self) -> Option<&VmHosts> {
+        self.vm_hosts.as_ref()
     }
 
     /// Ended runs of this process by agent and exit class, for metrics.

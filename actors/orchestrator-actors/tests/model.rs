@@ -265,7 +265,9 @@ impl World {
             boot_id: "b".into(),
             isolation: None,
         };
-        let wanted = self.write(move |txn| ledger::running(txn, &id, process, None, None));
+        let wanted = self.write(move |txn| {
+            ledger::running(txn, &id, ledger::RunPlace::Process(process), None, None)
+        });
         self.processes.insert(run.clone());
         if !wanted {
             self.end(run, Terminal::Cancelled, ExitClass::Cancelled);

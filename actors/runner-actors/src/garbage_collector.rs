@@ -15,6 +15,7 @@ use forge_core::{CommitSha, ObjectFormats};
 use http_clients::vmm::{Vm, VmmClient, VmmError};
 use store::Store;
 use supervision::ChildRef;
+use vmm_hosts_actors::VmHosts;
 
 use crate::clock::now_ms;
 use crate::counters::RunCounters;
@@ -23,7 +24,6 @@ use crate::ledger::RunRecorder;
 use crate::rows;
 use crate::run_files::{RunFiles, SharedState};
 use crate::settings::RunnerSettings;
-use crate::vm_hosts::VmHosts;
 use crate::vm_owner::VmOwner;
 
 /// Time between two collections.

@@ -79,11 +79,9 @@ mod store_retry;
 mod stored_tar;
 mod tar_guard;
 mod tar_store;
-mod tarball;
 mod test_rows;
 mod test_view;
 mod view;
-mod vm_hosts;
 mod vm_owner;
 
 pub use action_store::{
@@ -126,6 +124,6 @@ pub use test_view::{
     MAX_RUNS, RunTest, RunTestFilter, RunTests, TestFilter, TestKind, TestedJob, USUAL_RUNS,
 };
 pub use view::RunnerView;
-pub use vm_hosts::{
+pub use vmm_hosts_actors::{
     Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView, VmHosts,
 };

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use runner_core::state::{Conclusion, RunState, StepEnd};
+use vmm_hosts_actors::VmHosts;
 
 use crate::clock::now_ms;
 use crate::ledger::{Ledger, RunRecorder, job_status};
@@ -13,7 +14,6 @@ use crate::records::{JobEnd, JobRecord, RunRecord};
 use crate::rows;
 use crate::settings::RunnerSettings;
 use crate::store_retry::until_read;
-use crate::vm_hosts::VmHosts;
 
 /// A run is taken up again so often; one that brings its actor down each time is lost then.
 const MAX_RECOVERIES: u64 = 3;

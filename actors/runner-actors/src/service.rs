@@ -22,9 +22,10 @@ use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
 use http_clients::forge::ForgeClient;
 use http_clients::http::HttpClient;
 use replica_actors::SharedFiles;
-use store::Store;
+use store::{Store, Table};
 use supervision::{ChildRef, ChildSpec, Supervisor, SupervisorSpec};
 use tokio::sync::watch;
+use vmm_hosts_actors::{CordonTable, VmHostWatcher, VmHosts};
 
 use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
@@ -53,8 +54,9 @@ use crate::schedule_clock::ScheduleClock;
 use crate::settings::RunnerSettings;
 use crate::shared_logs::SharedLogs;
 use crate::view::RunnerView;
-use crate::vm_hosts::{VmHostWatcher, VmHosts};
 
+/// Which VM hosts take no new jobs.
+const CORDONS: CordonTable = Table::new("runner_cordons");
 /// Messages that the coordinator holds.
 const COORDINATOR_CAPACITY: usize = 1024;
 /// Longest wait for the coordinator's reply.
@@ -97,7 +99,8 @@ impl RunnerService {
 
         let (queue, groups) = (RunQueue::default(), ConcurrencyGroups::default());
         let counters = Arc::new(RunCounters::default());
-        let hosts = VmHosts::open(&settings.vm_hosts, &store)?;
+        let hosts =
+            VmHosts::open(&settings.vm_hosts, &store, CORDONS).map_err(std::io::Error::other)?;
         let repositories = Repositories::new(&settings);
         let (changed, changes) = watch::channel(0);
         let files = run_files(&settings, &store)?;

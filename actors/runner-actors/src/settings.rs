@@ -12,10 +12,10 @@ use http_clients::vmm::Target;
 use object_clients::{ObjectError, ObjectStorage};
 use runner_core::checkout::RepositoryPattern;
 use url::Url;
+use vmm_hosts_actors::{MachineType, VmHostSettings};
 
 use crate::kept::KeepSettings;
 use crate::scopes::ScopeSettings;
-use crate::vm_hosts::{MachineType, VmHostSettings};
 
 /// A language-model server that explains workflows (`USE_LLM_PARSER`).
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@ use runner_core::test_report::{TestHistory, TestSummary};
 use store::{Store, StoreError};
 use tokio::sync::watch;
 use url::Url;
+use vmm_hosts_actors::VmHosts;
 
 use crate::artifacts::Artifact;
 use crate::counters::RunCounters;
@@ -22,7 +23,6 @@ use crate::run_files::RunFiles;
 use crate::run_list::{RunFilter, RunPage};
 use crate::run_queue::RunQueue;
 use crate::test_view::{self, RunTestFilter, RunTests, TestFilter};
-use crate::vm_hosts::VmHosts;
 
 /// What can be read of runs: records, logs, artifacts.
 #[derive(Clone)]

@@ -38,7 +38,6 @@ pub mod mask;
 pub mod model;
 pub mod name_pattern;
 pub mod node;
-pub mod placement;
 pub mod plan;
 pub mod prepare;
 pub mod problem_matcher;

@@ -1,5 +1,5 @@
 //! The VM manager's API: the JSON that the manager writes and its clients read, and the other way
-//! round.
+//! round. What clients of several managers decide is in [`placement`].
 //!
 //! | call | body | answer |
 //! |---|---|---|
@@ -36,9 +36,13 @@
 mod exec;
 mod follow;
 mod health;
+mod host_view;
 mod id;
 mod isolation;
+mod machine;
+pub mod machine_keys;
 pub mod network;
+pub mod placement;
 mod snapshot;
 mod state;
 mod stock;
@@ -50,8 +54,10 @@ mod vm;
 pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream};
 pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
 pub use health::{CapacityView, Health, HealthStatus, ImageFetch, Kvm, PoolView, SharedImages};
+pub use host_view::{Cordon, VmHostFacts, VmHostView};
 pub use id::{ExecId, IdError, ImageRef, Owner, SnapshotName, VmId};
 pub use isolation::{DriverName, Isolation, IsolationUnmet};
+pub use machine::{DEFAULT_HOST, MachineType, VmHostSettings};
 pub use snapshot::{MAX_SNAPSHOTS, NewSnapshot, SnapshotView};
 pub use state::{FailureReason, Source, VmState};
 pub use stock::{ImageView, PoolStock, TemplateView};

@@ -200,6 +200,12 @@ pub(crate) enum Command {
     /// Have the orchestrator that leads hand over to one that stands by, whichever is asked.
     #[command(after_help = "Examples:\n  orchctl drain")]
     Drain,
+    /// The hosts that agents with `isolation = "vm"` get their VMs from.
+    #[command(after_help = "Examples:\n  orchctl hosts list\n  orchctl hosts cordon east")]
+    Hosts {
+        #[command(subcommand)]
+        command: HostsCommand,
+    },
     /// The forge's webhooks that bring events to the orchestrator.
     #[command(
         after_help = "Examples:\n  orchctl hook add --url https://orch.example.org/webhook --forge gitea --forge-url https://gitea.example.org"
@@ -260,6 +266,26 @@ impl std::str::FromStr for RunName {
             id => id.parse().map(Self::Id),
         }
     }
+}
+
+/// `hosts …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum HostsCommand {
+    /// The hosts, how they are, and what is free there.
+    #[command(after_help = "Examples:\n  orchctl hosts list\n  orchctl hosts list --format json")]
+    List,
+    /// Give a host no new runs; those that have a VM there go on.
+    #[command(after_help = "Examples:\n  orchctl hosts cordon east")]
+    Cordon {
+        /// Its name.
+        name: String,
+    },
+    /// Give a host new runs again.
+    #[command(after_help = "Examples:\n  orchctl hosts uncordon east")]
+    Uncordon {
+        /// Its name.
+        name: String,
+    },
 }
 
 /// `hook …`

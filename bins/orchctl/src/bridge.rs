@@ -118,7 +118,12 @@ impl Bridge {
         self.read(&answer)
     }
 
-    async fn ask<T: DeserializeOwned>(&self, method: Method, path: &str) -> Result<T, Failure> {
+    /// Any request to the admin bridge.
+    pub(crate) async fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+    ) -> Result<T, Failure> {
         let answer = self.answer(method, path).await?;
         self.read(&answer)
     }

@@ -5,6 +5,7 @@ mod bridge;
 mod failure;
 mod follow;
 mod hook;
+mod hosts;
 mod human;
 mod output;
 mod payload;

@@ -11,6 +11,7 @@ use crate::arguments::{Arguments, Command, Format, RunName, Runs};
 use crate::bridge::Bridge;
 use crate::failure::Failure;
 use crate::hook;
+use crate::hosts;
 use crate::human;
 use crate::output::{show, write};
 use crate::stream;
@@ -112,6 +113,7 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
             let view: serde_json::Value = bridge.post("admin/drain").await?;
             show(format, &view, || "the leader hands over\n".to_owned())?;
         }
+        Command::Hosts { command } => return hosts::hosts(&bridge, format, command).await,
         Command::Trigger(_)
         | Command::Top(_)
         | Command::Hook { .. }

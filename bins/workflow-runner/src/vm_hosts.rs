@@ -1,12 +1,12 @@
 //! `hosts`: the hosts of VMs, over the API of a runner that serves.
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use config_core::{Environment, format_duration};
 use http_clients::http::{Method, Request};
+use runner_actors::VmHostView;
 use serde_json::Value;
 
 use crate::arguments::say;
@@ -32,40 +32,8 @@ fn list(options: &ListOptions, environment: &Environment) -> anyhow::Result<Stri
     if options.json {
         return Ok(format!("{hosts:#}\n"));
     }
-    let mut text = String::new();
-    for host in hosts.as_array().into_iter().flatten() {
-        let _ = writeln!(text, "{}", line(host));
-    }
-    Ok(text)
-}
-
-/// `east  ready  2 jobs  6144 of 8192 MiB free  emulated-vm  gpu  http://…`
-fn line(host: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let state = match (&host["cordon"], &host["trouble"], &host["facts"]) {
-        (Value::Object(cordon), ..) => format!("cordoned by {}", text(&cordon["by"])),
-        (_, Value::String(trouble), _) => format!("gives no VMs: {trouble}"),
-        (.., Value::Null) => "not asked yet".to_owned(),
-        _ => "ready".to_owned(),
-    };
-    let facts = &host["facts"];
-    let room = match (&facts["free_mem_mib"], &facts["mem_mib"]) {
-        (Value::Number(free), Value::Number(all)) => format!("{free} of {all} MiB free"),
-        _ => "room unknown".to_owned(),
-    };
-    let labels = host["labels"].as_array().into_iter().flatten().map(text);
-    let labels: Vec<String> = labels.collect();
-    let parts = [
-        text(&host["name"]),
-        state,
-        format!("{} jobs", host["jobs"]),
-        room,
-        text(&facts["isolation"]),
-        labels.join(","),
-        text(&host["url"]),
-    ];
-    let shown: Vec<String> = parts.into_iter().filter(|it| !it.is_empty()).collect();
-    shown.join("  ")
+    let hosts: Vec<VmHostView> = serde_json::from_value(hosts)?;
+    Ok(hosts.iter().map(|host| format!("{host}\n")).collect())
 }
 
 fn change(

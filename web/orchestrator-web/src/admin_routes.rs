@@ -2,7 +2,7 @@
 
 use edge_web::{ApplicationParts, Routes, livez, readyz};
 
-use crate::{admin, event_stream, log_stream, openapi, page, planning};
+use crate::{admin, event_stream, log_stream, openapi, page, planning, vm_hosts};
 
 /// The routes of the admin bridge.
 pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
@@ -23,6 +23,9 @@ pub(crate) fn routes(metrics: &edge_web::Metrics) -> Routes {
         .post("/admin/reload", admin::reload)
         .post("/admin/drain", admin::drain)
         .get("/admin/journal", admin::journal)
+        .get("/admin/vm-hosts", vm_hosts::list)
+        .post("/admin/vm-hosts/{name}/cordon", vm_hosts::cordon)
+        .delete("/admin/vm-hosts/{name}/cordon", vm_hosts::uncordon)
         .get("/admin/calendar", planning::calendar)
         .post("/admin/route", planning::route)
         .get("/admin/actors", admin::actors)

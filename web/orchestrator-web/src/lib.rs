@@ -28,6 +28,7 @@ mod shared_intake;
 mod socket;
 mod standby;
 mod state;
+mod vm_hosts;
 
 pub use error::ServerError;
 pub use openapi::openapi;

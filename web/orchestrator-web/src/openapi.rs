@@ -3,7 +3,7 @@
 use edge_web::{Routes, share_problem};
 use utoipa::OpenApi;
 
-use crate::{admin, event_stream, log_stream, planning, receiver};
+use crate::{admin, event_stream, log_stream, planning, receiver, vm_hosts};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -11,7 +11,8 @@ use crate::{admin, event_stream, log_stream, planning, receiver};
     paths(
         receiver::webhook, admin::status, admin::agents, admin::prompt, admin::runs, admin::run, log_stream::log,
         admin::cancel, admin::retry, admin::pause, admin::resume, admin::check, admin::reload, admin::drain, admin::health, admin::journal,
-        planning::calendar, planning::route, admin::actors, admin::actor_changes, event_stream::events, event_stream::run_events
+        planning::calendar, planning::route, admin::actors, admin::actor_changes, event_stream::events, event_stream::run_events,
+        vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon
     ),
     tags((name = "receiver", description = "Webhooks of the forge"), (name = "admin", description = "For operators"))
 )]

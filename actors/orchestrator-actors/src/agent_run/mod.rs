@@ -22,6 +22,7 @@ mod services;
 mod start_delay;
 #[cfg(test)]
 mod tests;
+mod vm;
 mod workspace;
 
 use std::time::Duration;

@@ -21,7 +21,7 @@ use super::result;
 use super::sandbox_view::sandbox;
 use super::services::RunServices;
 use super::start_delay::next_delay;
-use super::workspace::Workspace;
+use super::workspace::{Commits, Workspace};
 use crate::ledger::{self, Ledger, LedgerTxn, RunEnd, StartRequest};
 
 /// Between two attempts to store an end while the disk refuses.
@@ -85,21 +85,22 @@ fn run_stages(services: &RunServices, request: &StartRequest) -> RunOutcome {
         Err(error) => return not_prepared(&error, ledger),
     };
     let nonce = process.nonce.clone();
-    let waited = process.run(&services.host.confinement, |started| {
-        services.runs.set_process(&run.id, started.stopper.clone());
+    let stoppable = |stopper| services.runs.set_process(&run.id, stopper);
+    let waited = process.run(&services.host.confinement, stoppable, |started| {
         store_running(ledger, run, started, &workspace)
     });
+    let mut commits = Commits::None;
     let end = match waited {
-        Ok(ended) => {
+        Ok((ended, made)) => {
+            commits = made;
             let known = (nonce.as_str(), services.runs.start_delays(&run.id));
             result::of_process(&ledger.config(), run, &ended, known, ledger.now())
         }
-        Err(error) if error.is_exhaustion() => Err(error.to_string()),
-        Err(error) => Ok(ledger::start_failure(&error.to_string(), ledger.now())),
+        Err(error) => result::without_end(&error, ledger.now()),
     };
     match end {
         Ok(end) => RunOutcome::Ended(RunEnd {
-            worktree: workspace.settle(&run.id),
+            worktree: workspace.settle(&run.id, &commits),
             ..end
         }),
         Err(shortage) => {
@@ -151,9 +152,9 @@ fn store_running(
     let (id, worktree) = (run.id.clone(), workspace.record());
     let mut entries = Vec::from_iter(workspace.created_entry(run));
     entries.extend(started.entries);
-    let (identity, provider) = (started.identity, started.provider);
+    let (place, provider) = (started.place, started.provider);
     let stored = ledger.write_blocking(move |txn| {
-        let wanted = ledger::running(txn, &id, identity, worktree, provider)?;
+        let wanted = ledger::running(txn, &id, place, worktree, provider)?;
         for entry in entries {
             txn.journal(entry)?;
         }

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use orchestrator_core::config::{AgentCli, AgentSpec, Config};
+use orchestrator_core::config::{AgentCli, AgentSpec, Config, Isolation};
 use orchestrator_core::prompt::{Prompt, compose};
 use orchestrator_core::run::{Run, RunContext};
 use orchestrator_engine::adapters::{Start, command_line};
 use orchestrator_engine::output::{LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    AgentSpec as ProcessSpec, ChildEnvironment, Limits, RunVariables, Sandbox,
+    AgentSpec as ProcessSpec, ChildEnvironment, Limits, RunVariables, Sandbox, View,
 };
 use orchestrator_engine::scenario::{self, BrowserPlan};
 
@@ -18,9 +18,20 @@ use super::model_route::ModelRoute;
 use super::prepare_error::PrepareError;
 use super::process::AgentProcess;
 use super::sandbox_view::{RunDirectories, view};
+use super::vm::{self, VmPlan};
 use super::workspace::Workspace;
 use crate::host::{AgentHost, run_directory};
 use crate::journal::{Entry, JournalEvent};
+
+/// How an agent sees what is made for it.
+pub(super) struct AgentPaths {
+    /// Where it works.
+    pub(super) workdir: PathBuf,
+    /// Its prompt.
+    pub(super) prompt: PathBuf,
+    /// Where its reports go.
+    pub(super) reports: PathBuf,
+}
 
 impl Assignment<'_> {
     /// Makes the run's own directory, and its log in it.
@@ -50,6 +61,28 @@ impl Assignment<'_> {
         let (prompt, mut entries) = self.prompt(context, &nonce);
         let prompt_file = directory.join("prompt.md");
         write_prompt(agent, &prompt_file, &prompt.text)?;
+        let own_reports = reports(config, run)?;
+        let vm = match agent.isolation {
+            Isolation::Vm => {
+                let folders = (directory, own_reports.clone());
+                let hosts = host.vms.as_ref();
+                Some(VmPlan::new(
+                    (config, agent, run),
+                    hosts,
+                    workspace,
+                    folders,
+                )?)
+            }
+            _ => None,
+        };
+        let seen = match vm {
+            Some(_) => vm::paths(),
+            None => AgentPaths {
+                workdir: workspace.directory().to_owned(),
+                prompt: prompt_file.clone(),
+                reports: own_reports.clone(),
+            },
+        };
         let browser = browser(self, host, directory)?;
         let start = Start {
             cli: route.action.as_ref().unwrap_or(&agent.cli),
@@ -57,25 +90,27 @@ impl Assignment<'_> {
             args: &agent.args,
             model: route.model.as_deref(),
             prompt: &prompt.text,
-            prompt_file: &prompt_file,
-            workdir: workspace.directory(),
+            prompt_file: &seen.prompt,
+            workdir: &seen.workdir,
             browser: browser.as_ref(),
         };
         let line = command_line(&start).map_err(|error| error.to_string())?;
         entries.extend(remote_build(agent, run));
-        let reports = reports(config, run)?;
         let directories = RunDirectories {
             run: directory,
             workdir: workspace.directory(),
-            reports: &reports,
+            reports: &own_reports,
             tree: workspace.tree(),
             prompt: &prompt_file,
         };
-        let view = view(host, config, agent, &directories);
+        let view = match vm {
+            Some(_) => View::default(),
+            None => view(host, config, agent, &directories),
+        };
         let variables = RunVariables {
             branch: workspace.tree().map(|tree| tree.branch.clone()),
-            prompt_file: agent.cli.takes_prompt().then_some(prompt_file.into()),
-            reports: Some(reports.into()),
+            prompt_file: agent.cli.takes_prompt().then(|| seen.prompt.clone().into()),
+            reports: Some(seen.reports.into()),
             result_nonce: agent.needs_nonce_variable().then(|| nonce.clone()),
             ..self.variables()
         };
@@ -85,13 +120,14 @@ impl Assignment<'_> {
                 program: line.program,
                 arguments: line.arguments,
                 environment: environment(host, config, agent, &variables)?,
-                folder: workspace.directory().to_owned(),
+                folder: seen.workdir,
                 input: line.input,
                 limits: limits(agent),
                 sandbox,
                 view,
             },
             log,
+            vm,
             provider: route.provider,
             entries,
             nonce,
@@ -176,6 +212,12 @@ fn secrets(config: &Config) -> impl Iterator<Item = &config_core::Secret<String>
         .chain(config.agent_tokens.values())
         .chain(webhooks)
         .chain(variables)
+        .chain(
+            config
+                .vm_hosts
+                .iter()
+                .filter_map(|host| host.token.as_ref()),
+        )
 }
 
 fn reports(config: &Config, run: &Run) -> Result<PathBuf, String> {
@@ -211,7 +253,10 @@ fn environment(
     variables: &RunVariables,
 ) -> Result<ChildEnvironment, String> {
     let text = |error: orchestrator_engine::process::EnvironmentError| error.to_string();
-    let made = ChildEnvironment::new(&host.environment, &agent.pass_env, variables);
+    let made = match agent.isolation {
+        Isolation::Vm => ChildEnvironment::in_vm(&host.environment, &agent.pass_env, variables),
+        _ => ChildEnvironment::new(&host.environment, &agent.pass_env, variables),
+    };
     let mut environment = made.map_err(text)?;
     for (name, value) in &agent.env {
         environment = environment.with(name, value.expose()).map_err(text)?;

@@ -12,6 +12,8 @@ use orchestrator_engine::exhaustion;
 use orchestrator_engine::output::LogReader;
 use orchestrator_engine::process::{EndCause, Ended, ProcessEnd, StopCause, is_vanished_path};
 
+use super::process::ProcessError;
+use super::vm::VmError;
 use crate::host::log_directory;
 use crate::ledger::{self, RunEnd};
 
@@ -45,6 +47,30 @@ pub(super) fn of_process(
         return Err(why);
     }
     Ok(ledger::start_failure(&why, now))
+}
+
+/// The result of a run whose process came to no end of its own. The error is what the machine
+/// lacked.
+pub(super) fn without_end(error: &ProcessError, now: Millis) -> Result<RunEnd, String> {
+    let class = |text: &str, class| {
+        let mut end = ledger::start_failure(text, now);
+        end.report.class = class;
+        end
+    };
+    Ok(match error {
+        ProcessError::Start(error) if error.is_exhaustion() => return Err(error.to_string()),
+        ProcessError::Start(error) => ledger::start_failure(&error.to_string(), now),
+        ProcessError::Vm(VmError::Stopped(cause)) => stopped_before_start(*cause, now),
+        ProcessError::Vm(VmError::Local(text)) if exhaustion::of_text(text) => {
+            return Err(text.clone());
+        }
+        ProcessError::Vm(VmError::Local(text) | VmError::Refused(text)) => {
+            ledger::start_failure(text, now)
+        }
+        ProcessError::Vm(VmError::NoRoom(text)) => class(text, ExitClass::ResourceExhaustion),
+        // Nothing that the agent's configuration could be blamed for.
+        ProcessError::Vm(VmError::Lost(text)) => class(text, ExitClass::Unknown),
+    })
 }
 
 /// The result of a run that was stopped before its process was started.

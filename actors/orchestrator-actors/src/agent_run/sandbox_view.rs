@@ -28,7 +28,8 @@ pub(super) struct RunDirectories<'a> {
 pub(super) fn sandbox(host: &AgentHost, agent: &AgentSpec) -> Result<Sandbox, String> {
     let best = &host.sandbox;
     match agent.isolation {
-        Isolation::None => Ok(Sandbox::off()),
+        // A VM is its own wall.
+        Isolation::None | Isolation::Vm => Ok(Sandbox::off()),
         Isolation::Auto => Ok(best.clone()),
         Isolation::Cgroup if host.confinement.is_complete() => Ok(best.clone()),
         Isolation::Cgroup => Err(

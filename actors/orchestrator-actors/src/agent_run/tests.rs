@@ -72,6 +72,7 @@ impl World {
                 Environment::from_os(std::env::vars_os()),
                 folder.path().join("orchestrator.toml"),
                 Confinement::Scan,
+                None,
             ),
             worktrees: WorktreeRoots::new(
                 Git::new("git", crate::host::DEFAULT_PATH),

@@ -10,6 +10,7 @@ use orchestrator_engine::worktree::{Purpose, Worktree, Worktrees};
 use super::assignment::Assignment;
 use super::base_commit::{lend_head, start_commit};
 use super::prepare_error::PrepareError;
+use super::vm::{BRANCH, CONFIG, REPOSITORY};
 use crate::host::WorktreeRoots;
 use crate::journal::{Entry, JournalEvent};
 
@@ -17,6 +18,17 @@ use crate::journal::{Entry, JournalEvent};
 pub(super) struct Workspace {
     directory: PathBuf,
     own: Option<OwnWorktree>,
+}
+
+/// Where the commits of a run are once it has ended.
+#[derive(Debug)]
+pub(super) enum Commits {
+    /// In its worktree.
+    InWorktree,
+    /// In a bundle of a VM.
+    Bundle(PathBuf),
+    /// There are none.
+    None,
 }
 
 /// A worktree that was made for the run.
@@ -91,14 +103,35 @@ impl Workspace {
         Some(Entry::of(run, JournalEvent::WorktreeCreated(path)))
     }
 
-    /// After the run: no commit of it is left without a branch.
-    pub(super) fn settle(self, run: &RunId) -> Option<WorktreeRecord> {
+    /// Lays the worktree, where there is one, ready to be put into a VM.
+    pub(super) fn pack(&self, directory: &Path) -> Result<(), String> {
+        let Some(OwnWorktree {
+            worktrees, tree, ..
+        }) = &self.own
+        else {
+            return Ok(());
+        };
+        let [repository, config, branch] =
+            [REPOSITORY, CONFIG, BRANCH].map(|it| directory.join(it));
+        let packed = worktrees.pack(tree, &repository, &config);
+        packed.map_err(|error| error.to_string())?;
+        std::fs::write(&branch, &tree.branch)
+            .map_err(|error| format!("{}: {error}", branch.display()))
+    }
+
+    /// After the run: no commit of it is left without a branch. `made` says where they are.
+    pub(super) fn settle(self, run: &RunId, made: &Commits) -> Option<WorktreeRecord> {
         let OwnWorktree {
             worktrees,
             tree,
             mut record,
         } = self.own?;
-        match worktrees.settle(&tree) {
+        let settled = match made {
+            Commits::InWorktree => worktrees.settle(&tree),
+            Commits::Bundle(bundle) => worktrees.settle_bundle(&tree, bundle),
+            Commits::None => return Some(record),
+        };
+        match settled {
             Ok(settled) => {
                 if let Ok(branch) = settled.branch.parse() {
                     record.branch = branch;

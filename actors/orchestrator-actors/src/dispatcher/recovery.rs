@@ -51,6 +51,7 @@ pub(super) async fn recover(services: &RunServices) -> bool {
 
 async fn settle_and_store(services: &RunServices, run: Run) {
     let id = run.id.clone();
+    end_vm(services, &run).await;
     let blocking = services.clone();
     let settled = tokio::task::spawn_blocking(move || settle(&blocking, &run)).await;
     if let Err(error) = settled {
@@ -69,6 +70,29 @@ async fn settle_and_store(services: &RunServices, run: Run) {
         }
     }
     services.runs.forget(&id);
+}
+
+/// Gives the VM of a run back. A host that does not answer ends it itself, by its lease.
+async fn end_vm(services: &RunServices, run: &Run) {
+    let Some(hosts) = &services.host.vms else {
+        return;
+    };
+    let id = run.id.clone();
+    let read = services.ledger.read(move |rows| ledger::run_vm(rows, &id));
+    let Ok(Some(vm)) = read.await else {
+        return;
+    };
+    let given_back = async { hosts.client_of(Some(&vm.host))?.delete(&vm.vm).await };
+    match given_back.await {
+        Ok(()) => tracing::warn!(
+            event = "run.vm_recovered", vm = %vm.vm, reason = "its run was lost",
+            "a VM was left over and is given back"
+        ),
+        Err(error) => tracing::warn!(
+            event = "run.vm_not_returned", vm = %vm.vm, %error,
+            "a VM could not be given back; its lease ends it"
+        ),
+    }
 }
 
 /// Ends the processes of a run, by process id and start time, and closes its log.

@@ -37,10 +37,11 @@ pub use records::{
     mark_schedule, remember_heads, set_paused, worktrees,
 };
 pub(crate) use records::{age_clock, prune};
+pub use rows::RunVm;
 pub use tick_input::{ForgeQuestion, TickContext, breakers, decide_tick, forge_question};
 pub use transitions::{
-    RunEnd, StartRequest, add_run, begin, cancel, checked, close_status, end, lost, reject, retry,
-    return_to_queue, running, start_failure,
+    RunEnd, RunPlace, StartRequest, add_run, begin, cancel, checked, close_status, end, lost,
+    reject, retry, return_to_queue, run_vm, running, start_failure,
 };
 pub use txn::LedgerTxn;
 pub(crate) use txn::OWN_ACCOUNT;

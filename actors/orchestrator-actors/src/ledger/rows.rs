@@ -7,7 +7,7 @@ use orchestrator_core::health::{Breaker, Usage};
 use orchestrator_core::reconcile::ScheduleMark;
 use orchestrator_core::run::{Run, RunContext, StatusKey};
 use serde::{Deserialize, Serialize};
-use store::{Row, Table};
+use store::{JsonRow, Row, Table};
 
 /// A type of another crate as a row.
 macro_rules! row {
@@ -92,6 +92,17 @@ row! {
     Count(u32), 1
 }
 
+/// The VM of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunVm {
+    /// The name of its host.
+    pub host: String,
+    /// Its id there.
+    pub vm: String,
+    /// What separates it from its host, where its manager says so.
+    pub isolation: Option<String>,
+}
+
 /// An event of the journal, as stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct JournalRow {
@@ -143,6 +154,8 @@ pub(super) const HEADS: Table<(u64, String), HeadRow> = Table::new("orch_heads")
 pub(super) const MAX_JOURNAL: u64 = 100_000;
 /// The journal.
 pub(super) const JOURNAL: Table<u64, JournalRow> = Table::new("orch_journal");
+/// VMs of active runs.
+pub(super) const VMS: Table<String, JsonRow<RunVm>> = Table::new("orch_vms");
 /// Runs whose worktree is on disk.
 pub(super) const WORKTREES: Table<String, Flag> = Table::new("orch_worktrees");
 

@@ -9,12 +9,12 @@ use orchestrator_core::run::{
     WorktreeRecord,
 };
 use orchestrator_core::verdict::Verdict;
-use store::{ReadRows, StoreError};
+use store::{JsonRow, ReadRows, StoreError};
 
 use super::health::{count_usage, judge_health, start_trial, uncount_run};
 use super::ids::new_run_id;
 use super::issue_comments::{answer_run, restart_note};
-use super::rows::{At, CONTEXTS, ContextRow, Flag, STARTED, WORKTREES};
+use super::rows::{At, CONTEXTS, ContextRow, Flag, RunVm, STARTED, VMS, WORKTREES};
 use super::txn::LedgerTxn;
 use crate::journal::{Entry, JournalEvent};
 
@@ -25,6 +25,43 @@ pub struct StartRequest {
     pub run: Run,
     /// The context of its prompt.
     pub context: RunContext,
+}
+
+/// Where the process of a run is.
+#[derive(Debug, Clone)]
+pub enum RunPlace {
+    /// On this machine.
+    Process(ProcessIdentity),
+    /// In a VM.
+    Vm(RunVm),
+}
+
+impl RunVm {
+    /// As a process of no machine: nothing here has that id.
+    fn identity(&self) -> ProcessIdentity {
+        ProcessIdentity {
+            pid: 0,
+            start_ticks: 0,
+            boot_id: String::new(),
+            isolation: Some(self.to_string()),
+        }
+    }
+}
+
+impl std::fmt::Display for RunVm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let level = self.isolation.as_deref().unwrap_or("vm");
+        write!(f, "{level} ({} on {})", self.vm, self.host)
+    }
+}
+
+/// The VM of an active run, if it has one.
+///
+/// # Errors
+/// The store's.
+pub fn run_vm(rows: &mut impl ReadRows, id: &RunId) -> Result<Option<RunVm>, StoreError> {
+    let row = rows.get(&VMS, &id.to_string())?;
+    Ok(row.and_then(|row| row.value()))
 }
 
 /// The end of a run, as its actor reports it.
@@ -70,7 +107,7 @@ pub fn begin(txn: &mut LedgerTxn<'_, '_>, id: &RunId) -> Result<Option<StartRequ
 pub fn running(
     txn: &mut LedgerTxn<'_, '_>,
     id: &RunId,
-    process: ProcessIdentity,
+    place: RunPlace,
     worktree: Option<WorktreeRecord>,
     provider: Option<String>,
 ) -> Result<bool, StoreError> {
@@ -82,8 +119,18 @@ pub fn running(
     if worktree.is_some() {
         txn.rows.put(&WORKTREES, &id.to_string(), &Flag(()))?;
     }
-    let pid = process.pid;
-    run.process = Some(process);
+    let mut spawned = Entry::of(&run, JournalEvent::Spawned { pid: 0 });
+    run.process = Some(match place {
+        RunPlace::Process(process) => {
+            spawned.event = JournalEvent::Spawned { pid: process.pid };
+            process
+        }
+        RunPlace::Vm(vm) => {
+            spawned = spawned.about(vm.to_string());
+            txn.rows.put(&VMS, &id.to_string(), &JsonRow::of(&vm))?;
+            vm.identity()
+        }
+    });
     run.worktree = worktree;
     run.provider = provider;
     txn.put(&run)?;
@@ -91,7 +138,7 @@ pub fn running(
         start_trial(txn, &run)?;
     }
     txn.update_status(&run, None, false)?;
-    txn.journal(Entry::of(&run, JournalEvent::Spawned { pid }))?;
+    txn.journal(spawned)?;
     Ok(run.ending.is_none())
 }
 
@@ -104,6 +151,7 @@ pub fn return_to_queue(txn: &mut LedgerTxn<'_, '_>, id: &RunId) -> Result<bool, 
     let Some(mut run) = txn.run(id)?.filter(|run| run.state.is_active()) else {
         return Ok(false);
     };
+    txn.rows.delete(&VMS, &id.to_string())?;
     uncount_run(txn, &run)?;
     // Gives a trial of its provider back.
     judge_health(txn, &run, ExitClass::Cancelled)?;
@@ -129,6 +177,7 @@ pub fn end(txn: &mut LedgerTxn<'_, '_>, id: &RunId, end: RunEnd) -> Result<bool,
     let Some(mut run) = txn.run(id)?.filter(|run| !run.state.is_terminal()) else {
         return Ok(false);
     };
+    txn.rows.delete(&VMS, &id.to_string())?;
     let class = end.report.class;
     let wall_ms = end.report.wall_millis;
     let cut = matches!(end.report.terminal, Terminal::WallClock | Terminal::Stalled);

@@ -310,7 +310,8 @@ pub fn run_view(run: &Run) -> RunView {
         pid: run
             .process
             .as_ref()
-            .filter(|_| run.state.is_active())
+            // A process in a VM has none here.
+            .filter(|process| run.state.is_active() && process.pid != 0)
             .map(|process| process.pid),
         isolation: run
             .process

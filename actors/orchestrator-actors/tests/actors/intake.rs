@@ -98,7 +98,7 @@ fn stale_files(site: &Site, count: u64) -> Vec<String> {
                 boot_id: "another boot".into(),
                 isolation: None,
             };
-            ledger::running(txn, &run.id, process, None, None).unwrap();
+            ledger::running(txn, &run.id, ledger::RunPlace::Process(process), None, None).unwrap();
             ids.push(run.id.to_string());
         }
         ids

@@ -88,7 +88,7 @@ fn a_process_that_appears_after_a_cancel_is_to_be_ended() {
         });
         assert_eq!((before.state, kill), (RunState::Starting, true));
         let wanted = with_id(&site, &id, |txn, id| {
-            ledger::running(txn, id, process(), None, None).unwrap()
+            ledger::running(txn, id, ledger::RunPlace::Process(process()), None, None).unwrap()
         });
         assert!(!wanted);
         assert_eq!(run(&site, &id).ending, Some(Reason::CancelledByOperator));

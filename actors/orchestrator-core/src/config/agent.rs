@@ -212,6 +212,8 @@ pub enum Isolation {
     /// Bubblewrap: own processes, and the orchestrator's files out of sight. Without it the run is
     /// refused.
     Sandbox,
+    /// A VM of a host of `[vm_hosts]`; the agent sees nothing of the orchestrator's machine.
+    Vm,
     /// A process of the orchestrator's user like any other.
     None,
 }
@@ -265,6 +267,8 @@ pub struct AgentSpec {
     pub on_restart: OnRestart,
     /// How it is kept apart.
     pub isolation: Isolation,
+    /// With [`Isolation::Vm`]: the entry of `[machines]`; `default` unless given.
+    pub machine: Option<String>,
     /// Whether its output is posted as a comment on the issue it was asked in.
     pub comment: bool,
     /// Whether a check's verdict is its `orch-result` block (`verdict = "block"`) rather than its

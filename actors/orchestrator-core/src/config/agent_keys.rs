@@ -50,6 +50,7 @@ const ISOLATIONS: &Choices<Isolation> = &[
     ("auto", Isolation::Auto),
     ("cgroup", Isolation::Cgroup),
     ("sandbox", Isolation::Sandbox),
+    ("vm", Isolation::Vm),
     ("none", Isolation::None),
 ];
 const VERDICTS: &Choices<bool> = &[("exit", false), ("block", true)];
@@ -127,6 +128,8 @@ table! {
         "on_restart" = choice("restart rule", RESTARTS) => on_restart;
         /// how it is kept apart ([SECURITY.md](SECURITY.md#agents))
         "isolation" = choice("isolation", ISOLATIONS) => isolation;
+        /// with `isolation = "vm"`: the entry of `[machines]` that its VM is made by
+        "machine" (shown "default") = opt(TextKind::STRING) => machine;
         /// whether its output is posted
         "comment" = BOOLEAN => comment;
         /// variables that it inherits
@@ -189,6 +192,7 @@ pub(super) fn blank_agent() -> AgentSpec {
         worktree: WorktreeMode::default(),
         on_restart: OnRestart::default(),
         isolation: Isolation::default(),
+        machine: None,
         comment: true,
         verdict_block: false,
         allow_in_posts: Vec::new(),

@@ -10,7 +10,7 @@ use config_core::{
 };
 use forge_core::{AgentName, ProjectId};
 
-use super::agent::AgentSpec;
+use super::agent::{AgentSpec, WorktreeMode};
 use super::declared::{Declared, unknown};
 use super::decode_top::{places, top};
 use super::decoder::{Context, FileParts, fragment};
@@ -157,6 +157,13 @@ fn build(top: Top, own: FileParts, parts: Vec<FileParts>) -> Option<Config> {
         skills: BTreeMap::new(),
         routing: RoutingTables::default(),
         search_roles: BTreeMap::new(),
+        vm_hosts: top
+            .vm_hosts
+            .into_iter()
+            .filter_map(|(name, host)| host.named(name))
+            .collect(),
+        machines: top.machines.into_iter().collect(),
+        vm_wait: top.vm_wait,
         shutdown: top.shutdown,
         retention: top.retention,
         search_url: top.search_url,
@@ -394,6 +401,7 @@ impl Checker<'_> {
                 );
             }
         }
+        self.vm_warnings(config);
         let off = config.pr_dispatch.iter().flat_map(|pr| {
             let agent = |entry: &super::PrAgent| config.agent(&pr.project, &entry.agent);
             let disabled = move |entry: &&super::PrAgent| agent(entry).is_some_and(|a| !a.enabled);
@@ -407,6 +415,22 @@ impl Checker<'_> {
                 message,
                 "its status will be `error` on every pull request",
             );
+        }
+    }
+
+    /// Agents in VMs that would not find what their authors expect.
+    fn vm_warnings(&mut self, config: &Config) {
+        let main = self.files.main.name.clone();
+        let in_vms = config.agents.values().filter(|agent| {
+            agent.isolation == super::Isolation::Vm && agent.worktree == WorktreeMode::None
+        });
+        for agent in in_vms {
+            let message = format!(
+                "agent `{}` works in an empty folder: its VM sees nothing of the project's",
+                agent.name
+            );
+            let help = "give it `worktree = \"base\"` or `worktree = \"head\"`";
+            self.warn(&main, message, help);
         }
     }
 

@@ -20,6 +20,10 @@ pub(super) struct Declared {
     pub(super) personas: BTreeMap<String, DeclaredAt>,
     /// Skills.
     pub(super) skills: BTreeSet<String>,
+    /// Machines of agents in VMs.
+    pub(super) machines: BTreeSet<String>,
+    /// Whether there is a host that gives VMs.
+    pub(super) has_vm_hosts: bool,
 }
 
 /// A file and the path of a value in it.
@@ -29,6 +33,7 @@ impl Declared {
     pub(super) fn gather(files: &Files, environment: &Environment) -> Self {
         let mut declared = Self::default();
         declared.toml(&files.main, environment, None);
+        declared.vms(&files.main, environment);
         for fragment in &files.fragments {
             declared.toml(fragment, environment, Some(fragment.stem()));
         }
@@ -69,6 +74,20 @@ impl Declared {
                         .or_insert(place);
                 }
             });
+        });
+    }
+
+    /// Machines and hosts of VMs stand in `orchestrator.toml` alone.
+    fn vms(&mut self, file: &ConfigFile, environment: &Environment) {
+        let names = |item: &Item<'_>, key: &str| -> Vec<String> {
+            let table = item.get(key);
+            let entries = table.and_then(|table| table.entries(|_, _| Some(())));
+            let entries = entries.into_iter().flatten();
+            entries.map(|(name, ())| name).collect()
+        };
+        peek(file, environment, |item| {
+            self.machines.extend(names(item, "machines"));
+            self.has_vm_hosts = !names(item, "vm_hosts").is_empty();
         });
     }
 

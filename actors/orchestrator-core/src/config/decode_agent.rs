@@ -112,7 +112,10 @@ impl Context<'_> {
         let Some(cli) = cli else { return };
         let program = written.unwrap_or_else(|| cli.program().to_owned());
         let off = enabled.is_some_and(|item| item.boolean() == Some(false));
-        if off || self.host.has_program(&program) {
+        // In a VM it is looked for in the image.
+        let isolation = fields.optional("isolation", |item| item.peek().map(str::to_owned));
+        let elsewhere = isolation.as_deref() == Some("vm");
+        if off || elsewhere || self.host.has_program(&program) {
             return;
         }
         let name = fields.optional("name", |item| item.peek().map(str::to_owned));
@@ -143,6 +146,7 @@ impl Context<'_> {
         });
         let mut spec = blank_agent();
         AGENT.read_rows(fields, &mut spec);
+        self.check_vm(fields, &spec, cli.as_ref());
         Some(AgentSpec {
             persona,
             skills,

@@ -15,6 +15,7 @@ mod decode_agent;
 mod decode_top;
 mod decoder;
 mod input;
+mod machines;
 mod model;
 mod persona;
 mod post_kind;
@@ -32,6 +33,7 @@ pub use agent::{
 };
 pub use check::{Checked, check, locate};
 pub use input::{AnyHost, ConfigFile, FileProblem, Files, Folder, Host};
+pub use machines::DEFAULT_MACHINE;
 pub use model::{
     Config, Directories, ForgeConfig, Listeners, MentionLimits, Mentions, PrAgent, PrDispatch,
     Project, ProjectSecrets, Provider, Retention, WebhookConfig,

@@ -10,10 +10,15 @@ use forge_core::{
     AgentName, BranchName, Forge, Login, ProjectId, RepoName, SecretBook, StatusContext,
 };
 use url::Url;
+use vmm_api_core::{MachineType, VmHostSettings};
 
 use super::agent::AgentSpec;
+use super::machines::DEFAULT_MACHINE;
 use super::persona::Persona;
 use super::routing::RoutingTables;
+
+/// The least that a guest starts with.
+const LEAST_MEMORY_MIB: u64 = 128;
 
 /// Everything the orchestrator was told, checked together.
 #[derive(Debug, Clone)]
@@ -69,6 +74,12 @@ pub struct Config {
     pub routing: RoutingTables,
     /// Search roles by persona (`persona_roles_config.json`).
     pub search_roles: BTreeMap<String, String>,
+    /// Hosts of VMs, for agents that run in one.
+    pub vm_hosts: Vec<VmHostSettings>,
+    /// What their VMs are made by, by name.
+    pub machines: BTreeMap<String, MachineType>,
+    /// Longest wait of an agent for its VM.
+    pub vm_wait: Duration,
     /// How long the daemon waits for its parts to end.
     pub shutdown: Duration,
     /// How long an ended run and its log are kept.
@@ -83,6 +94,18 @@ impl Config {
     /// The agent `name` of `project`.
     pub fn agent(&self, project: &ProjectId, name: &AgentName) -> Option<&AgentSpec> {
         self.agents.get(&(project.clone(), name.clone()))
+    }
+
+    /// The machine of an agent that runs in a VM: its entry of `machines`, with its own memory.
+    #[must_use]
+    pub fn machine(&self, agent: &AgentSpec) -> MachineType {
+        let name = agent.machine.as_deref().unwrap_or(DEFAULT_MACHINE);
+        let mut machine = self.machines.get(name).cloned().unwrap_or_default();
+        if let Some(bytes) = agent.limits.memory_bytes {
+            let mib = bytes.div_ceil(1 << 20).max(LEAST_MEMORY_MIB);
+            machine.vm.mem_mib = Some(u32::try_from(mib).unwrap_or(u32::MAX));
+        }
+        machine
     }
 
     /// Keeps what a process cannot change while it runs as it is `in_force`; the keys that were to
@@ -110,6 +133,7 @@ impl Config {
             ),
             keep(&mut self.store, &in_force.store, "store"),
             keep(&mut self.objects, &in_force.objects, "objects"),
+            keep(&mut self.vm_hosts, &in_force.vm_hosts, "vm_hosts"),
             keep(
                 &mut self.webhook.max_body_bytes,
                 &in_force.webhook.max_body_bytes,

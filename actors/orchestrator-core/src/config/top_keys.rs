@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use config_core::{
     BOOLEAN, Choices, Fields, OBJECTS, ObjectSettings, ObjectTable, SECRET, STORE_URL, Secret,
-    TableInfo, TextKind, ValueError, choice, list, map, opt, quoted, record, table, whole,
+    TableInfo, TextKind, ValueError, choice, list, map, map_of, opt, quoted, record, table, whole,
 };
 use forge_core::{AgentName, BranchName, Forge, Login, ProjectId, RepoName, StatusContext};
+use vmm_api_core::MachineType;
 
 use super::agent_keys::{AGENT, blank_agent};
+use super::machines::{MACHINE, VM_HOST, VmHostTable, name};
 use super::model::{
     Directories, ForgeConfig, Listeners, Mentions, PrDispatch, Project, Provider, Retention,
     StoreConfig, WebhookConfig,
@@ -45,6 +47,9 @@ pub(super) struct Top {
     pub(super) pr_dispatch: Option<PrDispatch>,
     pub(super) providers: BTreeMap<String, Provider>,
     pub(super) own_logins: Vec<Login>,
+    pub(super) vm_hosts: Vec<(String, VmHostTable)>,
+    pub(super) machines: Vec<(String, MachineType)>,
+    pub(super) vm_wait: Duration,
     pub(super) max_queued: usize,
     pub(super) max_running: usize,
     pub(super) quarantine_after: u32,
@@ -79,6 +84,9 @@ impl Top {
             pr_dispatch: None,
             providers: BTreeMap::new(),
             own_logins: Vec::new(),
+            vm_hosts: Vec::new(),
+            machines: Vec::new(),
+            vm_wait: Duration::from_secs(900),
             max_queued: 10_000,
             max_running: 64,
             quarantine_after: 3,
@@ -220,6 +228,13 @@ table! {
         "pr_dispatch" = record(&PR_DISPATCH, blank_pr_dispatch);
         /// circuit breakers by provider
         "providers" = map(&PROVIDER) => providers;
+        /// hosts whose VM managers give VMs, for agents with `isolation = "vm"`; a VM is asked of
+        /// the one that fits best
+        "vm_hosts" = map_of(name, &VM_HOST) => vm_hosts;
+        /// what VMs of agents are made by; `default` is for agents that name no `machine`
+        "machines" (shown "one `default`, as the manager makes it") = map_of(name, &MACHINE) => machines;
+        /// longest wait of an agent for its VM, in seconds
+        "vm_wait_secs" = seconds(0, DAY) => vm_wait;
         /// refused here: it belongs into a file of `conf.d`
         "project" (brief) = record(&PROJECT, blank_project);
         /// projects

@@ -39,7 +39,27 @@ pub(super) struct AgentProcess {
 #[derive(Debug, Clone)]
 pub struct Stopper(Arc<watch::Sender<Option<StopCause>>>);
 
+/// Hears what a [`Stopper`] requests.
+#[derive(Debug)]
+pub struct StopSignal(watch::Receiver<Option<StopCause>>);
+
+impl StopSignal {
+    /// Resolves once the end is requested; never without a request.
+    pub async fn requested(&mut self) -> StopCause {
+        match self.0.wait_for(Option::is_some).await.map(|cause| *cause) {
+            Ok(Some(cause)) => cause,
+            _ => std::future::pending().await,
+        }
+    }
+}
+
 impl Stopper {
+    /// A stopper for what is no process of this machine, and what hears it.
+    pub fn pair() -> (Self, StopSignal) {
+        let (sender, stop) = watch::channel(None);
+        (Self::new(sender), StopSignal(stop))
+    }
+
     pub(super) fn new(sender: watch::Sender<Option<StopCause>>) -> Self {
         Self(Arc::new(sender))
     }

@@ -128,18 +128,40 @@ impl ChildEnvironment {
                 environment.put(name, value.into())?;
             }
         }
+        environment.with_run(daemon, passed, run)
+    }
+
+    /// The same in a VM, which has its own programs, home and language: only what is `passed`, and
+    /// what the run is told.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`] for a name or value that cannot be passed on.
+    pub fn in_vm(
+        daemon: &Environment,
+        passed: &[String],
+        run: &RunVariables,
+    ) -> Result<Self, EnvironmentError> {
+        Self::default().with_run(daemon, passed, run)
+    }
+
+    fn with_run(
+        mut self,
+        daemon: &Environment,
+        passed: &[String],
+        run: &RunVariables,
+    ) -> Result<Self, EnvironmentError> {
         for name in passed {
             if FORBIDDEN.contains(&name.as_str()) {
                 return Err(EnvironmentError::Refused(name.clone()));
             }
             if let Ok(Some(value)) = daemon.get(name) {
-                environment.put(name, value.into())?;
+                self.put(name, value.into())?;
             }
         }
         for (name, value) in run.list() {
-            environment.put(name, value)?;
+            self.put(name, value)?;
         }
-        Ok(environment)
+        Ok(self)
     }
 
     /// Sets a variable of the agent's own configuration.
@@ -247,6 +269,15 @@ mod tests {
         ];
         assert_eq!(names, expected);
         assert!(!format!("{environment:?}").contains("mine"));
+    }
+
+    #[test]
+    fn i18_a_vm_gets_no_paths_of_this_machine() {
+        let environment = ChildEnvironment::in_vm(&daemon(), &["EDITOR".into()], &run()).unwrap();
+        let names = environment.iter().map(|(name, _)| name.to_str().unwrap());
+        let names: Vec<_> = names.collect();
+        let expected = ["EDITOR", "ORCH_AGENT", "ORCH_PROJECT", "ORCH_RUN_ID"];
+        assert_eq!(names, expected);
     }
 
     #[test]

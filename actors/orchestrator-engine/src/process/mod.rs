@@ -33,7 +33,7 @@ mod sandbox;
 mod sandbox_status;
 mod spec;
 
-pub use agent_process::Stopper;
+pub use agent_process::{StopSignal, Stopper};
 pub use cgroup::CgroupBase;
 pub use environment::{ChildEnvironment, EnvironmentError, RunVariables};
 pub use limits::{Limits, Resource};

@@ -61,6 +61,27 @@ pub(super) fn make(
     Ok(())
 }
 
+/// Writes every reference of a fresh clone, with all that it reaches, into a bundle.
+pub(super) fn bundle(git: &Git, worktree: &Worktree, file: &Path) -> Result<(), WorktreeError> {
+    let call = git.call(&worktree.folder, "bundle");
+    call.args(["create", "--quiet"])
+        .arg(file)
+        .arg("--all")
+        .output()?;
+    Ok(())
+}
+
+/// Shows a commit of the mirror as the run's branch, in a clone that no agent has touched.
+pub(super) fn show(
+    git: &Git,
+    worktree: &Worktree,
+    commit: &CommitSha,
+) -> Result<(), WorktreeError> {
+    let call = git.call(&worktree.folder, "reset");
+    call.args(["--hard", "--quiet", commit.as_str()]).output()?;
+    Ok(())
+}
+
 /// Before anything is read from a clone whose agent has ended: a real folder, our configuration,
 /// our objects. `false` when it is no repository any more.
 pub(super) fn tame(

@@ -247,6 +247,23 @@ impl Worktrees {
         folder.canonicalize().map_err(WorktreeError::at(repository))
     }
 
+    /// Lays a fresh worktree ready to be made anew elsewhere: its repository as the bundle
+    /// `repository`, and its configuration, which holds no secret, as `config`.
+    ///
+    /// # Errors
+    /// When git cannot run, or the disk refuses.
+    pub fn pack(
+        &self,
+        worktree: &Worktree,
+        repository: &Path,
+        config: &Path,
+    ) -> Result<(), WorktreeError> {
+        clone::bundle(&self.git, worktree, repository)?;
+        let from = clone::inner(worktree).join("config");
+        fs::copy(&from, config).map_err(WorktreeError::at(config))?;
+        Ok(())
+    }
+
     /// The newest commit of a branch of the project's checkout.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! After a run: no commit of the agent is without a branch.
 
+use std::path::Path;
+
 use forge_core::CommitSha;
 
 use super::error::WorktreeError;
@@ -23,6 +25,18 @@ pub struct SettledBranch {
     pub rescued: bool,
 }
 
+impl SettledBranch {
+    /// Nothing was committed.
+    fn unchanged(worktree: &Worktree) -> Self {
+        Self {
+            head: worktree.start.clone(),
+            branch: worktree.branch.clone(),
+            changed: false,
+            rescued: false,
+        }
+    }
+}
+
 impl Worktrees {
     /// Reads back what the agent committed, into the mirror and from there into the checkout: on
     /// the run's branch `orch/<agent>/<run>`; commits that this one does not hold on
@@ -41,17 +55,43 @@ impl Worktrees {
             start: start.unwrap_or_else(|| worktree.start.clone()),
             ..worktree.clone()
         };
-        let nothing = || SettledBranch {
-            head: worktree.start.clone(),
-            branch: worktree.branch.clone(),
-            changed: false,
-            rescued: false,
-        };
+        let nothing = || SettledBranch::unchanged(worktree);
         if !clone::tame(&mirror, worktree, &facts)? {
             return Ok(nothing());
         }
-        let left = CloneRefs::read(&mirror, worktree)?;
-        let plan = left.plan(&mirror, worktree)?;
+        let plan = Self::take(&mirror, worktree, &clone::inner(worktree))?;
+        Ok(plan.settled.unwrap_or_else(nothing))
+    }
+
+    /// The same of a bundle that came from elsewhere, where the agent worked in a copy of the
+    /// worktree; the worktree shows the run's branch afterwards.
+    ///
+    /// # Errors
+    /// When git cannot run or refuses what the agent made.
+    pub fn settle_bundle(
+        &self,
+        worktree: &Worktree,
+        bundle: &Path,
+    ) -> Result<SettledBranch, WorktreeError> {
+        let mirror = self.mirror(&worktree.project, &worktree.repository)?;
+        let plan = Self::take(&mirror, worktree, bundle)?;
+        let settled = plan
+            .settled
+            .unwrap_or_else(|| SettledBranch::unchanged(worktree));
+        if settled.changed {
+            clone::show(&self.git, worktree, &settled.head)?;
+        }
+        Ok(settled)
+    }
+
+    /// Takes what is new in a repository or bundle into the mirror, and hands it on.
+    fn take(
+        mirror: &ProjectMirror,
+        worktree: &Worktree,
+        from: &Path,
+    ) -> Result<Plan, WorktreeError> {
+        let left = CloneRefs::read(mirror, worktree, from)?;
+        let plan = left.plan(mirror, worktree)?;
         for (branch, commit) in &plan.branches {
             mirror.set(&format!("refs/heads/{branch}"), commit)?;
         }
@@ -59,7 +99,7 @@ impl Worktrees {
             let known = Some(&worktree.start);
             mirror.hand_to(&worktree.repository, commit, known, Some(branch))?;
         }
-        Ok(plan.settled.unwrap_or_else(nothing))
+        Ok(plan)
     }
 }
 
@@ -81,13 +121,16 @@ struct Plan {
 }
 
 impl CloneRefs {
-    fn read(mirror: &ProjectMirror, worktree: &Worktree) -> Result<Self, WorktreeError> {
-        let inner = clone::inner(worktree);
+    fn read(
+        mirror: &ProjectMirror,
+        worktree: &Worktree,
+        from: &Path,
+    ) -> Result<Self, WorktreeError> {
         let heads = worktree.staged("heads/");
-        mirror.fetch_folder(&inner, &[format!("+refs/heads/*:{heads}*")], true)?;
+        mirror.fetch_folder(from, &[format!("+refs/heads/*:{heads}*")], true)?;
         // A `HEAD` that names nothing is the agent's own affair.
         let head = worktree.staged("HEAD");
-        let head = match mirror.fetch_folder(&inner, &[format!("+HEAD:{head}")], true) {
+        let head = match mirror.fetch_folder(from, &[format!("+HEAD:{head}")], true) {
             Ok(()) => mirror.resolve(&head)?,
             Err(WorktreeError::Git(git_engine::GitError::Failed { .. })) => None,
             Err(error) => return Err(error),

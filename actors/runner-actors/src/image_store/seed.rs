@@ -8,9 +8,9 @@ use bytes::Bytes;
 use futures_util::Stream;
 use runner_core::container::ImageReference;
 use runner_core::container::stored::{Seed, StoredImage, seed, unpack_script};
+use vmm_hosts_actors::tarball;
 
 use super::ImageStore;
-use crate::tarball;
 
 /// What is put into a machine for the images of its job.
 pub(crate) struct MachineImages {

@@ -9,6 +9,7 @@ use runner_core::name_pattern::NamePattern;
 use runner_core::plan::is_release_since;
 use runner_core::state::StepEnd;
 use runner_core::workflow::PermissionLevel;
+use vmm_hosts_actors::tarball;
 
 use super::frame::{StepResult, in_workspace};
 use super::native_input::{blocking, input, lines, script};
@@ -16,7 +17,6 @@ use super::step_runner::{StepRunner, forge_permissions};
 use crate::artifacts::{Artifact, expiry};
 use crate::job_services::tar_of_zipped;
 use crate::log::LineKind;
-use crate::tarball;
 
 /// Longest time for a transfer.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);

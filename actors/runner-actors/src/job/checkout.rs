@@ -9,6 +9,7 @@ use runner_core::checkout::{CheckoutRequest, MACHINE_CONNECT, Submodules, refuse
 use runner_core::context::WORKSPACE;
 use runner_core::plan::{ActionLocation, is_release_since};
 use runner_core::state::StepEnd;
+use vmm_hosts_actors::tarball;
 
 use super::checked_out::CheckedOutTree;
 use super::frame::StepResult;
@@ -16,7 +17,6 @@ use super::hash::CheckedOut;
 use super::native_input::input;
 use super::step_runner::StepRunner;
 use crate::checkout_source::LaidOut;
-use crate::tarball;
 
 /// Longest time to put a repository into the machine.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);

@@ -53,13 +53,14 @@ use std::time::Duration;
 
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
+use vmm_hosts_actors::{NoVm, VmRequest};
 
 use crate::kept::{KeptJob, ResumedVm};
 use crate::log::{LineKind, Logs};
 use crate::records::JobEnd;
 pub(crate) use checkpoint::Checkpoint;
 use log_writer::LogWriter;
-use machine::{Machine, MachineRequest, NoMachine};
+use machine::{Machine, MachineRequest};
 pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};
 pub(crate) use shell_start::ShellEnvironment;
@@ -81,12 +82,14 @@ pub(crate) async fn run_job(
         return cancelled();
     }
     let wanted = MachineRequest {
-        key: request.vm_key.clone(),
+        vm: VmRequest {
+            key: request.vm_key.clone(),
+            repository: request.repository.clone(),
+            hosts: request.hosts.clone(),
+        },
         machine: request.machine.clone(),
         hosted: request.hosted.clone(),
-        repository: request.repository.clone(),
         timeout: request.vm_timeout,
-        hosts: request.hosts.clone(),
     };
     let machine = tokio::select! {
         machine = machine_of(&request, wanted, &log) => machine,
@@ -105,19 +108,19 @@ pub(crate) async fn run_job(
             return JobReport::failed(end, reason);
         }
     };
-    tracing::info!(event = "run.vm_allocated", run = %request.run, vm = %machine.id, host = machine.host, "allocated VM {}", machine.id);
-    let isolation = machine.isolation.map(|isolation| isolation.to_string());
+    tracing::info!(event = "run.vm_allocated", run = %request.run, vm = %machine.id, host = machine.host(), "allocated VM {}", machine.id);
+    let isolation = machine.isolation().map(|isolation| isolation.to_string());
     let label = isolation
         .clone()
         .unwrap_or_else(|| "unknown isolation".to_owned());
     let place = match request.hosts.count() {
         1 => String::new(),
-        _ => format!(" on {}", machine.host),
+        _ => format!(" on {}", machine.host()),
     };
     log.info(0, &format!("allocated VM {} ({label}){place}", machine.id))
         .await;
     if !events
-        .allocated(machine.id.clone(), machine.host.clone(), isolation)
+        .allocated(machine.id.clone(), machine.host().to_owned(), isolation)
         .await
     {
         machine.give_back().await;
@@ -186,7 +189,7 @@ async fn machine_of(
     request: &JobRequest,
     wanted: MachineRequest,
     log: &LogWriter,
-) -> Result<(Machine, Option<ResumedVm>), NoMachine> {
+) -> Result<(Machine, Option<ResumedVm>), NoVm> {
     if let Some(point) = &request.resume {
         let taken = request.kept.take(point).await;
         let reason = match taken {
@@ -225,9 +228,9 @@ async fn keep(
         instance: request.instance.index,
         name: request.instance.name.clone(),
         vm: machine.id.clone(),
-        host: machine.host.clone(),
-        isolation: machine.isolation,
-        memory_mib: machine.mem_mib.into(),
+        host: machine.host().to_owned(),
+        isolation: machine.isolation(),
+        memory_mib: machine.mem_mib().into(),
         trusted: request.trusted,
         shell,
         checkpoints: checkpoints.into(),

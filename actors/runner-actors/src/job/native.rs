@@ -7,6 +7,7 @@ use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::plan::{NativeAction, undone_value};
 use runner_core::state::StepEnd;
 use runner_core::workflow::CacheMode;
+use vmm_hosts_actors::tarball;
 
 use super::frame::{CacheToSave, StepResult};
 use super::native_input::{NativeStep, blocking, input, lines};
@@ -14,7 +15,6 @@ use super::packing::{OneFile, PACK, PackedFiles};
 use super::step_runner::StepRunner;
 use crate::log::LineKind;
 use crate::stored_tar::PendingTar;
-use crate::tarball;
 
 /// Longest time for a transfer.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);

@@ -12,6 +12,7 @@ use runner_core::expr::{Context, Scope, Value};
 use runner_core::node::{LIST_SCRIPT, choose, input_variable};
 use runner_core::plan::{DockerAction, NodeAction, PlannedStep, StepKind, StoredLocation};
 use runner_core::prepare;
+use vmm_hosts_actors::tarball;
 
 use super::composite;
 use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
@@ -19,7 +20,6 @@ use super::hash::hash_files;
 use super::node_state::{DockerStageKind, PostAction, PostStep, StageInput};
 use super::step_runner::StepRunner;
 use crate::log::LineKind;
-use crate::tarball;
 
 /// Longest time to put the files of one action into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);

@@ -13,6 +13,7 @@ use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
+use vmm_hosts_actors::{MachineType, VmHosts};
 
 use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;
@@ -24,7 +25,6 @@ use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::records::{JobEnd, ResumePoint, StepRecord};
 use crate::run_finder::RunFinder;
-use crate::vm_hosts::{MachineType, VmHosts};
 
 /// Everything a job needs to run.
 #[derive(Clone)]

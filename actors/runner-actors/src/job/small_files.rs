@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use runner_core::problem_matcher::MAX_FILE_BYTES;
+use vmm_hosts_actors::tarball;
 
 use super::machine::Machine;
-use crate::tarball;
 
 /// Longest time to read a file of problem matchers: the step's output waits for it.
 const MATCHERS_TIMEOUT: Duration = Duration::from_secs(30);

@@ -12,6 +12,7 @@ use runner_core::id_token::id_token_claims;
 use runner_core::prepare;
 use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
+use vmm_hosts_actors::tarball;
 
 use super::checked_out::CheckedOutTree;
 use super::checkpoint::{Checkpoint, Checkpoints, DoneStep};
@@ -27,7 +28,6 @@ use super::secrets::JobSecrets;
 use super::shell_start::{ShellEnvironment, ShellStart};
 use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, TransferRoom};
 use crate::kept::ResumedVm;
-use crate::tarball;
 
 /// Longest time to put a script's files into the VM.
 const SCRIPT_UPLOAD_TIMEOUT: Duration = Duration::from_secs(60);

@@ -9,6 +9,7 @@ use runner_core::plan::{
 };
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
+use vmm_hosts_actors::tarball;
 
 use super::background::BackgroundSteps;
 use super::composite;
@@ -18,7 +19,6 @@ use super::protocol::JobReport;
 use super::step_runner::StepRunner;
 use crate::kept::ResumedVm;
 use crate::records::JobEnd;
-use crate::tarball;
 
 /// Steps that run after a cancellation get no more time than this.
 const AFTER_CANCEL_TIMEOUT: Duration = Duration::from_secs(300);

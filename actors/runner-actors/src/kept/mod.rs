@@ -20,12 +20,12 @@ use parking_lot::Mutex;
 use runner_core::keep::{self, KeptTotal, NotKept, SnapshotLimits};
 use serde::Serialize;
 use utoipa::ToSchema;
+use vmm_hosts_actors::VmHosts;
 
 use crate::clock::now_ms;
 use crate::job::{Checkpoint, ShellEnvironment};
 use crate::log::{LineKind, LogLine, Logs};
 use crate::settings::RunnerSettings;
-use crate::vm_hosts::VmHosts;
 
 pub use error::NotOpened;
 pub(crate) use go_back::{ResumedVm, TakenVm};

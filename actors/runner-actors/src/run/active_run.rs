@@ -9,6 +9,7 @@ use runner_core::expr::{Context, Contexts, Object, Value};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
+use vmm_hosts_actors::MachineType;
 
 use super::calls::CallGroups;
 use super::job_launcher::JobLaunch;
@@ -23,7 +24,6 @@ use crate::ledger::{Ledger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord, ResumePoint};
 use crate::run_finder::RunFinder;
 use crate::scopes::{EnvironmentSettings, narrowest};
-use crate::vm_hosts::MachineType;
 use crate::vm_owner::vm_key;
 
 /// Where jobs tell what happens, by the index of their records.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use runner_core::plan::ConcurrencyGroup;
 use supervision::{ChildRef, Supervisor};
 use tokio::sync::{oneshot, watch};
+use vmm_hosts_actors::VmHosts;
 
 use super::job_actor::{JobAssignment, JobRun};
 use crate::action_store::ActionStore;
@@ -18,7 +19,6 @@ use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::permits::RepositoryPermits;
-use crate::vm_hosts::VmHosts;
 
 /// Starts copies of jobs, as many at once as may run; clones share the bounds.
 #[derive(Clone)]

@@ -2,8 +2,7 @@
 
 use http_clients::vmm::NewVm;
 use runner_core::hosted_label::{FULL_IMAGE, is_hosted_ubuntu, is_other_architecture};
-
-use crate::vm_hosts::MachineType;
+use vmm_hosts_actors::MachineType;
 
 /// What a machine with the image `full` has where nothing is configured: containers and their
 /// images need room.

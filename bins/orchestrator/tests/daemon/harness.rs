@@ -354,8 +354,13 @@ impl Drop for Daemon {
 }
 
 /// Waits for an event, as long as it takes and no longer.
-pub(crate) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let until = Instant::now() + TEST_TIMEOUT;
+pub(crate) fn wait_until(what: &str, holds: impl FnMut() -> bool) {
+    wait_long(what, TEST_TIMEOUT, holds);
+}
+
+/// The same for what takes longer than anything of this machine: an emulated one, for example.
+pub(crate) fn wait_long(what: &str, most: Duration, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + most;
     while !holds() {
         assert!(Instant::now() < until, "{what}: it did not happen in time");
         pause(Duration::from_millis(20));

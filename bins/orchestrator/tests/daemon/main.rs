@@ -21,5 +21,6 @@ mod secrets;
 mod shared_logs;
 mod socket;
 mod streams;
+mod vms;
 mod walls;
 mod wire;

@@ -1,22 +1,11 @@
 //! What jobs run on, and the hosts of VMs, one row each.
 
-use config_core::{
-    ByteSize, Choices, Plain, SECRET, Secret, Shaped as _, TextKind, ValueError, ValueKind as _,
-    choice, from_str, list, no_text, opt, quoted, table, whole,
-};
-use http_clients::vmm::{AllowList, ImageRef, Isolation, Network};
+use config_core::{SECRET, Secret, TextKind, ValueError, choice, list, opt, quoted, table, whole};
+use http_clients::vmm::Network;
 use runner_actors::{DEFAULT_HOST, MachineType, VmHostSettings};
 use url::Url;
-use vm_core::network::HostPattern;
+use vmm_api_core::machine_keys::{ALLOWED, DISK, IMAGE, ISOLATIONS, MEMORY, NETWORKS};
 
-use super::kinds::shown;
-
-const ISOLATIONS: &Choices<Isolation> = &[
-    ("namespace-sandbox", Isolation::NamespaceSandbox),
-    ("emulated-vm", Isolation::EmulatedVm),
-    ("hardware-vm", Isolation::HardwareVm),
-];
-const NETWORKS: &Choices<Network> = &[("none", Network::None), ("user", Network::User)];
 /// Longest label of a job.
 const LONGEST_LABEL: usize = 100;
 
@@ -28,22 +17,6 @@ const LABEL: TextKind<String> = TextKind::new(
 );
 /// A group of machines.
 const GROUP: TextKind<String> = TextKind::new("text", group, String::clone);
-/// The least that a guest starts with; a manager's own limits may be narrower.
-const MEMORY: TextKind<u32> = TextKind::new("size", mib::<128, { 1 << 20 }>, shown_mib);
-const DISK: TextKind<u32> = TextKind::new("size", mib::<256, { 1 << 24 }>, shown_mib);
-const IMAGE: TextKind<ImageRef> = TextKind::new("image", image, ImageRef::to_string);
-/// What a machine may reach, in the words of the VM manager.
-const REACHABLE: TextKind<HostPattern> =
-    TextKind::new("address", from_str, |pattern| String::from(pattern.clone()));
-
-/// The hosts that a machine may reach.
-const ALLOWED: Plain<AllowList> = Plain {
-    shape: || list(REACHABLE).shape(),
-    read: |item| list(REACHABLE).read(item).map(AllowList),
-    parse: no_text,
-    write: |allowed| list(REACHABLE).write(&allowed.0),
-};
-
 /// What a file says of a host of VMs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct VmHostTable {
@@ -132,25 +105,4 @@ pub(super) fn host_name(name: &str) -> Result<(), ValueError> {
         return Err(error.help("it is the host of `VMM_API_URL`; give this one another name"));
     }
     label(name)
-}
-
-fn image(text: &str) -> Result<ImageRef, ValueError> {
-    let checked = from_str::<ImageRef>(text);
-    checked.map_err(|error| error.help("`vm-manager image list` shows the images there are"))
-}
-
-pub(super) fn mib<const LEAST: u64, const MOST: u64>(text: &str) -> Result<u32, ValueError> {
-    let size = ByteSize::parse(text)?.bytes() >> 20;
-    let in_bounds = (LEAST..=MOST)
-        .contains(&size)
-        .then(|| u32::try_from(size).ok());
-    in_bounds.flatten().ok_or_else(|| {
-        let shown = |mib: u64| ByteSize::new(mib << 20);
-        let error = ValueError::new(format!("{} is out of bounds", shown(size)));
-        error.help(format!("give {} to {}", shown(LEAST), shown(MOST)))
-    })
-}
-
-pub(super) fn shown_mib(mib: &u32) -> String {
-    shown(&(u64::from(*mib) << 20))
 }

@@ -1,9 +1,9 @@
 //! A job's VM, counted to its host.
 
 use http_clients::vmm::NewVm;
+use vmm_api_core::MachineType;
 
-use super::registry::VmHosts;
-use super::settings::MachineType;
+use crate::registry::VmHosts;
 
 /// Counts a VM to a host while it is held.
 #[derive(Debug)]

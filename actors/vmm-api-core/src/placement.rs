@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use vmm_api_core::Isolation;
+use crate::Isolation;
 
 /// What a job wants of a host.
 #[derive(Debug, Clone, Copy)]

@@ -1,12 +1,12 @@
 //! Asks the hosts how they are, each by itself: one that says nothing delays no other.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use actix::{Actor, AsyncContext, Context, WrapFuture};
 use http_clients::vmm::{HealthStatus, VmmError};
 
-use super::known_host::ReportedImages;
-use super::registry::VmHosts;
+use crate::known_host::ReportedImages;
+use crate::registry::VmHosts;
 
 /// Longest time between two questions.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -15,7 +15,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Asks the hosts how they are.
 #[derive(Clone)]
-pub(crate) struct VmHostWatcher {
+pub struct VmHostWatcher {
     hosts: VmHosts,
     every: Duration,
 }
@@ -23,7 +23,8 @@ pub(crate) struct VmHostWatcher {
 impl VmHostWatcher {
     /// It asks as often as VMs that are left over are looked for, if that is more often than
     /// usual.
-    pub(crate) fn new(hosts: VmHosts, gc_interval: Option<Duration>) -> Self {
+    #[must_use]
+    pub fn new(hosts: VmHosts, gc_interval: Option<Duration>) -> Self {
         let every = gc_interval.map_or(INTERVAL, |interval| interval.min(INTERVAL));
         Self { hosts, every }
     }
@@ -89,4 +90,12 @@ async fn ask(hosts: &VmHosts, index: usize) -> Result<(), VmmError> {
     };
     hosts.note_facts(index, &health, ReportedImages::of(images));
     Ok(())
+}
+
+/// Milliseconds since the Unix epoch.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,47 +1,47 @@
 //! What is known of one host.
 
 use http_clients::vmm::{Health, ImageView, Isolation};
-use runner_core::placement::{Facts, Host, Room};
+use vmm_api_core::placement::{Facts, Host, Room};
 
-use super::cordon::Cordon;
+use vmm_api_core::Cordon;
 
 /// What is known of one host.
 #[derive(Debug, Clone, Default)]
-pub(super) struct KnownHost {
+pub(crate) struct KnownHost {
     /// What it last said of itself.
-    pub(super) facts: Option<ReportedFacts>,
+    pub(crate) facts: Option<ReportedFacts>,
     /// Why it gives no VMs.
-    pub(super) trouble: Option<String>,
+    pub(crate) trouble: Option<String>,
     /// A VM could not be given back.
-    pub(super) has_leak: bool,
+    pub(crate) has_leak: bool,
     /// It takes no new jobs.
-    pub(super) cordon: Option<Cordon>,
+    pub(crate) cordon: Option<Cordon>,
     /// Repositories of our jobs that have a VM there, or ask for one.
-    pub(super) jobs: Vec<String>,
+    pub(crate) jobs: Vec<String>,
 }
 
 /// What a host last said of itself.
 #[derive(Debug, Clone)]
-pub(super) struct ReportedFacts {
-    pub(super) isolation: Isolation,
-    pub(super) driver: String,
-    pub(super) version: String,
-    pub(super) images: ReportedImages,
-    pub(super) room: Option<Room>,
+pub(crate) struct ReportedFacts {
+    pub(crate) isolation: Isolation,
+    pub(crate) driver: String,
+    pub(crate) version: String,
+    pub(crate) images: ReportedImages,
+    pub(crate) room: Option<Room>,
 }
 
 /// Names and digests of images.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ReportedImages {
     /// Those that are there.
-    pub(super) here: Vec<String>,
+    pub(crate) here: Vec<String>,
     /// Those that the host fetches when they are asked for.
-    pub(super) fetchable: Vec<String>,
+    pub(crate) fetchable: Vec<String>,
 }
 
 impl ReportedImages {
     /// What a host lists.
-    pub(super) fn of(listed: Vec<ImageView>) -> Self {
+    pub(crate) fn of(listed: Vec<ImageView>) -> Self {
         let mut images = Self::default();
         for image in listed {
             let known = match image.here {
@@ -56,7 +56,7 @@ impl ReportedImages {
 }
 
 impl KnownHost {
-    pub(super) fn note_facts(&mut self, health: &Health, images: ReportedImages) {
+    pub(crate) fn note_facts(&mut self, health: &Health, images: ReportedImages) {
         let ready = u32::try_from(health.pool.ready).unwrap_or(u32::MAX);
         self.facts = Some(ReportedFacts {
             isolation: health.isolation,
@@ -73,7 +73,7 @@ impl KnownHost {
     }
 
     /// A job asks for a VM there: what the host said does not know of it.
-    pub(super) fn spend(&mut self, mem_mib: u64, repository: String) {
+    pub(crate) fn spend(&mut self, mem_mib: u64, repository: String) {
         self.jobs.push(repository);
         if let Some(room) = self.room_mut() {
             if room.ready > 0 {
@@ -86,7 +86,7 @@ impl KnownHost {
     }
 
     /// A job has given its VM back.
-    pub(super) fn give_back(&mut self, mem_mib: u64, repository: &str) {
+    pub(crate) fn give_back(&mut self, mem_mib: u64, repository: &str) {
         if let Some(at) = self.jobs.iter().position(|of| of == repository) {
             self.jobs.swap_remove(at);
         }
@@ -101,7 +101,7 @@ impl KnownHost {
     }
 
     /// As a placement sees it.
-    pub(super) fn seen<'a>(&'a self, name: &'a str, labels: &'a [String]) -> Host<'a> {
+    pub(crate) fn seen<'a>(&'a self, name: &'a str, labels: &'a [String]) -> Host<'a> {
         Host {
             name,
             labels,

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::vmm::{Health, NewVm, VmmClient, VmmError};
 use parking_lot::Mutex;
-use runner_core::placement::{Host, HostRequest, Placement, place};
 use store::{Store, StoreError};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+use vmm_api_core::placement::{Host, HostRequest, Placement, place};
+use vmm_api_core::{Cordon, DEFAULT_HOST, MachineType, VmHostSettings};
 
-use super::cordon::{self, Cordon};
-use super::known_host::{KnownHost, ReportedImages};
-use super::settings::{DEFAULT_HOST, MachineType, VmHostSettings};
-use crate::clock::now_ms;
+use crate::cordon::{self, CordonTable};
+use crate::known_host::{KnownHost, ReportedImages};
+use crate::watcher::now_ms;
 
 /// The hosts; clones share what is known of them.
 #[derive(Clone)]
@@ -21,18 +21,23 @@ pub struct VmHosts(Arc<Inner>);
 
 struct Inner {
     store: Store,
+    cordons: CordonTable,
     hosts: Vec<(VmHostSettings, Mutex<KnownHost>)>,
     /// Room was given back, or a host has said how it is.
     changed: Notify,
 }
 
 impl VmHosts {
-    /// Reads which are cordoned. Blocks for the store.
+    /// Reads which are cordoned in `cordons`. Blocks for the store.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub(crate) fn open(settings: &[VmHostSettings], store: &Store) -> std::io::Result<Self> {
-        let cordons = cordon::all(store).map_err(std::io::Error::other)?;
+    pub fn open(
+        settings: &[VmHostSettings],
+        store: &Store,
+        table: CordonTable,
+    ) -> Result<Self, StoreError> {
+        let cordons = cordon::all(store, table)?;
         let hosts = settings.iter().cloned().map(|host| {
             let known = KnownHost {
                 cordon: cordons.get(&host.name).cloned(),
@@ -42,30 +47,31 @@ impl VmHosts {
         });
         Ok(Self(Arc::new(Inner {
             store: store.clone(),
+            cordons: table,
             hosts: hosts.collect(),
             changed: Notify::new(),
         })))
     }
 
     /// How many there are.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.hosts.len()
     }
 
     /// What a host is called.
-    pub(crate) fn name(&self, index: usize) -> &str {
+    pub fn name(&self, index: usize) -> &str {
         &self.0.hosts[index].0.name
     }
 
     /// A client of a host's VM manager, on this thread.
-    pub(crate) fn client(&self, index: usize) -> VmmClient {
+    pub fn client(&self, index: usize) -> VmmClient {
         let (host, _) = &self.0.hosts[index];
         let http = HttpClient::new(HttpOptions::default());
         VmmClient::new(http, host.url.clone(), host.token.clone())
     }
 
     /// The host of this name. Records of former versions name none: they are of the first one.
-    pub(crate) fn find(&self, name: Option<&str>) -> Option<usize> {
+    pub fn find(&self, name: Option<&str>) -> Option<usize> {
         let Some(name) = name else {
             return (self.count() > 0).then_some(0);
         };
@@ -76,7 +82,7 @@ impl VmHosts {
     ///
     /// # Errors
     /// When no host of this name is configured any more.
-    pub(crate) fn client_of(&self, name: Option<&str>) -> Result<VmmClient, VmmError> {
+    pub fn client_of(&self, name: Option<&str>) -> Result<VmmClient, VmmError> {
         let found = self.find(name).map(|index| self.client(index));
         found.ok_or_else(|| {
             VmmError::NotFound(format!(
@@ -87,7 +93,7 @@ impl VmHosts {
     }
 
     /// Where a job's VM is asked of.
-    pub(crate) fn place(&self, machine: &MachineType, repository: &str) -> Placement {
+    pub fn place(&self, machine: &MachineType, repository: &str) -> Placement {
         let repository = repository.to_lowercase();
         let all = &self.0.hosts;
         let mut known: Vec<KnownHost> = all.iter().map(|(_, it)| it.lock().clone()).collect();
@@ -124,7 +130,7 @@ impl VmHosts {
     }
 
     /// Whether a host gave no VMs when it was last asked.
-    pub(crate) fn is_troubled(&self, index: usize) -> bool {
+    pub fn is_troubled(&self, index: usize) -> bool {
         self.0.hosts[index].1.lock().trouble.is_some()
     }
 
@@ -135,33 +141,33 @@ impl VmHosts {
     }
 
     /// Notes why a host gives no VMs, or that it does.
-    pub(crate) fn note_trouble(&self, index: usize, reason: Option<String>) {
+    pub fn note_trouble(&self, index: usize, reason: Option<String>) {
         self.change(index, |known| known.trouble = reason);
     }
 
     /// A VM could not be given back: its host is told to look.
-    pub(crate) fn report_leak(&self, index: usize) {
+    pub fn report_leak(&self, index: usize) {
         self.change(index, |known| known.has_leak = true);
     }
 
     /// Whether a VM could not be given back since the last call.
-    pub(crate) fn has_leak(&self, index: usize) -> bool {
+    pub fn has_leak(&self, index: usize) -> bool {
         self.0.hosts[index].1.lock().has_leak
     }
 
     /// The host has released what was stuck.
-    pub(crate) fn clear_leak(&self, index: usize) {
+    pub fn clear_leak(&self, index: usize) {
         self.change(index, |known| known.has_leak = false);
     }
 
     /// What is known of a host, and its settings.
-    pub(super) fn known(&self, index: usize) -> (&VmHostSettings, KnownHost) {
+    pub(crate) fn known(&self, index: usize) -> (&VmHostSettings, KnownHost) {
         let (settings, known) = &self.0.hosts[index];
         (settings, known.lock().clone())
     }
 
     /// Why no host gives VMs; `None` while one does.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<String> {
         let mut reasons = Vec::new();
         for (host, known) in &self.0.hosts {
             let trouble = known.lock().trouble.clone()?;
@@ -171,7 +177,7 @@ impl VmHosts {
     }
 
     /// A reason, with the host's name where there are several.
-    pub(crate) fn labelled(&self, name: &str, reason: &str) -> String {
+    pub fn labelled(&self, name: &str, reason: &str) -> String {
         if self.count() > 1 {
             format!("{name}: {reason}")
         } else {
@@ -180,11 +186,11 @@ impl VmHosts {
     }
 
     /// Wakes jobs that wait for room.
-    pub(super) fn notify(&self) {
+    pub(crate) fn notify(&self) {
         self.0.changed.notify_waiters();
     }
 
-    pub(super) fn change(&self, index: usize, change: impl FnOnce(&mut KnownHost)) {
+    pub(crate) fn change(&self, index: usize, change: impl FnOnce(&mut KnownHost)) {
         change(&mut self.0.hosts[index].1.lock());
     }
 
@@ -202,7 +208,7 @@ impl VmHosts {
                 by: by.to_owned(),
             })
         };
-        cordon::put(&self.0.store, name, &cordon).await?;
+        cordon::put((&self.0.store, self.0.cordons), name, &cordon).await?;
         tracing::info!(
             event = "vm_host.cordoned",
             host = self.name(index),
@@ -219,7 +225,7 @@ impl VmHosts {
     /// The store's.
     pub async fn uncordon(&self, index: usize, by: &str) -> Result<(), StoreError> {
         let name = self.name(index).to_owned();
-        cordon::remove(&self.0.store, name).await?;
+        cordon::remove((&self.0.store, self.0.cordons), name).await?;
         tracing::info!(
             event = "vm_host.uncordoned",
             host = self.name(index),

@@ -1,14 +1,15 @@
 //! Which hosts there are, and what machines ask of them.
 
 use config_core::Secret;
-use http_clients::vmm::NewVm;
 use url::Url;
+
+use crate::NewVm;
 
 /// The host that stands in the environment (`VMM_API_URL`), or for itself.
 pub const DEFAULT_HOST: &str = "default";
 
 /// A host whose VM manager may be asked.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VmHostSettings {
     /// What it is called.
     pub name: String,

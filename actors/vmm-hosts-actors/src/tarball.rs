@@ -9,7 +9,10 @@ use futures_util::Stream;
 use tokio::sync::mpsc;
 
 /// A small tar of these files (path, bytes, mode), in memory.
-pub(crate) fn of_files(files: &[(&str, &[u8], u32)]) -> std::io::Result<Bytes> {
+///
+/// # Errors
+/// When a path is too long.
+pub fn of_files(files: &[(&str, &[u8], u32)]) -> std::io::Result<Bytes> {
     let mut builder = tar::Builder::new(Vec::new());
     for (path, bytes, mode) in files {
         let mut header = tar::Header::new_gnu();
@@ -22,14 +25,12 @@ pub(crate) fn of_files(files: &[(&str, &[u8], u32)]) -> std::io::Result<Bytes> {
 }
 
 /// The one chunk of a small tar.
-pub(crate) fn once(tar: Bytes) -> impl Stream<Item = Result<Bytes, std::io::Error>> {
+pub fn once(tar: Bytes) -> impl Stream<Item = Result<Bytes, std::io::Error>> {
     futures_util::stream::once(async move { Ok(tar) })
 }
 
 /// Packs a directory on a thread of its own, as it is read.
-pub(crate) fn of_directory(
-    directory: &Path,
-) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
+pub fn of_directory(directory: &Path) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
     let (sender, receiver) = mpsc::channel(8);
     let directory = directory.to_owned();
     tokio::task::spawn_blocking(move || {
@@ -83,10 +84,10 @@ fn pack<W: Write>(
 }
 
 /// Appends a file to a tar: its path, its bytes in number, and where they are read from.
-pub(crate) type Append<'a> = dyn FnMut(&str, u64, &mut dyn Read) -> std::io::Result<()> + 'a;
+pub type Append<'a> = dyn FnMut(&str, u64, &mut dyn Read) -> std::io::Result<()> + 'a;
 
 /// A tar of files that `write` appends, as they are read.
-pub(crate) fn of_parts<F>(write: F) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<F>
+pub fn of_parts<F>(write: F) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<F>
 where
     F: FnOnce(&mut Append<'_>) -> std::io::Result<()> + Send + 'static,
 {
@@ -113,7 +114,7 @@ where
 }
 
 /// The bytes of a file that is open already: it may be removed meanwhile.
-pub(crate) fn of_open_file(
+pub fn of_open_file(
     mut file: std::fs::File,
 ) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
     let (sender, receiver) = mpsc::channel(8);
@@ -170,7 +171,10 @@ impl Write for Chunks {
 
 /// Regular files of a small tar: last part of the path, and bytes (at most `most` each; longer ones
 /// come one byte too long, so that whoever reads them sees it).
-pub(crate) fn files_in(tar: &[u8], most: usize) -> std::io::Result<Vec<(String, Vec<u8>)>> {
+///
+/// # Errors
+/// When it is no tar, or is cut.
+pub fn files_in(tar: &[u8], most: usize) -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut archive = tar::Archive::new(tar);
     let mut files = Vec::new();
     for entry in archive.entries()? {
