@@ -157,11 +157,9 @@ impl OrchestratorService {
             preflight: preflight.reference(),
             worktree_gc: worktree_gc.reference(),
         };
-        let dispatcher = ChildSpec::new("dispatcher", move |_| {
+        let dispatcher = dispatcher_spec(move || {
             Dispatcher::new(runs.clone(), targets.clone(), stats.clone(), ages.clone())
-        })
-        .capacity(64)
-        .ask_timeout(Duration::from_secs(60));
+        });
         let operator_api = operator_api_spec(OperatorApi {
             ledger: ledger.clone(),
             runs: active,
@@ -265,6 +263,12 @@ fn journal_posts(ledger: &Ledger) -> impl Fn(&PostEvent) + Send + Sync + 'static
             let _ = ledger.write(move |txn| txn.journal(entry)).await;
         });
     }
+}
+
+fn dispatcher_spec(make: impl Fn() -> Dispatcher + Send + 'static) -> ChildSpec<Dispatcher> {
+    ChildSpec::new("dispatcher", move |_| make())
+        .capacity(64)
+        .ask_timeout(Duration::from_secs(60))
 }
 
 fn run_supervisor() -> SupervisorSpec {

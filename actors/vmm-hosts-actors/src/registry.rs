@@ -13,7 +13,6 @@ use vmm_api_core::{Cordon, DEFAULT_HOST, MachineType, VmHostSettings};
 
 use crate::cordon::{self, CordonTable};
 use crate::known_host::{KnownHost, ReportedImages};
-use crate::watcher::now_ms;
 
 /// The hosts; clones share what is known of them.
 #[derive(Clone)]
@@ -204,7 +203,7 @@ impl VmHosts {
         let cordon = {
             let known = self.0.hosts[index].1.lock();
             known.cordon.clone().unwrap_or_else(|| Cordon {
-                since: now_ms(),
+                since: cordon::now_ms(),
                 by: by.to_owned(),
             })
         };

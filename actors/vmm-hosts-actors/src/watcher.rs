@@ -1,6 +1,6 @@
 //! Asks the hosts how they are, each by itself: one that says nothing delays no other.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, WrapFuture};
 use http_clients::vmm::{HealthStatus, VmmError};
@@ -90,12 +90,4 @@ async fn ask(hosts: &VmHosts, index: usize) -> Result<(), VmmError> {
     };
     hosts.note_facts(index, &health, ReportedImages::of(images));
     Ok(())
-}
-
-/// Milliseconds since the Unix epoch.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

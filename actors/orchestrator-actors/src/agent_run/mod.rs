@@ -8,6 +8,7 @@
 //! All blocking work of a run is on a thread of its own, which stores each transition before it
 //! goes on. The actor gives the process a place in the tree, and an end within the time of a stop.
 
+mod agent_paths;
 mod assignment;
 mod base_commit;
 mod log_throttle;

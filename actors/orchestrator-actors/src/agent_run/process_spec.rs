@@ -13,6 +13,7 @@ use orchestrator_engine::process::{
 };
 use orchestrator_engine::scenario::{self, BrowserPlan};
 
+use super::agent_paths::AgentPaths;
 use super::assignment::Assignment;
 use super::model_route::ModelRoute;
 use super::prepare_error::PrepareError;
@@ -22,16 +23,6 @@ use super::vm::{self, VmPlan};
 use super::workspace::Workspace;
 use crate::host::{AgentHost, run_directory};
 use crate::journal::{Entry, JournalEvent};
-
-/// How an agent sees what is made for it.
-pub(super) struct AgentPaths {
-    /// Where it works.
-    pub(super) workdir: PathBuf,
-    /// Its prompt.
-    pub(super) prompt: PathBuf,
-    /// Where its reports go.
-    pub(super) reports: PathBuf,
-}
 
 impl Assignment<'_> {
     /// Makes the run's own directory, and its log in it.

@@ -10,7 +10,6 @@ use orchestrator_engine::worktree::{Purpose, Worktree, Worktrees};
 use super::assignment::Assignment;
 use super::base_commit::{lend_head, start_commit};
 use super::prepare_error::PrepareError;
-use super::vm::{BRANCH, CONFIG, REPOSITORY};
 use crate::host::WorktreeRoots;
 use crate::journal::{Entry, JournalEvent};
 
@@ -103,16 +102,15 @@ impl Workspace {
         Some(Entry::of(run, JournalEvent::WorktreeCreated(path)))
     }
 
-    /// Lays the worktree, where there is one, ready to be put into a VM.
-    pub(super) fn pack(&self, directory: &Path) -> Result<(), String> {
+    /// Lays the worktree, where there is one, ready to be put into a VM: its repository as a
+    /// bundle, its configuration, and the name of its branch, as these files.
+    pub(super) fn pack(&self, [repository, config, branch]: [PathBuf; 3]) -> Result<(), String> {
         let Some(OwnWorktree {
             worktrees, tree, ..
         }) = &self.own
         else {
             return Ok(());
         };
-        let [repository, config, branch] =
-            [REPOSITORY, CONFIG, BRANCH].map(|it| directory.join(it));
         let packed = worktrees.pack(tree, &repository, &config);
         packed.map_err(|error| error.to_string())?;
         std::fs::write(&branch, &tree.branch)

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::post_kind::PostKind;
 
+/// The machine of agents that name none.
+pub const DEFAULT_MACHINE: &str = "default";
+
 /// How urgent an agent's scheduled work is, and where it stands in the routing table.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,

@@ -3,7 +3,7 @@
 use config_core::{Fields, Item, ValueError, quoted};
 use forge_core::{AgentName, ProjectId};
 
-use super::agent::{AgentCli, AgentSpec, Schedule};
+use super::agent::{AgentCli, AgentSpec, DEFAULT_MACHINE, Isolation, Schedule};
 use super::agent_keys::{AGENT, CLIS, PROMPTS, blank_agent};
 use super::declared::unknown;
 use super::decoder::Context;
@@ -159,6 +159,38 @@ impl Context<'_> {
             cli: cli?,
             ..spec
         })
+    }
+
+    /// What is wrong about the VM of an agent: there is no host, no such machine, or a program that
+    /// needs this machine.
+    fn check_vm(&self, fields: &Fields<'_>, spec: &AgentSpec, cli: Option<&AgentCli>) {
+        if spec.isolation != Isolation::Vm {
+            if fields.has("machine") {
+                let message = "`machine` has no effect without `isolation = \"vm\"`";
+                fields.error_at("machine", message);
+            }
+            return;
+        }
+        if !self.declared.has_vm_hosts {
+            let error = ValueError::new("`isolation = \"vm\"` needs a host of VMs");
+            let help =
+                "add `[vm_hosts.<name>]` with the `url` of a VM manager to orchestrator.toml";
+            fields.error_at("isolation", error.help(help));
+        }
+        if cli == Some(&AgentCli::Browser) {
+            let error = ValueError::new("the browser agent cannot run in a VM");
+            let help =
+                "its scenarios and its browser are those of this machine; leave `isolation` out";
+            fields.error_at("isolation", error.help(help));
+        }
+        let known = &self.declared.machines;
+        if let Some(machine) = &spec.machine
+            && machine != DEFAULT_MACHINE
+            && !known.contains(machine)
+        {
+            let known = known.iter().map(String::as_str);
+            fields.error_at("machine", unknown("machine", machine, known));
+        }
     }
 
     fn skills(&self, item: &Item<'_>) -> Option<Vec<String>> {

@@ -1,18 +1,10 @@
 //! The VMs that agents run in (`isolation = "vm"`): hosts, and what is asked of them.
 
-use config_core::{
-    Fields, SECRET, Secret, TextKind, ValueError, choice, list, opt, quoted, table, whole,
-};
+use config_core::{SECRET, Secret, TextKind, ValueError, choice, list, opt, quoted, table, whole};
 use url::Url;
 use vmm_api_core::machine_keys::{ALLOWED, DISK, IMAGE, ISOLATIONS, MEMORY, NETWORKS};
 use vmm_api_core::{MachineType, Network, VmHostSettings};
 
-use super::agent::{AgentCli, AgentSpec, Isolation};
-use super::declared::unknown;
-use super::decoder::Context;
-
-/// The machine of agents that name none.
-pub const DEFAULT_MACHINE: &str = "default";
 /// Longest name of a host or machine, or label, in bytes.
 const LONGEST_NAME: usize = 100;
 
@@ -90,38 +82,4 @@ pub(super) fn name(name: &str) -> Result<(), ValueError> {
         )));
     }
     Ok(())
-}
-
-impl Context<'_> {
-    /// What is wrong about the VM of an agent: there is no host, no such machine, or a program that
-    /// needs this machine.
-    pub(super) fn check_vm(&self, fields: &Fields<'_>, spec: &AgentSpec, cli: Option<&AgentCli>) {
-        if spec.isolation != Isolation::Vm {
-            if fields.has("machine") {
-                let message = "`machine` has no effect without `isolation = \"vm\"`";
-                fields.error_at("machine", message);
-            }
-            return;
-        }
-        if !self.declared.has_vm_hosts {
-            let error = ValueError::new("`isolation = \"vm\"` needs a host of VMs");
-            let help =
-                "add `[vm_hosts.<name>]` with the `url` of a VM manager to orchestrator.toml";
-            fields.error_at("isolation", error.help(help));
-        }
-        if cli == Some(&AgentCli::Browser) {
-            let error = ValueError::new("the browser agent cannot run in a VM");
-            let help =
-                "its scenarios and its browser are those of this machine; leave `isolation` out";
-            fields.error_at("isolation", error.help(help));
-        }
-        let known = &self.declared.machines;
-        if let Some(machine) = &spec.machine
-            && machine != DEFAULT_MACHINE
-            && !known.contains(machine)
-        {
-            let known = known.iter().map(String::as_str);
-            fields.error_at("machine", unknown("machine", machine, known));
-        }
-    }
 }

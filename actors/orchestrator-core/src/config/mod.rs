@@ -28,12 +28,11 @@ mod top_keys;
 mod values;
 
 pub use agent::{
-    AgentCli, AgentSpec, Budget, Isolation, Layer, Limits, OnRestart, PromptBy, Schedule,
-    WorktreeMode,
+    AgentCli, AgentSpec, Budget, DEFAULT_MACHINE, Isolation, Layer, Limits, OnRestart, PromptBy,
+    Schedule, WorktreeMode,
 };
 pub use check::{Checked, check, locate};
 pub use input::{AnyHost, ConfigFile, FileProblem, Files, Folder, Host};
-pub use machines::DEFAULT_MACHINE;
 pub use model::{
     Config, Directories, ForgeConfig, Listeners, MentionLimits, Mentions, PrAgent, PrDispatch,
     Project, ProjectSecrets, Provider, Retention, WebhookConfig,

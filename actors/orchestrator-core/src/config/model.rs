@@ -12,8 +12,7 @@ use forge_core::{
 use url::Url;
 use vmm_api_core::{MachineType, VmHostSettings};
 
-use super::agent::AgentSpec;
-use super::machines::DEFAULT_MACHINE;
+use super::agent::{AgentSpec, DEFAULT_MACHINE};
 use super::persona::Persona;
 use super::routing::RoutingTables;
 

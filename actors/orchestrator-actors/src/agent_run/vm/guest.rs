@@ -11,11 +11,11 @@ pub(super) const IN: &str = "/tmp/.orch/in";
 pub(super) const OUT: &str = "/tmp/.orch/out";
 
 /// The repository of the run: a bundle with every reference of the clone.
-pub(in crate::agent_run) const REPOSITORY: &str = "repository.bundle";
+pub(super) const REPOSITORY: &str = "repository.bundle";
 /// The configuration of the clone: origin without a secret, the committer.
-pub(in crate::agent_run) const CONFIG: &str = "git.config";
+pub(super) const CONFIG: &str = "git.config";
 /// The branch of the run.
-pub(in crate::agent_run) const BRANCH: &str = "branch";
+pub(super) const BRANCH: &str = "branch";
 /// What the agent reads on standard input.
 pub(super) const INPUT: &str = "input";
 /// The composed prompt.

@@ -31,8 +31,7 @@ use vmm_hosts_actors::{HeldVm, MachineType, NoVm, VmHosts, VmRequest, tarball};
 
 pub(super) use self::error::VmError;
 use self::follow::{ExecEnd, Execution};
-pub(super) use self::guest::{BRANCH, CONFIG, REPOSITORY};
-use super::process_spec::AgentPaths;
+use super::agent_paths::AgentPaths;
 use super::workspace::Workspace;
 use crate::ledger::RunVm;
 
@@ -43,7 +42,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time for making the repository in the VM, or a bundle of what is new in it.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(600);
 /// Most of a script's output that is read, in bytes.
-const MAX_SAID: usize = 4096;
+const MAX_OUTPUT: usize = 4096;
 
 /// The VM that a run asks for.
 #[derive(Debug)]
@@ -83,7 +82,7 @@ impl VmPlan {
         let hosts = hosts.ok_or(none)?;
         let put = directory.join("vm");
         fs::create_dir_all(&put).map_err(|error| format!("{}: {error}", put.display()))?;
-        workspace.pack(&put)?;
+        workspace.pack([guest::REPOSITORY, guest::CONFIG, guest::BRANCH].map(|it| put.join(it)))?;
         let mut machine = config.machine(agent);
         machine.vm = NewVm {
             owner: format!("orch-{}", run.id).parse().ok(),
@@ -297,7 +296,7 @@ async fn run_script(vm: &HeldVm, script: &str) -> Result<Result<(), String>, VmE
     while let Some(event) = follow.next().await {
         match event.map_err(&wrong)? {
             FollowEvent::Output(_, bytes) => {
-                let room = MAX_SAID.saturating_sub(said.len());
+                let room = MAX_OUTPUT.saturating_sub(said.len());
                 said.extend_from_slice(&bytes[..room.min(bytes.len())]);
             }
             FollowEvent::Dropped(_) => {}
