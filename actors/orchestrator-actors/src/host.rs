@@ -30,8 +30,7 @@ pub(crate) struct AgentHost {
 impl AgentHost {
     /// Finds out how far agents can be isolated here, and logs it.
     pub(crate) fn detect(
-        environment: Environment,
-        config_path: PathBuf,
+        (environment, config_path): (Environment, PathBuf),
         confinement: Confinement,
         vms: Option<VmHosts>,
     ) -> Self {

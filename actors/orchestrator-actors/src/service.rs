@@ -120,12 +120,8 @@ impl OrchestratorService {
         let longest_stop = longest_stop(&setup.config);
         let worktrees = WorktreeRoots::new(setup.git, &setup.config.directories.data);
         let vms = vm_hosts(&setup.config, &store)?;
-        let host = AgentHost::detect(
-            setup.environment.clone(),
-            setup.config_path.clone(),
-            setup.confinement,
-            vms.clone(),
-        );
+        let host = (setup.environment.clone(), setup.config_path.clone());
+        let host = AgentHost::detect(host, setup.confinement, vms.clone());
         let logs = RunLogs::open(&setup.config, &store).map_err(SetupError::Files)?;
         let (config, config_writer) = LiveConfig::new(setup.config, setup.warnings, started_at);
         let ledger = Ledger::open(store.clone(), config.clone(), Arc::clone(&setup.clock))?;

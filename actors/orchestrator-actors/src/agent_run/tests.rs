@@ -69,8 +69,10 @@ impl World {
             runs: ActiveRuns::default(),
             ended: EndCounters::default(),
             host: AgentHost::detect(
-                Environment::from_os(std::env::vars_os()),
-                folder.path().join("orchestrator.toml"),
+                (
+                    Environment::from_os(std::env::vars_os()),
+                    folder.path().join("orchestrator.toml"),
+                ),
                 Confinement::Scan,
                 None,
             ),
