@@ -134,6 +134,10 @@ impl Workspace {
                 if let Ok(branch) = settled.branch.parse() {
                     record.branch = branch;
                 }
+                if let Commits::Bundle(bundle) = made {
+                    // It is in the mirror.
+                    let _ = std::fs::remove_file(bundle);
+                }
             }
             Err(error) => tracing::warn!(
                 event = "worktree.not_settled", run = %run, error = %error,

@@ -53,6 +53,8 @@ fn i18_the_orchestrators_sample_is_taken_on_every_host() {
             "ORCH_WEBHOOK_SECRET",
             "ORCH_FORGE_TOKEN",
             "ORCH_ADMIN_TOKEN",
+            "VM_1_TOKEN",
+            "VM_2_TOKEN",
         ] {
             check.env(name, "0123456789abcdef0123456789abcdef");
         }

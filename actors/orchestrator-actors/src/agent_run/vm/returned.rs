@@ -24,7 +24,7 @@ pub(super) struct Returned {
 /// folders only, below where they belong. Blocks.
 ///
 /// # Errors
-/// When the tar is cut, or the disk refuses.
+/// When the tar is cut, or the disk refuses the commits.
 pub(super) fn unpack(mut tar: File, directory: &Path, reports: &Path) -> io::Result<Returned> {
     tar.rewind()?;
     let mut returned = Returned::default();
@@ -47,16 +47,15 @@ pub(super) fn unpack(mut tar: File, directory: &Path, reports: &Path) -> io::Res
             returned.commits = Some(file);
         } else if let Ok(report) = place.strip_prefix(REPORTS) {
             let target = reports.join(report);
-            match kind {
-                tar::EntryType::Directory => fs::create_dir_all(&target)?,
-                tar::EntryType::Regular => {
-                    fs::create_dir_all(target.parent().unwrap_or(reports))?;
-                    write(&mut entry, &target)?;
-                }
-                _ => {
-                    returned.left =
-                        Some(format!("{} is neither a file nor a folder", path.display()));
-                }
+            let made = match kind {
+                tar::EntryType::Directory => fs::create_dir_all(&target),
+                tar::EntryType::Regular => fs::create_dir_all(target.parent().unwrap_or(reports))
+                    .and_then(|()| write(&mut entry, &target)),
+                _ => Err(io::Error::other("it is neither a file nor a folder")),
+            };
+            // A report that cannot be kept costs no other, and no commit.
+            if let Err(error) = made {
+                returned.left = Some(format!("{}: {error}", path.display()));
             }
         }
     }
@@ -125,6 +124,7 @@ mod tests {
             (EntryType::Regular, "out/commits.bundle", "bundle"),
             (EntryType::Regular, "out/reports/a/b.txt", "text"),
             (EntryType::Symlink, "out/reports/link", "/etc/passwd"),
+            (EntryType::Regular, "out/reports/a", "a folder already"),
             (EntryType::Regular, "out/reports/../../../x", "outside"),
             (EntryType::Regular, "/etc/x", "outside"),
             (EntryType::Regular, "out/other", "nobody asked"),
