@@ -38,6 +38,7 @@ mod service;
 mod test_config;
 mod ticks;
 mod view;
+mod vm_collector;
 mod worktree_gc;
 
 pub use dispatcher::Dispatcher;

@@ -11,7 +11,8 @@
 //!               ├─ intake        makes events durable (permanent)
 //!               ├─ poller        asks the forge what was missed (permanent)
 //!               ├─ operator-api  answers operators (permanent)
-//!               └─ vm-hosts      asks the hosts of VMs how they are (permanent, where there are any)
+//!               ├─ vm-hosts      asks the hosts of VMs how they are (permanent, where there are any)
+//!               └─ vm-collector  gives back VMs that no run has (the same)
 //! ```
 //! Stopped in reverse: nothing new comes in, then the runs end, and the outbox goes last.
 
@@ -46,6 +47,7 @@ use crate::preflight::Preflight;
 use crate::run_logs::RunLogs;
 use crate::ticks::{TickStats, TickTrigger};
 use crate::view::OrchestratorView;
+use crate::vm_collector::VmCollector;
 use crate::worktree_gc::WorktreeGc;
 
 /// Which VM hosts take no new runs.
@@ -142,6 +144,7 @@ impl OrchestratorService {
             worktrees: worktrees.clone(),
             notifier: notifier.clone(),
         };
+        let supervisor = supervisor(vms.as_ref(), &ledger);
         let log_collector = log_collector_spec(&logs, &ledger, &active);
         let run_supervisor = run_supervisor();
         let worktree_gc = worktree_gc_spec(&ledger, worktrees);
@@ -173,7 +176,7 @@ impl OrchestratorService {
                 ended,
                 ticks: ticks_read,
                 logs,
-                vm_hosts: vms.clone(),
+                vm_hosts: vms,
             },
             store,
             intake: intake.reference(),
@@ -181,7 +184,7 @@ impl OrchestratorService {
             ticks: notifier.ticks,
             operator_api: operator_api.reference(),
             poller: poller.reference(),
-            supervisor: with_vm_hosts(SupervisorSpec::new("orchestrator"), vms)
+            supervisor: supervisor
                 .child(outbox)
                 .child(run_supervisor.into_child().shutdown(longest_stop))
                 .child(log_collector)
@@ -203,13 +206,20 @@ fn vm_hosts(config: &Config, store: &Store) -> Result<Option<VmHosts>, StoreErro
     Ok(Some(VmHosts::open(&config.vm_hosts, store, CORDONS)?))
 }
 
-/// Asks the hosts how they are.
-fn with_vm_hosts(supervisor: SupervisorSpec, hosts: Option<VmHosts>) -> SupervisorSpec {
+/// The supervisor, with what looks after the hosts of VMs, where there are any.
+fn supervisor(hosts: Option<&VmHosts>, ledger: &Ledger) -> SupervisorSpec {
+    let supervisor = SupervisorSpec::new("orchestrator");
     let Some(hosts) = hosts else {
         return supervisor;
     };
-    let watcher = VmHostWatcher::new(hosts, None);
-    supervisor.child(ChildSpec::new("vm-hosts", move |_| watcher.clone()))
+    let watcher = VmHostWatcher::new(hosts.clone(), None);
+    let collector = VmCollector {
+        hosts: hosts.clone(),
+        ledger: ledger.clone(),
+    };
+    supervisor
+        .child(ChildSpec::new("vm-hosts", move |_| watcher.clone()))
+        .child(ChildSpec::new("vm-collector", move |_| collector.clone()))
 }
 
 /// What the longest grace of an agent needs, and its last writes.

@@ -2,6 +2,7 @@
 //! in a moment. What a VM of its own kernel adds is tried by the tests of the whole.
 
 use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -9,7 +10,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::forge::Forge;
-use crate::harness::{Daemon, Site, comment, git, pull, run_of, wait_long, wait_until};
+use crate::harness::{Answer, Daemon, Site, comment, git, pull, run_of, wait_long, wait_until};
+use crate::wire::exchange;
 
 /// A VM manager in a folder of the site.
 struct Manager {
@@ -100,6 +102,19 @@ impl Manager {
             "[vm_hosts.{name}]\nurl = {:?}\ntoken = {:?}\n",
             self.url, self.token
         )
+    }
+
+    /// A request about its VMs.
+    fn ask(&self, method: &str, body: &[u8]) -> Answer {
+        let address = self.url.trim_start_matches("http://");
+        let head = format!(
+            "{method} /vms HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n",
+            self.token,
+            body.len()
+        );
+        let stream = TcpStream::connect(address).expect("it listens");
+        exchange(stream, &head, body).expect("it answers")
     }
 
     fn signal(&self, signal: Signal) {
@@ -342,6 +357,31 @@ fn i18_a_killed_orchestrator_gives_the_vm_back_and_ends_the_status() {
         let states = forge.states(&head, "orch/check");
         states.last().is_some_and(|state| state != "pending")
     });
+}
+
+/// The request of a run whose orchestrator was killed before it had the answer.
+#[test]
+fn i18_a_vm_that_no_run_has_is_given_back() {
+    let (site, managers) = site(&["east"], "", &agent("short", "echo done", ""));
+    let mut daemon = site.start();
+    let id = mention(&daemon, 1, "short");
+    daemon.ended(&id);
+    let ask = |owner: &str| {
+        let body = format!("{{\"owner\": \"{owner}\", \"isolation_min\": \"namespace-sandbox\"}}");
+        managers[0].ask("POST", body.as_bytes()).json()["id"].clone()
+    };
+    let [left, other] =
+        [format!("orch-{id}"), "orch-of-others".to_owned()].map(|owner| ask(&owner));
+    let line = daemon.wait_for_line("run.vm_recovered");
+    assert!(line.to_string().contains(text(&left)), "{line}");
+    let vms = managers[0].ask("GET", b"").json();
+    let vms: Vec<&serde_json::Value> = vms
+        .as_array()
+        .expect("VMs")
+        .iter()
+        .map(|vm| &vm["id"])
+        .collect();
+    assert_eq!(vms, [&other]);
 }
 
 #[test]

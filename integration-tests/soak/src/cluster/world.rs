@@ -21,6 +21,10 @@ use crate::world::{
     MAIN, ROCKET, SECRET, make_repositories, orchestrator_settings, serve_files, text, token,
 };
 
+/// An agent on the hosts of the jobs: what holds of their VMs is to hold of its.
+const REVIEWER: &str = "[[agents]]\nproject = \"main\"\nname = \"reviewer\"\ncli = \"sh\"\nmax_parallel = 8\n\
+     isolation = \"vm\"\nscript = \"sleep 1; echo done\"\n";
+
 /// One process of a product.
 #[derive(Debug)]
 pub(crate) struct Replica {
@@ -96,7 +100,8 @@ impl Cluster {
         }
         for number in 0..2 {
             let proxy = Proxy::start(primary.port())?;
-            let daemon = orchestrator(&path, &programs, number, (&forge.url(), &proxy))?;
+            let told = (&*forge.url(), &*hosts(&managers), &proxy);
+            let daemon = orchestrator(&path, &programs, number, told)?;
             orchestrators.push(Replica { daemon, proxy });
         }
         Ok(Self {
@@ -187,16 +192,21 @@ fn manager(path: &Path, agent: &Path, programs: &Path, number: usize) -> Result<
     Ok(Manager { daemon, token })
 }
 
-/// What all runners are told.
-fn runner_settings(forge: &str, managers: &[Manager], storage: &str) -> String {
+/// The hosts of VMs, and what is asked of them.
+fn hosts(managers: &[Manager]) -> String {
     let hosts = managers.iter().enumerate().map(|(number, manager)| {
         let (address, token) = (manager.daemon.address, &manager.token);
         format!("[vm_hosts.host-{number}]\nurl = \"http://{address}\"\ntoken = {token:?}\n")
     });
-    let hosts: String = hosts.collect();
+    let machine = "[machines.default]\nisolation_min = \"namespace-sandbox\"\n";
+    hosts.chain([machine.to_owned()]).collect()
+}
+
+/// What all runners are told.
+fn runner_settings(forge: &str, managers: &[Manager], storage: &str) -> String {
+    let hosts = hosts(managers);
     format!(
         "allow_http = true\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {forge:?}\n\
-         [machines.default]\nisolation_min = \"namespace-sandbox\"\n\
          [objects]\nurl = \"s3://{BUCKET}/ci\"\nendpoint = {storage:?}\n{hosts}"
     )
 }
@@ -246,7 +256,7 @@ fn orchestrator(
     path: &Path,
     programs: &Path,
     number: usize,
-    (forge, proxy): (&str, &Proxy),
+    (forge, hosts, proxy): (&str, &str, &Proxy),
 ) -> Result<Daemon> {
     let (address, admin) = (free_address()?, free_address()?);
     let folder = path.join(format!("host-{number}"));
@@ -254,7 +264,10 @@ fn orchestrator(
     let file = orchestrator_settings((path, &folder), address, admin, forge)?;
     let mut settings = std::fs::read_to_string(&file)?;
     let url = PostgresServer::url_by(proxy.port);
-    settings.push_str(&format!("\n[store]\nurl = \"{url}\"\n"));
+    // The last agent, which checks pull requests, runs in a VM.
+    settings.truncate(settings.rfind("[[agents]]").unwrap_or(settings.len()));
+    let settings =
+        format!("vm_wait_secs = 60\n{settings}{REVIEWER}\n[store]\nurl = \"{url}\"\n{hosts}");
     std::fs::write(&file, settings)?;
     let log = path.join(format!("logs/orchestrator-{number}.log"));
     let (name, program) = ("orchestrator", programs.join("orchestrator"));

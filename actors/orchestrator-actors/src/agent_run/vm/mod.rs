@@ -34,6 +34,7 @@ use self::follow::{ExecEnd, Execution};
 use super::agent_paths::AgentPaths;
 use super::workspace::Workspace;
 use crate::ledger::RunVm;
+use crate::vm_collector::OWNER;
 
 /// Longest time to put the repository in, and to take out what came of it.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(600);
@@ -85,7 +86,7 @@ impl VmPlan {
         workspace.pack([guest::REPOSITORY, guest::CONFIG, guest::BRANCH].map(|it| put.join(it)))?;
         let mut machine = config.machine(agent);
         machine.vm = NewVm {
-            owner: format!("orch-{}", run.id).parse().ok(),
+            owner: format!("{OWNER}{}", run.id).parse().ok(),
             ..machine.vm
         };
         Ok(Self {
