@@ -12,6 +12,8 @@ pub(crate) struct KnownHost {
     pub(crate) facts: Option<ReportedFacts>,
     /// Why it gives no VMs.
     pub(crate) trouble: Option<String>,
+    /// That is what its watcher found: it does not answer when it is asked how it is.
+    pub(crate) is_silent: bool,
     /// A VM could not be given back.
     pub(crate) has_leak: bool,
     /// It takes no new jobs.

@@ -141,7 +141,36 @@ impl VmHosts {
 
     /// Notes why a host gives no VMs, or that it does.
     pub fn note_trouble(&self, index: usize, reason: Option<String>) {
-        self.change(index, |known| known.trouble = reason);
+        self.change(index, |known| {
+            known.is_silent &= reason.is_some();
+            known.trouble = reason;
+        });
+    }
+
+    /// Notes that a host does not answer when it is asked how it is.
+    pub(crate) fn note_silence(&self, index: usize, reason: String) {
+        let mut was_silent = false;
+        self.change(index, |known| {
+            was_silent = known.is_silent;
+            known.is_silent = true;
+            known.trouble = Some(reason);
+        });
+        if !was_silent {
+            // Whoever waits for an answer of it asks another one.
+            self.notify();
+        }
+    }
+
+    /// Ends when a host of several is found silent, with what its watcher says.
+    pub(crate) async fn silence(&self, index: usize) -> String {
+        loop {
+            let changed = self.changed();
+            let is_silent = self.0.hosts[index].1.lock().is_silent;
+            if let Some(trouble) = self.known_trouble(index).filter(|_| is_silent) {
+                return trouble;
+            }
+            changed.await;
+        }
     }
 
     /// A VM could not be given back: its host is told to look.

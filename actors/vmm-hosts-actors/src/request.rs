@@ -97,7 +97,18 @@ impl VmRequest {
                 continue;
             }
             let slot = HostSlot::take(&self.hosts, index, machine, &self.repository);
-            match self.ask(&self.hosts.client(index), &machine.vm).await {
+            let vmm = self.hosts.client(index);
+            let answer = tokio::select! {
+                biased;
+                answer = self.ask(&vmm, &machine.vm) => answer,
+                // Another host may have room; a VM that is made all the same is given back.
+                trouble = self.hosts.silence(index) => {
+                    slot.fail();
+                    none.pass_over(&self.hosts.labelled(name, &trouble));
+                    continue;
+                }
+            };
+            match answer {
                 Ok(vm) => {
                     self.hosts.note_trouble(index, None);
                     let known = (vm.id, vm.isolation);

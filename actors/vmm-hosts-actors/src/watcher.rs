@@ -70,7 +70,7 @@ async fn look(hosts: &VmHosts, index: usize) {
             if !was_troubled {
                 tracing::warn!(event = "vm_host.silent", host = hosts.name(index), %error, "a VM host does not answer");
             }
-            hosts.note_trouble(index, Some(error.to_string()));
+            hosts.note_silence(index, error.to_string());
         }
     }
 }

@@ -257,3 +257,25 @@ async fn i18_a_host_that_says_nothing_holds_no_job_that_another_can_run() {
     assert_eq!(record.jobs[0].vm_host.as_deref(), Some("default"));
     runner.stop().await;
 }
+
+#[actix_rt::test]
+async fn i18_a_host_that_falls_silent_while_it_is_asked_for_a_vm_holds_no_job() {
+    let (site, east) = (Site::new(), ScriptedVmm::start(|_| Play::exit(0)));
+    site.vmm.say_room(4096, &["default"]);
+    east.say_room(8192, &["default"]);
+    let runner = start(&site, &east).await;
+    known(&runner, 4096, 8192).await;
+    east.plan("POST /vms", Misbehaviour::Hang);
+    let run = runner.run(&site, WORKFLOW).await;
+    until("the host with more room is asked", || {
+        let asked = |request: &scripted_peers::Recorded| {
+            (request.method.as_str(), request.path.as_str()) == ("POST", "/vms")
+        };
+        east.requests().iter().any(asked)
+    })
+    .await;
+    east.plan("GET /health", Misbehaviour::Hang);
+    let record = runner.ended(&run).await;
+    assert_eq!(record.jobs[0].vm_host.as_deref(), Some("default"));
+    runner.stop().await;
+}
