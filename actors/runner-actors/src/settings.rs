@@ -9,7 +9,6 @@ use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
 use http_clients::vmm::Target;
-use object_clients::{ObjectError, ObjectStorage};
 use runner_core::checkout::RepositoryPattern;
 use url::Url;
 use vmm_hosts_actors::{MachineType, VmHostSettings};
@@ -203,14 +202,6 @@ pub struct RunnerSettings {
 }
 
 impl RunnerSettings {
-    /// Writes, reads and removes an object where logs, artifacts and caches are shared. Blocks.
-    ///
-    /// # Errors
-    /// What does not work, and what to do.
-    pub fn try_objects(&self) -> Result<(), ObjectError> {
-        ObjectStorage::try_place(self.objects.as_ref())
-    }
-
     /// The forge's API on this thread, where it is known.
     pub(crate) fn forge_client(&self) -> Option<ForgeClient> {
         self.forge_client_over(HttpClient::new(HttpOptions::default()))

@@ -199,6 +199,14 @@ pub enum OpenError {
         /// What is wrong, and what to do.
         reason: String,
     },
+    /// The PostgreSQL server does not answer, or cannot now.
+    #[error("cannot open the store in {place}: {reason}")]
+    Away {
+        /// The server, database and schema, without a password.
+        place: String,
+        /// Why, and what to look at.
+        reason: String,
+    },
     /// Another process holds the store in PostgreSQL.
     #[error("the store in {place} is in use by {by}; stop it or choose another database")]
     InUse {
@@ -219,4 +227,12 @@ pub enum OpenError {
     /// The first transaction failed: disk full or failing.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl OpenError {
+    /// Whether it is the server that is away, and no setting that is wrong.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Away { .. })
+    }
 }

@@ -19,6 +19,7 @@ mod log_file;
 pub mod memory;
 pub mod notify;
 pub mod objects;
+pub mod peers;
 pub mod process;
 pub mod replica;
 pub mod settings;

@@ -38,7 +38,7 @@ fn units() -> Vec<(String, String)> {
 }
 
 #[test]
-fn each_unit_checks_and_starts_a_program_that_is_built_here() {
+fn i18_each_unit_checks_offline_and_starts_a_program_that_is_built_here() {
     for (name, text) in units() {
         let unit = directives(&text);
         for command in ["ExecStartPre", "ExecStart"] {
@@ -51,6 +51,9 @@ fn each_unit_checks_and_starts_a_program_that_is_built_here() {
             assert!(manifest.exists(), "{name}: {command} of {program}");
             let checks = line.contains(" --check");
             assert_eq!(checks, command == "ExecStartPre", "{name}: {line}");
+            // What is not on this machine may be away for a moment.
+            let asks_nobody = line.contains(" --check --offline");
+            assert_eq!(asks_nobody, checks, "{name}: {line}");
         }
     }
 }

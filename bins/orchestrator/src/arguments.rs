@@ -20,7 +20,7 @@ pub(crate) const EXIT_FAILED: u8 = 1;
     version,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Exit codes: 0 ok, 1 the configuration is invalid or the orchestrator cannot start, 2 wrong usage.\n\
+    after_help = "Exit codes: 0 ok, 1 the configuration is invalid or the orchestrator cannot start, 2 wrong usage, 6 with --check: the database or the object storage does not answer.\n\
         Signals: SIGHUP reads the configuration again; SIGTERM and Ctrl-C end every agent within its grace period.\n\n\
         Examples:\n  orchestrator orchestrator.toml\n  orchestrator --check orchestrator.toml"
 )]
@@ -29,9 +29,15 @@ pub(crate) struct Arguments {
     #[arg(value_name = "CONFIG_FILE", required = true)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Check the whole configuration, print the routing table, and end
+    /// Check the whole configuration, the database and the object storage, print the routing
+    /// table, and end
     #[arg(long)]
     pub(crate) check: bool,
+
+    /// With --check: ask no database and no object storage, so that one that is away for a moment
+    /// keeps nothing from starting
+    #[arg(long, requires = "check")]
+    pub(crate) offline: bool,
 
     /// How `--check` prints
     #[arg(long, value_enum, default_value_t = Format::Human)]

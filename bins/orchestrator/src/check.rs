@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use config_core::{
     Colours, Diagnostic, Diagnostics, Environment, TableInfo, UnknownKeys, ValueError,
 };
+use daemon::peers::{self, PeerFault};
 use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
-use object_clients::ObjectStorage;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
     Checked, ConfigFile, Files, check, fragment_keys, keys, routes, table,
 };
+use orchestrator_web::boot;
 
 use crate::arguments::{Arguments, EXIT_FAILED, Format, complain, print, say};
 
@@ -104,16 +105,19 @@ fn in_force(files: &Files, environment: &Environment) -> Result<String, Diagnost
     Ok(all)
 }
 
-/// Reports a valid configuration, whose object storage is tried with an object that is removed
-/// again.
+/// Reports a valid configuration, whose database is asked and whose object storage is tried with an
+/// object that is removed again.
 pub(crate) fn report(
     arguments: &Arguments,
     checked: &Checked,
     environment: &Environment,
 ) -> ExitCode {
-    if let Err(error) = ObjectStorage::try_place(checked.config.objects.as_ref()) {
-        let error = Diagnostic::of_setting("[objects]", ValueError::new(error.to_string()));
-        let wrong: Diagnostics = std::iter::once(error).collect();
+    let faults = peer_faults(checked, arguments.offline);
+    if !faults.is_empty() {
+        let wrong = faults.iter().map(|fault| {
+            Diagnostic::of_setting(fault.setting, ValueError::new(fault.reason.clone()))
+        });
+        let wrong: Diagnostics = wrong.collect();
         if arguments.format == Format::Json {
             print_json(&CheckView {
                 valid: false,
@@ -123,7 +127,7 @@ pub(crate) fn report(
         } else {
             show(&wrong);
         }
-        return ExitCode::from(EXIT_FAILED);
+        return peers::exit_code(&faults);
     }
     if arguments.format == Format::Json {
         print_json(&check_view(checked));
@@ -139,6 +143,18 @@ pub(crate) fn report(
         say(&isolation_here(environment));
     }
     ExitCode::SUCCESS
+}
+
+/// What is wrong with the database and the object storage; without asking them, whether the
+/// database's address is one.
+fn peer_faults(checked: &Checked, is_offline: bool) -> Vec<PeerFault> {
+    let config = &checked.config;
+    let url = config.store.url.as_ref().map(|url| url.expose().as_str());
+    let options = boot::store_options("orchestrator");
+    let store = peers::try_store_address("`url` in [store]", url, &options, is_offline);
+    let objects = config.objects.as_ref().filter(|_| !is_offline);
+    let objects = peers::try_objects("[objects]", objects);
+    store.into_iter().chain(objects).collect()
 }
 
 fn print_json(view: &CheckView) {

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use config_core::{
     Diagnostic, Diagnostics, Environment, Secret, Severity, UnknownKeys, ValueError,
 };
-use object_clients::ObjectStorage;
+use daemon::peers::{self, PeerFault};
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::Checked as Agents;
+use runner_web::boot::STORE_SCHEMA;
 use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
 use search_actors::ConfigPublisher;
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
 use search_web::boot::{self, BootError};
+use store::Options;
 use vm_engine::image::agent;
 use vm_web::boot as vm_boot;
 use vm_web::config::{FileValues as VmTable, Flags as VmFlags, ManagerConfig};
@@ -59,6 +61,11 @@ pub(crate) struct AgentPlan {
     pub(crate) checked: Agents,
     /// The environment with the data folder in it.
     pub(crate) environment: Environment,
+}
+
+/// How the runner's store is opened.
+pub(crate) fn runner_store_options() -> Options {
+    Options::new("platform").schema(STORE_SCHEMA)
 }
 
 /// Reads and checks everything.
@@ -234,22 +241,39 @@ impl Checker<'_> {
 }
 
 impl Plan {
+    /// What is wrong with the databases and object storages of the products; those that are no
+    /// addresses only, where nobody is to be asked.
+    pub(crate) fn peer_faults(&self, is_offline: bool) -> Vec<PeerFault> {
+        let mut faults = Vec::new();
+        if let Some(config) = self.runner.as_ref().filter(|_| !is_offline) {
+            let url = config.store.as_ref();
+            faults.extend(peers::try_store(
+                "[runner.store]",
+                url,
+                &runner_store_options(),
+            ));
+            let objects = config.runner.objects.as_ref();
+            faults.extend(peers::try_objects("[runner.objects]", objects));
+        }
+        if let Some(agents) = &self.orchestrator {
+            let config = &agents.checked.config;
+            let url = config.store.url.as_ref().map(|url| url.expose().as_str());
+            faults.extend(peers::try_store_address(
+                "[store] of the orchestrator",
+                url,
+                &orchestrator_web::boot::store_options("platform"),
+                is_offline,
+            ));
+            let objects = config.objects.as_ref().filter(|_| !is_offline);
+            faults.extend(peers::try_objects("[objects] of the orchestrator", objects));
+        }
+        faults
+    }
+
     /// What of the machine is missing for the products: what a start would refuse, or a first job.
-    /// Nothing is made or started; the object storage is tried with an object that is removed
-    /// again.
+    /// Nothing is made or started.
     pub(crate) fn missing(&self) -> Diagnostics {
         let mut missing = Diagnostics::default();
-        if let Some(runner) = &self.runner
-            && let Err(error) = runner.runner.try_objects()
-        {
-            missing.extend(of("[runner.objects]", error.to_string()));
-        }
-        if let Some(orchestrator) = &self.orchestrator
-            && let Err(error) =
-                ObjectStorage::try_place(orchestrator.checked.config.objects.as_ref())
-        {
-            missing.extend(of("[objects] of the orchestrator", error.to_string()));
-        }
         if let Some(config) = &self.vm_manager {
             let own = std::env::current_exe().unwrap_or_default();
             let agent = agent::find(config.agent.as_deref(), &own);

@@ -17,13 +17,15 @@ use clap::{Parser, Subcommand};
 use command_line::{CompletionsOptions, ManOptions};
 use config_core::{Colours, Diagnostics, Environment};
 use daemon::log::LogFormat;
+use daemon::peers;
 use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
 
 const AFTER_HELP: &str = "\
 The file's tables [search], [vm_manager], [runner] and [orchestrator] say which products run; each
 can be left out. The products' own variables apply here as well: see docs/CONFIG.md.
 
-Exit codes: 0 ok, 1 the configuration is invalid or the platform cannot start, 2 wrong usage.
+Exit codes: 0 ok, 1 the configuration is invalid or the platform cannot start, 2 wrong usage, 6 with
+--check: a database or an object storage does not answer.
 Signals: SIGTERM and Ctrl-C end everything; SIGHUP reads the orchestrator's configuration again,
 and is ignored without one.
 
@@ -49,6 +51,10 @@ struct Arguments {
     /// Check the configuration of all products, say everything that is wrong with it, and end.
     #[arg(long)]
     check: bool,
+    /// With --check: ask no database and no object storage, so that one that is away for a moment
+    /// keeps nothing from starting.
+    #[arg(long, requires = "check")]
+    offline: bool,
     /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the
     /// first screen. LOG_FORMAT says it as well.
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -153,6 +159,13 @@ fn main() -> ExitCode {
         if missing.has_errors() {
             show(&missing);
             return ExitCode::from(1);
+        }
+        let faults = plan.peer_faults(arguments.offline);
+        if !faults.is_empty() {
+            for fault in &faults {
+                show(&check::of(fault.setting, fault.reason.clone()));
+            }
+            return peers::exit_code(&faults);
         }
         // A closed terminal is no reason to fail.
         let _ = std::io::stdout().write_all(plan.summary().as_bytes());

@@ -17,7 +17,7 @@ use runner_web::{RunnerServer, boot as runs};
 use search_actors::SearchSettings;
 use search_formats_engine::Program;
 use search_web::{FrontDoor, RunFeed, SearchServer, boot as search};
-use store::{DirectoryLock, Options, Store};
+use store::{DirectoryLock, Store};
 use supervision::RootHandle;
 use vm_actors::VmService;
 use vm_core::token::{Claims, Scope};
@@ -26,7 +26,7 @@ use vm_web::boot::{self as machines, DataDirectory};
 use vm_web::config::ManagerConfig;
 use vm_web::{ServerOptions as VmOptions, VmServer};
 
-use crate::check::{AgentPlan, SearchPlan};
+use crate::check::{AgentPlan, SearchPlan, runner_store_options};
 use crate::front::{Mount, reached};
 use crate::servers::ProductServers;
 
@@ -225,7 +225,7 @@ impl Runs {
         if let Some(listener) = &services {
             config.runner.services = Some(services_at(listener.local_addr()?));
         }
-        let options = Options::new("platform").schema(runs::STORE_SCHEMA);
+        let options = runner_store_options();
         let store = Store::open_in(&config.runner.data, config.store.as_ref(), &options)?;
         let listener = edge_web::bind(config.listen, "listen in [runner], or PORT and HOST")?;
         let bound = listener.local_addr()?;

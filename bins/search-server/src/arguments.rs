@@ -56,6 +56,10 @@ pub(crate) struct Arguments {
     /// Check the configuration, say everything that is wrong with it, and end.
     #[arg(long)]
     pub(crate) check: bool,
+    /// With --check: do not ask the storage of snapshots, so that one that is away for a moment
+    /// keeps nothing from starting.
+    #[arg(long, requires = "check")]
+    pub(crate) offline: bool,
     /// How conversations and summaries are kept: redb, sqlite, memory, concurrent-map.
     #[arg(long, global = true, value_name = "BACKEND")]
     pub(crate) storage: Option<String>,

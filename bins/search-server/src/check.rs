@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use config_core::{Diagnostic, Diagnostics, Environment, ValueError};
+use daemon::peers::{self, PeerFault};
 use search_core::role::{RoleFile, ServerMode, ServerSettings};
 use search_graph_engine::embedding::{CrossEncoder, EmbeddingModel};
 use search_graph_engine::thesaurus;
@@ -11,7 +12,7 @@ use search_web::boot::{self, BootError};
 
 use crate::arguments::{Arguments, FAILED, OutputFormat, print, say};
 
-/// Checks, prints, and ends with 0 (valid) or 1.
+/// Checks, prints, and ends with 0 (valid), 1, or 6 where only the storage of snapshots is away.
 pub(crate) fn run(
     arguments: &Arguments,
     settings: &ServerSettings,
@@ -43,12 +44,21 @@ pub(crate) fn run(
     found.extend(boot::check_sources(&name, &document, &roles, environment));
     check_data_directory(settings, &mut found);
     check_concepts(&roles, &mut found);
-    check_snapshots(settings, &mut found);
     match settings.check_exposure(arguments.allow_unauthenticated) {
         Ok(Some(warning)) => found.push(warning),
         Err(error) => found.push(*error),
         Ok(None) => {}
     }
+    let is_valid = !found.has_errors();
+    let snapshots = match arguments.offline {
+        true => None,
+        false => snapshot_fault(settings),
+    };
+    found.extend(
+        snapshots.iter().map(|fault| {
+            Diagnostic::of_setting(fault.setting, ValueError::new(fault.reason.clone()))
+        }),
+    );
     let code = if found.is_empty() && arguments.format == OutputFormat::Human {
         ExitCode::SUCCESS
     } else {
@@ -57,7 +67,10 @@ pub(crate) fn run(
     if !found.has_errors() && arguments.format == OutputFormat::Human {
         print(&summary(path, &roles));
     }
-    code
+    match snapshots {
+        Some(fault) if is_valid => peers::exit_code(&[fault]),
+        _ => code,
+    }
 }
 
 /// The data folder, or the nearest folder above it that there is: nothing is made here.
@@ -74,24 +87,20 @@ fn check_data_directory(settings: &ServerSettings, found: &mut Diagnostics) {
 }
 
 /// The storage of snapshots: written, read and removed where an indexer will, read otherwise.
-fn check_snapshots(settings: &ServerSettings, found: &mut Diagnostics) {
+fn snapshot_fault(settings: &ServerSettings) -> Option<PeerFault> {
+    const SETTING: &str = "SERVICE_SNAPSHOTS";
     if settings.mode.value == ServerMode::Local {
-        return;
+        return None;
     }
-    let tried = boot::open_snapshots(settings).map_err(|error| error.to_string());
-    let tried = tried.and_then(|storage| {
-        let tried = match settings.mode.value {
-            ServerMode::Indexer => storage.try_out(),
-            _ => storage.probe(),
-        };
-        tried.map_err(|error| error.to_string())
-    });
-    if let Err(reason) = tried {
-        found.push(Diagnostic::of_setting(
-            "SERVICE_SNAPSHOTS",
-            ValueError::new(reason),
-        ));
-    }
+    let storage = match boot::open_snapshots(settings) {
+        Ok(storage) => storage,
+        Err(error) => return Some(PeerFault::of_setting(SETTING, &error)),
+    };
+    let tried = match settings.mode.value {
+        ServerMode::Indexer => storage.try_out(),
+        _ => storage.probe(),
+    };
+    tried.err().map(|error| peers::of_objects(SETTING, &error))
 }
 
 /// Thesauri and models that cannot be read, by role.

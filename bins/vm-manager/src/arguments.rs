@@ -67,6 +67,10 @@ pub(crate) struct Common {
     /// everything that is wrong, and end.
     #[arg(long, global = true)]
     pub(crate) check: bool,
+    /// With --check: ask no object storage, so that one that is away for a moment keeps nothing
+    /// from starting.
+    #[arg(long, global = true, requires = "check")]
+    pub(crate) offline: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use config_core::Environment;
+use daemon::peers;
 use daemon::settings::{ConfigOptions, schema};
 use vm_actors::wall;
 use vm_core::token::{Claims, Scope};
@@ -79,9 +80,10 @@ fn check(common: &Common, config: &ManagerConfig) -> ExitCode {
     if missing.has_errors() {
         return ConfigError::Wrong(missing).report();
     }
-    if let Err(error) = boot::try_objects(config) {
-        say(&format!("[objects]: {error}"));
-        return ExitCode::from(FAILED);
+    let objects = config.objects.as_ref().filter(|_| !common.offline);
+    if let Some(fault) = peers::try_objects("[objects]", objects) {
+        say(&fault.to_string());
+        return peers::exit_code(&[fault]);
     }
     print(&format!(
         "the configuration is valid: {} on {}, data in {}",

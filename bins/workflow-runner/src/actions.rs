@@ -65,6 +65,7 @@ pub(crate) fn settings(
         data: options.data.clone(),
         log_format: None,
         check: false,
+        offline: false,
     };
     let environment = serve::without_webhooks(environment);
     let config = serve::read(&serve, &environment).map_err(anyhow::Error::msg)?;

@@ -22,6 +22,7 @@ pub(crate) fn add(options: &HookAddOptions, environment: &Environment) -> ExitCo
         data: None,
         log_format: None,
         check: false,
+        offline: false,
     };
     let registered = serve::read(&serve, environment)
         .map_err(anyhow::Error::msg)

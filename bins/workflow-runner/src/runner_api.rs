@@ -60,6 +60,7 @@ impl RunnerApi {
             data: None,
             log_format: None,
             check: false,
+            offline: false,
         };
         let config = serve::read(&serve, &serve::without_webhooks(environment));
         let config = config.map_err(anyhow::Error::msg)?;

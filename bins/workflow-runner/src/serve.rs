@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use config_core::Environment;
 use daemon::objects::{self, ConfiguredFiles, MigrateObjectsOptions};
+use daemon::peers::{self, PeerFault};
 use daemon::settings::{ConfigText, effective, schema};
 use daemon::store::ConfigFile;
 use daemon::{first_screen, lifecycle};
@@ -35,9 +36,15 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         return ExitCode::FAILURE;
     }
     if arguments.check {
-        if let Err(error) = config.runner.try_objects() {
-            say(&format!("error: {error}"));
-            return ExitCode::FAILURE;
+        let faults = match arguments.offline {
+            true => Vec::new(),
+            false => peer_faults(&config),
+        };
+        if !faults.is_empty() {
+            faults
+                .iter()
+                .for_each(|fault| say(&format!("error: {fault}")));
+            return peers::exit_code(&faults);
         }
         let text = format!(
             "the configuration is valid: {} on {}, VM manager {}\n",
@@ -55,6 +62,17 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
             ExitCode::FAILURE
         }
     }
+}
+
+/// What is wrong with the database and the object storage.
+fn peer_faults(config: &RunnerConfig) -> Vec<PeerFault> {
+    let store = peers::try_store(
+        "the store (WORKFLOW_RUNNER_STORE_URL, or `url` in [store])",
+        config.store.as_ref(),
+        &store_options(),
+    );
+    let objects = peers::try_objects("[objects]", config.runner.objects.as_ref());
+    store.into_iter().chain(objects).collect()
 }
 
 /// Where VMs come from, for people.

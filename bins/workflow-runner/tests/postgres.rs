@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use postgres_server::PostgresServer;
+use postgres_server::{PostgresServer, Stop};
 use s3_server::{ACCESS_KEY, S3Server, SECRET_KEY};
 
 fn runner() -> Command {
@@ -140,7 +140,7 @@ fn i18_the_store_is_moved_checked_saved_and_restored_by_command() {
 
 #[test]
 fn i18_the_sample_of_a_cluster_is_taken_on_every_host() {
-    let storage = S3Server::start();
+    let (storage, server) = (S3Server::start(), PostgresServer::start());
     let sample =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples/cluster/runner.toml");
     let check = |advertise: Option<&str>| {
@@ -152,10 +152,7 @@ fn i18_the_sample_of_a_cluster_is_taken_on_every_host() {
                 "WORKFLOW_RUNNER_API_TOKEN",
                 "0123456789abcdef0123456789abcdef",
             )
-            .env(
-                "WORKFLOW_RUNNER_STORE_URL",
-                "postgresql://o:p@db.example/orrery",
-            )
+            .env("WORKFLOW_RUNNER_STORE_URL", server.url())
             .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
             .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
             .env("ORRERY_OBJECTS_ENDPOINT", storage.endpoint())
@@ -176,4 +173,49 @@ fn i18_the_sample_of_a_cluster_is_taken_on_every_host() {
     assert!(!taken && printed.contains("ORRERY_ADVERTISE"), "{printed}");
     let (taken, printed) = check(Some("no port"));
     assert!(!taken && printed.contains("advertise"), "{printed}");
+}
+
+#[test]
+fn i18_a_check_tells_what_is_wrong_from_who_is_away_and_offline_asks_nobody() {
+    let mut server = PostgresServer::start();
+    server.sql("CREATE ROLE guest LOGIN PASSWORD 'guest'");
+    let database = server.sql("SELECT current_database()");
+    let guest = server.url_of("guest", "guest", &database);
+    let folder = tempfile::tempdir().unwrap();
+    let objects = folder.path().join("objects.toml");
+    let away = "[objects]\nurl = \"s3://ci\"\nendpoint = \"http://127.0.0.1:9\"\n";
+    std::fs::write(&objects, away).unwrap();
+    let check = |url: &str, more: &[&str]| {
+        let checked = runner()
+            .args(["serve", "--check", "--data"])
+            .arg(folder.path())
+            .args(more)
+            .env("WORKFLOW_RUNNER_STORE_URL", url)
+            .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+            .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&checked.stderr).into_owned();
+        (checked.status.code(), said)
+    };
+    let with_objects = ["--config", objects.to_str().unwrap()];
+    let offline = ["--config", objects.to_str().unwrap(), "--offline"];
+    assert_eq!(check(&server.url(), &[]), (Some(0), String::new()));
+    let (code, said) = check(&guest, &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("`url` in [store]"), "{said}");
+    assert!(said.contains("the role may not make the schema"), "{said}");
+    let (code, said) = check(&server.url(), &with_objects);
+    assert_eq!(code, Some(6), "{said}");
+    assert!(said.contains("error: [objects]: s3://ci"), "{said}");
+    let (code, said) = check(&guest, &with_objects);
+    assert_eq!(code, Some(1), "one is wrong: {said}");
+    server.stop(Stop::Fast);
+    let (code, said) = check(&server.url(), &with_objects);
+    assert_eq!(code, Some(6), "{said}");
+    assert!(said.contains("see that the server runs"), "{said}");
+    assert_eq!(check(&server.url(), &offline), (Some(0), String::new()));
+    std::fs::write(&objects, "port = \"none\"\n").unwrap();
+    let (code, said) = check(&server.url(), &offline);
+    assert_eq!(code, Some(1), "what is wrong is refused: {said}");
 }

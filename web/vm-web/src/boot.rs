@@ -17,7 +17,6 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use object_clients::{ObjectError, ObjectStorage};
 use vm_actors::host_preparation::{HostPreparation, LocalImages};
 use vm_actors::image_fetcher::ImageFetcher;
 use vm_actors::image_storage::{ImageStorage, ImageStorageError, ImageStorageSettings};
@@ -46,14 +45,6 @@ pub fn image_storage(
     });
     let opened = settings.map(|settings| ImageStorage::open(settings, store));
     opened.transpose()
-}
-
-/// Whether the storage that is configured, if any, can be written and read.
-///
-/// # Errors
-/// What does not work, and what to do.
-pub fn try_objects(config: &ManagerConfig) -> Result<(), ObjectError> {
-    ObjectStorage::try_place(config.objects.as_ref())
 }
 
 /// Takes the data directory for this process, ends what a previous one left, and begins to prepare

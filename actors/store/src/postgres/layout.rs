@@ -16,6 +16,7 @@
 use super::connection::Connection;
 use super::fault::Fault;
 use crate::error::OpenError;
+use tokio_postgres::error::SqlState;
 
 /// The version of the tables that this program makes and knows.
 const VERSION: i32 = 3;
@@ -184,7 +185,7 @@ pub(super) fn prepare(
     schema: &str,
     place: &str,
 ) -> Result<(), OpenError> {
-    check_server(connection).map_err(|reason| server_error(place, reason))?;
+    check_server(connection, place)?;
     if let Some(version) = version(connection, schema).map_err(|f| refused(place, f))? {
         known(version, place)?;
         if version == VERSION {
@@ -193,7 +194,7 @@ pub(super) fn prepare(
     }
     let make = format!(
         "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('orrery layout {schema}', 0)); \
-         CREATE SCHEMA IF NOT EXISTS \"{schema}\"; SET LOCAL search_path TO \"{schema}\", pg_catalog;"
+         SET LOCAL search_path TO \"{schema}\", pg_catalog;"
     );
     let made = make_tables(connection, schema, &make);
     if made.is_err() {
@@ -207,6 +208,10 @@ fn make_tables(connection: &mut Connection, schema: &str, begin: &str) -> Result
     connection.batch(begin)?;
     // Another process may have made them while this one waited for the lock.
     let found = version(connection, schema)?;
+    if !has_schema(connection, schema)? {
+        // Not IF NOT EXISTS: that asks for the right to make one, also where it is there.
+        connection.batch(&format!("CREATE SCHEMA \"{schema}\""))?;
+    }
     if found.is_none() {
         connection.batch(TABLES)?;
         connection.batch(HOLD)?;
@@ -229,7 +234,7 @@ pub(super) fn check(
     schema: &str,
     place: &str,
 ) -> Result<(), OpenError> {
-    check_server(connection).map_err(|reason| server_error(place, reason))?;
+    check_server(connection, place)?;
     match version(connection, schema).map_err(|f| refused(place, f))? {
         Some(version) => known(version, place),
         None => {
@@ -237,6 +242,73 @@ pub(super) fn check(
             Err(server_error(place, reason))
         }
     }
+}
+
+/// Looks whether a store is there, or could be made, and whether all that a holder does with it is
+/// allowed. Nothing is made.
+///
+/// # Errors
+/// As [`prepare`]; what is not allowed.
+pub(super) fn probe(
+    connection: &mut Connection,
+    schema: &str,
+    place: &str,
+) -> Result<(), OpenError> {
+    let failed = |fault| refused(place, fault);
+    check_server(connection, place)?;
+    let found = version(connection, schema).map_err(failed)?;
+    let missing = match found {
+        None if has_schema(connection, schema).map_err(failed)? => {
+            let right = "SELECT has_schema_privilege($1, 'CREATE')";
+            let may: bool = connection.rows(right, &[&schema]).map_err(failed)?[0].get(0);
+            (!may).then(|| format!("the role may make no tables in the schema {schema}"))
+        }
+        None => {
+            let right = "SELECT has_database_privilege(current_database(), 'CREATE')";
+            let may: bool = connection.rows(right, &[]).map_err(failed)?[0].get(0);
+            (!may).then(|| format!("the role may not make the schema {schema}"))
+        }
+        Some(version) => {
+            known(version, place)?;
+            let rows = connection.rows(MISSING_RIGHTS, &[&schema, &(version < VERSION)]);
+            let missing = rows.map_err(failed)?;
+            let missing = missing.iter().map(|row| row.get::<_, String>(0));
+            let missing = missing.collect::<Vec<_>>().join(", ");
+            (!missing.is_empty()).then(|| format!("the role has no right to {missing}"))
+        }
+    };
+    let Some(missing) = missing else {
+        return Ok(());
+    };
+    let may_not = SqlState::INSUFFICIENT_PRIVILEGE;
+    Err(failed(Fault::Refused {
+        state: Some(may_not),
+        reason: missing,
+    }))
+}
+
+/// What the role may not do with the tables in the schema `$1`; `$2`: they are to be changed.
+const MISSING_RIGHTS: &str = "
+WITH needed (name, rights) AS (VALUES
+    ('owner', ARRAY['SELECT', 'UPDATE']), ('epochs', ARRAY['SELECT', 'INSERT']),
+    ('tables', ARRAY['SELECT', 'INSERT', 'UPDATE']),
+    ('rows', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+    ('blobs', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']),
+    ('intake', ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'])
+), there AS (
+    SELECT n.name, n.rights, to_regclass(format('%I.%I', $1::text, n.name)) AS id FROM needed n
+)
+SELECT format('%s the table %s', p.may, t.name)
+FROM there t, unnest(t.rights) AS p (may)
+WHERE t.id IS NOT NULL AND NOT has_table_privilege(t.id, p.may)
+UNION ALL
+SELECT format('change the table %s, which belongs to %s', t.name, pg_get_userbyid(c.relowner))
+FROM there t JOIN pg_class c ON c.oid = t.id
+WHERE $2 AND NOT pg_has_role(c.relowner, 'USAGE')";
+
+fn has_schema(connection: &mut Connection, schema: &str) -> Result<bool, Fault> {
+    let there = "SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)";
+    Ok(connection.rows(there, &[&schema])?[0].get(0))
 }
 
 fn known(version: i32, place: &str) -> Result<(), OpenError> {
@@ -263,25 +335,22 @@ fn version(connection: &mut Connection, schema: &str) -> Result<Option<i32>, Fau
 }
 
 /// The server is new enough, and takes writes.
-fn check_server(connection: &mut Connection) -> Result<(), String> {
+fn check_server(connection: &mut Connection, place: &str) -> Result<(), OpenError> {
     let asked = connection.rows(
         "SELECT current_setting('server_version_num')::int, current_setting('server_version'), \
          pg_is_in_recovery(), current_setting('fsync')::bool",
         &[],
     );
-    let rows = asked.map_err(advice)?;
+    let rows = asked.map_err(|fault| refused(place, fault))?;
     let (number, text): (i32, String) = (rows[0].get(0), rows[0].get(1));
     if number < OLDEST_SERVER {
-        return Err(format!(
-            "the server is PostgreSQL {text}; 15 or newer is needed"
-        ));
+        let reason = format!("the server is PostgreSQL {text}; 15 or newer is needed");
+        return Err(server_error(place, reason));
     }
     if rows[0].get(2) {
-        return Err(
-            "the server is a read-only standby; name the primary, or all servers \
-                    with target_session_attrs=read-write"
-                .to_owned(),
-        );
+        let reason = "the server is a read-only standby; name the primary, or all servers with \
+                      target_session_attrs=read-write";
+        return Err(server_error(place, reason.to_owned()));
     }
     if !rows[0].get::<_, bool>(3) {
         tracing::warn!(
@@ -293,7 +362,12 @@ fn check_server(connection: &mut Connection) -> Result<(), String> {
 }
 
 pub(super) fn refused(place: &str, fault: Fault) -> OpenError {
-    server_error(place, advice(fault))
+    let may_pass = matches!(fault, Fault::Lost(_) | Fault::Full | Fault::EpochPassed);
+    let (place, reason) = (place.to_owned(), advice(fault));
+    match may_pass {
+        true => OpenError::Away { place, reason },
+        false => OpenError::Server { place, reason },
+    }
 }
 
 fn server_error(place: &str, reason: String) -> OpenError {

@@ -369,6 +369,22 @@ pub(crate) fn read_only(
     Ok(Arc::new(readers))
 }
 
+/// Longest wait of a check of settings for a connection, and for an answer.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Looks whether a store at `url` can be opened or made: the server answers, is new enough and can
+/// be written, the tables are known, and the role may do all that the store does. Nothing is made
+/// or taken. Blocks, for some seconds at most.
+///
+/// # Errors
+/// What is wrong; [`OpenError::is_away`] where the server does not answer.
+pub fn probe(url: &PostgresUrl, options: &Options) -> Result<(), OpenError> {
+    let (connector, place) = connector_within(url, options, (PROBE_TIMEOUT, PROBE_TIMEOUT))?;
+    let connected = connector.connect();
+    let mut connection = connected.map_err(|fault| layout::refused(&place, fault))?;
+    layout::probe(&mut connection, &connector.schema, &place)
+}
+
 /// Longest wait for a look's connection or answer: one that hangs must not delay a take-over.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(2);
 

@@ -199,3 +199,33 @@ fn v13_what_the_start_or_the_first_run_would_refuse_is_refused() {
     let (_, _, err) = check(&Site::new("", &table("allow_http = true")), &[]);
     assert!(!err.contains("without encryption"), "{err}");
 }
+
+#[test]
+fn i18_a_check_asks_the_database_and_offline_asks_nobody() {
+    let server = postgres_server::PostgresServer::start();
+    server.sql("CREATE ROLE guest LOGIN PASSWORD 'guest'");
+    let database = server.sql("SELECT current_database()");
+    let guest = server.url_of("guest", "guest", &database);
+    let check_store = |url: &str, more: &[&str]| {
+        let site = Site::new("", &format!("{AGENT}[store]\nurl = \"{url}\"\n"));
+        check(&site, more)
+    };
+    let (code, _, said) = check_store(&server.url(), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, _, said) = check_store(&guest, &[]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("`url` in [store]") && said.contains("the role may not make the schema"),
+        "{said}"
+    );
+    let away = "postgresql://orrery@127.0.0.1:9/orrery";
+    let (code, out, said) = check_store(away, &["--format", "json"]);
+    assert_eq!(code, Some(6), "{said}");
+    let view: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    let message = view["diagnostics"][0]["message"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(message.contains("see that the server runs"), "{out}");
+    let (code, _, said) = check_store(away, &["--offline"]);
+    assert_eq!(code, Some(0), "{said}");
+}

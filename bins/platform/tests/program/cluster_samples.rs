@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use postgres_server::PostgresServer;
 use s3_server::{ACCESS_KEY, S3Server, SECRET_KEY};
 
 fn samples() -> PathBuf {
@@ -43,7 +44,7 @@ fn i18_the_orchestrators_sample_is_taken_on_every_host() {
     assert!(made.expect("git").success());
     let file = folder.path().join("orchestrator.toml");
     std::fs::copy(samples().join("orchestrator.toml"), &file).expect("it is new");
-    let storage = S3Server::start();
+    let (storage, database) = (S3Server::start(), PostgresServer::start());
     let check = |advertise: Option<&str>| {
         let mut check = program("orchestrator");
         check.arg("--check").arg(&file).env("HOME", folder.path());
@@ -61,7 +62,7 @@ fn i18_the_orchestrators_sample_is_taken_on_every_host() {
         check.env("ORRERY_OBJECTS_ENDPOINT", storage.endpoint());
         check.env("AWS_ACCESS_KEY_ID", ACCESS_KEY);
         check.env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
-        check.env("ORCH_STORE_URL", "postgresql://o:p@db.example/orrery");
+        check.env("ORCH_STORE_URL", database.url());
         check.envs(advertise.map(|advertise| ("ORRERY_ADVERTISE", advertise)));
         output(&mut check)
     };

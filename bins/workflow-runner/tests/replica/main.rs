@@ -325,3 +325,20 @@ fn i18_check_tries_the_object_storage() {
     let (well, gone) = check(Some((ACCESS_KEY, SECRET_KEY)));
     assert!(!well && gone.contains("cannot be used now"), "{gone}");
 }
+
+#[test]
+fn i18_a_runner_starts_while_database_and_storage_are_away() {
+    let mut server = PostgresServer::start();
+    server.stop(Stop::Fast);
+    let objects = "[objects]\nurl = \"s3://ci\"\nendpoint = \"http://127.0.0.1:9\"\n";
+    let keys = [
+        ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
+        ("AWS_SECRET_ACCESS_KEY", SECRET_KEY),
+    ];
+    let runner = Runner::with(&server.url(), &keys, objects);
+    runner.until_role("standby");
+    assert_eq!(runner.get("/readyz").unwrap().status, 503);
+    server.start_again();
+    runner.until_role("leader");
+    assert_eq!(runner.push("one").status, 202, "without its storage");
+}
