@@ -25,6 +25,12 @@ pub trait Election: Send + Sync + 'static {
     /// Why not.
     fn end_holder(&self) -> Result<(), String>;
 
+    /// How many other processes stand beside it.
+    ///
+    /// # Errors
+    /// Why that is not known.
+    fn beside(&self) -> Result<u64, String>;
+
     /// Takes it, if nobody's session has it and `may_take` says so.
     ///
     /// # Errors
@@ -39,6 +45,10 @@ impl Election for SharedStore {
 
     fn end_holder(&self) -> Result<(), String> {
         Self::end_holder(self).map_err(|error| error.to_string())
+    }
+
+    fn beside(&self) -> Result<u64, String> {
+        Self::beside(self).map_err(|error| error.to_string())
     }
 
     fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {

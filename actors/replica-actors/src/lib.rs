@@ -29,6 +29,6 @@ pub use file_migration::{
 pub use file_rows::{FileKey, FileTables, SharedFile};
 pub use intake_follower::{Decide, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
-pub use role_control::{ReplicaStatus, RoleControl};
+pub use role_control::{DrainRefusal, ReplicaStatus, RoleControl};
 pub use shared_files::SharedFiles;
 pub use sight::StoreSight;

@@ -6,8 +6,10 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use replica_core::{Role, RoleAction, RoleEvent, RoleState};
 use serde::Serialize;
+use store::IntakeBacklog;
 use tokio::sync::{Notify, watch};
 
+use crate::election::Election;
 use crate::sight::StoreSight;
 
 /// The role of a process, and the newest sight of the store. Clones are the same.
@@ -19,8 +21,22 @@ struct ControlState {
     state: Mutex<RoleState>,
     sight: watch::Sender<StoreSight>,
     drain: Notify,
+    /// Who is asked for others beside this process.
+    election: Option<Arc<dyn Election>>,
+    backlog: Mutex<Option<IntakeBacklog>>,
     /// Where the others reach this process.
     own_address: String,
+}
+
+/// Why a process does not hand over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DrainRefusal {
+    /// It does not lead.
+    NotLeading,
+    /// Nobody would lead after it.
+    NobodyBeside,
+    /// The database does not say whether anybody would.
+    Unknown(String),
 }
 
 /// What `/health` and `GET /admin/actors` say of it.
@@ -42,11 +58,23 @@ impl RoleControl {
     /// A standby that has seen nothing yet. `own_address`: where the others reach it.
     #[must_use]
     pub fn new(own_address: &str) -> Self {
+        Self::with_election(own_address, None)
+    }
+
+    /// The same of a process that can say who else stands beside the store.
+    #[must_use]
+    pub fn beside(own_address: &str, election: Arc<dyn Election>) -> Self {
+        Self::with_election(own_address, Some(election))
+    }
+
+    fn with_election(own_address: &str, election: Option<Arc<dyn Election>>) -> Self {
         Self(Arc::new(ControlState {
             started_at: Instant::now(),
             state: Mutex::default(),
             sight: watch::Sender::new(StoreSight::default()),
             drain: Notify::new(),
+            election,
+            backlog: Mutex::default(),
             own_address: own_address.to_owned(),
         }))
     }
@@ -99,19 +127,45 @@ impl RoleControl {
         self.0.sight.send_replace(sight);
     }
 
-    /// Has the process hand over, if it leads: whether it does.
-    #[must_use]
-    pub fn drain(&self) -> bool {
-        let leads = self.role() == Role::Leader;
-        if leads {
-            self.0.drain.notify_one();
+    /// Has the process hand over, if it leads and another one stands beside it; with `force` also
+    /// to nobody, so that the store is nobody's until one comes, or for
+    /// [`replica_core::role::DRAIN_BAR`].
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub async fn drain(&self, force: bool) -> Result<(), DrainRefusal> {
+        if self.role() != Role::Leader {
+            return Err(DrainRefusal::NotLeading);
         }
-        leads
+        if let Some(election) = self.0.election.clone().filter(|_| !force) {
+            let asked = tokio::task::spawn_blocking(move || election.beside());
+            // The thread is never cancelled, and does not panic.
+            let beside = asked
+                .await
+                .unwrap_or(Ok(0))
+                .map_err(DrainRefusal::Unknown)?;
+            if beside == 0 {
+                return Err(DrainRefusal::NobodyBeside);
+            }
+        }
+        self.0.drain.notify_one();
+        Ok(())
     }
 
     /// Resolves when somebody wants the process to hand over.
     pub async fn drain_asked(&self) {
         self.0.drain.notified().await;
+    }
+
+    /// Notes what standbys took in and the leader has not decided; nothing where that is not known.
+    pub fn note_backlog(&self, backlog: Option<IntakeBacklog>) {
+        *self.0.backlog.lock() = backlog;
+    }
+
+    /// What was noted last.
+    #[must_use]
+    pub fn backlog(&self) -> Option<IntakeBacklog> {
+        *self.0.backlog.lock()
     }
 
     /// What is said of it.

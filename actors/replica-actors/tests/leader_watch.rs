@@ -36,6 +36,10 @@ impl Election for Table {
         Ok(())
     }
 
+    fn beside(&self) -> Result<u64, String> {
+        Ok(0)
+    }
+
     fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {
         let mut row = self.row.lock();
         let row = row.as_mut().map_err(|error| error.clone())?;
@@ -173,7 +177,7 @@ fn i18_a_store_that_was_given_free_is_taken_at_once_unless_it_was_drained_here()
         assert_eq!(stage.taken.recv().await.unwrap().epoch, 5);
         assert_eq!(stage.control.on(RoleEvent::Took(5)), RoleAction::StartTree);
         assert_eq!(stage.control.role(), Role::Leader);
-        assert!(stage.control.drain());
+        assert_eq!(stage.control.drain(false).await, Ok(()));
         stage.control.on(RoleEvent::DrainAsked);
         stage.control.on(RoleEvent::TreeEnded);
         *stage.table.row.lock() = Ok(Leadership {

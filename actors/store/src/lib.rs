@@ -112,7 +112,9 @@ pub use local::{LocalState, LocalStateKind};
 pub use lock::{DirectoryLock, Holder, LockError};
 pub use maintenance::StorePlace;
 pub use options::{Migration, Options};
-pub use postgres::{IntakeEntry, IntakeHandle, Leadership, PostgresUrl, TakenIn, probe};
+pub use postgres::{
+    IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, TakenIn, probe,
+};
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;
 pub use retention::{Removed, Retention};

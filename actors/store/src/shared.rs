@@ -74,6 +74,15 @@ impl SharedStore {
         self.server.look()
     }
 
+    /// How many other processes stand beside the store and could take it, as far as the server
+    /// knows. Blocks, for some seconds at most.
+    ///
+    /// # Errors
+    /// As [`SharedStore::look`].
+    pub fn beside(&self) -> Result<u64, OpenError> {
+        self.server.beside()
+    }
+
     /// Ends the session that has the store: what it had begun is undone, or was committed before.
     ///
     /// # Errors

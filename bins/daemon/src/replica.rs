@@ -8,6 +8,7 @@
 //! Both answer on the same listener: while one takes over from the other, both accept.
 
 use std::future::{Future, pending};
+use std::sync::Arc;
 
 use actix_rt::task::JoinHandle;
 use replica_actors::{RoleControl, Taken};
@@ -81,7 +82,7 @@ pub fn open(
     let half = || uuid::Uuid::new_v4().simple().to_string();
     let key = format!("{}{}", half(), half());
     let shared = SharedStore::new(url, options, (&address, &key))?;
-    let control = RoleControl::new(&address);
+    let control = RoleControl::beside(&address, Arc::new(shared.clone()));
     Ok((shared, control))
 }
 

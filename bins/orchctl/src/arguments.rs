@@ -198,8 +198,12 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  orchctl reload")]
     Reload,
     /// Have the orchestrator that leads hand over to one that stands by, whichever is asked.
-    #[command(after_help = "Examples:\n  orchctl drain")]
-    Drain,
+    #[command(after_help = "Examples:\n  orchctl drain\n  orchctl drain --force")]
+    Drain {
+        /// Also where no other one stands by: nobody leads until one comes, or for half a minute.
+        #[arg(long)]
+        force: bool,
+    },
     /// The hosts that agents with `isolation = "vm"` get their VMs from.
     #[command(after_help = "Examples:\n  orchctl hosts list\n  orchctl hosts cordon east")]
     Hosts {

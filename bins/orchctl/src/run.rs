@@ -109,8 +109,12 @@ async fn command(arguments: &Arguments, environment: &Environment) -> Result<u8,
         Command::Check => return checked(&bridge, format, "admin/check").await,
         // A wrong configuration is an answer, too: what is wrong with it.
         Command::Reload => return checked(&bridge, format, "admin/reload").await,
-        Command::Drain => {
-            let view: serde_json::Value = bridge.post("admin/drain").await?;
+        Command::Drain { force } => {
+            let path = match force {
+                true => "admin/drain?force=true",
+                false => "admin/drain",
+            };
+            let view: serde_json::Value = bridge.post(path).await?;
             show(format, &view, || "the leader hands over\n".to_owned())?;
         }
         Command::Hosts { command } => return hosts::hosts(&bridge, format, command).await,

@@ -13,7 +13,7 @@ use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTa
 use crate::action_arguments::ActionsCommand;
 use crate::image_arguments::ImagesCommand;
 use crate::review_options::{ReviewOptions, WaitingOptions};
-use crate::runner_options::RunnerOptions;
+use crate::runner_options::{DrainOptions, RunnerOptions};
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
 pub(crate) use crate::store_options::ActionsStoreOptions;
 use crate::vm_host_options::HostsCommand;
@@ -129,9 +129,9 @@ pub(crate) enum Command {
     Tests(TestsOptions),
     /// Have the runner that leads hand over to one that stands by, whichever of them is asked
     #[command(
-        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN.\n\nExamples:\n  workflow-runner drain"
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it hands over, 1 it does not (nobody stands by, nobody leads), 2 usage.\n\nExamples:\n  workflow-runner drain\n  workflow-runner drain --force"
     )]
-    Drain(RunnerOptions),
+    Drain(DrainOptions),
     /// What may be set, and what is in force
     #[command(
         after_help = "Examples:\n  workflow-runner config --show\n  workflow-runner config --schema"

@@ -9,7 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::arguments::{ServeOptions, print, say};
-use crate::runner_options::RunnerOptions;
+use crate::runner_options::{DrainOptions, RunnerOptions};
 use crate::serve;
 
 /// A runner's API.
@@ -33,10 +33,14 @@ pub(crate) fn done(result: anyhow::Result<String>) -> ExitCode {
 }
 
 /// Has the runner that leads hand over.
-pub(crate) fn drain(options: &RunnerOptions, environment: &Environment) -> ExitCode {
+pub(crate) fn drain(options: &DrainOptions, environment: &Environment) -> ExitCode {
     let ask = || {
-        let api = RunnerApi::of(options, environment)?;
-        api.ask(Request::new(Method::Post, api.at("admin/drain")?))?;
+        let api = RunnerApi::of(&options.runner, environment)?;
+        let mut url = api.at("admin/drain")?;
+        if options.force {
+            url.set_query(Some("force=true"));
+        }
+        api.ask(Request::new(Method::Post, url))?;
         Ok("the leader hands over\n".to_owned())
     };
     done(ask())

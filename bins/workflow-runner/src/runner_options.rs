@@ -14,3 +14,14 @@ pub(crate) struct RunnerOptions {
     #[arg(long)]
     pub(crate) config: Option<PathBuf>,
 }
+
+/// Which runner hands over.
+#[derive(Debug, Args)]
+pub(crate) struct DrainOptions {
+    /// Also where no other runner stands by: nobody leads until one comes, or for half a minute
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Which one
+    #[command(flatten)]
+    pub(crate) runner: RunnerOptions,
+}

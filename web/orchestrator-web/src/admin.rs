@@ -14,7 +14,7 @@ use orchestrator_core::admin::{
 };
 use orchestrator_core::run::RunState;
 use replica_actors::{ReplicaStatus, RoleControl};
-use replica_web::with_status;
+use replica_web::{DrainQuery, with_status};
 use serde::{Deserialize, Serialize};
 use supervision::AskError;
 use utoipa::{IntoParams, ToSchema};
@@ -291,11 +291,15 @@ pub(crate) async fn health(
 
 /// Has the process that leads hand over to another one; agents end as at a restart.
 #[utoipa::path(post, path = "/admin/drain", tag = "admin",
+    params(("force" = Option<bool>, Query, description = "Also where nobody stands by.")),
     responses((status = 202, description = "It hands over; another process leads within seconds."),
-        (status = 409, description = "The store is shared with no other process."),
+        (status = 409, description = "The store is shared with no other process, or none stands by."),
         (status = 503, description = "Nobody leads at the moment.")))]
-pub(crate) async fn drain(control: ReplicaControl) -> Result<HttpResponse, Problem> {
-    replica_web::drain(control.as_ref().map(|it| &***it)).await
+pub(crate) async fn drain(
+    control: ReplicaControl,
+    query: web::Query<DrainQuery>,
+) -> Result<HttpResponse, Problem> {
+    replica_web::drain(control.as_ref().map(|it| &***it), query.into_inner()).await
 }
 
 /// The actors as they change: `event: tree` with the whole tree, at once and after each change.

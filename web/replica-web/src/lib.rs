@@ -16,4 +16,6 @@ mod standby;
 
 pub use intake::{IntakeAnswer, SharedIntake, is_for_shared_intake};
 pub use passage::{LeaderPassage, PassageOptions};
-pub use standby::{StandbyHealth, StandbyParts, drain, key_of, standby_health, with_status};
+pub use standby::{
+    DrainQuery, StandbyHealth, StandbyParts, drain, key_of, standby_health, with_status,
+};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use actix_web::{HttpResponse, web};
 use edge_web::guard::ApiToken;
 use edge_web::{Health, Problem, actor_tree};
-use replica_actors::{ReplicaStatus, RoleControl, Taken, leader_watch};
-use serde::Serialize;
+use replica_actors::{DrainRefusal, ReplicaStatus, RoleControl, Taken, leader_watch};
+use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::{ActorNode, ActorTree, ChildRef, Root, SupervisorSpec};
 use tokio::sync::mpsc;
@@ -107,19 +107,41 @@ struct Draining {
     status: &'static str,
 }
 
+/// The parameters of a hand-over that is asked for.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DrainQuery {
+    /// Also where nobody stands by.
+    #[serde(default)]
+    pub force: bool,
+}
+
 /// The answer of `POST /admin/drain`: the process hands over.
 ///
 /// # Errors
-/// 409 where there is nobody to hand over to, by the settings; 503 while it does not lead.
-pub async fn drain(control: Option<&RoleControl>) -> Result<HttpResponse, Problem> {
+/// 409 where there is nobody to hand over to; 503 while it does not lead, or the database does not
+/// say who stands by.
+pub async fn drain(
+    control: Option<&RoleControl>,
+    query: DrainQuery,
+) -> Result<HttpResponse, Problem> {
     let Some(control) = control else {
         return Err(Problem::conflict(
             "this process shares its store with no other: stop it with SIGTERM",
         ));
     };
-    if !control.drain() {
-        return Err(Problem::unavailable("this process does not lead", 1));
-    }
+    let drained = control.drain(query.force).await;
+    drained.map_err(|refusal| match refusal {
+        DrainRefusal::NotLeading => Problem::unavailable("this process does not lead", 1),
+        DrainRefusal::NobodyBeside => Problem::conflict(
+            "no other process stands by on this store, so nobody would lead: start another one, \
+             or ask with force, which leaves the store to nobody for 30 s",
+        ),
+        DrainRefusal::Unknown(reason) => Problem::unavailable(
+            format!("the database does not say whether another process stands by: {reason}"),
+            2,
+        ),
+    })?;
     Ok(HttpResponse::Accepted().json(Draining { status: "draining" }))
 }
 

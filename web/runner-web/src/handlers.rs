@@ -4,6 +4,7 @@ use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, Disp
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::Problem;
 use replica_actors::{ReplicaStatus, RoleControl};
+use replica_web::DrainQuery;
 use runner_actors::messages::{CancelRun, FromStep, NotRepeated, RepeatRun};
 use runner_actors::{RunRecord, RunTestFilter};
 use serde::{Deserialize, Serialize};
@@ -254,9 +255,13 @@ pub(crate) async fn actors(
 
 /// Has the process that leads hand over to another one.
 #[utoipa::path(post, path = "/admin/drain", tag = "operation",
-    responses((status = 202, description = "It hands over: its jobs end as at a restart, another process leads within seconds"), (status = 409, description = "The store is shared with no other process"), (status = 503, description = "Nobody leads at the moment")))]
-pub(crate) async fn drain(control: ReplicaControl) -> Result<HttpResponse, Problem> {
-    replica_web::drain(control.as_ref().map(|it| &***it)).await
+    params(("force" = Option<bool>, Query, description = "Also where nobody stands by")),
+    responses((status = 202, description = "It hands over: its jobs end as at a restart, another process leads within seconds"), (status = 409, description = "The store is shared with no other process, or none stands by"), (status = 503, description = "Nobody leads at the moment")))]
+pub(crate) async fn drain(
+    control: ReplicaControl,
+    query: web::Query<DrainQuery>,
+) -> Result<HttpResponse, Problem> {
+    replica_web::drain(control.as_ref().map(|it| &***it), query.into_inner()).await
 }
 
 /// The actor tree as it changes.

@@ -156,6 +156,25 @@ pub(super) fn is_locked(connection: &mut Connection, schema: &str) -> Result<boo
     Ok(connection.rows(statement, &[&schema])?[0].get(0))
 }
 
+/// Notes with the server that this session is of a process that can take the store. The note ends
+/// with the session.
+pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+    let note = "SELECT pg_advisory_lock_shared(hashtextextended('orrery beside ' || $1, 0))";
+    connection.rows(note, &[&schema]).map(drop)
+}
+
+/// How many other sessions have noted that.
+pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<u64, Fault> {
+    let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key) \
+         SELECT count(DISTINCT l.pid) FROM pg_locks l, k \
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid()";
+    let count: i64 = connection.rows(statement, &[&schema])?[0].get(0);
+    Ok(u64::try_from(count).unwrap_or_default())
+}
+
 fn unlock(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
     let free = "SELECT pg_advisory_unlock(hashtextextended('orrery store ' || $1, 0))";
     connection.rows(free, &[&schema]).map(drop)

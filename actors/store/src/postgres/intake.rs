@@ -45,6 +45,15 @@ pub struct IntakeEntry {
     pub content: Vec<u8>,
 }
 
+/// What waits for a decision.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IntakeBacklog {
+    /// Entries.
+    pub entries: u64,
+    /// How long the oldest has waited, by the server's clock.
+    pub oldest: Duration,
+}
+
 /// What became of a delivery; it is durable in either case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenIn {
@@ -74,6 +83,7 @@ enum Message {
     Undecided(usize, Answer<Vec<IntakeEntry>>),
     Decide(Vec<(u64, Vec<u8>)>, Answer<()>),
     Prune(Duration, Answer<u64>),
+    Backlog(Answer<IntakeBacklog>),
 }
 
 /// The way to the intake. Clones are the same; the thread ends with the last.
@@ -154,6 +164,17 @@ impl IntakeHandle {
     ) -> impl Future<Output = Result<u64, StoreError>> + Send + 'static + use<> {
         let (answer, answered) = oneshot::channel();
         self.ask(Message::Prune(age, answer), answered)
+    }
+
+    /// What waits for a decision.
+    ///
+    /// # Errors
+    /// The server's.
+    pub fn backlog(
+        &self,
+    ) -> impl Future<Output = Result<IntakeBacklog, StoreError>> + Send + 'static + use<> {
+        let (answer, answered) = oneshot::channel();
+        self.ask(Message::Backlog(answer), answered)
     }
 
     fn ask<T: Send + 'static>(
@@ -290,6 +311,7 @@ impl Intake {
             Message::Undecided(limit, answer) => drop(answer.send(self.undecided(limit))),
             Message::Decide(outcomes, answer) => drop(answer.send(self.decide(&outcomes))),
             Message::Prune(age, answer) => drop(answer.send(self.prune(age))),
+            Message::Backlog(answer) => drop(answer.send(self.backlog())),
         }
     }
 
@@ -387,6 +409,20 @@ impl Intake {
              SELECT count(*) FROM gone";
         let rows = self.with_connection(|connection| connection.rows(statement, &[&seconds]))?;
         Ok(rows.first().map_or(0, |row| unsigned(row.get(0))))
+    }
+
+    fn backlog(&mut self) -> Result<IntakeBacklog, StoreError> {
+        let statement = "SELECT count(*), \
+             extract(epoch FROM clock_timestamp() - min(received))::float8 \
+             FROM intake WHERE outcome IS NULL";
+        // Whoever asks for figures asks again; deliveries must not wait behind that.
+        let asked = self.once(|connection| connection.rows(statement, &[]));
+        let rows = asked.map_err(|fault| failure(&self.place, fault))?;
+        let oldest: Option<f64> = rows[0].get(1);
+        Ok(IntakeBacklog {
+            entries: unsigned(rows[0].get(0)),
+            oldest: Duration::try_from_secs_f64(oldest.unwrap_or_default()).unwrap_or_default(),
+        })
     }
 
     /// Tells those who wait for outcomes that are there.

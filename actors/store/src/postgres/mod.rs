@@ -53,7 +53,7 @@ use crate::write::{BLOB_END, GroupChanges, META, WriteTxn};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use self::intake::{IntakeEntry, IntakeHandle, TakenIn};
+pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
 pub use self::shared::Leadership;
 pub(crate) use self::shared::SharedServer;
 pub use self::url::PostgresUrl;

@@ -124,6 +124,10 @@ impl SharedServer {
         self.with_connection(holder::end_holder)
     }
 
+    pub(crate) fn beside(&self) -> Result<u64, OpenError> {
+        self.with_connection(holder::beside)
+    }
+
     fn with_connection<T>(
         &self,
         ask: impl Fn(&mut Connection, &str) -> Result<T, Fault>,
@@ -141,8 +145,10 @@ impl SharedServer {
                 let connected = connector.connect_hearing(Some(&self.hints));
                 let mut connection = connected.map_err(|fault| layout::refused(place, fault))?;
                 layout::prepare(&mut connection, &connector.schema, place)?;
-                let listens = connection.batch(LISTEN);
-                listens.map_err(|fault| layout::refused(place, fault))?;
+                let heard = connection
+                    .batch(LISTEN)
+                    .and_then(|()| holder::stand_beside(&mut connection, &connector.schema));
+                heard.map_err(|fault| layout::refused(place, fault))?;
                 kept.insert(connection)
             }
         };

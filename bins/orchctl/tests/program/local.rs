@@ -314,7 +314,7 @@ fn everything_else_asks_the_admin_bridge() {
         (&["retry", "run-1"], 0, "run run-2 does what run-1 did"),
         (&["pause", "main"], 0, "main is paused"),
         (&["resume", "main"], 0, "main goes on"),
-        (&["drain"], 0, "the leader hands over"),
+        (&["drain", "--force"], 0, "the leader hands over"),
         (&["prompt", "developer"], 0, "Do it<U+001B>[31m well."),
         (&["check"], 1, "orchestrator.toml:3:1: error: unknown key"),
         (&["reload"], 1, "orchestrator.toml:4:1: error: unknown key"),

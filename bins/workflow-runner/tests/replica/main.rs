@@ -103,6 +103,28 @@ fn i18_a_paused_leader_is_followed_and_stands_by_when_it_wakes() {
 }
 
 #[test]
+fn i18_a_leader_with_nobody_beside_it_is_drained_by_force_only() {
+    let server = PostgresServer::start();
+    let mut first = Runner::start(&server);
+    first.until_role("leader");
+    let drain = |path| first.ask("POST", path, &[], "").unwrap();
+    // A leader that has just begun may ask to come again.
+    let mut refused = None;
+    until(
+        || {
+            refused = Some(drain("/admin/drain"));
+            refused.as_ref().is_some_and(|answer| answer.status == 409)
+        },
+        "a hand-over that is refused",
+    );
+    let said = refused.unwrap().body;
+    assert!(said.contains("no other process stands by"), "{said}");
+    first.until_role("leader");
+    assert_eq!(drain("/admin/drain?force=true").status, 202);
+    first.until_role("standby");
+}
+
+#[test]
 fn i18_a_drained_leader_hands_over_at_once_and_stays_as_a_standby() {
     let server = PostgresServer::start();
     let (mut first, mut second) = pair(&server);
