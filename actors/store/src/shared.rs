@@ -3,7 +3,7 @@
 use crate::error::OpenError;
 use crate::handle::Store;
 use crate::options::Options;
-use crate::postgres::{self, IntakeHandle, Leadership, PostgresUrl, SharedServer};
+use crate::postgres::{self, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, SharedServer};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -81,6 +81,14 @@ impl SharedStore {
     /// As [`SharedStore::look`].
     pub fn beside(&self) -> Result<u64, OpenError> {
         self.server.beside()
+    }
+
+    /// What waits in the intake for a decision. Blocks, for some seconds at most.
+    ///
+    /// # Errors
+    /// As [`SharedStore::look`].
+    pub fn backlog(&self) -> Result<IntakeBacklog, OpenError> {
+        self.server.backlog()
     }
 
     /// Ends the session that has the store: what it had begun is undone, or was committed before.

@@ -242,3 +242,37 @@ fn i18_a_store_may_be_checked_while_deliveries_wait_and_is_not_moved_without_the
         "{error}"
     );
 }
+
+#[test]
+fn i18_what_waits_and_who_stands_beside_are_counted() {
+    let server = PostgresServer::start();
+    let (first, second) = (shared(&server, "first"), shared(&server, "second"));
+    first.look().unwrap();
+    assert_eq!(first.beside().unwrap(), 0, "itself does not count");
+    second.look().unwrap();
+    assert_eq!(first.beside().unwrap(), 1);
+    assert_eq!(second.beside().unwrap(), 1);
+    let elsewhere = server.url_in("elsewhere").parse().unwrap();
+    let other = SharedStore::new(&elsewhere, &options(), ("", "")).unwrap();
+    assert_eq!(
+        other.beside().unwrap(),
+        0,
+        "another schema is another store"
+    );
+    let backlog = || second.backlog().unwrap();
+    assert_eq!(backlog(), store::IntakeBacklog::default());
+    assert!(matches!(
+        take_in(&second, "one", b"body").unwrap(),
+        TakenIn::New(_)
+    ));
+    server.sql("UPDATE shared_test.intake SET received = received - interval '1 hour'");
+    let waiting = backlog();
+    assert_eq!(waiting.entries, 1);
+    assert!(waiting.oldest >= Duration::from_secs(3600), "{waiting:?}");
+    drop(second);
+    let begun = std::time::Instant::now();
+    while first.beside().unwrap() > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "its note stays");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}

@@ -9,6 +9,7 @@
 
 use std::future::{Future, pending};
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_rt::task::JoinHandle;
 use replica_actors::{RoleControl, Taken};
@@ -86,12 +87,45 @@ pub fn open(
     Ok((shared, control))
 }
 
+/// Between two looks at what waits in the intake, for the figures.
+const BACKLOG_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Notes what waits in the intake, in either role: where nobody leads it is a standby that knows.
+fn watch_backlog(shared: &SharedStore, control: &RoleControl) -> JoinHandle<()> {
+    let (shared, control) = (shared.clone(), control.clone());
+    actix_rt::spawn(async move {
+        loop {
+            let of_thread = shared.clone();
+            let backlog = tokio::task::spawn_blocking(move || of_thread.backlog()).await;
+            control.note_backlog(backlog.ok().and_then(Result::ok));
+            tokio::time::sleep(BACKLOG_INTERVAL).await;
+        }
+    })
+}
+
 /// Stands by and leads until `stop` resolves. `stand_by` serves as a standby and sends a store that
 /// it took; `lead` starts what leads with that store, and gives what serves it.
 ///
 /// # Errors
 /// When what serves ends by itself.
 pub async fn run<S, L, LF>(
+    (shared, control): (&SharedStore, &RoleControl),
+    stop: ShutdownSignal,
+    stand_by: impl Fn(mpsc::UnboundedSender<Taken>, ShutdownSignal) -> S,
+    lead: impl Fn(Store) -> anyhow::Result<L>,
+) -> anyhow::Result<()>
+where
+    S: Future<Output = anyhow::Result<()>> + 'static,
+    L: FnOnce(ShutdownSignal) -> LF,
+    LF: Future<Output = anyhow::Result<()>> + 'static,
+{
+    let backlog = watch_backlog(shared, control);
+    let ended = change_roles(control, stop, stand_by, lead).await;
+    backlog.abort();
+    ended
+}
+
+async fn change_roles<S, L, LF>(
     control: &RoleControl,
     stop: ShutdownSignal,
     stand_by: impl Fn(mpsc::UnboundedSender<Taken>, ShutdownSignal) -> S,

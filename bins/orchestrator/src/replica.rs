@@ -93,7 +93,7 @@ pub(crate) fn serve(
                 Ok(served?)
             })
         };
-        replica::run(&control, stop, stand_by, lead).await?;
+        replica::run((&shared, &control), stop, stand_by, lead).await?;
         tracing::info!(event = "orchestrator.stopped", "everything has ended");
         Ok(())
     })

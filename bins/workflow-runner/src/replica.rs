@@ -61,7 +61,7 @@ pub(crate) fn serve(
             let listener = listener.try_clone()?;
             Ok(move |stop: ShutdownSignal| async move { Ok(server.serve(listener, stop).await?) })
         };
-        replica::run(&control, stop, stand_by, lead).await
+        replica::run((&shared, &control), stop, stand_by, lead).await
     })
 }
 

@@ -321,5 +321,8 @@ pub(crate) async fn metrics(
         .map_err(|error| ask_problem(&error))?;
     let status = asked.map_err(|error| operator_problem(&error))?;
     state.metrics.set(&status, state.view.ended_runs());
+    if let Some(hosts) = state.view.vm_hosts() {
+        state.metrics.set_vm_hosts(&hosts.list());
+    }
     metrics_text(metrics).await
 }

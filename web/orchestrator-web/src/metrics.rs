@@ -1,6 +1,7 @@
 //! Figures of the orchestrator, computed when they are scraped.
 
 use edge_web::Metrics;
+use orchestrator_actors::VmHostView;
 use orchestrator_core::admin::{StatusView, WebhookReply};
 use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts};
 
@@ -20,6 +21,7 @@ pub(crate) struct OrchestratorMetrics {
     paused: IntGauge,
     deliveries: IntCounterVec,
     rejected: IntCounterVec,
+    vm_hosts: IntGaugeVec,
 }
 
 fn gauge(metrics: &Metrics, name: &str, help: &str) -> IntGauge {
@@ -113,6 +115,12 @@ impl OrchestratorMetrics {
                 "Refused dispatches, by reason.",
                 &["reason"],
             ),
+            vm_hosts: gauges(
+                metrics,
+                "orchestrator_vm_host_answers",
+                "1 where a VM host answers, 0 where it is silent or gives no VMs.",
+                &["host"],
+            ),
         }
     }
 
@@ -125,6 +133,15 @@ impl OrchestratorMetrics {
             self.rejected
                 .with_label_values(&[rejected.reason.as_str()])
                 .inc();
+        }
+    }
+
+    /// Whether the hosts of VMs answer, where agents have any.
+    pub(crate) fn set_vm_hosts(&self, hosts: &[VmHostView]) {
+        for host in hosts {
+            let answers = i64::from(host.trouble.is_none());
+            let gauge = self.vm_hosts.with_label_values(&[host.name.as_str()]);
+            gauge.set(answers);
         }
     }
 

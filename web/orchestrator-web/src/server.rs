@@ -17,7 +17,7 @@ use forge_core::ParseOptions;
 use orchestrator_actors::{Dispatcher, OperatorApi, OrchestratorService};
 use orchestrator_core::config::Config;
 use replica_actors::RoleControl;
-use replica_web::{LeaderPassage, PassageOptions, SharedIntake, key_of};
+use replica_web::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, SupervisorSpec};
 
@@ -97,6 +97,7 @@ impl OrchestratorServer {
         let (mut supervisors, server) = Self::parts(service);
         supervisors.push(follower);
         let mut server = server(Root::own("orrery", supervisors));
+        server.metrics.register(ReplicaMetrics::new(control));
         server.replica = Some((shared.clone(), control.clone()));
         server
     }

@@ -15,7 +15,8 @@ use forge_core::ParseOptions;
 use orchestrator_core::config::Config;
 use replica_actors::{RoleControl, Taken};
 use replica_web::{
-    LeaderPassage, PassageOptions, SharedIntake, StandbyParts, standby_health, with_status,
+    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, standby_health,
+    with_status,
 };
 use store::SharedStore;
 use supervision::ActorTree;
@@ -71,6 +72,7 @@ impl StandbyOrchestrator {
             config,
         } = self;
         let metrics = Metrics::new();
+        metrics.register(ReplicaMetrics::new(&control));
         let now = config();
         let tree = parts.root.handle().tree().clone();
         let (stop, stopped) = tokio::sync::watch::channel(false);

@@ -11,10 +11,12 @@
 
 mod headers;
 mod intake;
+mod metrics;
 mod passage;
 mod standby;
 
 pub use intake::{IntakeAnswer, SharedIntake, is_for_shared_intake};
+pub use metrics::ReplicaMetrics;
 pub use passage::{LeaderPassage, PassageOptions};
 pub use standby::{
     DrainQuery, StandbyHealth, StandbyParts, drain, key_of, standby_health, with_status,

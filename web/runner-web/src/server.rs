@@ -14,7 +14,7 @@ use edge_web::{
 };
 use forge_core::{ParseOptions, SecretBook};
 use replica_actors::RoleControl;
-use replica_web::{LeaderPassage, PassageOptions, SharedIntake, key_of};
+use replica_web::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use runner_actors::{JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView};
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
@@ -75,6 +75,7 @@ impl RunnerServer {
         let (mut parts, server) = Self::parts(service, options);
         parts.push(follower);
         let mut server = server(Root::own("orrery", parts));
+        server.metrics.register(ReplicaMetrics::new(control));
         server.replica = Some((shared.clone(), control.clone()));
         server
     }

@@ -13,7 +13,9 @@ use edge_web::{
 };
 use forge_core::ParseOptions;
 use replica_actors::{RoleControl, Taken};
-use replica_web::{LeaderPassage, PassageOptions, SharedIntake, StandbyParts, standby_health};
+use replica_web::{
+    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, standby_health,
+};
 use store::SharedStore;
 use supervision::ActorTree;
 use tokio::sync::mpsc;
@@ -64,6 +66,7 @@ impl StandbyRunner {
             options,
         } = self;
         let metrics = Metrics::new();
+        metrics.register(ReplicaMetrics::new(&control));
         let hosts = options.hosts.iter().map(String::as_str);
         let hosts = HostPolicy::new(listener.local_addr()?, hosts);
         // Who may do what is judged by the leader, but for what this process says of itself.

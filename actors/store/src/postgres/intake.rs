@@ -83,7 +83,6 @@ enum Message {
     Undecided(usize, Answer<Vec<IntakeEntry>>),
     Decide(Vec<(u64, Vec<u8>)>, Answer<()>),
     Prune(Duration, Answer<u64>),
-    Backlog(Answer<IntakeBacklog>),
 }
 
 /// The way to the intake. Clones are the same; the thread ends with the last.
@@ -166,17 +165,6 @@ impl IntakeHandle {
         self.ask(Message::Prune(age, answer), answered)
     }
 
-    /// What waits for a decision.
-    ///
-    /// # Errors
-    /// The server's.
-    pub fn backlog(
-        &self,
-    ) -> impl Future<Output = Result<IntakeBacklog, StoreError>> + Send + 'static + use<> {
-        let (answer, answered) = oneshot::channel();
-        self.ask(Message::Backlog(answer), answered)
-    }
-
     fn ask<T: Send + 'static>(
         &self,
         message: Message,
@@ -236,6 +224,19 @@ pub(super) fn undecided(connection: &mut Connection, up_to: u64) -> Result<u64, 
     let statement = "SELECT count(*) FROM intake WHERE outcome IS NULL AND seq <= $1";
     let rows = connection.rows(statement, &[&signed(up_to)])?;
     Ok(unsigned(rows[0].get(0)))
+}
+
+/// What waits for a decision.
+pub(super) fn backlog(connection: &mut Connection) -> Result<IntakeBacklog, Fault> {
+    let statement = "SELECT count(*), extract(epoch FROM clock_timestamp() - min(received))::float8 \
+         FROM intake WHERE outcome IS NULL";
+    let rows = connection.rows(statement, &[])?;
+    let oldest: Option<f64> = rows[0].get(1);
+    let oldest = Duration::try_from_secs_f64(oldest.unwrap_or_default());
+    Ok(IntakeBacklog {
+        entries: unsigned(rows[0].get(0)),
+        oldest: oldest.unwrap_or_default(),
+    })
 }
 
 /// Whether the tables are of a version that has it.
@@ -311,7 +312,6 @@ impl Intake {
             Message::Undecided(limit, answer) => drop(answer.send(self.undecided(limit))),
             Message::Decide(outcomes, answer) => drop(answer.send(self.decide(&outcomes))),
             Message::Prune(age, answer) => drop(answer.send(self.prune(age))),
-            Message::Backlog(answer) => drop(answer.send(self.backlog())),
         }
     }
 
@@ -409,20 +409,6 @@ impl Intake {
              SELECT count(*) FROM gone";
         let rows = self.with_connection(|connection| connection.rows(statement, &[&seconds]))?;
         Ok(rows.first().map_or(0, |row| unsigned(row.get(0))))
-    }
-
-    fn backlog(&mut self) -> Result<IntakeBacklog, StoreError> {
-        let statement = "SELECT count(*), \
-             extract(epoch FROM clock_timestamp() - min(received))::float8 \
-             FROM intake WHERE outcome IS NULL";
-        // Whoever asks for figures asks again; deliveries must not wait behind that.
-        let asked = self.once(|connection| connection.rows(statement, &[]));
-        let rows = asked.map_err(|fault| failure(&self.place, fault))?;
-        let oldest: Option<f64> = rows[0].get(1);
-        Ok(IntakeBacklog {
-            entries: unsigned(rows[0].get(0)),
-            oldest: Duration::try_from_secs_f64(oldest.unwrap_or_default()).unwrap_or_default(),
-        })
     }
 
     /// Tells those who wait for outcomes that are there.

@@ -11,7 +11,7 @@
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
 use super::holder::{self, Owner, Taker};
-use super::intake::{self, IntakeHandle};
+use super::intake::{self, IntakeBacklog, IntakeHandle};
 use super::layout;
 use super::listener::{Hints, LISTEN};
 use super::session::Session;
@@ -122,6 +122,10 @@ impl SharedServer {
 
     pub(crate) fn end_holder(&self) -> Result<(), OpenError> {
         self.with_connection(holder::end_holder)
+    }
+
+    pub(crate) fn backlog(&self) -> Result<IntakeBacklog, OpenError> {
+        self.with_connection(|connection, _| intake::backlog(connection))
     }
 
     pub(crate) fn beside(&self) -> Result<u64, OpenError> {

@@ -57,6 +57,13 @@ fn i18_a_standby_takes_mentions_passes_on_operators_and_takes_over() {
     let ended = second.ended(&run);
     assert_eq!(ended["exit"]["class"], "success", "{ended}");
     assert_eq!(second.get("/admin/actors")["replica"]["role"], "standby");
+    for (daemon, line) in [
+        (&first, "replica_leader 1\n"),
+        (&second, "replica_leader 0\n"),
+    ] {
+        let metrics = daemon.admin("GET", "/metrics").body;
+        assert!(metrics.contains(line), "{line} in {metrics}");
+    }
     // Beside the receiver nobody finds the admin bridge without the key.
     let hidden = first.plain(
         "GET /passed-on/admin/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",

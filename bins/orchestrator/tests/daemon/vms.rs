@@ -414,6 +414,14 @@ fn i18_a_host_that_vanishes_costs_its_agent_and_others_go_elsewhere() {
     let next = daemon.ended(&mention(&daemon, 2, "short"));
     assert_eq!(text(&next["exit"]["class"]), "success", "{next}");
     assert!(text(&next["isolation"]).contains(other), "{next}");
+    wait_until("the metrics say which is silent", || {
+        let metrics = daemon.admin("GET", "/metrics").body;
+        let gone = if other == "west" { "east" } else { "west" };
+        [(gone, 0), (other, 1)].iter().all(|(host, answers)| {
+            let line = format!("orchestrator_vm_host_answers{{host=\"{host}\"}} {answers}\n");
+            metrics.contains(&line)
+        })
+    });
 }
 
 #[test]

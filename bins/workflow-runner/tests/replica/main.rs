@@ -103,6 +103,30 @@ fn i18_a_paused_leader_is_followed_and_stands_by_when_it_wakes() {
 }
 
 #[test]
+fn i18_metrics_say_who_leads_what_waits_and_which_hosts_are_silent() {
+    let server = PostgresServer::start();
+    let (first, second) = pair(&server);
+    let says = |runner: &Runner, lines: &[&str]| {
+        let metrics = runner.get("/metrics");
+        metrics.is_some_and(|it| lines.iter().all(|line| it.body.contains(line)))
+    };
+    let epoch = first.get("/health").unwrap().json()["replica"]["epoch"].clone();
+    let epoch = format!("replica_epoch {epoch}\n");
+    let undecided = "replica_intake_undecided 0\n";
+    let silent = "runner_vm_host_answers{host=\"default\"} 0\n";
+    let leads = ["replica_leader 1\n", &epoch, undecided, silent];
+    until(|| says(&first, &leads), "a leader's figures");
+    let stands_by = ["replica_leader 0\n", &epoch, undecided];
+    until(|| says(&second, &stands_by), "a standby's figures");
+    // What the alerts ask for is written.
+    let alerts = include_str!("../../../../config-samples/monitoring/alerts.yml");
+    let names = alerts.split(|c: char| !(c.is_ascii_lowercase() || c == '_'));
+    let names: Vec<&str> = names.filter(|name| name.starts_with("replica_")).collect();
+    assert!(names.len() >= 2, "{names:?}");
+    until(|| says(&second, &names), "the figures of the alerts");
+}
+
+#[test]
 fn i18_a_leader_with_nobody_beside_it_is_drained_by_force_only() {
     let server = PostgresServer::start();
     let mut first = Runner::start(&server);
