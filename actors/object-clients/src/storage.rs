@@ -262,6 +262,26 @@ impl ObjectStorage {
         Ok(stored.collect())
     }
 
+    /// The time by the clock that [`StoredObject::stored`] is by: that of an object which is
+    /// written for it and removed. This machine's clock may be hours off, and what is old by it may
+    /// be new.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn time(&self) -> Result<SystemTime, ObjectError> {
+        let folder = format!("probes/{}", uuid::Uuid::new_v4().simple());
+        let (prefix, key) = (Key::from(folder.as_str()), format!("{folder}/time"));
+        let path = Key::from(key.as_str());
+        let listed = self.within_probe(&key, move |objects| async move {
+            objects.put(&path, "time".into()).await?;
+            // Listed, as the others are: other answers have times that are rounded otherwise.
+            let listed = objects.list(Some(&prefix)).try_next().await?;
+            objects.delete(&path).await?;
+            Ok(listed.map(|object| object.last_modified.into()))
+        })?;
+        listed.ok_or_else(|| self.unavailable("it does not list what it has just stored"))
+    }
+
     /// Writes, reads and removes a small object: what a start needs.
     ///
     /// # Errors

@@ -5,14 +5,14 @@
 )]
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use config_core::Secret;
 use object_clients::{
     ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, ObjectVersion, Replaced, SmallObject,
     digest_of_file,
 };
-use s3_server::{ACCESS_KEY, BUCKET, FaultProxy, S3Server, SECRET_KEY, Weather};
+use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, FaultProxy, S3Server, SECRET_KEY, Weather};
 
 fn bucket(name: &str, endpoint: &str, secret: &str) -> ObjectStorage {
     let keys = ObjectKeys {
@@ -117,6 +117,22 @@ fn i18_objects_in_a_bucket_keep_the_contract() {
             .is_some_and(|name| name.to_string_lossy().starts_with('.'))
     });
     assert_eq!(strays.count(), 0, "all is below the prefix");
+}
+
+#[test]
+fn i18_the_time_is_that_of_the_storage() {
+    let hour = Duration::from_secs(3600);
+    let server = ClockedStorage::behind(hour);
+    let storage = bucket(BUCKET, &server.endpoint(), SECRET_KEY);
+    let before = SystemTime::now();
+    storage.put_bytes("a", "content".into()).unwrap();
+    let time = storage.time().unwrap();
+    let stored = storage.list("").unwrap();
+    assert_eq!(stored.len(), 1, "what was written for it is removed");
+    assert!(stored[0].stored <= time, "{stored:?} {time:?}");
+    let slack = Duration::from_secs(2);
+    assert!(time + hour + slack >= before, "{time:?} {before:?}");
+    assert!(time + hour <= SystemTime::now() + slack, "{time:?}");
 }
 
 #[test]

@@ -12,7 +12,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use config_core::ObjectSettings;
 use object_clients::{ObjectError, ObjectStorage, digest_of_file};
@@ -276,16 +276,21 @@ impl SharedFiles {
         })
     }
 
-    /// Removes objects that no row names, older than the grace; gives how many.
+    /// Removes objects that no row names, older than the grace by the storage's clock; gives how
+    /// many.
     ///
     /// # Errors
     /// The storage's, and the store's.
     pub fn sweep(&self) -> std::io::Result<usize> {
         let tables = self.inner.tables;
         self.claim_place()?;
-        let before = SystemTime::now() - self.inner.settings.grace;
-        let there = self.seen(self.inner.storage.list(OBJECTS))?.into_iter();
-        let old = there.filter(|object| object.stored < before);
+        let there = self.seen(self.inner.storage.list(OBJECTS))?;
+        if there.is_empty() {
+            return Ok(0);
+        }
+        let before = self.seen(self.inner.storage.time())? - self.inner.settings.grace;
+        let there = there.into_iter();
+        let old = there.filter(|object| object.stored <= before);
         let old: Vec<String> = old.map(|object| object.key).collect();
         if old.is_empty() {
             return Ok(0);

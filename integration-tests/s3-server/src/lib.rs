@@ -8,8 +8,10 @@
     reason = "a test that cannot have its server should stop, and say why"
 )]
 
+mod clocked;
 mod proxy;
 
+pub use clocked::ClockedStorage;
 pub use proxy::{FaultProxy, Weather};
 
 use std::net::TcpListener;

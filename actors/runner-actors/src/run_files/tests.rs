@@ -7,7 +7,7 @@ use config_core::{ObjectSettings, Secret};
 use object_clients::{ObjectKeys, ObjectPlace};
 use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, S3Server, SECRET_KEY};
 use store::{Options, Store};
 use tempfile::TempDir;
 
@@ -24,13 +24,17 @@ pub(super) fn in_folder(folder: &TempDir) -> ObjectPlace {
 }
 
 pub(super) fn in_bucket(server: &S3Server) -> ObjectPlace {
+    in_storage(&server.endpoint())
+}
+
+fn in_storage(endpoint: &str) -> ObjectPlace {
     let keys = ObjectKeys {
         access: Secret::new(ACCESS_KEY.to_owned()),
         secret: Secret::new(SECRET_KEY.to_owned()),
         session: None,
     };
-    let (url, endpoint) = (format!("s3://{BUCKET}/ci"), server.endpoint());
-    ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys)).unwrap()
+    let url = format!("s3://{BUCKET}/ci");
+    ObjectPlace::new(&url, Some(endpoint), None, false, Some(keys)).unwrap()
 }
 
 pub(super) fn settings(place: &ObjectPlace, grace: Duration) -> ObjectSettings {
@@ -204,6 +208,25 @@ fn i18_an_object_goes_when_nothing_names_it_and_its_grace_is_over() {
     hasty.artifacts.remove_run("four").unwrap();
     assert_eq!(swept(&hasty), 2);
     assert_eq!(objects(&folder), 0);
+}
+
+#[test]
+fn i18_a_host_whose_clock_is_ahead_of_the_storages_removes_nothing_too_early() {
+    let (data, store) = (TempDir::new().unwrap(), store());
+    let server = ClockedStorage::behind(Duration::from_secs(3600));
+    let place = in_storage(&server.endpoint());
+    let files = process(&data, &store, &place, Duration::from_secs(1800));
+    put(&files.artifacts, "one", "a", 5000).unwrap();
+    files.artifacts.remove_run("one").unwrap();
+    let shared = files.shared.as_ref().unwrap();
+    assert_eq!(
+        shared.sweep().unwrap(),
+        0,
+        "it is new by the storage's clock"
+    );
+    let hasty = process(&data, &store, &place, Duration::ZERO);
+    assert_eq!(hasty.shared.as_ref().unwrap().sweep().unwrap(), 1);
+    assert_eq!(server.count(), 1, "only whose the place is");
 }
 
 #[actix_rt::test]

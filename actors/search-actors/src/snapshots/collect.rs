@@ -1,7 +1,7 @@
 //! Removing what no snapshot needs any more.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use search_core::snapshots::{Manifest, PublishedManifest};
 
@@ -13,8 +13,9 @@ pub(super) const GRACE: Duration = Duration::from_secs(3_600);
 /// Between two looks.
 pub(super) const COLLECT_INTERVAL: Duration = Duration::from_secs(600);
 
-/// Removes objects that are older than `grace` and that the published manifest does not lead to.
-/// None of them will be referenced again, as each object has a name of its own. Says how many.
+/// Removes objects that are older than `grace` by the storage's clock and that the published
+/// manifest does not lead to. None of them will be referenced again, as each object has a name of
+/// its own. Says how many.
 pub(super) fn collect(
     unit: &Unit,
     published: &PublishedManifest,
@@ -27,12 +28,16 @@ pub(super) fn collect(
         .map(|file| file.object.as_str())
         .collect();
     wanted.insert(&published.object);
-    let now = SystemTime::now();
+    let mut unwanted = unit.storage.list(&unit.objects())?;
+    unwanted.retain(|object| !wanted.contains(object.key.rsplit('/').next().unwrap_or_default()));
+    if unwanted.is_empty() {
+        return Ok(0);
+    }
+    let now = unit.storage.time()?;
     let mut removed = 0;
-    for object in unit.storage.list(&unit.objects())? {
-        let name = object.key.rsplit('/').next().unwrap_or_default();
+    for object in unwanted {
         let age = now.duration_since(object.stored).unwrap_or_default();
-        if !wanted.contains(name) && age >= grace {
+        if age >= grace {
             unit.storage.delete(&object.key)?;
             removed += 1;
         }
@@ -42,24 +47,15 @@ pub(super) fn collect(
 
 #[cfg(test)]
 mod tests {
-    use object_clients::{ObjectPlace, ObjectStorage};
+    use config_core::Secret;
+    use object_clients::{ObjectKeys, ObjectPlace, ObjectStorage};
+    use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, SECRET_KEY};
     use search_core::snapshots::{FileKind, MANIFEST_FORMAT, SourcePart};
 
     use super::*;
 
-    #[test]
-    fn i18_what_is_referenced_or_young_stays() {
-        let home = tempfile::tempdir().expect("a folder");
-        let url = format!("file://{}", home.path().join("storage").display());
-        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
-        let storage = ObjectStorage::open(&place).expect("it opens");
-        let unit = Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE);
-        let file = home.path().join("file");
-        std::fs::write(&file, "content").expect("room");
-        let put = |name| unit.put(FileKind::Index, name, &file).expect("stored");
-        let (kept, gone, named) = (put("kept"), put("gone"), put("manifest"));
-        assert_ne!(kept.object, gone.object, "each has a name of its own");
-        let manifest = Manifest {
+    fn manifest(files: Vec<search_core::snapshots::DescribedFile>) -> Manifest {
+        Manifest {
             format: MANIFEST_FORMAT,
             index_format: 1,
             source: "0a1b2c3d".to_owned(),
@@ -74,8 +70,51 @@ mod tests {
             is_complete: true,
             has_times: true,
             segments: String::new(),
-            files: vec![kept.clone()],
+            files,
+        }
+    }
+
+    #[test]
+    fn i18_an_indexer_whose_clock_is_ahead_removes_nothing_too_early() {
+        let server = ClockedStorage::behind(GRACE * 2);
+        let keys = ObjectKeys {
+            access: Secret::new(ACCESS_KEY.to_owned()),
+            secret: Secret::new(SECRET_KEY.to_owned()),
+            session: None,
         };
+        let (url, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
+        let place = ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys));
+        let storage = ObjectStorage::open(&place.expect("a place")).expect("it opens");
+        let unit = Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE);
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("file");
+        std::fs::write(&file, "content").expect("room");
+        let named = unit.put(FileKind::Index, "named", &file).expect("stored");
+        unit.put(FileKind::Index, "new", &file).expect("stored");
+        let published = PublishedManifest {
+            object: named.object,
+            digest: named.digest,
+        };
+        let manifest = manifest(Vec::new());
+        let removed = collect(&unit, &published, &manifest, GRACE).expect("it lists");
+        assert_eq!(removed, 0, "a searcher may be fetching it");
+        let removed = collect(&unit, &published, &manifest, Duration::ZERO).expect("it lists");
+        assert_eq!(removed, 1);
+    }
+
+    #[test]
+    fn i18_what_is_referenced_or_young_stays() {
+        let home = tempfile::tempdir().expect("a folder");
+        let url = format!("file://{}", home.path().join("storage").display());
+        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
+        let storage = ObjectStorage::open(&place).expect("it opens");
+        let unit = Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE);
+        let file = home.path().join("file");
+        std::fs::write(&file, "content").expect("room");
+        let put = |name| unit.put(FileKind::Index, name, &file).expect("stored");
+        let (kept, gone, named) = (put("kept"), put("gone"), put("manifest"));
+        assert_ne!(kept.object, gone.object, "each has a name of its own");
+        let manifest = manifest(vec![kept.clone()]);
         let published = PublishedManifest {
             object: named.object.clone(),
             digest: named.digest,

@@ -1,7 +1,7 @@
 //! What no image consists of any more goes.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use vm_core::StoredName;
 use vm_core::image_index::{AgedObject, Condemned, ImageIndex, unused};
@@ -68,8 +68,12 @@ impl ImageStorage {
     }
 
     fn aged(&self, prefix: &str) -> Result<Vec<AgedObject>, ImageStorageError> {
-        let now = SystemTime::now();
-        let aged = self.stored(prefix)?.map(|(name, object)| AgedObject {
+        let stored: Vec<_> = self.stored(prefix)?.collect();
+        if stored.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now = self.objects.time()?;
+        let aged = stored.into_iter().map(|(name, object)| AgedObject {
             name,
             age: now.duration_since(object.stored).unwrap_or_default(),
         });
