@@ -2,6 +2,7 @@
 //! before it is acknowledged, and decided by the leader, whose word is waited for a moment.
 
 use std::error::Error;
+use std::fmt::Display;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
@@ -12,8 +13,9 @@ use store::{IntakeHandle, SharedStore, StoreError, TakenIn};
 
 /// How long the leader's word is waited for: it comes within milliseconds.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a leader whose own store has failed waits for the intake: as long as a standby does.
-const TAKE_OVER_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a delivery waits for the database. The thread of the intake tries again for as long,
+/// and its last attempt may take that long once more: by then whoever sent it has its answer.
+const APPEND_TIMEOUT: Duration = Duration::from_secs(5);
 /// A leader that was silent for so long is not waited for.
 const LEADER_SILENCE: Duration = Duration::from_secs(4);
 
@@ -72,8 +74,8 @@ impl SharedIntake {
             Problem::internal()
         })?;
         let digest = digest.as_bytes().to_vec();
-        let taken = self.intake.take_in(id.to_owned(), digest, content).await;
-        taken.map_err(|error| not_stored(&error))
+        let taking = self.intake.take_in(id.to_owned(), digest, content);
+        within_limit(APPEND_TIMEOUT, taking).await
     }
 
     /// With the leader's word, if it comes in time.
@@ -110,10 +112,7 @@ impl SharedIntake {
         delivery: (&str, BodyDigest, &[u8]),
         reason: &dyn Error,
     ) -> Result<IntakeAnswer, Problem> {
-        let appending = tokio::time::timeout(TAKE_OVER_TIMEOUT, self.append(request, delivery));
-        let stored = appending
-            .await
-            .unwrap_or_else(|_| Err(not_stored(reason)))?;
+        let stored = self.append(request, delivery).await?;
         tracing::info!(
             event = "intake.taken_over", delivery = delivery.0, %reason,
             "a delivery that this process cannot store any more was taken in for the one that leads"
@@ -124,6 +123,19 @@ impl SharedIntake {
     fn has_leader(&self) -> bool {
         let leader = self.control.sight().leader;
         leader.is_some_and(|leader| leader.is_locked && leader.silent < LEADER_SILENCE)
+    }
+}
+
+/// What was taken in, or 503 once the limit is over. It may be stored all the same: sent again, it
+/// is known.
+async fn within_limit(
+    limit: Duration,
+    taking: impl Future<Output = Result<TakenIn, StoreError>>,
+) -> Result<TakenIn, Problem> {
+    let taken = tokio::time::timeout(limit, taking).await;
+    match taken {
+        Ok(taken) => taken.map_err(|error| not_stored(&error)),
+        Err(_) => Err(not_stored(&"the database does not answer")),
     }
 }
 
@@ -139,7 +151,7 @@ pub fn is_for_shared_intake(error: &StoreError) -> bool {
     )
 }
 
-fn not_stored(error: &dyn Error) -> Problem {
+fn not_stored(error: &dyn Display) -> Problem {
     Problem::unavailable(
         format!("the delivery is not known to be stored, send it again: {error}"),
         2,
@@ -149,6 +161,27 @@ fn not_stored(error: &dyn Error) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn i18_a_delivery_does_not_wait_for_what_the_intakes_thread_still_tries() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        let limited = |answers: bool| {
+            within_limit(Duration::ZERO, async move {
+                match answers {
+                    true => Ok(TakenIn::New(1)),
+                    false => std::future::pending().await,
+                }
+            })
+        };
+        let problem = runtime
+            .block_on(limited(false))
+            .expect_err("nobody answers");
+        assert_eq!(problem.status(), 503);
+        assert_eq!(runtime.block_on(limited(true)).ok(), Some(TakenIn::New(1)));
+    }
 
     #[test]
     fn i18_what_a_lost_store_did_not_take_is_for_the_intake_and_what_is_too_much_is_not() {
