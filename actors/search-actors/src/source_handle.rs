@@ -113,6 +113,8 @@ pub struct SourceStatus {
     pub limits: BTreeMap<LimitReason, String>,
     /// Whether its indexer has failed and waits for another attempt.
     pub is_down: bool,
+    /// Why this process does not index it: it waits until it may.
+    pub stands_by: Option<String>,
 }
 
 impl SourceStatus {
@@ -153,6 +155,7 @@ impl SourceHandle {
             busy_files: 0,
             limits: BTreeMap::new(),
             is_down: false,
+            stands_by: None,
         };
         Self {
             id,

@@ -168,8 +168,11 @@ impl RoleSet {
     pub fn check_indexers(&self) -> Result<(), String> {
         let down = self.handles().iter().filter_map(|handle| {
             handle.with(|status| {
-                let why = status.error.as_deref().unwrap_or("it has failed");
                 let name = &handle.haystack.name;
+                if let Some(why) = &status.stands_by {
+                    return Some(format!("stands by: source {name:?}: {why}"));
+                }
+                let why = status.error.as_deref().unwrap_or("it has failed");
                 status
                     .is_down
                     .then(|| format!("degraded: source {name:?}: {why}"))

@@ -106,6 +106,7 @@ fn wait_for_lease(
         let now = match seeker.attempt(lost) {
             Ok(Some(lease)) => {
                 let epoch = lease.pointer().epoch;
+                handle.publish(|status| status.stands_by = None);
                 tracing::info!(event = "lease.taken", source, epoch);
                 return Ok(Some(lease));
             }
@@ -113,6 +114,7 @@ fn wait_for_lease(
             Err(error) => error.to_string(),
         };
         if now != told {
+            handle.publish(|status| status.stands_by = Some(now.clone()));
             tracing::info!(event = "lease.waiting", source, reason = %now);
             told = now;
         }

@@ -32,11 +32,13 @@ fn i18_a_searcher_outlives_its_storage() {
     storage.stop();
     let checked = home.run("other", "searcher", &["--check"]);
     let text = String::from_utf8_lossy(&checked.stderr).into_owned();
-    assert_eq!(checked.status.code(), Some(1), "{text}");
+    assert_eq!(checked.status.code(), Some(6), "{text}");
     assert!(
         text.contains("SERVICE_SNAPSHOTS") && text.contains("cannot be used now"),
         "{text}"
     );
+    let checked = home.run("other", "searcher", &["--check", "--offline"]);
+    assert_eq!(checked.status.code(), Some(0), "a start is not kept back");
     wait(
         "word of it",
         || {
@@ -245,4 +247,27 @@ fn objects(home: &Home) -> Vec<std::path::PathBuf> {
     }
     found.sort_by_key(|path| std::cmp::Reverse(std::fs::metadata(path).map_or(0, |one| one.len())));
     found
+}
+
+#[test]
+fn i18_an_indexer_that_stands_by_is_not_ready_and_says_who_indexes() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 5);
+    home.write_roles(&["BM25F"]);
+    let mut first = home.start("a", "indexer");
+    first.settle(5, false);
+    assert!(first.is_ready());
+    let mut second = home.start("b", "indexer");
+    second.log_line("lease.waiting");
+    let (status, said) = second.get("/readyz");
+    assert_eq!(status, 503, "{said}");
+    assert!(
+        said.contains("stands by: source") && said.contains("held by "),
+        "{said}"
+    );
+    assert_eq!(second.get("/livez").0, 200);
+    first.kill();
+    second.log_line("lease.taken");
+    second.settle(5, false);
+    assert!(second.is_ready());
 }

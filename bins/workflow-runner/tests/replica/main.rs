@@ -129,7 +129,7 @@ fn i18_metrics_say_who_leads_what_waits_and_which_hosts_are_silent() {
 #[test]
 fn i18_a_leader_with_nobody_beside_it_is_drained_by_force_only() {
     let server = PostgresServer::start();
-    let mut first = Runner::start(&server);
+    let first = Runner::start(&server);
     first.until_role("leader");
     let drain = |path| first.ask("POST", path, &[], "").unwrap();
     // A leader that has just begun may ask to come again.
