@@ -130,16 +130,22 @@ impl ObjectPlace {
     #[must_use]
     pub fn shown(&self) -> String {
         match self {
-            Self::Folder(folder) => format!("file://{}", folder.display()),
+            Self::Folder(_) => self.url(),
             Self::Bucket(bucket) => {
                 let server = bucket.endpoint.as_ref().map(|url| format!(" at {url}"));
+                self.url() + &server.unwrap_or_default()
+            }
+        }
+    }
+
+    /// Its name, without the server, which hosts may reach in different ways.
+    #[must_use]
+    pub fn url(&self) -> String {
+        match self {
+            Self::Folder(folder) => format!("file://{}", folder.display()),
+            Self::Bucket(bucket) => {
                 let slash = if bucket.prefix.is_empty() { "" } else { "/" };
-                format!(
-                    "s3://{}{slash}{}{}",
-                    bucket.name,
-                    bucket.prefix,
-                    server.unwrap_or_default()
-                )
+                format!("s3://{}{slash}{}", bucket.name, bucket.prefix)
             }
         }
     }

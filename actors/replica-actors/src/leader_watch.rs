@@ -125,9 +125,12 @@ impl LeaderWatch {
                         "the database answers again"
                     );
                 }
+                if seen.is_anothers {
+                    refuse(control, &seen.by);
+                }
                 StoreSight {
                     epoch: seen.epoch,
-                    leader: Some(seen),
+                    leader: Some(seen).filter(|seen| !seen.is_anothers),
                     trouble: None,
                 }
             }
@@ -179,7 +182,7 @@ impl WatchServices {
     }
 
     fn step(&self, seen: &Leadership, answered_for: Duration) -> Result<Option<Taken>, String> {
-        if !self.control.may_take(seen.epoch) {
+        if seen.is_anothers || !self.control.may_take(seen.epoch) {
             return Ok(None);
         }
         let signs = signs_of(seen, answered_for);
@@ -211,6 +214,23 @@ impl WatchServices {
             );
         }
         Ok(taken)
+    }
+}
+
+/// The leader works for another forge, or keeps its files elsewhere: nothing may be passed on to
+/// it, nor taken in for it.
+fn refuse(control: &RoleControl, by: &str) {
+    let reason = format!(
+        "the store is led by {by}, which is of another installation (another forge, public_url or \
+         [objects]): give this one a database of its own, or a schema (`?schema=NAME` at the end \
+         of the address), or make their settings equal"
+    );
+    if control.refuse(reason.clone()) {
+        tracing::error!(
+            event = "replica.other_installation",
+            leader = by,
+            "{reason}"
+        );
     }
 }
 

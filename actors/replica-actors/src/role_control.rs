@@ -24,6 +24,8 @@ struct ControlState {
     /// Who is asked for others beside this process.
     election: Option<Arc<dyn Election>>,
     backlog: Mutex<Option<IntakeBacklog>>,
+    /// Why this process may not stand here at all.
+    refusal: watch::Sender<Option<String>>,
     /// Where the others reach this process.
     own_address: String,
 }
@@ -75,6 +77,7 @@ impl RoleControl {
             drain: Notify::new(),
             election,
             backlog: Mutex::default(),
+            refusal: watch::Sender::new(None),
             own_address: own_address.to_owned(),
         }))
     }
@@ -150,6 +153,32 @@ impl RoleControl {
         }
         self.0.drain.notify_one();
         Ok(())
+    }
+
+    /// Notes why the process may not stand beside this store; whether that is new.
+    pub fn refuse(&self, reason: String) -> bool {
+        self.0.refusal.send_if_modified(|noted| {
+            let is_new = noted.is_none();
+            noted.get_or_insert(reason);
+            is_new
+        })
+    }
+
+    /// Whether it may not.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.0.refusal.borrow().is_some()
+    }
+
+    /// Resolves with the reason when it may not.
+    pub async fn refused(&self) -> String {
+        let mut refusal = self.0.refusal.subscribe();
+        let noted = refusal.wait_for(Option::is_some).await;
+        // The sender lives as long as this.
+        noted
+            .ok()
+            .and_then(|noted| noted.clone())
+            .unwrap_or_default()
     }
 
     /// Resolves when somebody wants the process to hand over.

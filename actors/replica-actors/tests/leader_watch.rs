@@ -117,6 +117,7 @@ fn held(silent: Duration) -> Leadership {
         is_released: false,
         silent,
         is_locked: true,
+        is_anothers: false,
     }
 }
 

@@ -43,6 +43,9 @@ pub struct Options {
     /// PostgreSQL: the schema with the store's tables, unless the address names one. The program's
     /// name with `_` in place of `-`.
     pub schema: String,
+    /// PostgreSQL: what tells an installation from others, the same for all its processes; one
+    /// whose holder says another is not stood beside. Empty: none is told from others.
+    pub installation: String,
     /// PostgreSQL: how long a holder that says nothing keeps the store, while its session lives on.
     pub lease: Duration,
     /// PostgreSQL: longest wait for a server that is gone before a request is told so; for one that
@@ -66,6 +69,7 @@ impl Options {
             cache_bytes: 64 * 1024 * 1024,
             readers: 2,
             probe_every: Duration::from_millis(250),
+            installation: String::new(),
             lease: Duration::from_secs(8),
             patience: Duration::from_secs(5),
         }
@@ -76,6 +80,13 @@ impl Options {
     #[must_use]
     pub fn schema(mut self, schema: &str) -> Self {
         self.schema = schema.to_owned();
+        self
+    }
+
+    /// Of this installation.
+    #[must_use]
+    pub fn installation(mut self, installation: String) -> Self {
+        self.installation = installation;
         self
     }
 

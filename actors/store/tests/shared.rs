@@ -276,3 +276,23 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
         std::thread::park_timeout(Duration::from_millis(10));
     }
 }
+
+#[test]
+fn i18_a_holder_of_another_installation_is_told_from_one_of_this() {
+    let server = PostgresServer::start();
+    let url = server.url().parse().unwrap();
+    let of = |installation: &str| {
+        let options = options().installation(installation.to_owned());
+        SharedStore::new(&url, &options, ("", "")).unwrap()
+    };
+    let (first, second, other) = (of("forge one"), of("forge one"), of("forge two"));
+    let former = shared(&server, "says nothing");
+    assert!(!other.look().unwrap().is_anothers, "nobody leads");
+    let (store, _) = first.try_take(|seen| seen.is_released).unwrap().unwrap();
+    assert!(other.look().unwrap().is_anothers);
+    assert!(!second.look().unwrap().is_anothers);
+    assert!(!former.look().unwrap().is_anothers, "of a version before");
+    store.close();
+    let (_store, _) = former.try_take(|seen| seen.is_released).unwrap().unwrap();
+    assert!(!other.look().unwrap().is_anothers, "it is not known");
+}

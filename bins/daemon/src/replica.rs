@@ -141,24 +141,19 @@ where
     let mut former: Option<Serving> = None;
     loop {
         let mut standby = Serving::start(|stop| stand_by(taken_sender.clone(), stop));
-        let store = loop {
-            tokio::select! {
-                () = &mut stop => {
-                    control.on(RoleEvent::StopAsked);
-                    standby.stop().await?;
-                    return end(former).await;
-                }
-                ended = standby.ended() => return ended,
-                ended = ended(&mut former) => {
-                    note_end(ended);
-                    control.on(RoleEvent::TreeEnded);
-                }
-                Some(Taken { store, epoch }) = taken.recv() => {
-                    if control.on(RoleEvent::Took(epoch)) == RoleAction::StartTree {
-                        break store;
-                    }
-                    close(store).await;
-                }
+        let waiting = (&mut standby, &mut former);
+        let store = match until_taken(control, &mut stop, waiting, &mut taken).await {
+            StandbyEnd::Took(store) => store,
+            StandbyEnd::Stopped => {
+                control.on(RoleEvent::StopAsked);
+                standby.stop().await?;
+                return end(former).await;
+            }
+            StandbyEnd::Ended(ended) => return ended,
+            StandbyEnd::Refused(reason) => {
+                standby.stop().await?;
+                end(former).await?;
+                anyhow::bail!(reason);
             }
         };
         let serve = match lead(store.clone()) {
@@ -211,6 +206,44 @@ where
             close(store).await;
             ended
         }));
+    }
+}
+
+/// Why a process stands by no longer.
+enum StandbyEnd {
+    /// It has the store.
+    Took(Store),
+    /// It is to end.
+    Stopped,
+    /// What serves ended by itself.
+    Ended(anyhow::Result<()>),
+    /// It may not stand beside this store.
+    Refused(String),
+}
+
+/// Waits as a standby, while the tree of the former role ends.
+async fn until_taken(
+    control: &RoleControl,
+    stop: &mut ShutdownSignal,
+    (standby, former): (&mut Serving, &mut Option<Serving>),
+    taken: &mut mpsc::UnboundedReceiver<Taken>,
+) -> StandbyEnd {
+    loop {
+        tokio::select! {
+            () = &mut *stop => return StandbyEnd::Stopped,
+            ended = standby.ended() => return StandbyEnd::Ended(ended),
+            reason = control.refused() => return StandbyEnd::Refused(reason),
+            ended = ended(former) => {
+                note_end(ended);
+                control.on(RoleEvent::TreeEnded);
+            }
+            Some(Taken { store, epoch }) = taken.recv() => {
+                if control.on(RoleEvent::Took(epoch)) == RoleAction::StartTree {
+                    return StandbyEnd::Took(store);
+                }
+                close(store).await;
+            }
+        }
     }
 }
 

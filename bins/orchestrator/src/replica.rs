@@ -38,7 +38,8 @@ pub(crate) fn serve(
     listening.serve = connections;
     let bound = listening.receiver.local_addr()?;
     let advertise = checked.config.store.advertise.as_deref();
-    let options = boot::store_options(program);
+    let installation = boot::installation(&checked.config);
+    let options = boot::store_options(program).installation(installation);
     let (shared, control) = replica::open(&url, &options, advertise, bound)?;
     let mut rows = vec![("webhook", format!("http://{bound}/webhook"))];
     if let Some(admin) = &listening.admin {

@@ -24,7 +24,8 @@ pub(crate) fn serve(
     boot::warn(&config);
     let token = boot::token(&config, bound, || uuid::Uuid::new_v4().to_string());
     let advertise = config.replica.advertise.as_deref();
-    let (shared, control) = replica::open(url, options, advertise, bound)?;
+    let options = options.clone().installation(config.installation());
+    let (shared, control) = replica::open(url, &options, advertise, bound)?;
     let services = config.services_listen;
     let services = services.map(|address| edge_web::bind(address, "services_listen"));
     let services = services.transpose()?;

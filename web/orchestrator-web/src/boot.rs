@@ -119,6 +119,21 @@ pub fn store_options(program: &str) -> Options {
     }
 }
 
+/// What tells an installation from others that could use the same database by mistake: the same on
+/// all its hosts.
+#[must_use]
+pub fn installation(config: &Config) -> String {
+    let forge = config.forge.as_ref();
+    let objects = config.objects.as_ref();
+    let parts = [
+        forge.map(|forge| format!("{:?}", forge.kind)),
+        forge.map(|forge| forge.url.to_string()),
+        Some(config.main_project.to_string()),
+        objects.map(|objects| objects.place.url()),
+    ];
+    parts.map(Option::unwrap_or_default).join("\n")
+}
+
 /// Where a configuration says that the store is.
 ///
 /// # Errors

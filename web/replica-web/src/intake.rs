@@ -66,6 +66,9 @@ impl SharedIntake {
         request: &HttpRequest,
         (id, digest, body): (&str, BodyDigest, &[u8]),
     ) -> Result<TakenIn, Problem> {
+        if self.control.is_refused() {
+            return Err(not_stored(&"the database is of another installation"));
+        }
         let headers = request.headers().iter();
         let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));
         let stored = StoredDelivery::new(headers, digest, body);

@@ -69,6 +69,7 @@ fn sight_of(address: String) -> StoreSight {
             address,
             forward_key: "the key".to_owned(),
             is_locked: true,
+            is_anothers: false,
             epoch: 1,
             by: String::new(),
             is_released: false,

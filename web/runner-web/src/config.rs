@@ -461,6 +461,26 @@ fn url_of(default: &str) -> Url {
     Url::parse(default).expect("the default is a URL")
 }
 
+impl RunnerConfig {
+    /// What tells this installation from others that could use the same database by mistake: the
+    /// same on all its hosts.
+    #[must_use]
+    pub fn installation(&self) -> String {
+        let runner = &self.runner;
+        let objects = runner.objects.as_ref();
+        // Without one it is this host's own, and differs from the others'.
+        let public = runner.public_url.as_ref();
+        let public = public.filter(|url| **url != own_url(self.listen));
+        let parts = [
+            Some(format!("{:?}", runner.forge)),
+            runner.forge_url.as_ref().map(Url::to_string),
+            public.map(Url::to_string),
+            objects.map(|objects| objects.place.url()),
+        ];
+        parts.map(Option::unwrap_or_default).join("\n")
+    }
+}
+
 fn own_url(listen: SocketAddr) -> Url {
     let host = if listen.ip().is_unspecified() {
         "127.0.0.1".to_owned()

@@ -2,10 +2,12 @@
 
 use super::bridge::Bridge;
 use super::fault::{Fault, with_causes};
+use super::installation::Installation;
 use super::listener::{self, Hints};
 use super::servers::Servers;
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
+use crate::options::Options;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +30,8 @@ pub(super) struct Connector {
     servers: Servers,
     /// Where the store's tables are.
     pub(super) schema: String,
+    /// Whose processes these connections are of.
+    pub(super) installation: Installation,
     /// Longest wait for a connection to one of the servers.
     connect_limit: Duration,
     /// Longest wait for an answer.
@@ -39,7 +43,7 @@ impl Connector {
         bridge: Arc<Bridge>,
         url: PostgresUrl,
         schema: String,
-        program: &str,
+        options: &Options,
         (connect_limit, limit): (Duration, Duration),
     ) -> Self {
         let mut config = Config::clone(&url.config);
@@ -47,12 +51,13 @@ impl Connector {
         config.keepalives_idle(Duration::from_secs(15));
         if config.get_application_name().is_none() {
             // Told to the server's administrator.
-            config.application_name(program);
+            config.application_name(&options.program);
         }
         let servers = Servers::of(&config);
         Self {
             bridge,
             url,
+            installation: Installation::of(&schema, &options.installation),
             schema,
             connect_limit: servers.share(connect_limit),
             servers,
@@ -110,7 +115,8 @@ impl Connector {
              WHERE current_setting('synchronous_commit') IN ('off', 'local'); \
              SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; \
              SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
-             SET client_min_messages = warning; SET bytea_output = hex",
+             SET client_min_messages = warning; SET bytea_output = hex{mark}",
+            mark = self.installation.mark(),
             idle = limit * 6
         )
     }

@@ -9,6 +9,7 @@
 
 use super::connection::Connection;
 use super::fault::Fault;
+use super::installation::Installation;
 use crate::error::OpenError;
 use crate::lock::Holder;
 use std::thread;
@@ -173,6 +174,27 @@ pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<u64, F
          AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid()";
     let count: i64 = connection.rows(statement, &[&schema])?[0].get(0);
     Ok(u64::try_from(count).unwrap_or_default())
+}
+
+/// Whether the session that has the lock says that it is of another installation than this.
+pub(super) fn is_anothers(
+    connection: &mut Connection,
+    schema: &str,
+    installation: Installation,
+) -> Result<bool, Fault> {
+    let Some((of_schema, own)) = installation.numbers() else {
+        return Ok(false);
+    };
+    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key), \
+         locks AS (SELECT l.* FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())), \
+         marks AS (SELECT m.objid::bigint AS own FROM locks m, locks l, k \
+         WHERE l.objsubid = 1 AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295 \
+         AND m.pid = l.pid AND m.objsubid = 2 AND m.classid::bigint = $2) \
+         SELECT count(*) > 0 AND NOT coalesce(bool_or(own = $3), false) FROM marks";
+    let rows = connection.rows(statement, &[&schema, &of_schema, &own])?;
+    Ok(rows[0].get(0))
 }
 
 fn unlock(connection: &mut Connection, schema: &str) -> Result<(), Fault> {

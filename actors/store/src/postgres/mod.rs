@@ -21,6 +21,7 @@ mod changes;
 mod connection;
 mod fault;
 mod holder;
+mod installation;
 mod intake;
 mod known_keys;
 mod layout;
@@ -468,6 +469,6 @@ fn connector_within(
         path: place.clone().into(),
         source,
     })?;
-    let connector = Connector::new(bridge, url.clone(), schema, &options.program, times);
+    let connector = Connector::new(bridge, url.clone(), schema, options, times);
     Ok((Arc::new(connector), place))
 }

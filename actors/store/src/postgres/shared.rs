@@ -39,6 +39,8 @@ pub struct Leadership {
     pub silent: Duration,
     /// Whether its session lives.
     pub is_locked: bool,
+    /// It says that it is of another installation: this process is in the wrong place, or that one.
+    pub is_anothers: bool,
 }
 
 impl fmt::Debug for Leadership {
@@ -53,7 +55,7 @@ impl fmt::Debug for Leadership {
 }
 
 impl Leadership {
-    fn of(owner: Owner, is_locked: bool) -> Self {
+    fn of(owner: Owner, is_locked: bool, is_anothers: bool) -> Self {
         Self {
             epoch: u64::try_from(owner.epoch).unwrap_or_default(),
             silent: owner.silent(),
@@ -62,6 +64,7 @@ impl Leadership {
             address: owner.address,
             forward_key: owner.forward_key,
             is_locked,
+            is_anothers,
         }
     }
 }
@@ -116,7 +119,10 @@ impl SharedServer {
     pub(crate) fn look(&self) -> Result<Leadership, OpenError> {
         self.with_connection(|connection, schema| {
             let is_locked = holder::is_locked(connection, schema)?;
-            Ok(Leadership::of(holder::owner(connection)?, is_locked))
+            let installation = self.connector.installation;
+            let is_anothers = is_locked && holder::is_anothers(connection, schema, installation)?;
+            let owner = holder::owner(connection)?;
+            Ok(Leadership::of(owner, is_locked, is_anothers))
         })
     }
 
@@ -177,7 +183,7 @@ impl SharedServer {
         layout::prepare(&mut connection, &connector.schema, place)?;
         let schema = &connector.schema;
         let taken = holder::take_if(&mut connection, schema, &self.taker, |owner| {
-            may_take(&Leadership::of(owner.clone(), false))
+            may_take(&Leadership::of(owner.clone(), false, false))
         });
         let taken = taken.map_err(failed)?;
         Ok(taken.map(|taken| Session::over(connector, place.clone(), connection, taken, patience)))

@@ -373,6 +373,30 @@ fn i18_check_tries_the_object_storage() {
 }
 
 #[test]
+fn i18_a_runner_of_another_installation_does_not_stand_beside() {
+    let server = PostgresServer::start();
+    let first = Runner::with(
+        &server.url(),
+        &[],
+        "forge_url = \"https://forge-1.example\"\n",
+    );
+    first.until_role("leader");
+    let mut other = Runner::with(
+        &server.url(),
+        &[],
+        "forge_url = \"https://forge-2.example\"\n",
+    );
+    assert_eq!(other.child.wait().unwrap().code(), Some(1));
+    first.until_role("leader");
+    let same = Runner::with(
+        &server.url(),
+        &[],
+        "forge_url = \"https://forge-1.example\"\n",
+    );
+    same.until_role("standby");
+}
+
+#[test]
 fn i18_a_runner_starts_while_database_and_storage_are_away() {
     let mut server = PostgresServer::start();
     server.stop(Stop::Fast);
