@@ -80,9 +80,9 @@ pub enum ObjectError {
     },
     /// The place is nobody's, and there are files that should be in it.
     #[error(
-        "{place} holds none of the files that the store names; name their place in [objects] and \
-         bring them here with `objects migrate`, or, where they are lost, put an object `owner` \
-         with the text {owner} there"
+        "{place} holds none of the files that the store names: mount it, where it is a share; or \
+         name their place in [objects] and bring them here with `objects migrate`; or, where they \
+         are lost, put an object `owner` with the text {owner} there"
     )]
     Elsewhere {
         /// Where.

@@ -55,6 +55,14 @@ impl ObjectStorage {
         })
     }
 
+    /// Whether the place, where it is a folder, has what [`Self::claim`] put there: one that is a
+    /// share has not, while that is not mounted. Of a bucket nothing is asked.
+    #[must_use]
+    pub fn has_folder_with_owner(&self) -> bool {
+        let folder = self.folder();
+        folder.is_none_or(|folder| folder.join(OWNER).exists())
+    }
+
     /// The installation whose place it is.
     ///
     /// # Errors

@@ -24,6 +24,10 @@ use crate::file_rows::{FileKey, FileTables, SharedFile, digest_in_name, without_
 /// What objects' names begin with, and the folder of copies.
 pub(crate) const OBJECTS: &str = "objects";
 
+/// The row of the installation's name, and that of the place which it has claimed last.
+const NAME: u8 = 0;
+const CLAIMED_PLACE: u8 = 1;
+
 /// The files; clones share them. Methods block.
 #[derive(Clone)]
 pub struct SharedFiles {
@@ -342,28 +346,46 @@ impl SharedFiles {
         Ok(())
     }
 
-    /// Makes the place this installation's, once.
+    /// Makes the place this installation's, once, and as long as it is: a share that is not mounted
+    /// any more is an empty folder, which must not be taken for the place.
     fn claim_place(&self) -> std::io::Result<()> {
-        let tables = self.inner.tables;
         let mut claimed = self.inner.claimed.lock();
-        if !*claimed {
-            let (name, has_files) = self.write(move |rows| {
-                if let Some(name) = rows.get(&tables.installation, &0)?.and_then(JsonRow::value) {
-                    return Ok((name, rows.len(&tables.files)? > 0));
-                }
-                let name = uuid::Uuid::new_v4().to_string();
-                rows.put(&tables.installation, &0, &JsonRow::of(&name))?;
-                Ok((name, false))
-            })?;
-            let storage = &self.inner.storage;
-            if has_files && self.seen(storage.owner())?.is_none() {
-                let place = storage.place().to_owned();
-                return self.seen(Err(ObjectError::Elsewhere { place, owner: name }));
-            }
-            self.seen(storage.claim(&name))?;
-            *claimed = true;
+        let storage = &self.inner.storage;
+        if *claimed && storage.has_folder_with_owner() {
+            return Ok(());
         }
+        *claimed = false;
+        let (name, was_used) = self.installation()?;
+        if was_used && self.seen(storage.owner())?.is_none() {
+            let place = storage.place().to_owned();
+            return self.seen(Err(ObjectError::Elsewhere { place, owner: name }));
+        }
+        self.seen(storage.claim(&name))?;
+        let (tables, place) = (self.inner.tables, JsonRow::of(&storage.place().to_owned()));
+        self.write(move |rows| rows.put(&tables.installation, &CLAIMED_PLACE, &place))?;
+        *claimed = true;
         Ok(())
+    }
+
+    /// The installation's name, which it gets here, and whether the store knows that the place was
+    /// used before.
+    fn installation(&self) -> std::io::Result<(String, bool)> {
+        let (tables, place) = (self.inner.tables, self.inner.storage.place().to_owned());
+        self.write(move |rows| {
+            let said = |rows: &mut WriteTxn<'_>, of: u8| {
+                Ok::<_, StoreError>(
+                    rows.get(&tables.installation, &of)?
+                        .and_then(JsonRow::value),
+                )
+            };
+            if let Some(name) = said(rows, NAME)? {
+                let was_claimed = said(rows, CLAIMED_PLACE)?.is_some_and(|at| at == place);
+                return Ok((name, was_claimed || rows.len(&tables.files)? > 0));
+            }
+            let name = uuid::Uuid::new_v4().to_string();
+            rows.put(&tables.installation, &NAME, &JsonRow::of(&name))?;
+            Ok((name, false))
+        })
     }
 
     /// Remembers how the storage is.

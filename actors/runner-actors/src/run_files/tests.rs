@@ -211,6 +211,39 @@ fn i18_an_object_goes_when_nothing_names_it_and_its_grace_is_over() {
 }
 
 #[test]
+fn i18_a_share_that_is_not_mounted_is_no_folder_to_write_into() {
+    let (data, share, store) = (TempDir::new().unwrap(), TempDir::new().unwrap(), store());
+    let (mounted, elsewhere) = (share.path().join("share"), share.path().join("mounted"));
+    let url = format!("file://{}", mounted.display());
+    let place = ObjectPlace::new(&url, None, None, false, None).unwrap();
+    let files = process(&data, &store, &place, DAY);
+    put(&files.artifacts, "one", "a", 5000).unwrap();
+    files.artifacts.remove_run("one").unwrap();
+    // As when it is unmounted: the mount point is there, and nothing in it.
+    std::fs::rename(&mounted, &elsewhere).unwrap();
+    std::fs::create_dir(&mounted).unwrap();
+    let begun_anew = process(&data, &store, &place, DAY);
+    for files in [&files, &begun_anew] {
+        let refused = put(&files.artifacts, "two", "b", 6000).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .contains("mount it, where it is a share"),
+            "{refused}"
+        );
+        let trouble = files.shared.as_ref().unwrap().trouble().unwrap();
+        assert!(trouble.contains("mount it"), "{trouble}");
+    }
+    assert_eq!(std::fs::read_dir(&mounted).unwrap().count(), 0);
+    std::fs::remove_dir(&mounted).unwrap();
+    std::fs::rename(&elsewhere, &mounted).unwrap();
+    for (files, run) in [(&files, "three"), (&begun_anew, "four")] {
+        put(&files.artifacts, run, "b", 6000).unwrap();
+        assert_eq!(files.shared.as_ref().unwrap().trouble(), None);
+    }
+}
+
+#[test]
 fn i18_a_host_whose_clock_is_ahead_of_the_storages_removes_nothing_too_early() {
     let (data, store) = (TempDir::new().unwrap(), store());
     let server = ClockedStorage::behind(Duration::from_secs(3600));
