@@ -6,14 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::pace::{Pace, Shares};
 use super::proxy::Weather;
+use super::starvation::{TAKEOVER, is_late, starved};
 use super::world::{Cluster, Product, Replica};
 use crate::daemon::pause;
 use crate::random::Random;
 use crate::wire::get;
 
-/// A leader that is lost should be followed within this. Longer ones are said and fail nothing: the
-/// time is the machine's as well.
-pub(crate) const TAKEOVER: Duration = Duration::from_secs(10);
 /// After this nobody comes any more.
 const NO_LEADER: Duration = Duration::from_secs(90);
 /// Between two looks who leads.
@@ -131,7 +129,7 @@ fn follow(
     fault: Fault,
     done: &mut Done,
 ) {
-    let began = Instant::now();
+    let (began, starved_before) = (Instant::now(), starved());
     if until_led(product, Some(former)).is_none() {
         done.failed
             .push(format!("nobody follows in {}", product.name));
@@ -140,8 +138,15 @@ fn follow(
     let (took, name) = (began.elapsed(), fault.name());
     cluster.acknowledged().takeovers.push((name, took));
     if took > TAKEOVER {
-        let line = format!("{}: {name}: {took:?}", product.name);
+        let starved = starved().saturating_sub(starved_before);
+        let line = format!(
+            "{}: {name}: {took:?}, of which somebody waited for a processor for {starved:?}",
+            product.name
+        );
         println!("soak: a take-over longer than {TAKEOVER:?}: {line}");
+        if is_late(took, starved) {
+            done.failed.push(format!("followed too late: {line}"));
+        }
     }
 }
 

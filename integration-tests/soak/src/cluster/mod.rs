@@ -17,6 +17,7 @@ mod load;
 mod pace;
 mod proxy;
 mod servers;
+mod starvation;
 mod world;
 
 use std::collections::BTreeMap;
@@ -121,11 +122,13 @@ fn report(cluster: &Cluster) {
         .collect();
     println!("soak: faults: {}", kinds.join(", "));
     let late = acknowledged.takeovers.iter();
-    let late = late.filter(|(_, took)| *took > faults::TAKEOVER).count();
+    let late = late
+        .filter(|(_, took)| *took > starvation::TAKEOVER)
+        .count();
     println!(
         "soak: take-overs: {}, of which {late} took longer than {:?}",
         acknowledged.takeovers.len(),
-        faults::TAKEOVER
+        starvation::TAKEOVER
     );
     let mut by_cause = BTreeMap::<&str, Vec<Duration>>::new();
     for (cause, took) in &acknowledged.takeovers {
