@@ -8,6 +8,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use postgres_server::PostgresServer;
 use rcgen::{CertifiedKey, KeyPair};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use store::{Options, ReadRows, Store, StoreError, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
@@ -66,4 +68,52 @@ fn i18_tls_is_spoken_and_the_certificate_is_checked() {
     let store = Store::open_postgres(&plain, &Options::new("test")).unwrap();
     let rows = store.read_blocking(|rows| rows.len(&ROWS));
     assert_eq!(rows, Ok::<_, StoreError>(1));
+}
+
+#[test]
+fn i18_a_server_that_wants_a_certificate_of_the_client_gets_it_and_no_password() {
+    let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    let server = PostgresServer::with_tls(
+        &certificate(&made),
+        &pem("PRIVATE KEY", &made.signing_key.serialize_der()),
+    );
+    let role = server.sql("SELECT current_user");
+    let key = KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    let name = &mut parameters.distinguished_name;
+    name.push(rcgen::DnType::CommonName, role.as_str());
+    let client = pem("CERTIFICATE", parameters.self_signed(&key).unwrap().der());
+    server.want_client_certificates(&client);
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str, text: &str, mode: u32| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        path.display().to_string()
+    };
+    let roots = place("roots", &certificate(&made), 0o644);
+    let (certificate, key) = (
+        place("client.crt", &client, 0o644),
+        place(
+            "client.key",
+            &pem("PRIVATE KEY", &key.serialize_der()),
+            0o600,
+        ),
+    );
+    let port = server.port();
+    let url = format!(
+        "postgresql://{role}@127.0.0.1:{port}/{role}?sslmode=verify-full&sslrootcert={roots}"
+    );
+    let open = |url: &str| Store::open_postgres(&url.parse().unwrap(), &Options::new("test"));
+    let named = format!("{url}&sslcert={certificate}&sslkey={key}");
+    open(&named).unwrap().close();
+    let without = open(&url).unwrap_err().to_string();
+    assert!(without.contains("certificate"), "{without}");
+    let open_key = place("open.key", &std::fs::read_to_string(&key).unwrap(), 0o644);
+    let readable = open(&format!("{url}&sslcert={certificate}&sslkey={open_key}"));
+    let readable = readable.unwrap_err().to_string();
+    assert!(readable.contains("others can read it"), "{readable}");
+    let none = open(&format!("{url}&sslcert={certificate}&sslkey={certificate}"));
+    let none = none.unwrap_err().to_string();
+    assert!(none.contains("sslkey"), "{none}");
 }

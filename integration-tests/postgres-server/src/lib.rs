@@ -79,6 +79,16 @@ impl PostgresServer {
         Self::make_and_start(&settings, &["--wal-segsize=1"], Some((certificate, key)))
     }
 
+    /// Has a server with TLS let nobody in by the network without a certificate that this authority
+    /// (PEM) has signed, and whose common name is the role's; no password is asked for then.
+    pub fn want_client_certificates(&self, authority: &str) {
+        self.place("clients.crt", authority);
+        let rules = "local all all scram-sha-256\nhostssl all all all cert\n";
+        self.place("data/pg_hba.conf", rules);
+        self.sql("ALTER SYSTEM SET ssl_ca_file = '../clients.crt'");
+        self.sql("SELECT pg_reload_conf()");
+    }
+
     /// A server on a port of 127.0.0.1 as well, without TLS, with settings.
     #[must_use]
     pub fn on_network(settings: &[&str]) -> Self {

@@ -80,12 +80,14 @@ impl Connector {
         config.connect_timeout(self.connect_limit);
         let tls = match config.get_ssl_mode() {
             SslMode::Disable => MakeTls::none(),
-            _ => MakeTls::trusting(self.url.root_certificates.as_deref()).map_err(|reason| {
-                Fault::Refused {
+            _ => {
+                let (roots, client) = (&self.url.root_certificates, &self.url.client);
+                let tls = MakeTls::trusting(roots.as_deref(), client.as_ref());
+                tls.map_err(|reason| Fault::Refused {
                     state: None,
                     reason,
-                }
-            })?,
+                })?
+            }
         };
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;

@@ -1,10 +1,13 @@
 //! TLS to the server, by rustls: what `tokio-postgres` asks of a TLS library.
 
+use super::url::ClientFiles;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use std::fmt;
 use std::future::Future;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,11 +20,16 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream}
 pub(super) struct MakeTls(Arc<ClientConfig>);
 
 impl MakeTls {
-    /// Trusts the certificates in the file, or those of the system.
+    /// Trusts the certificates in the file, or those of the system, and shows the client's own
+    /// where the address names one. Files are read at each connection: a new certificate counts
+    /// from the next one on.
     ///
     /// # Errors
-    /// There is none to trust.
-    pub(super) fn trusting(file: Option<&Path>) -> Result<Self, String> {
+    /// There is none to trust, or the client's cannot be shown.
+    pub(super) fn trusting(
+        file: Option<&Path>,
+        client: Option<&ClientFiles>,
+    ) -> Result<Self, String> {
         let roots = match file {
             Some(path) => in_file(path)?,
             None => of_the_system()?,
@@ -30,7 +38,18 @@ impl MakeTls {
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("ring's provider serves the default versions");
-        let config = builder.with_root_certificates(roots).with_no_client_auth();
+        let builder = builder.with_root_certificates(roots);
+        let config = match client {
+            None => builder.with_no_client_auth(),
+            Some(files) => {
+                let (certificates, key) = client_certificate(files)?;
+                let config = builder.with_client_auth_cert(certificates, key);
+                config.map_err(|error| {
+                    let (of, key) = (files.certificate.display(), files.key.display());
+                    format!("sslcert {of} with sslkey {key}: {error}")
+                })?
+            }
+        };
         Ok(Self(Arc::new(config)))
     }
 
@@ -48,17 +67,39 @@ impl MakeTls {
 }
 
 fn in_file(path: &Path) -> Result<RootCertStore, String> {
-    let failed = |error: &dyn std::fmt::Display| format!("sslrootcert {}: {error}", path.display());
     let mut roots = RootCertStore::empty();
+    for certificate in certificates("sslrootcert", path)? {
+        let added = roots.add(certificate);
+        added.map_err(|error| format!("sslrootcert {}: {error}", path.display()))?;
+    }
+    Ok(roots)
+}
+
+/// The certificates of a file, of which there is one at least.
+fn certificates(parameter: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let failed = |error: &dyn fmt::Display| format!("{parameter} {}: {error}", path.display());
     let found = CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))?;
-    for certificate in found {
-        let certificate = certificate.map_err(|error| failed(&error))?;
-        roots.add(certificate).map_err(|error| failed(&error))?;
-    }
-    match roots.is_empty() {
+    let found: Result<Vec<_>, _> = found.collect();
+    let found = found.map_err(|error| failed(&error))?;
+    match found.is_empty() {
         true => Err(failed(&"it holds no certificate")),
-        false => Ok(roots),
+        false => Ok(found),
     }
+}
+
+/// A client's certificates and its key, which nobody else may read.
+fn client_certificate(
+    files: &ClientFiles,
+) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), String> {
+    let failed = |error: &dyn fmt::Display| format!("sslkey {}: {error}", files.key.display());
+    let metadata = std::fs::metadata(&files.key).map_err(|error| failed(&error))?;
+    // As libpq has it: a key of root's may be read by a group.
+    let others = if metadata.uid() == 0 { 0o027 } else { 0o077 };
+    if metadata.mode() & others != 0 {
+        return Err(failed(&"others can read it; chmod 600"));
+    }
+    let key = PrivateKeyDer::from_pem_file(&files.key).map_err(|error| failed(&error))?;
+    Ok((certificates("sslcert", &files.certificate)?, key))
 }
 
 fn of_the_system() -> Result<RootCertStore, String> {

@@ -15,9 +15,9 @@ const LONGEST_SCHEMA: usize = 63;
 ///
 /// A connection URI as
 /// [PostgreSQL has it](https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING),
-/// several hosts included, with `schema=NAME` (the program's name unless said) and
-/// `sslrootcert=FILE` beside its parameters. TLS is used for every host but this machine's, and the
-/// server's certificate is checked, unless `sslmode=disable`.
+/// several hosts included, with `schema=NAME` (the program's name unless said), `sslrootcert=FILE`,
+/// `sslcert=FILE` and `sslkey=FILE` beside its parameters. TLS is used for every host but this
+/// machine's, and the server's certificate is checked, unless `sslmode=disable`.
 ///
 /// ```
 /// use store::PostgresUrl;
@@ -31,7 +31,18 @@ pub struct PostgresUrl {
     pub(super) schema: Option<String>,
     /// Whose certificates are trusted; those of the system without it.
     pub(super) root_certificates: Option<PathBuf>,
+    /// By what this client shows who it is.
+    pub(super) client: Option<ClientFiles>,
     shown: String,
+}
+
+/// The files of a client's certificate, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ClientFiles {
+    /// The certificate, and those between it and the authority.
+    pub(super) certificate: PathBuf,
+    /// Its key.
+    pub(super) key: PathBuf,
 }
 
 impl PostgresUrl {
@@ -74,6 +85,7 @@ impl FromStr for PostgresUrl {
         if let Some(schema) = &own.schema {
             check_schema(schema).map_err(wrong)?;
         }
+        let client = own.client().map_err(wrong)?;
         match own.verified.take() {
             Some(()) => drop(config.ssl_mode(SslMode::Require)),
             None if config.get_ssl_mode() == SslMode::Prefer => {
@@ -89,6 +101,7 @@ impl FromStr for PostgresUrl {
             config: Box::new(config),
             schema: own.schema,
             root_certificates: own.root_certificates,
+            client,
             shown: masked(text),
         })
     }
@@ -107,8 +120,22 @@ fn reason(error: &dyn std::error::Error) -> String {
 struct OwnParameters {
     schema: Option<String>,
     root_certificates: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
     /// `sslmode` is one of those by which libpq checks certificates, which is always done here.
     verified: Option<()>,
+}
+
+impl OwnParameters {
+    /// The client's certificate, which is of no use without its key.
+    fn client(&mut self) -> Result<Option<ClientFiles>, String> {
+        match (self.certificate.take(), self.key.take()) {
+            (None, None) => Ok(None),
+            (Some(certificate), Some(key)) => Ok(Some(ClientFiles { certificate, key })),
+            (Some(_), None) => Err("sslcert= needs the certificate's key in sslkey=".to_owned()),
+            (None, Some(_)) => Err("sslkey= needs the key's certificate in sslcert=".to_owned()),
+        }
+    }
 }
 
 /// Takes our own parameters out of the URI.
@@ -122,6 +149,8 @@ fn split(text: &str) -> (String, OwnParameters) {
         match parameter.split_once('=') {
             Some(("schema", value)) => own.schema = Some(value.to_owned()),
             Some(("sslrootcert", value)) => own.root_certificates = Some(value.into()),
+            Some(("sslcert", value)) => own.certificate = Some(value.into()),
+            Some(("sslkey", value)) => own.key = Some(value.into()),
             Some(("sslmode", "verify-full" | "verify-ca")) => own.verified = Some(()),
             _ => others.push(parameter),
         }
@@ -213,6 +242,14 @@ mod tests {
             ("postgresql://u@h/d?schema=a-b", "no plain name"),
             ("postgresql://u@h/d?schema=%22", "no plain name"),
             ("postgresql://u@h/d?colour=red", "colour"),
+            (
+                "postgresql://u@h/d?sslcert=/c.pem",
+                "needs the certificate's key",
+            ),
+            (
+                "postgresql://u@h/d?sslkey=/k.pem",
+                "needs the key's certificate",
+            ),
         ] {
             let error = text.parse::<PostgresUrl>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
