@@ -112,7 +112,7 @@ impl Builder<'_> {
             workflow,
             id_token,
             permissions: self.permissions(job, workflow),
-            cache_mode: self.cache_mode(job, workflow)?,
+            cache_mode: self.own_cache_mode(job, workflow)?,
             token: None,
             token_defaults: Vec::new(),
             needs: job

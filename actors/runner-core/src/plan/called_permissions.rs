@@ -4,7 +4,8 @@
 use super::build::Builder;
 use super::input::PlanError;
 use super::types::PlanFinding;
-use crate::workflow::{CacheMode, Job, Permissions};
+use crate::expr::Key;
+use crate::workflow::{CacheMode, Env, Job, JobWork, Permissions};
 
 impl Builder<'_> {
     /// What a job's token may do: a called workflow's no more than its caller's.
@@ -23,7 +24,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// A called workflow asks for more than its caller may.
-    pub(super) fn cache_mode(&self, job: &Job, workflow: usize) -> Result<CacheMode, PlanError> {
+    fn cache_mode(&self, job: &Job, workflow: usize) -> Result<CacheMode, PlanError> {
         let called = &self.workflows[workflow];
         let named = job.cache_mode.or(called.workflow.cache_mode);
         let Some(caller) = called.caller else {
@@ -42,6 +43,27 @@ impl Builder<'_> {
             most.name()
         );
         Err(self.wrong_call(caller, message))
+    }
+
+    /// The same of a job with steps as its `env` leaves it: of a job that calls, variables are not
+    /// those of what it calls.
+    ///
+    /// # Errors
+    /// A called workflow asks for more than its caller may.
+    pub(super) fn own_cache_mode(
+        &self,
+        job: &Job,
+        workflow: usize,
+    ) -> Result<CacheMode, PlanError> {
+        let mode = self.cache_mode(job, workflow)?;
+        Ok(match job.work {
+            JobWork::Steps { .. } => {
+                let env = &self.workflows[workflow].workflow.env;
+                let named = of_env(&job.env).or_else(|| of_env(env));
+                mode.within(named.unwrap_or_default())
+            }
+            JobWork::Call { .. } => mode,
+        })
     }
 
     /// What is wrong with what a job calls.
@@ -104,4 +126,22 @@ impl Builder<'_> {
                 .to_owned(),
         }))
     }
+}
+
+/// What `ACTIONS_CACHE_MODE` in an `env` says, by which clients of the cache service know it.
+fn of_env(env: &Env) -> Option<CacheMode> {
+    let Env::Map(entries) = env else {
+        return None;
+    };
+    let is_mode = |key: &Key| {
+        let name = match key {
+            Key::Text(name) => name.fixed(),
+            Key::Insert => None,
+        };
+        name.is_some_and(|name| &*name.as_text() == "ACTIONS_CACHE_MODE")
+    };
+    let (_, value) = entries.iter().find(|(key, _)| is_mode(key))?;
+    let text = value.fixed()?.as_text();
+    let mut modes = CacheMode::ALL.into_iter();
+    modes.find(|mode| mode.name() == &*text)
 }

@@ -55,6 +55,21 @@ impl CacheMode {
     }
 }
 
+impl CacheMode {
+    /// What both allow.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        let restores = self.restores() && other.restores();
+        let saves = self.saves() && other.saves();
+        match (restores, saves) {
+            (true, true) => Self::Write,
+            (true, false) => Self::Read,
+            (false, true) => Self::WriteOnly,
+            (false, false) => Self::None,
+        }
+    }
+}
+
 /// Reads `cache-mode`.
 pub(super) fn cache_mode(reader: &Reader<'_>, node: &Node) -> Option<CacheMode> {
     let text = reader.plain(node, "cache-mode")?;

@@ -136,3 +136,44 @@ fn i17_a_cache_mode_is_the_job_s_or_the_workflow_s_and_no_more_than_the_caller_s
     let wrong = wrong.to_string();
     assert!(wrong.contains("cache-mode is `readonly`"), "{wrong}");
 }
+
+/// Found in a project's release: `env: {ACTIONS_CACHE_MODE: none}` was overwritten by the runner's
+/// own value.
+#[test]
+fn i17_a_variable_takes_away_from_the_cache_mode() {
+    for (workflow, job, expected) in [
+        ("env: {ACTIONS_CACHE_MODE: none}", "", "none"),
+        (
+            "env: {ACTIONS_CACHE_MODE: none}",
+            "env: {ACTIONS_CACHE_MODE: read}, ",
+            "read",
+        ),
+        (
+            "cache-mode: read\nenv: {ACTIONS_CACHE_MODE: write}",
+            "",
+            "read",
+        ),
+        (
+            "cache-mode: read\nenv: {ACTIONS_CACHE_MODE: write-only}",
+            "",
+            "none",
+        ),
+        ("env: {ACTIONS_CACHE_MODE: sometimes}", "", "write"),
+        (
+            "env: {ACTIONS_CACHE_MODE: '${{ vars.X }}', OTHER: none}",
+            "",
+            "write",
+        ),
+    ] {
+        let text = format!(
+            "on: push\n{workflow}\njobs: {{a: {{{job}runs-on: x, steps: [{{run: y}}]}}}}\n"
+        );
+        let plan = planned(&text, &|_| None).expect("a plan");
+        assert_eq!(plan.jobs[0].cache_mode.name(), expected, "{text}");
+    }
+    // Variables of a caller are not those of what it calls.
+    let called = "on: workflow_call\njobs: {in: {runs-on: x, steps: [{run: y}]}}\n";
+    let text = "on: push\nenv: {ACTIONS_CACHE_MODE: none}\njobs: {c: {uses: ./.github/workflows/called.yml}}\n";
+    let plan = planned(text, &|_| Some(called.as_bytes().to_vec())).expect("a plan");
+    assert_eq!(plan.jobs[1].cache_mode.name(), "write");
+}
