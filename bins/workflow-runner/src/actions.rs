@@ -162,7 +162,8 @@ fn vendor(options: &ActionsVendorOptions, environment: &Environment) -> anyhow::
     }
 }
 
-/// What the workflows use of other repositories and the store does not have, as they write it.
+/// What the workflows use of other repositories and the store does not have, as they write it or as
+/// their lock file says.
 fn missing(repositories: &[Repository], actions: &dyn ActionSource) -> BTreeSet<String> {
     let mut missing = BTreeSet::new();
     for repository in repositories {
@@ -173,8 +174,9 @@ fn missing(repositories: &[Repository], actions: &dyn ActionSource) -> BTreeSet<
             let read = |path: &str| repository.read(path);
             for refusal in check_with(file, &bytes, &read, actions).refused {
                 let is_remote = matches!(refusal.need, Need::Action(_) | Need::RemoteWorkflow(_));
-                let uses = refusal.feature.strip_prefix("uses: ");
-                missing.extend(uses.filter(|_| is_remote).map(str::to_owned));
+                let uses = refusal.feature.strip_prefix("uses: ").map(str::to_owned);
+                let name = refusal.locked.or(uses);
+                missing.extend(name.filter(|_| is_remote));
             }
         }
     }

@@ -180,6 +180,58 @@ impl Host {
 }
 
 #[test]
+fn i17_what_a_lock_file_names_is_vendored_and_checked() {
+    let host = Host::new();
+    let upstream = host.at("mirrors/acme/tool");
+    std::fs::create_dir_all(&upstream).expect("a folder");
+    git(
+        &upstream,
+        &["init", "--quiet", "--initial-branch=main", "."],
+    );
+    let action = |name: &str| format!("name: {name}\nruns: {{using: node20, main: x.js}}\n");
+    let first = commit(&upstream, &action("one"));
+    let second = commit(&upstream, &action("two"));
+    assert_ne!(first, second);
+    std::fs::create_dir_all(host.at("tree/.github/workflows")).expect("folders");
+    let file = |name: &str, text: &str| {
+        let path = host.at("tree/.github/workflows").join(name);
+        std::fs::write(path, text).expect("a file");
+    };
+    file(
+        "ci.yml",
+        "on: push\njobs: {a: {runs-on: x, steps: [{uses: acme/tool@v1}]}}\n",
+    );
+    file(
+        "actions.lock",
+        &format!(
+            "version: 'v0.0.2'\nworkflows:\n    '.github/workflows/ci.yml':\n        - 'acme/tool@v1'\ndependencies:\n    'acme/tool@v1':\n        ref: 'v1'\n        commit: 'sha1-{first}'\n        owner_id: 1\n        repo_id: 2\n"
+        ),
+    );
+    // The tag has moved since the file was written: its commit is what counts.
+    host.outcome(&["add", "acme/tool@v1", "--from", "mirrors/acme/tool"], 0);
+    let check = |code: i32| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        command.args(["check", "tree", "--data", "runner"]);
+        let output = command
+            .current_dir(host.at("."))
+            .output()
+            .expect("it starts");
+        let said = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        said
+    };
+    let refused = check(3);
+    assert!(refused.contains(&format!("has {second}")), "{refused}");
+    let vendored = host.outcome(&["vendor", "tree", "--from", "mirrors"], 0);
+    assert_eq!(vendored, format!("acme/tool@{first}: added, {first}\n"));
+    let noted = check(0);
+    assert!(
+        noted.contains(&format!("acme/tool@v1: {first}, as")),
+        "{noted}"
+    );
+}
+
+#[test]
 fn i17_a_store_goes_to_a_host_without_a_forge_as_one_archive() {
     let host = Host::new();
     for name in ["tool", "other"] {

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use git_engine::tree_digest;
-use runner_core::actions::{ActionLock, ActionReference, ActionSource, LockedAction, how_to_add};
+use runner_core::actions::{
+    ActionLock, ActionReference, ActionSource, LockedAction, how_to_add, how_to_add_locked,
+};
 use runner_core::container::ImageReference;
 use runner_core::limits::MAX_FILE_BYTES;
 
@@ -28,10 +30,13 @@ impl StoredLock {
     }
 }
 
-impl ActionSource for StoredLock {
-    fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
-        let action = self.lock.as_ref().map_err(Clone::clone)?.get(reference);
-        let action = action.ok_or_else(|| how_to_add(reference))?;
+impl StoredLock {
+    /// An entry of the lock, when its owner is allowed and its files are what the lock says.
+    fn verified(
+        &self,
+        reference: &ActionReference,
+        action: &LockedAction,
+    ) -> Result<LockedAction, String> {
         let owner = self.store.check_owner(reference);
         owner.map_err(|error| error.to_string())?;
         let mut verified = self.verified.borrow_mut();
@@ -40,6 +45,24 @@ impl ActionSource for StoredLock {
             .or_insert_with(|| self.store.tree(action).map(|_| ()))
             .clone()?;
         Ok(action.clone())
+    }
+}
+
+impl ActionSource for StoredLock {
+    fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
+        let action = self.lock.as_ref().map_err(Clone::clone)?.get(reference);
+        self.verified(reference, action.ok_or_else(|| how_to_add(reference))?)
+    }
+
+    fn find_commit(
+        &self,
+        reference: &ActionReference,
+        commit: &str,
+    ) -> Result<LockedAction, String> {
+        let lock = self.lock.as_ref().map_err(Clone::clone)?;
+        let other = || how_to_add_locked(reference, commit, lock.get(reference).cloned());
+        let action = lock.at_commit(reference, commit).ok_or_else(other)?;
+        self.verified(reference, action)
     }
 
     fn image(&self, image: &ImageReference) -> Result<(), String> {

@@ -90,6 +90,39 @@ fn reference(text: &str) -> ActionReference {
 }
 
 #[actix_rt::test]
+async fn i17_a_commit_is_found_by_whichever_name_it_is_stored() {
+    let stored = Stored::new(|_| {});
+    assert_eq!(stored.add("acme/tool@v1"), Ok(LockChange::Added));
+    let second = commit(stored.upstream.path(), "second");
+    let tool = reference("acme/tool/sub@v1");
+    let find = |commit: &str| stored.store.stored().find_commit(&tool, commit);
+    let found = find(&stored.first).map(|found| found.commit);
+    assert_eq!(found.as_deref(), Ok(stored.first.as_str()));
+    let refused = find(&second).unwrap_err();
+    let add = format!("workflow-runner actions add acme/tool/sub@{second}");
+    for part in [add.as_str(), stored.first.as_str(), "actions.lock"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    // By its own name, and still the other by its.
+    assert_eq!(
+        stored.add(&format!("acme/tool@{second}")),
+        Ok(LockChange::Added)
+    );
+    for commit in [&stored.first, &second] {
+        let found = find(commit).map(|found| found.commit);
+        assert_eq!(found.as_ref(), Ok(commit));
+    }
+    let other = reference("acme/tools@v1");
+    let lock = stored.store.stored();
+    let absent = lock.find_commit(&other, &second).unwrap_err();
+    assert!(absent.contains("is not in the runner's store"), "{absent}");
+    // What was changed is not used, by whichever name.
+    std::fs::write(stored.tree(&second).join("main.js"), "else").unwrap();
+    let changed = find(&second).unwrap_err();
+    assert!(changed.contains("not those that were locked"), "{changed}");
+}
+
+#[actix_rt::test]
 async fn actions_are_locked_to_commits_and_move_only_when_told() {
     let stored = Stored::new(|_| {});
     assert!(stored.store.verify().unwrap().is_empty());

@@ -126,6 +126,15 @@ impl ActionLock {
         self.actions.get(&reference.key())
     }
 
+    /// What is locked of the reference's repository to this commit, by whatever name.
+    #[must_use]
+    pub fn at_commit(&self, reference: &ActionReference, commit: &str) -> Option<&LockedAction> {
+        let key = reference.at("").key();
+        let mut same = self.actions.iter();
+        let found = same.find(|(name, locked)| name.starts_with(&key) && locked.commit == commit);
+        found.map(|(_, locked)| locked)
+    }
+
     /// Forgets what a reference is locked to.
     pub fn remove(&mut self, reference: &ActionReference) -> Option<LockedAction> {
         self.actions.remove(&reference.key())

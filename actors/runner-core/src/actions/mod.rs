@@ -1,5 +1,5 @@
 //! Actions of other repositories: how they are named, which commit each name is locked to, and
-//! where a plan gets their files.
+//! where a plan gets their files; and the lock file that a repository may have itself.
 //!
 //! ```text
 //! uses: owner/repo/path@ref ──ActionReference──▶ ActionLock ──▶ commit, digest of its tree
@@ -10,7 +10,9 @@
 mod lock;
 mod reference;
 mod source;
+mod workflow_lock;
 
 pub use lock::{ActionLock, LockChange, LockError, LockedAction};
 pub use reference::{ActionReference, ReferenceError};
-pub use source::{ActionSource, NoActions, how_to_add};
+pub use source::{ActionSource, NoActions, how_to_add, how_to_add_locked};
+pub use workflow_lock::{WORKFLOW_LOCK, WorkflowLock};

@@ -72,6 +72,17 @@ impl ActionReference {
     }
 }
 
+impl ActionReference {
+    /// The same action at this commit.
+    #[must_use]
+    pub fn at(&self, commit: &str) -> Self {
+        Self {
+            reference: commit.to_owned(),
+            ..self.clone()
+        }
+    }
+}
+
 impl FromStr for ActionReference {
     type Err = ReferenceError;
 

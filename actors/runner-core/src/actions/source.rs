@@ -2,6 +2,7 @@
 
 use super::lock::LockedAction;
 use super::reference::ActionReference;
+use super::workflow_lock::WORKFLOW_LOCK;
 use crate::container::{ImageReference, how_to_add_image};
 
 /// The operator's stores of actions and images, or what stands for them.
@@ -11,6 +12,24 @@ pub trait ActionSource {
     /// # Errors
     /// Why it cannot be used, and what to do, for people.
     fn find(&self, reference: &ActionReference) -> Result<LockedAction, String>;
+
+    /// The action at the commit that a workflow's own lock file names, whichever name it is stored
+    /// by.
+    ///
+    /// # Errors
+    /// Why it cannot be used, and what to do, for people.
+    fn find_commit(
+        &self,
+        reference: &ActionReference,
+        commit: &str,
+    ) -> Result<LockedAction, String> {
+        let named = self.find(reference);
+        let by_commit = || self.find(&reference.at(commit));
+        match named {
+            Ok(found) if found.commit == commit => Ok(found),
+            named => by_commit().map_err(|_| how_to_add_locked(reference, commit, named.ok())),
+        }
+    }
 
     /// Whether the operator wants the original of a native action, `owner/name`, in its place.
     fn wants_original(&self, _name: &str) -> bool {
@@ -49,5 +68,23 @@ impl ActionSource for NoActions {
 pub fn how_to_add(reference: &ActionReference) -> String {
     format!(
         "it is not in the runner's store of actions; the operator adds it with `workflow-runner actions add {reference}`"
+    )
+}
+
+/// What is said of an action that the store does not have at the commit that the workflow's lock
+/// file names; `other` is what it has by the same name.
+#[must_use]
+pub fn how_to_add_locked(
+    reference: &ActionReference,
+    commit: &str,
+    other: Option<LockedAction>,
+) -> String {
+    let has = other.map_or_else(
+        || "which is not in the runner's store of actions".to_owned(),
+        |other| format!("and the runner's store of actions has {}", other.commit),
+    );
+    let name = reference.at(commit);
+    format!(
+        "{WORKFLOW_LOCK} locks it to {commit}, {has}; the operator adds it with `workflow-runner actions add {name}`"
     )
 }

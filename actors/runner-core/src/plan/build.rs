@@ -1,12 +1,14 @@
 //! A workflow and an event to a plan.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::check_call::check_call;
 use super::expand::{concurrency, expand};
 use super::input::{PlanError, PlanInput};
 use super::known_outputs::KnownOutputs;
+use super::locked_uses::LockedUses;
 use super::script_images::script_images;
 use super::steps::StepPlanner;
 use super::types::{
@@ -49,6 +51,7 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
         workflows: Vec::new(),
         jobs: Vec::new(),
         budget: Cell::new(MAX_CALLED_BYTES),
+        locks: RefCell::default(),
     };
     let started = CalledWorkflow {
         workflow,
@@ -72,6 +75,8 @@ pub(super) struct Builder<'a> {
     pub(super) jobs: Vec<PlannedJob>,
     /// How many bytes of called files may still be read.
     pub(super) budget: Cell<usize>,
+    /// What is locked of what each workflow file uses.
+    pub(super) locks: RefCell<HashMap<String, LockedUses>>,
 }
 
 impl Builder<'_> {
@@ -133,6 +138,7 @@ impl Builder<'_> {
                 check_env_for_token(&job.env, &file, &mut refusals);
                 let mut planner = StepPlanner::new(self.input, &self.budget, &file, &mut refusals);
                 planner.origin.clone_from(&self.workflows[workflow].origin);
+                planner.locked = self.locked_uses(workflow);
                 let steps = planner.plan(steps)?;
                 self.jobs[at].notes = planner.notes;
                 self.jobs[at].findings.extend(planner.findings);

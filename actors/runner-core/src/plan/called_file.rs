@@ -75,22 +75,29 @@ impl Builder<'_> {
     ) -> Result<Option<CalledFile>, PlanError> {
         let feature = format!("uses: {uses}");
         let file = &self.workflows[workflow].workflow.file;
-        let mut refuse_for = |need: Need, reason: &str| {
-            refusals.push(Refusal::new(&feature, reason, file, place).needing(need));
+        let mut refuse_adding = |need: Need, reason: &str, locked: Option<String>| {
+            let refusal = Refusal::new(&feature, reason, file, place).needing(need);
+            refusals.push(Refusal { locked, ..refusal });
             Ok(None)
         };
         let (origin, path) = match (in_repository(uses), uses.parse::<ActionReference>()) {
             (Some(path), _) => (self.workflows[workflow].origin.clone(), path.to_owned()),
-            (None, Ok(reference)) => match self.input.actions.find(&reference) {
-                Ok(locked) => {
-                    let location = StoredLocation::new(&reference, locked);
-                    (Some(location), reference.path().to_owned())
+            (None, Ok(reference)) => {
+                // The lock file need not have it: calls are pinned by their own commits.
+                let lock = self.locked_uses(workflow);
+                match lock.find(self.input.actions, &reference) {
+                    Ok(locked) => {
+                        let location = StoredLocation::new(&reference, locked);
+                        (Some(location), reference.path().to_owned())
+                    }
+                    Err(reason) => {
+                        return refuse_adding(remote(uses), &reason, lock.name_to_add(&reference));
+                    }
                 }
-                Err(reason) => return refuse_for(remote(uses), &reason),
-            },
-            (None, Err(error)) => return refuse_for(remote(uses), &error.to_string()),
+            }
+            (None, Err(error)) => return refuse_adding(remote(uses), &error.to_string(), None),
         };
-        let mut refuse = |reason: &str| refuse_for(Need::OwnFiles, reason);
+        let mut refuse = |reason: &str| refuse_adding(Need::OwnFiles, reason, None);
         if depth + 1 >= MAX_WORKFLOW_DEPTH {
             return refuse("workflows call each other too deep");
         }

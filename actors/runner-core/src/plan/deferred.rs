@@ -34,6 +34,7 @@ pub fn plan_deferred(
     let mut refusals = Vec::new();
     let mut planner = StepPlanner::new(input, &budget, &action.file, &mut refusals);
     planner.depth = action.depth;
+    planner.locked.clone_from(&action.locked);
     // Each has numbers of its own for what it keeps between its stages.
     planner.first_slot = round.saturating_mul(MAX_STEPS + 1);
     let work = planner.uses(&action.uses, action.place, &action.with);

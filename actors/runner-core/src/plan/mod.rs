@@ -13,6 +13,8 @@ mod docker;
 mod expand;
 mod input;
 mod known_outputs;
+mod lock_files;
+mod locked_uses;
 mod matrix;
 mod native;
 mod plan_state;
@@ -29,6 +31,7 @@ pub use deferred::{PlannedAction, plan_deferred};
 pub use docker::is_override;
 pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, never_expands};
 pub use input::{Files, PlanError, PlanInput};
+pub use locked_uses::LockedUses;
 pub use matrix::combinations;
 pub(crate) use matrix::includes as excludes;
 pub use native::{

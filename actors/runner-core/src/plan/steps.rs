@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::input::{PlanError, PlanInput};
 use super::known_outputs::KnownOutputs;
+use super::locked_uses::LockedUses;
 use super::native::{NativeAction, action_name};
 use super::types::{PlanFinding, PlannedStep, StepKind, StoredLocation};
 use crate::expr::{Context, Expr, Template, Value};
@@ -22,6 +23,8 @@ pub(super) struct StepPlanner<'a> {
     pub(super) depth: usize,
     /// The action whose steps are planned, when it is of another repository.
     pub(super) origin: Option<StoredLocation>,
+    /// What the lock file of the workflow says of what it uses.
+    pub(super) locked: LockedUses,
     pub(super) notes: Vec<String>,
     pub(super) findings: Vec<PlanFinding>,
     /// Outputs of the steps of the job that are actions: by the step's id.
@@ -50,6 +53,7 @@ impl<'a> StepPlanner<'a> {
             count: 0,
             depth: 0,
             origin: None,
+            locked: LockedUses::Open,
             notes: Vec::new(),
             findings: Vec::new(),
             outputs: KnownOutputs::default(),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::locked_uses::LockedUses;
 use crate::actions::{ActionReference, LockedAction};
 use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
@@ -307,6 +308,9 @@ pub struct DeferredAction {
     pub with: Vec<(String, Template)>,
     /// How many actions are around it.
     pub depth: usize,
+    /// What the lock file of the workflow says of what it uses.
+    #[serde(skip)]
+    pub locked: LockedUses,
 }
 
 /// A JavaScript action in a plan.

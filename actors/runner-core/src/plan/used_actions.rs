@@ -30,6 +30,8 @@ pub(super) struct StepUse<'a> {
 pub(super) struct Unusable {
     pub(super) need: Need,
     pub(super) reason: String,
+    /// What to add to the store, where that is not what the file names.
+    pub(super) locked: Option<String>,
 }
 
 impl Unusable {
@@ -37,6 +39,7 @@ impl Unusable {
         Self {
             need: Need::OwnFiles,
             reason: reason.to_owned(),
+            locked: None,
         }
     }
 
@@ -44,6 +47,7 @@ impl Unusable {
         Self {
             need: Need::Feature,
             reason: reason.to_owned(),
+            locked: None,
         }
     }
 }
@@ -62,13 +66,16 @@ impl StepPlanner<'_> {
             return self.stored(used, origin, path);
         }
         if let Some(path) = in_repository(uses) {
-            return self.local(&format!("./{path}"), used);
+            return self.in_own_action(uses, |it| it.local(&format!("./{path}"), used));
         }
         if uses.starts_with("../") {
-            return self.local(uses, used);
+            return self.in_own_action(uses, |it| it.local(uses, used));
         }
         if let Some(image) = uses.strip_prefix("docker://") {
             return Ok(self.docker_step(used, image));
+        }
+        if let Some(why) = self.locked_out(uses) {
+            return Ok(self.unusable(used, why));
         }
         let original = self.input.actions.wants_original(action_name(uses));
         let missing = match native(uses, with) {
@@ -95,17 +102,19 @@ impl StepPlanner<'_> {
         let elsewhere = matches!(missing[..], [(Need::Action(_), _)]);
         let reference = uses.parse::<ActionReference>();
         let found = match &reference {
-            Ok(reference) if is_setup || elsewhere => Some(self.input.actions.find(reference)),
+            Ok(reference) if is_setup || elsewhere => Some(self.find(reference)),
             _ => None,
         };
         match (found, reference) {
             (Some(Ok(locked)), Ok(reference)) => {
+                self.note_locked(used, &reference);
                 let origin = StoredLocation::new(&reference, locked);
                 self.stored(used, origin, reference.path())
             }
-            (Some(Err(reason)), _) if elsewhere || original => {
+            (Some(Err(reason)), Ok(reference)) if elsewhere || original => {
                 let (need, _) = missing.into_iter().next().unwrap_or_default();
-                Ok(self.unusable(used, Unusable { need, reason }))
+                let why = self.absent(&reference, need, reason);
+                Ok(self.unusable(used, why))
             }
             (found, _) => {
                 for (need, mut reason) in missing {
@@ -124,11 +133,12 @@ impl StepPlanner<'_> {
 
     fn is_stored(&self, uses: &str) -> bool {
         let reference = uses.parse::<ActionReference>();
-        reference.is_ok_and(|reference| self.input.actions.find(&reference).is_ok())
+        reference.is_ok_and(|reference| self.find(&reference).is_ok())
     }
 
     /// A step that the runner does.
     fn native_step(&mut self, used: StepUse<'_>, action: NativeAction) -> StepKind {
+        self.note_native_locked(used);
         if let Some(note) = setup_note(action, used.uses, used.with)
             && !self.notes.contains(&note)
         {
@@ -155,6 +165,9 @@ impl StepPlanner<'_> {
     pub(super) fn unusable(&mut self, used: StepUse<'_>, why: Unusable) -> StepKind {
         let feature = format!("uses: {}", used.uses);
         self.refuse_for(why.need, &feature, &why.reason, used.place);
+        if let Some(refusal) = self.refusals.last_mut() {
+            refusal.locked = why.locked;
+        }
         StepKind::Refused {
             uses: used.uses.to_owned(),
         }
@@ -182,6 +195,7 @@ impl StepPlanner<'_> {
             place: used.place,
             with: used.with.to_vec(),
             depth: self.depth,
+            locked: self.locked.clone(),
         }
     }
 

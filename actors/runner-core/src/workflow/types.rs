@@ -90,6 +90,10 @@ pub struct Refusal {
     pub place: SourceLocation,
     /// What is missing, for counts over many files.
     pub need: Need,
+    /// What to add to the store of actions, where that is not what the file names: the commit that
+    /// its lock file names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locked: Option<String>,
 }
 
 impl Refusal {
@@ -100,6 +104,7 @@ impl Refusal {
             file: file.into(),
             place,
             need: Need::Feature,
+            locked: None,
         }
     }
 
@@ -118,6 +123,7 @@ impl std::fmt::Display for Refusal {
             file,
             place,
             need: _,
+            locked: _,
         } = self;
         write!(f, "{file}:{place}: {feature} is not supported: {reason}")
     }

@@ -27,4 +27,5 @@ mod triggers;
 mod used_files;
 mod values;
 mod webhooks;
+mod workflow_locks;
 mod yaml;
