@@ -34,7 +34,7 @@ pub(crate) struct JobIdentity {
 }
 
 impl Issuer {
-    /// With the key of this data folder; the first time it is made.
+    /// With the key of this data folder, which may be the operator's; without one it is made.
     pub(super) fn open(data: &Path, url: &str) -> std::io::Result<Self> {
         let path = data.join(FILE);
         let pkcs8 = match std::fs::read(&path) {
@@ -103,7 +103,7 @@ impl Issuer {
                 "run_number", "runner_environment", "sha", "workflow", "workflow_ref",
                 "workflow_sha"
             ],
-            "id_token_signing_alg_values_supported": ["ES256"],
+            "id_token_signing_alg_values_supported": [self.key.algorithm()],
             "scopes_supported": ["openid"],
         })
     }
