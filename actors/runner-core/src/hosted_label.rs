@@ -7,7 +7,8 @@ use crate::workflow::Job;
 /// The image that has what workflows for these labels expect, as far as it can be had.
 pub const FULL_IMAGE: &str = "full";
 
-/// Whether a label is `ubuntu-latest` or one of its releases, such as `ubuntu-24.04`.
+/// Whether a label is `ubuntu-latest`, one of its releases, such as `ubuntu-24.04`, or
+/// `ubuntu-slim`, which has fewer programs and Node.js among them.
 #[must_use]
 pub fn is_hosted_ubuntu(label: &str) -> bool {
     let label = label.to_ascii_lowercase();
@@ -16,7 +17,8 @@ pub fn is_hosted_ubuntu(label: &str) -> bool {
     };
     let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
     let dotted = release.split_once('.');
-    release == "latest" || dotted.is_some_and(|(year, month)| digits(year) && digits(month))
+    matches!(release, "latest" | "slim")
+        || dotted.is_some_and(|(year, month)| digits(year) && digits(month))
 }
 
 /// The architecture of machines that nobody has said anything else of: the host's.
@@ -90,13 +92,18 @@ mod tests {
 
     #[test]
     fn i17_ubuntu_and_its_releases_are_known_and_nothing_else() {
-        for label in ["ubuntu-latest", "Ubuntu-24.04", "ubuntu-22.04"] {
+        for label in [
+            "ubuntu-latest",
+            "Ubuntu-24.04",
+            "ubuntu-22.04",
+            "ubuntu-slim",
+        ] {
             assert!(is_hosted_ubuntu(label), "{label}");
         }
         for label in [
             "ubuntu",
             "ubuntu-24.04-arm",
-            "ubuntu-slim",
+            "ubuntu-slim-2",
             "ubuntu-2.04",
             "x",
             "ubuntu-",
