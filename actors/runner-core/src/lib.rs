@@ -44,6 +44,7 @@ pub mod problem_matcher;
 pub mod protection;
 pub mod report;
 pub mod schedule;
+mod script_notes;
 pub mod setup;
 pub mod shell;
 pub mod source_location;

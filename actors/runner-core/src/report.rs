@@ -16,6 +16,7 @@ use crate::plan::{
     workspace_note,
 };
 use crate::prepare::default_name;
+use crate::script_notes::script_notes;
 use crate::workflow::{Filter, Need, Refusal, Workflow, parse};
 
 /// What is to be said of one file.
@@ -357,8 +358,12 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
             .chain(image_note(job))
             .chain(match &job.work {
-                PlannedWork::Steps(steps) => workspace_note(steps),
-                PlannedWork::Call { .. } => None,
+                PlannedWork::Steps(steps) => {
+                    let mut notes = script_notes(steps);
+                    notes.extend(workspace_note(steps));
+                    notes
+                }
+                PlannedWork::Call { .. } => Vec::new(),
             })
             .collect(),
         refused: !job.refusals.is_empty(),

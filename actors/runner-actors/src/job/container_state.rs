@@ -324,13 +324,28 @@ except buildx.Unable as wrong:
             ),
             (
                 &["--platform", "linux/amd64,linux/arm64", "."],
-                "--platform linux/amd64,linux/arm64: only linux/amd64 can be built here",
+                "--platform linux/amd64,linux/arm64: only linux/amd64 can be built here; leave it out, or build the others on a machine of theirs",
             ),
             (&["--push", "."], "--push needs a --tag"),
             (&["--what", "."], "docker build --what is not given here"),
         ];
         for (words, expected) in cases {
             assert_eq!(python(SHOW, words), expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn i17_verbs_of_buildx_that_are_not_given_say_what_does_the_same() {
+        const ASK: &str = "import sys, buildx
+sys.stderr = sys.stdout
+try: buildx.buildx(sys.argv[1:])
+except SystemExit as ended: print(ended.code)";
+        for (verb, other) in [
+            ("bake", "docker buildx build"),
+            ("imagetools", "docker push"),
+        ] {
+            let said = python(ASK, &[verb]);
+            assert!(said.contains(other) && said.ends_with("\n64"), "{said}");
         }
     }
 

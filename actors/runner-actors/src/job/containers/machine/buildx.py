@@ -31,6 +31,12 @@ NOTED = {
 READ = {"--annotation", "--metadata-file", "--output", "--platform"}
 FLAGS = {"--load", "--no-cache", "--pull", "--push", "--quiet", "--rm", "--force-rm", "--squash"}
 SHORT = {"-t": "--tag", "-f": "--file", "-o": "--output", "-q": "--quiet", "-D": "--debug"}
+# Verbs that this has not, and what does the same.
+OTHERS = {
+    "bake": "name its targets by `docker buildx build`, or as services with `build` for"
+            " `docker compose build`",
+    "imagetools": "images are of linux/amd64 alone; `docker tag` and `docker push` name them",
+}
 MACHINE = {"linux/amd64", "linux", "amd64", "linux/x86_64", "linux/amd64/v1"}
 
 
@@ -61,7 +67,8 @@ class Plan:
         elif name == "--platform":
             wrong = [word for word in value.split(",") if word.lower() not in MACHINE]
             if wrong:
-                raise Unable(f"--platform {value}: only linux/amd64 can be built here")
+                raise Unable(f"--platform {value}: only linux/amd64 can be built here; leave it out, or"
+                             " build the others on a machine of theirs")
         elif name == "--annotation":
             self.words.append("--annotation=" + re.sub(r"^[a-z,-]+:(?=[^=]*=)", "", value))
         elif name == "--metadata-file":
@@ -345,5 +352,7 @@ def buildx(words):
         print("Total:\t0B")
     elif verb == "install":
         pass
+    elif verb in OTHERS:
+        fail(f"docker buildx {verb} is not given here: {OTHERS[verb]}")
     else:
         fail(f"docker buildx {verb} is not given here; builds are podman's")

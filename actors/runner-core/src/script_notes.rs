@@ -1,0 +1,176 @@
+//! What the scripts of a job, and actions that build images, ask for and do not get here: said by
+//! `check` before they run.
+
+use crate::expr::Template;
+use crate::plan::{NativeAction, PlannedStep, StepKind};
+
+/// Commands of GitHub's own client that reach the forge.
+const GH_COMMANDS: [&str; 12] = [
+    "api",
+    "attestation",
+    "auth",
+    "cache",
+    "issue",
+    "label",
+    "pr",
+    "release",
+    "repo",
+    "run",
+    "secret",
+    "workflow",
+];
+/// What the platform of the machines is called.
+const PLATFORMS: [&str; 5] = [
+    "linux/amd64",
+    "linux/amd64/v1",
+    "linux/x86_64",
+    "linux",
+    "amd64",
+];
+
+const GH: &str = "its scripts call `gh`: no image has it unless you build one, and it calls the forge by the forge's own address, where the token of the job is none (`GITHUB_API_URL` leads to the gateway; a token of your own works)";
+const PUSH: &str = "its scripts call `git push`: git in the machine has no token of the forge unless `actions/checkout` is given one by `token` or `ssh-key`";
+const BAKE: &str = "`docker buildx bake` is not given here: name its targets by `docker buildx build`, or as services with `build` for `docker compose build`";
+const IMAGETOOLS: &str = "`docker buildx imagetools` is not given here: images are of linux/amd64 alone, and `docker tag` and `docker push` name them";
+const PLATFORM: &str =
+    "it builds images of other platforms than linux/amd64, which fails: the machines have no other";
+
+/// The notes of a job with these steps.
+pub(crate) fn script_notes(steps: &[PlannedStep]) -> Vec<String> {
+    let mut seen = Seen::default();
+    seen.steps(steps);
+    let notes = [
+        (seen.gh, GH),
+        (seen.push && !seen.token, PUSH),
+        (seen.bake, BAKE),
+        (seen.imagetools, IMAGETOOLS),
+        (seen.platform, PLATFORM),
+    ];
+    let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
+    notes.map(|(_, note)| note.to_owned()).collect()
+}
+
+#[derive(Default)]
+struct Seen {
+    gh: bool,
+    push: bool,
+    /// A checkout leaves credentials.
+    token: bool,
+    bake: bool,
+    imagetools: bool,
+    platform: bool,
+}
+
+impl Seen {
+    fn steps(&mut self, steps: &[PlannedStep]) {
+        for step in steps {
+            match &step.work {
+                StepKind::Run { script, .. } => self.script(&script.source),
+                StepKind::Composite(action) => self.steps(&action.steps),
+                StepKind::Native {
+                    action: NativeAction::Checkout,
+                    with,
+                    ..
+                } => {
+                    let given = |(name, _): &(String, Template)| {
+                        let credentials = ["token", "ssh-key"];
+                        credentials.iter().any(|one| name.eq_ignore_ascii_case(one))
+                    };
+                    self.token |= with.iter().any(given);
+                }
+                StepKind::Node(action) => {
+                    let name = action.uses.split('@').next().unwrap_or_default();
+                    self.bake |= name.eq_ignore_ascii_case("docker/bake-action");
+                    if name.eq_ignore_ascii_case("docker/build-push-action") {
+                        let inputs = action.inputs.iter();
+                        let platforms = inputs.filter(|(name, _)| name == "platforms");
+                        let values = platforms.filter_map(|(_, value)| value.as_ref()?.fixed());
+                        for value in values {
+                            self.platforms(&value.as_text());
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn script(&mut self, script: &str) {
+        let lines = script.lines().map(str::trim_start);
+        for line in lines.filter(|line| !line.starts_with('#')) {
+            let apart = |c: char| c.is_whitespace() || ";|&(){}`\"'".contains(c);
+            let words: Vec<&str> = line.split(apart).filter(|word| !word.is_empty()).collect();
+            let builds = words.contains(&"docker");
+            for (at, word) in words.iter().enumerate() {
+                let next = words.get(at + 1).copied().unwrap_or_default();
+                match *word {
+                    "gh" => self.gh |= GH_COMMANDS.contains(&next),
+                    "git" => self.push |= next == "push",
+                    "buildx" => {
+                        self.bake |= next == "bake";
+                        self.imagetools |= next == "imagetools";
+                    }
+                    "--platform" if builds => self.platforms(next),
+                    word if builds => {
+                        if let Some(value) = word.strip_prefix("--platform=") {
+                            self.platforms(value);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Platforms of a build; one that a variable names is not known.
+    fn platforms(&mut self, names: &str) {
+        let mut names = names.split([',', '\n']).map(str::trim);
+        self.platform |= names.any(|name| {
+            let is_known = !name.is_empty() && !name.contains('$');
+            is_known && !PLATFORMS.contains(&name.to_ascii_lowercase().as_str())
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn notes(script: &str) -> Vec<&'static str> {
+        let mut seen = Seen::default();
+        seen.script(script);
+        let all = [
+            (seen.gh, "gh"),
+            (seen.push, "push"),
+            (seen.bake, "bake"),
+            (seen.imagetools, "imagetools"),
+            (seen.platform, "platform"),
+        ];
+        let all = all.into_iter().filter(|(is_so, _)| *is_so);
+        all.map(|(_, name)| name).collect()
+    }
+
+    #[test]
+    fn i17_what_scripts_ask_for_and_do_not_get_is_found() {
+        for (script, expected) in [
+            ("number=$(gh pr list --json number)", &["gh"][..]),
+            ("if x; then `gh release create v1`; fi", &["gh"]),
+            ("cd gh\napi\nnight pr\n# gh pr create", &[]),
+            ("sudo apt install gh", &[]),
+            ("git add . && git push origin HEAD", &["push"]),
+            ("git pushd\nlegit push", &[]),
+            ("docker buildx bake test", &["bake"]),
+            ("docker buildx imagetools create -t a b", &["imagetools"]),
+            ("docker build --platform linux/arm64 .", &["platform"]),
+            (
+                "docker buildx build --platform=linux/amd64,linux/arm64 .",
+                &["platform"],
+            ),
+            ("docker build --platform linux/amd64 .", &[]),
+            ("docker build --platform $PLATFORM .", &[]),
+            ("make --platform linux/arm64", &[]),
+        ] {
+            assert_eq!(notes(script), expected, "{script}");
+        }
+    }
+}
