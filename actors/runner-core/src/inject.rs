@@ -3,7 +3,8 @@
 
 use config_core::{Diagnostics, Severity, SourceText};
 
-use crate::workflow::{JobWork, StepWork, Workflow};
+use crate::expr::Template;
+use crate::workflow::{JobWork, Step, StepWork, Workflow};
 
 /// Ends of names below `github.event` whose values a stranger can choose freely.
 const FREE: [&str; 9] = [
@@ -72,6 +73,34 @@ fn is_untrusted(name: &str) -> bool {
         .any(|whole| name == *whole || name.starts_with(&format!("{whole}.")))
 }
 
+/// Inputs of actions that are run as scripts, in small letters.
+const SCRIPTS: [(&str, &str); 6] = [
+    ("actions/github-script", "script"),
+    ("nick-fields/retry", "command"),
+    ("nick-invision/retry", "command"),
+    ("azure/cli", "inlinescript"),
+    ("azure/powershell", "inlinescript"),
+    ("appleboy/ssh-action", "script"),
+];
+
+/// What of a step is run as commands: its script, or the script that an action is given.
+fn scripts(step: &Step) -> Vec<&Template> {
+    match &step.work {
+        StepWork::Run { script, .. } => vec![script],
+        StepWork::Uses { uses, with } => {
+            let name = uses.value.split('@').next().unwrap_or_default();
+            let name = name.to_ascii_lowercase();
+            let is_script = |input: &str| {
+                let mut known = SCRIPTS.iter();
+                known.any(|(action, key)| name == *action && input.eq_ignore_ascii_case(key))
+            };
+            let given = with.iter().filter(|(input, _)| is_script(input));
+            given.map(|(_, value)| value).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// A warning for each step whose script holds such an expression.
 pub(crate) fn warnings(workflow: &Workflow, bytes: &[u8]) -> Diagnostics {
     let mut warnings = Diagnostics::default();
@@ -82,22 +111,14 @@ pub(crate) fn warnings(workflow: &Workflow, bytes: &[u8]) -> Diagnostics {
         let JobWork::Steps { steps, .. } = &job.work else {
             continue;
         };
-        for step in steps {
-            let StepWork::Run { script, .. } = &step.work else {
-                continue;
-            };
+        for script in steps.iter().flat_map(scripts) {
             for expression in untrusted(&script.source) {
                 let message = format!(
                     "`${{{{ {expression} }}}}` puts a text that strangers choose into a script, where it is run as commands"
                 );
                 let help = "give it to the step by `env`, and use the variable in double quotes";
-                warnings.push(text.diagnostic(
-                    Severity::Warning,
-                    script.place.bytes(),
-                    &message,
-                    None,
-                    help,
-                ));
+                let place = script.place.bytes();
+                warnings.push(text.diagnostic(Severity::Warning, place, &message, Some(help), ""));
             }
         }
     }

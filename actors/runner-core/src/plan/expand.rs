@@ -28,8 +28,8 @@ pub enum ExpandError {
     /// The environment has no usable name.
     #[error("{0}")]
     Environment(String),
-    /// `max-parallel` is no whole number above 0.
-    #[error("max-parallel is {0}, expected a whole number above 0")]
+    /// `max-parallel` is no number.
+    #[error("max-parallel is {0}, expected a number")]
     MaxParallel(String),
 }
 
@@ -125,7 +125,7 @@ fn instance(
         &outer,
     )?;
     let max_parallel = match strategy.and_then(|strategy| strategy.max_parallel.as_ref()) {
-        Some(template) => Some(whole(template, &outer)?),
+        Some(template) => most_at_once(template, &outer)?,
         None => None,
     };
     let mut instance = JobInstance {
@@ -204,7 +204,6 @@ fn name(job: &Job, matrix: &Value, scope: &Scope<'_>) -> Result<String, ExpandEr
     }
 }
 
-/// The labels a `runs-on` gives.
 /// The `group` of a mapping.
 fn group(value: &Value) -> Option<String> {
     let group = value.get("group")?.as_text();
@@ -212,6 +211,7 @@ fn group(value: &Value) -> Option<String> {
     (!group.is_empty()).then(|| group.to_owned())
 }
 
+/// The labels a `runs-on` gives.
 fn labels(value: &Value) -> Result<Vec<String>, ExpandError> {
     let mut labels: Vec<String> = match value {
         Value::List(values) => values
@@ -245,19 +245,20 @@ fn flag(
     Ok(value.map_err(ExpandError::of(what))?.unwrap_or(default))
 }
 
-fn whole(template: &Template, scope: &Scope<'_>) -> Result<usize, ExpandError> {
+/// How many copies run at once: without its fraction, and no limit below 1, as on GitHub.
+fn most_at_once(template: &Template, scope: &Scope<'_>) -> Result<Option<usize>, ExpandError> {
     let value = template
         .value(scope)
         .map_err(ExpandError::of("max-parallel"))?;
     let number = value.number();
-    if number >= 1.0 && number.fract() == 0.0 && number <= 1e6 {
-        // Checked: whole, positive, small.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        return Ok(number as usize);
+    if !number.is_finite() {
+        let shown = config_core::quoted(&value.as_text());
+        return Err(ExpandError::MaxParallel(shown));
     }
-    Err(ExpandError::MaxParallel(config_core::quoted(
-        &value.as_text(),
-    )))
+    // Checked: no fraction, positive, small.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let most = number.trunc().clamp(0.0, 1e6) as usize;
+    Ok((most > 0).then_some(most))
 }
 
 /// A concurrency group with its expressions evaluated.

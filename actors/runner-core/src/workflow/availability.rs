@@ -68,8 +68,9 @@ pub(crate) const JOB_DEFAULTS: Availability = availability(
     "defaults.run",
     &[Github, Needs, Strategy, Matrix, Env, Vars, Inputs],
 );
-pub(crate) const CONTAINER: Availability = availability(
-    "a container",
+pub(crate) const CONTAINER: Availability = availability("a container", JOB);
+pub(crate) const CONTAINER_VALUES: Availability = availability(
+    "`env` and `credentials` of a container",
     &[Github, Needs, Strategy, Matrix, Env, Vars, Secrets, Inputs],
 );
 pub(crate) const JOB_OUTPUT: Availability = availability("an output of the job", STEP);

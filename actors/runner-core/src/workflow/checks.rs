@@ -54,7 +54,7 @@ pub(super) fn checked_step_minutes(
 ) -> Option<Template> {
     let is_zero = |template: &Template| {
         let value = template.fixed();
-        value.is_some_and(|value| !matches!(value, Value::Bool(_)) && value.number() == 0.0)
+        value.is_some_and(|value| matches!(value, Value::Number(_)) && value.number() == 0.0)
     };
     match template {
         Some(template) if is_zero(&template) => Some(template),
@@ -62,12 +62,13 @@ pub(super) fn checked_step_minutes(
     }
 }
 
-/// A template that, if it is fixed, is a number above 0.
+/// A template that, if it is fixed, is a number above 0; in quotes it is a text, which GitHub does
+/// not take.
 pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
     let template = template?;
     if template.fixed().is_some_and(|value| {
         let number = value.number();
-        matches!(value, Value::Bool(_)) || number.is_nan() || number <= 0.0
+        !matches!(value, Value::Number(_)) || number.is_nan() || number <= 0.0
     }) {
         let message = format!(
             "timeout-minutes is {}, expected a number above 0",
@@ -78,16 +79,13 @@ pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -
     Some(template)
 }
 
-/// A template that, if it is fixed, is a whole number above 0.
+/// A template that, if it is fixed, is a number.
 pub(super) fn checked_count(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
     let template = template?;
-    let is_count = |text: &str| text.parse::<u32>().is_ok_and(|count| count > 0);
-    if template
-        .fixed()
-        .is_some_and(|value| !is_count(&value.as_text()))
-    {
+    let is_count = |value: &Value| matches!(value, Value::Number(number) if number.is_finite());
+    if template.fixed().is_some_and(|value| !is_count(&value)) {
         let message = format!(
-            "max-parallel is {}, expected a whole number above 0",
+            "max-parallel is {}, expected a number",
             quoted(&template.source)
         );
         reader.error(template.place, message);

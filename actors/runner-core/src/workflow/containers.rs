@@ -1,6 +1,6 @@
 //! `container` and `services` of a job, as they are written: values with expressions.
 
-use super::availability::CONTAINER;
+use super::availability::{CONTAINER, CONTAINER_VALUES};
 use super::fields::Fields;
 use super::reader::Reader;
 use crate::container::request::{CONTAINER_KEYS, SERVICE_KEYS};
@@ -13,7 +13,7 @@ use crate::yaml::{Node, NodeData};
 pub(super) fn container(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Located<Data>> {
     fields.read(reader, "container", |node| {
         check(reader, node, "a container", &CONTAINER_KEYS);
-        let data = reader.data(node, "container", CONTAINER)?;
+        let data = data(reader, node, "container")?;
         Some(Located::new(data, place(fields, "container", node)))
     })
 }
@@ -26,12 +26,50 @@ pub(super) fn services(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Locate
             for entry in entries {
                 reader.within(&entry.key, || {
                     check(reader, &entry.value, "a service", &keys);
+                    check_image(reader, &entry.value);
                 });
             }
+        } else if fixed(node).is_some_and(|text| !text.is_empty()) {
+            return reader.wrong_kind(node, "services", "a mapping of names to containers");
         }
-        let data = reader.data(node, "services", CONTAINER)?;
+        let data = all(reader, node)?;
         Some(Located::new(data, place(fields, "services", node)))
     })
+}
+
+/// The containers by their names.
+fn all(reader: &Reader<'_>, node: &Node) -> Option<Data> {
+    match &node.data {
+        NodeData::Map(entries) if entries.iter().all(|entry| !is_computed(&entry.key)) => {
+            let each = entries.iter().map(|entry| {
+                let data = data(reader, &entry.value, "services")?;
+                Some((entry.key.clone(), data))
+            });
+            each.collect::<Option<Vec<_>>>().map(Data::Map)
+        }
+        _ => reader.data(node, "services", CONTAINER),
+    }
+}
+
+/// A container; its variables and credentials know more than the rest of it.
+fn data(reader: &Reader<'_>, node: &Node, what: &str) -> Option<Data> {
+    match &node.data {
+        NodeData::Map(entries) if entries.iter().all(|entry| !is_computed(&entry.key)) => {
+            let each = entries.iter().map(|entry| {
+                let known = match entry.key.as_str() {
+                    "env" | "credentials" => CONTAINER_VALUES,
+                    _ => CONTAINER,
+                };
+                Some((entry.key.clone(), reader.data(&entry.value, what, known)?))
+            });
+            each.collect::<Option<Vec<_>>>().map(Data::Map)
+        }
+        _ => reader.data(node, what, CONTAINER),
+    }
+}
+
+fn is_computed(key: &str) -> bool {
+    key.contains("${{")
 }
 
 /// Where the key is: refusals name it.
@@ -59,6 +97,7 @@ fn check(reader: &Reader<'_>, node: &Node, what: &str, keys: &[&str]) {
     {
         reader.error(node.place, wrong);
     }
+    check_shapes(reader, fields);
     let ports = fields.get("ports").map(Node::items).unwrap_or_default();
     for port in ports {
         if let Some(text) = fixed(port)
@@ -66,6 +105,73 @@ fn check(reader: &Reader<'_>, node: &Node, what: &str, keys: &[&str]) {
         {
             reader.error(port.place, wrong);
         }
+    }
+}
+
+/// Lists that are none, mappings that are none: GitHub takes no such file.
+fn check_shapes(reader: &Reader<'_>, fields: Fields<'_>) {
+    for key in ["ports", "volumes"] {
+        let Some(node) = fields.get(key) else {
+            continue;
+        };
+        let is_other = match &node.data {
+            NodeData::List(items) => {
+                let other = |item: &&std::sync::Arc<Node>| {
+                    !matches!(item.data, NodeData::Scalar { .. }) || item.is_null()
+                };
+                if let Some(item) = items.iter().find(other) {
+                    reader.wrong_kind::<()>(item, &format!("an entry of {key}"), "a text");
+                }
+                false
+            }
+            NodeData::Map(_) => true,
+            NodeData::Scalar { .. } => !node.is_null() && fixed(node).is_some(),
+        };
+        if is_other {
+            reader.wrong_kind::<()>(node, key, "a list");
+        }
+    }
+    for key in ["env", "credentials"] {
+        let Some(node) = fields.get(key) else {
+            continue;
+        };
+        let is_list = matches!(node.data, NodeData::List(_));
+        if is_list || (!node.is_null() && fixed(node).is_some()) {
+            reader.wrong_kind::<()>(node, key, "a mapping");
+        }
+    }
+    let credentials = fields.get("credentials");
+    if let Some(node) = credentials.filter(|node| matches!(node.data, NodeData::Map(_))) {
+        let known = ["username", "password"];
+        let Some(given) = reader.fields(node, "credentials", &known) else {
+            return;
+        };
+        if let Some(absent) = known.into_iter().find(|key| given.get(key).is_none()) {
+            let help = "a job with such a container fails: no registry takes one without the other";
+            reader.warn(
+                node.place,
+                format!("`credentials` have no `{absent}`"),
+                help,
+            );
+        }
+    }
+}
+
+/// A service without an image, which a job's container may be.
+fn check_image(reader: &Reader<'_>, node: &Node) {
+    let image = match &node.data {
+        NodeData::Map(_) => node.entry("image").map(|entry| &*entry.value),
+        _ => Some(node),
+    };
+    if let Some(image) = image
+        && let Some(text) = fixed(image)
+        && text.trim_start_matches("docker://").trim().is_empty()
+    {
+        reader.error_help(
+            image.place,
+            "the image of a service is empty",
+            "for example `image: postgres:16`",
+        );
     }
 }
 

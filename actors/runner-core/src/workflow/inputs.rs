@@ -7,6 +7,7 @@ use super::availability::{CALL_DEFAULT, CALL_OUTPUT};
 use super::fields::Fields;
 use super::reader::Reader;
 use super::types::{CallTrigger, InputKind, InputSpec, SecretSpec};
+use crate::expr::{Context, Expr, Value};
 use crate::yaml::{Entry, Node};
 
 /// Most inputs of `workflow_dispatch` (page "Workflow syntax for GitHub Actions",
@@ -20,6 +21,7 @@ pub(super) fn call(reader: &Reader<'_>, node: &Node) -> CallTrigger {
         return CallTrigger::default();
     };
     let inputs = fields.read(reader, "inputs", |node| Some(inputs(reader, node, false)));
+    check_references(reader, inputs.as_deref().unwrap_or_default());
     let secrets = fields.read(reader, "secrets", |node| {
         let read = |entry: &Entry| {
             let fields = (!entry.value.is_null())
@@ -233,5 +235,52 @@ fn check_default(reader: &Reader<'_>, spec: &InputSpec, dispatch: bool) {
             reader.warn(default.place, message, "the default is one of the options");
         }
         _ => reader.error_help(default.place, message, "the default is of the input's type"),
+    }
+}
+
+/// Defaults that name inputs: those that stand before theirs are known, and one that is another
+/// input's value has its type.
+fn check_references(reader: &Reader<'_>, inputs: &[InputSpec]) {
+    for (at, spec) in inputs.iter().enumerate() {
+        let Some(default) = &spec.default else {
+            continue;
+        };
+        for expr in default.expressions() {
+            expr.walk(&mut |part| {
+                let Some(name) = input_of(part) else {
+                    return;
+                };
+                let is_named = |known: &&InputSpec| known.name.eq_ignore_ascii_case(name);
+                let Some(known) = inputs[..at].iter().find(is_named) else {
+                    // One that is nowhere is found with all other references.
+                    if inputs[at..].iter().any(|known| is_named(&known)) {
+                        let message = format!("no input {} stands before this one", quoted(name));
+                        reader.warn(default.place, message, "the default is empty then");
+                    }
+                    return;
+                };
+                let is_whole = default.is_one_expression() && input_of(expr) == Some(name);
+                let is_text = known.kind == InputKind::Text;
+                if is_whole && is_text && spec.kind != InputKind::Text {
+                    let message = format!(
+                        "the default of {} is a text, as {} is",
+                        quoted(&spec.name),
+                        quoted(name)
+                    );
+                    reader.warn(default.place, message, "a call without this input fails");
+                }
+            });
+        }
+    }
+}
+
+/// The name in `inputs.name`.
+fn input_of(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Index(of, by) => match (&**of, &**by) {
+            (Expr::Context(Context::Inputs), Expr::Literal(Value::Text(name))) => Some(name),
+            _ => None,
+        },
+        _ => None,
     }
 }

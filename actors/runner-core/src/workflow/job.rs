@@ -220,6 +220,15 @@ fn runs_on(reader: &Reader<'_>, node: &Node) -> Option<Data> {
         return reader.data(node, "runs-on", availability::RUNS_ON);
     }
     let fields = reader.fields(node, "runs-on", &["group", "labels"])?;
+    if let Some(group) = fields.get("group") {
+        let name = reader.plain(group, "the group of runs-on")?;
+        if name.trim().is_empty() {
+            reader.error(group.place, "the group of runs-on has no name");
+        }
+    }
+    if let Some(labels) = fields.get("labels") {
+        reader.one_or_more(labels, "the labels of runs-on")?;
+    }
     match (fields.get("labels"), fields.get("group")) {
         (Some(labels), None) => check_labels(reader, labels),
         (None, None) => no_label(reader, node),

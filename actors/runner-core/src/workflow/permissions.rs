@@ -137,7 +137,13 @@ impl Permissions {
 pub(super) fn permissions(reader: &Reader<'_>, node: &Node) -> Permissions {
     let mut permissions = Permissions::default();
     if let NodeData::Scalar { text, .. } = &node.data {
-        if !node.is_null() && !["read-all", "write-all"].contains(&text.as_str()) {
+        if node.is_null() {
+            reader.error_help(
+                node.place,
+                "permissions is empty",
+                "`{}` takes all away; else read-all, write-all or a mapping",
+            );
+        } else if !["read-all", "write-all"].contains(&text.as_str()) {
             reader.error_help(
                 node.place,
                 "unknown permissions",

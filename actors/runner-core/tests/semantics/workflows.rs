@@ -158,6 +158,19 @@ pub(crate) const CASES: &[(&str, &str, &str, &str)] = &[
         "",
         "T 1 of 2 T 2 of 2 => success",
     ),
+    // No limit, as GitHub's own parser takes it.
+    (
+        MATRIX,
+        "{a: {name: \"${{ matrix.v }} ${{ strategy.max-parallel }}\", strategy: {max-parallel: 0, matrix: {v: [1, 2]}}}}",
+        "",
+        "1 2 2 2 => success",
+    ),
+    (
+        MATRIX,
+        "{a: {name: \"${{ matrix.v }} ${{ strategy.max-parallel }}\", strategy: {max-parallel: 1.5, matrix: {v: [1, 2]}}}}",
+        "",
+        "1 1 2 1 => success",
+    ),
     (
         CALL,
         "{a: {uses: ./called.yml, with: {who: me}}, z: {needs: a, name: \"z ${{ needs.a.outputs.result }}\"}}",
