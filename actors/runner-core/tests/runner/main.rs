@@ -13,6 +13,7 @@ mod corpora;
 mod documentation;
 mod environments;
 mod findings;
+mod forms;
 mod language;
 mod masking;
 mod mistakes;
