@@ -249,6 +249,12 @@ fn i18_a_standby_shows_itself_to_those_with_the_token_only() {
     second.until_role("standby");
     let bearer = [("authorization", "Bearer the-token-of-both")];
     let wrong = [("authorization", "Bearer another")];
+    // It leads a moment before it answers as a leader.
+    let leads = || {
+        let page = first.ask("GET", "/runs", &bearer, "");
+        page.is_some_and(|it| it.status == 200)
+    };
+    until(leads, "pages of the leader");
     for path in ["/metrics", "/admin/actors"] {
         for headers in [&[][..], &wrong] {
             let refused = second.ask("GET", path, headers, "").unwrap();
