@@ -204,6 +204,7 @@ pub(crate) fn run(run: &RunView) -> String {
         ("queued", Some(run.queued_at.clone())),
         ("started", run.started_at.clone()),
         ("ended", run.ended_at.clone()),
+        ("isolation", run.isolation.clone()),
         ("branch", run.branch.clone()),
         ("worktree", run.worktree.clone()),
     ];

@@ -119,6 +119,7 @@ fn page(run: &RunView, log: Option<&str>, can_sign_in: bool, bridge: Option<&str
             ("Project", Some(run.project.as_str())),
             ("Repository", Some(run.repository.as_str())),
             ("About", Some(run.subject.as_str())),
+            ("Kept apart by", run.isolation.as_deref()),
             ("Waits for", run.hold.as_deref()),
             ("Reason", run.reason.as_deref()),
             ("Detail", run.detail.as_deref()),
