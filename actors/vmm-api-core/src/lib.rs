@@ -36,6 +36,7 @@
 mod exec;
 mod follow;
 mod health;
+pub mod host_keys;
 mod host_view;
 mod id;
 mod isolation;

@@ -27,7 +27,6 @@ use url::Url;
 
 pub use file::{File, keys};
 use file::{RUNNER, Variables, address};
-use machines::VmHostTable;
 use scopes::RepositoryTable;
 
 /// The VM manager's usual address.
@@ -181,7 +180,7 @@ fn address_policy(listed: Vec<AllowedAddress>) -> AddressPolicy {
 
 /// The hosts that the operator lists, and that of `VMM_API_URL` where it is set or the only one.
 fn vm_hosts(
-    listed: Vec<(String, VmHostTable)>,
+    listed: Vec<(String, vmm_api_core::host_keys::VmHostTable)>,
     url: Option<Url>,
     token: Option<Secret<String>>,
 ) -> Vec<VmHostSettings> {

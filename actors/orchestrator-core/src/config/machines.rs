@@ -1,51 +1,11 @@
 //! The VMs that agents run in (`isolation = "vm"`): hosts, and what is asked of them.
 
-use config_core::{SECRET, Secret, TextKind, ValueError, choice, list, opt, quoted, table, whole};
-use url::Url;
+use config_core::{ValueError, choice, list, opt, quoted, table, whole};
+use vmm_api_core::host_keys::{LABEL, is_label};
 use vmm_api_core::machine_keys::{ALLOWED, DISK, IMAGE, ISOLATIONS, MEMORY, NETWORKS};
-use vmm_api_core::{MachineType, Network, VmHostSettings};
-
-/// Longest name of a host or machine, or label, in bytes.
-const LONGEST_NAME: usize = 100;
-
-/// A label of a VM host.
-const LABEL: TextKind<String> = TextKind::new(
-    "label",
-    |text| name(text).map(|()| text.to_owned()),
-    String::clone,
-);
-
-/// What a file says of a host of VMs.
-#[derive(Debug, Clone, Default)]
-pub(super) struct VmHostTable {
-    url: Option<Url>,
-    token: Option<Secret<String>>,
-    labels: Vec<String>,
-}
-
-impl VmHostTable {
-    /// With its name; none without an address, which is a mistake of its own.
-    pub(super) fn named(self, name: String) -> Option<VmHostSettings> {
-        Some(VmHostSettings {
-            name,
-            url: self.url?,
-            token: self.token,
-            labels: self.labels,
-        })
-    }
-}
+use vmm_api_core::{MachineType, Network};
 
 table! {
-    /// A host whose VM manager gives VMs.
-    pub(super) static VM_HOST: VmHostTable = "a VM host" {
-        /// the address of its VM manager
-        "url" (required) = opt(TextKind::HTTP_URL) => url;
-        /// a token of its VM manager
-        "token" = opt(SECRET) => token;
-        /// what machines can ask for by `host_labels`
-        "labels" = list(LABEL) => labels;
-    }
-
     /// What a VM of an agent is made by, checked as far as it can be without the VM manager.
     pub(super) static MACHINE: MachineType = "a machine" {
         /// the image; programs of agents are looked for in it
@@ -74,12 +34,9 @@ table! {
 
 /// The name of a host or machine.
 pub(super) fn name(name: &str) -> Result<(), ValueError> {
-    let wrong = |c: char| c.is_whitespace() || c.is_control() || c == ',';
-    if name.is_empty() || name.len() > LONGEST_NAME || name.contains(wrong) {
+    if !is_label(name) {
         let error = ValueError::new(format!("{} cannot be a name here", quoted(name)));
-        return Err(error.help(format!(
-            "use 1 to {LONGEST_NAME} characters without blanks and commas"
-        )));
+        return Err(error.help("use 1 to 100 characters without blanks and commas"));
     }
     Ok(())
 }

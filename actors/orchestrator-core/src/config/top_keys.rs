@@ -11,9 +11,10 @@ use config_core::{
 };
 use forge_core::{AgentName, BranchName, Forge, Login, ProjectId, RepoName, StatusContext};
 use vmm_api_core::MachineType;
+use vmm_api_core::host_keys::{VM_HOST, VmHostTable};
 
 use super::agent_keys::{AGENT, blank_agent};
-use super::machines::{MACHINE, VM_HOST, VmHostTable, name};
+use super::machines::{MACHINE, name};
 use super::model::{
     Directories, ForgeConfig, Listeners, Mentions, PrDispatch, Project, Provider, Retention,
     StoreConfig, WebhookConfig,

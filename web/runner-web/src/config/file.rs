@@ -17,10 +17,11 @@ use runner_core::checkout::RepositoryPattern;
 use runner_core::lost::MAX_RERUNS;
 use runner_core::protection::ForkApproval;
 use url::Url;
+use vmm_api_core::host_keys::{VM_HOST, VmHostTable};
 use vmm_api_core::machine_keys::mib;
 
 use super::kinds::{BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, shown};
-use super::machines::{MACHINE, VM_HOST, VmHostTable, host_name, label};
+use super::machines::{MACHINE, host_name, label};
 use super::scopes::{self, FORK_APPROVALS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable};
 
 const FORGES: &Choices<Forge> = &[

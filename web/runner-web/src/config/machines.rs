@@ -1,53 +1,18 @@
-//! What jobs run on, and the hosts of VMs, one row each.
+//! What jobs run on, one row each.
 
-use config_core::{SECRET, Secret, TextKind, ValueError, choice, list, opt, quoted, table, whole};
+use config_core::{TextKind, ValueError, choice, list, opt, quoted, table, whole};
 use http_clients::vmm::Network;
-use runner_actors::{DEFAULT_HOST, MachineType, VmHostSettings};
-use url::Url;
+use runner_actors::{DEFAULT_HOST, MachineType};
+use vmm_api_core::host_keys::{LABEL, is_label};
 use vmm_api_core::machine_keys::{ALLOWED, DISK, IMAGE, ISOLATIONS, MEMORY, NETWORKS};
 
 /// Longest label of a job.
 const LONGEST_LABEL: usize = 100;
 
-/// A label of a VM host.
-const LABEL: TextKind<String> = TextKind::new(
-    "label",
-    |text| label(text).map(|()| text.to_owned()),
-    String::clone,
-);
 /// A group of machines.
 const GROUP: TextKind<String> = TextKind::new("text", group, String::clone);
-/// What a file says of a host of VMs.
-#[derive(Debug, Clone, Default)]
-pub(super) struct VmHostTable {
-    url: Option<Url>,
-    token: Option<Secret<String>>,
-    labels: Vec<String>,
-}
-
-impl VmHostTable {
-    /// With its name; none without an address, which is a mistake of its own.
-    pub(super) fn named(self, name: String) -> Option<VmHostSettings> {
-        Some(VmHostSettings {
-            name,
-            url: self.url?,
-            token: self.token,
-            labels: self.labels,
-        })
-    }
-}
 
 table! {
-    /// A host whose VM manager gives VMs.
-    pub(super) static VM_HOST: VmHostTable = "a VM host" {
-        /// the address of its VM manager
-        "url" (required) = opt(TextKind::HTTP_URL) => url;
-        /// a token of its VM manager
-        "token" = opt(SECRET) => token;
-        /// what machines can ask for by `host_labels`
-        "labels" = list(LABEL) => labels;
-    }
-
     /// What jobs of a label run on, checked as far as it can be without the VM manager.
     pub(super) static MACHINE: MachineType = "a machine" {
         /// the image
@@ -78,8 +43,7 @@ table! {
 }
 
 pub(super) fn label(label: &str) -> Result<(), ValueError> {
-    let wrong = |c: char| c.is_whitespace() || c.is_control() || c == ',';
-    if label.is_empty() || label.len() > LONGEST_LABEL || label.contains(wrong) {
+    if !is_label(label) {
         let error = ValueError::new(format!("{} is no label", quoted(label)));
         return Err(error.help(format!(
             "name it as `runs-on` does: 1 to {LONGEST_LABEL} characters without blanks and commas, such as `ubuntu-latest` or `default`"
