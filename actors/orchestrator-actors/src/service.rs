@@ -1,7 +1,9 @@
 //! The orchestrator's part of an actor tree, composed.
 //!
 //! ```text
-//! orchestrator ─┬─ outbox        posts statuses and comments (permanent)
+//! orchestrator ─┬─ vm-hosts      asks the hosts of VMs how they are (permanent, where there are any)
+//!               ├─ vm-collector  gives back VMs that no run has (the same)
+//!               ├─ outbox        posts statuses and comments (permanent)
 //!               ├─ runs ─┬─ <run>   one actor an agent process (temporary)
 //!               │        └─ …
 //!               ├─ log-collector looks after shared logs (permanent)
@@ -10,9 +12,7 @@
 //!               ├─ dispatcher    the tick (permanent)
 //!               ├─ intake        makes events durable (permanent)
 //!               ├─ poller        asks the forge what was missed (permanent)
-//!               ├─ operator-api  answers operators (permanent)
-//!               ├─ vm-hosts      asks the hosts of VMs how they are (permanent, where there are any)
-//!               └─ vm-collector  gives back VMs that no run has (the same)
+//!               └─ operator-api  answers operators (permanent)
 //! ```
 //! Stopped in reverse: nothing new comes in, then the runs end, and the outbox goes last.
 

@@ -249,6 +249,10 @@ fn environment(
         _ => ChildEnvironment::new(&host.environment, &agent.pass_env, variables),
     };
     let mut environment = made.map_err(text)?;
+    if agent.isolation == Isolation::Vm && agent.cli == AgentCli::Claude {
+        // It is root there, and refuses to work without questions as root elsewhere.
+        environment = environment.with("IS_SANDBOX", "1").map_err(text)?;
+    }
     for (name, value) in &agent.env {
         environment = environment.with(name, value.expose()).map_err(text)?;
     }

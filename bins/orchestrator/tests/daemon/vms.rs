@@ -359,6 +359,34 @@ fn i18_a_killed_orchestrator_gives_the_vm_back_and_ends_the_status() {
     });
 }
 
+/// Claude Code, as root, starts only where it is told that it is in a sandbox.
+#[test]
+fn i18_claude_is_told_that_it_is_in_a_sandbox() {
+    let agents = agent(
+        "model",
+        "",
+        "worktree = \"base\"\nprogram = \"/workspace/claude\"\ntask = \"x\"",
+    );
+    let agents = agents
+        .replace("\"sh\"", "\"claude\"")
+        .replace("script = ''''''", "");
+    let (site, _managers) = site(&["east"], "", &agents);
+    let (repository, program) = (site.path("repo"), site.path("repo/claude"));
+    std::fs::write(&program, "#!/bin/sh\necho \"sandbox $IS_SANDBOX: $*\"\n").expect("a file");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, mode).expect("a mode");
+    git(&repository, &["add", "."]);
+    git(&repository, &["commit", "--quiet", "-m", "a program"]);
+    let daemon = site.start();
+    let id = mention(&daemon, 1, "model");
+    daemon.ended(&id);
+    let log = log(&daemon, &id);
+    assert!(
+        log.contains("sandbox 1: -p ") && log.contains("--dangerously-skip-permissions"),
+        "{log}"
+    );
+}
+
 /// The request of a run whose orchestrator was killed before it had the answer.
 #[test]
 fn i18_a_vm_that_no_run_has_is_given_back() {

@@ -4,17 +4,22 @@ use http_clients::vmm::VmmError;
 use orchestrator_engine::process::StopCause;
 
 /// Why an agent in a VM did not come to an end of its own.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(in crate::agent_run) enum VmError {
     /// It was stopped before it had begun.
+    #[error("it was stopped before it had begun")]
     Stopped(StopCause),
     /// No host gave a VM in time, and none said that it never will.
+    #[error("{0}")]
     NoRoom(String),
     /// The VM, its manager or its host went away.
+    #[error("{0}")]
     Lost(String),
     /// It cannot be done as it is configured.
+    #[error("{0}")]
     Refused(String),
     /// This machine lacked something.
+    #[error("{0}")]
     Local(String),
 }
 

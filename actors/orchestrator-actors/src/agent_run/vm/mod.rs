@@ -91,7 +91,7 @@ impl VmPlan {
         };
         Ok(Self {
             request: VmRequest {
-                key: format!("orch-{}-{}", run.id, uuid::Uuid::new_v4().simple()),
+                key: format!("{OWNER}{}-{}", run.id, uuid::Uuid::new_v4().simple()),
                 repository: run.repository.to_string(),
                 hosts: hosts.clone(),
             },
@@ -145,8 +145,16 @@ impl VmPlan {
         report: impl FnOnce(RunVm) -> bool,
     ) -> Result<(Ended, Option<PathBuf>), VmError> {
         let vm = tokio::select! {
-            vm = self.allocate(spec) => vm?,
-            cause = stop.requested() => return Err(VmError::Stopped(cause)),
+            vm = self.allocate(spec) => vm,
+            cause = stop.requested() => Err(VmError::Stopped(cause)),
+        };
+        let vm = match vm {
+            Ok(vm) => vm,
+            Err(error) => {
+                self.put_away();
+                let _ = log.finish();
+                return Err(error);
+            }
         };
         let known = RunVm {
             host: vm.host.clone(),
@@ -163,7 +171,7 @@ impl VmPlan {
             Err(_) => None,
         };
         vm.give_back().await;
-        let _ = fs::remove_dir_all(&self.put);
+        self.put_away();
         let (output, log_error) = log.finish();
         let (started, ended) = ended?;
         let ended = Ended {
@@ -178,6 +186,11 @@ impl VmPlan {
             peak_memory: 0,
         };
         Ok((ended, taken))
+    }
+
+    /// What was laid ready has no use any more.
+    fn put_away(&self) {
+        let _ = fs::remove_dir_all(&self.put);
     }
 
     async fn allocate(&self, spec: &ProcessSpec) -> Result<HeldVm, VmError> {
@@ -213,8 +226,8 @@ impl VmPlan {
             let put = vm.vmm.put_files(&vm.id, guest::IN, tar, TRANSFER_TIMEOUT);
             put.await
                 .map_err(VmError::of("its files could not be put into its VM"))?;
-            let said = run_script(vm, guest::UNPACK).await?;
-            said.map_err(|said| VmError::Refused(format!("its worktree could not be made: {said}")))
+            let made = run_script(vm, guest::UNPACK).await?;
+            made.map_err(|why| VmError::Refused(format!("its worktree could not be made: {why}")))
         };
         tokio::select! {
             prepared = prepare => prepared?,
@@ -253,7 +266,7 @@ impl VmPlan {
 
     async fn take_tar(&self, vm: &HeldVm) -> Result<returned::Returned, String> {
         let packed = run_script(vm, guest::PACK).await;
-        let unpacked = packed.map_err(|error| format!("{error:?}"))?.err();
+        let not_packed = packed.map_err(|error| error.to_string())?.err();
         let stream = vm.vmm.get_files(&vm.id, guest::OUT).await;
         let mut stream = stream.map_err(|error| error.to_string())?;
         let mut tar = tempfile::tempfile_in(&self.directory).map_err(|error| error.to_string())?;
@@ -267,8 +280,8 @@ impl VmPlan {
             tar.write_all(&chunk).map_err(|error| error.to_string())?;
         }
         let mut returned = self.unpack(tar).await?;
-        if let Some(said) = unpacked {
-            returned.left = Some(format!("its commits: {said}"));
+        if let Some(why) = not_packed {
+            returned.left = Some(format!("its commits: {why}"));
         }
         Ok(returned)
     }
@@ -293,17 +306,17 @@ async fn run_script(vm: &HeldVm, script: &str) -> Result<Result<(), String>, VmE
     };
     let exec = vm.vmm.exec(&vm.id, &exec).await.map_err(&wrong)?;
     let mut follow = vm.vmm.follow(&vm.id, &exec).await.map_err(&wrong)?;
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     while let Some(event) = follow.next().await {
         match event.map_err(&wrong)? {
             FollowEvent::Output(_, bytes) => {
-                let room = MAX_OUTPUT.saturating_sub(said.len());
-                said.extend_from_slice(&bytes[..room.min(bytes.len())]);
+                let room = MAX_OUTPUT.saturating_sub(output.len());
+                output.extend_from_slice(&bytes[..room.min(bytes.len())]);
             }
             FollowEvent::Dropped(_) => {}
             FollowEvent::Ended(report) if report.is_success() => return Ok(Ok(())),
             FollowEvent::Ended(report) => {
-                let text = forge_core::text::one_line(&String::from_utf8_lossy(&said), 300);
+                let text = forge_core::text::one_line(&String::from_utf8_lossy(&output), 300);
                 let code = report
                     .exit_code
                     .map_or(String::new(), |code| format!(" ({code})"));
