@@ -90,17 +90,28 @@ pub fn open(
 /// Between two looks at what waits in the intake, for the figures.
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Notes what waits in the intake, in either role: where nobody leads it is a standby that knows.
-fn watch_backlog(shared: &SharedStore, control: &RoleControl) -> JoinHandle<()> {
-    let (shared, control) = (shared.clone(), control.clone());
-    actix_rt::spawn(async move {
-        loop {
-            let of_thread = shared.clone();
-            let backlog = tokio::task::spawn_blocking(move || of_thread.backlog()).await;
-            control.note_backlog(backlog.ok().and_then(Result::ok));
-            tokio::time::sleep(BACKLOG_INTERVAL).await;
-        }
-    })
+/// Notes what waits in the intake, in either role (where nobody leads it is a standby that knows),
+/// until it is dropped.
+struct BacklogWatch(JoinHandle<()>);
+
+impl BacklogWatch {
+    fn start(shared: &SharedStore, control: &RoleControl) -> Self {
+        let (shared, control) = (shared.clone(), control.clone());
+        Self(actix_rt::spawn(async move {
+            loop {
+                let of_thread = shared.clone();
+                let backlog = tokio::task::spawn_blocking(move || of_thread.backlog()).await;
+                control.note_backlog(backlog.ok().and_then(Result::ok));
+                tokio::time::sleep(BACKLOG_INTERVAL).await;
+            }
+        }))
+    }
+}
+
+impl Drop for BacklogWatch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
 }
 
 /// Stands by and leads until `stop` resolves. `stand_by` serves as a standby and sends a store that
@@ -119,23 +130,7 @@ where
     L: FnOnce(ShutdownSignal) -> LF,
     LF: Future<Output = anyhow::Result<()>> + 'static,
 {
-    let backlog = watch_backlog(shared, control);
-    let ended = change_roles(control, stop, stand_by, lead).await;
-    backlog.abort();
-    ended
-}
-
-async fn change_roles<S, L, LF>(
-    control: &RoleControl,
-    stop: ShutdownSignal,
-    stand_by: impl Fn(mpsc::UnboundedSender<Taken>, ShutdownSignal) -> S,
-    lead: impl Fn(Store) -> anyhow::Result<L>,
-) -> anyhow::Result<()>
-where
-    S: Future<Output = anyhow::Result<()>> + 'static,
-    L: FnOnce(ShutdownSignal) -> LF,
-    LF: Future<Output = anyhow::Result<()>> + 'static,
-{
+    let _watch = BacklogWatch::start(shared, control);
     let (taken_sender, mut taken) = mpsc::unbounded_channel();
     let mut stop = stop;
     let mut former: Option<Serving> = None;

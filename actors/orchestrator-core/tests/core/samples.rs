@@ -217,6 +217,29 @@ fn each_wrong_configuration_gives_its_message() {
 }
 
 #[test]
+fn i18_an_agents_own_memory_is_that_of_its_vm() {
+    let memory = |machine: &str, agent: &str| {
+        let main = format!(
+            "{}\n[vm_hosts.east]\nurl = \"http://vms.example:3100\"\n[machines.large]\nmemory = \"4GiB\"\n",
+            crate::fleet::MAIN
+        );
+        let guard = "name = \"guard\"\nlayer";
+        let wanted = format!("isolation = \"vm\"\n{machine}{agent}{guard}");
+        let config = crate::fleet::config_of(&main.replace(guard, &wanted));
+        let (project, name) = ("main".parse().unwrap(), "guard".parse().unwrap());
+        config
+            .machine(config.agent(&project, &name).unwrap())
+            .vm
+            .mem_mib
+    };
+    assert_eq!(memory("", ""), None);
+    assert_eq!(memory("machine = \"large\"\n", ""), Some(4096));
+    let own = "max_memory_bytes = 1073741825\n";
+    assert_eq!(memory("machine = \"large\"\n", own), Some(1025));
+    assert_eq!(memory("", "max_memory_bytes = 1048576\n"), Some(128));
+}
+
+#[test]
 fn o08_no_message_shows_a_secret() {
     for path in wrong_samples() {
         let message = fs::read_to_string(path.join("message.txt")).expect("a message");
