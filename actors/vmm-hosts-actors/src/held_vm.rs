@@ -87,13 +87,17 @@ impl HeldVm {
 /// Extends a VM's lease until this is aborted.
 fn extend_lease(vmm: &VmmClient, vm: &str) -> tokio::task::JoinHandle<()> {
     let (client, id) = (vmm.clone(), vm.to_owned());
-    actix_rt::spawn(async move {
-        loop {
-            sleep(LEASE / 3).await;
-            // A VM that is gone shows itself at the next call.
-            let _ = client.lease(&id, LEASE.as_secs()).await;
-        }
-    })
+    actix_rt::spawn(extend_every(LEASE / 3, async move || {
+        // A VM that is gone shows itself at the next call.
+        let _ = client.lease(&id, LEASE.as_secs()).await;
+    }))
+}
+
+async fn extend_every(interval: Duration, extend: impl AsyncFn()) {
+    loop {
+        sleep(interval).await;
+        extend().await;
+    }
 }
 
 impl Drop for HeldVm {
@@ -109,5 +113,23 @@ impl Drop for HeldVm {
                 }
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[actix_rt::test]
+    async fn i18_a_lease_is_extended_again_and_again_while_its_vm_is_held() {
+        let (extended, was_extended) = tokio::sync::watch::channel(0);
+        let extending = actix_rt::spawn(extend_every(Duration::from_millis(1), async move || {
+            extended.send_modify(|times| *times += 1);
+        }));
+        let mut times = was_extended;
+        let often = tokio::time::timeout(LEASE, times.wait_for(|times| *times >= 3)).await;
+        assert!(often.is_ok_and(|times| times.is_ok()));
+        extending.abort();
+        assert!(times.wait_for(|times| *times > 1_000_000).await.is_err(), "nobody extends it");
     }
 }
