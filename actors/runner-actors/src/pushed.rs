@@ -89,10 +89,11 @@ fn forget_oldest(rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether the event tells of what the token of a job has moved.
+/// Whether the event tells of what the token of a job has moved, from `before` where that is known.
 pub(crate) fn caused(
     rows: &mut impl ReadRows,
     event: &StoredEvent,
+    before: Option<&str>,
     now_ms: u64,
 ) -> Result<bool, StoreError> {
     for name in event.moved_references() {
@@ -101,7 +102,7 @@ pub(crate) fn caused(
         let pushed: Vec<PushedReference> = moves
             .map(|(old, new, at_ms)| PushedReference { old, new, at_ms })
             .collect();
-        let told = (event.kind(), event.sha.as_str(), event.before.as_deref());
+        let told = (event.kind(), event.sha.as_str(), before);
         if is_caused_by_token(&pushed, told, now_ms) {
             return Ok(true);
         }

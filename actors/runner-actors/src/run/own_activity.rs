@@ -4,6 +4,7 @@
 use runner_core::state::RunState;
 
 use super::services::RunServices;
+use crate::catch_up::CATCH_UP;
 use crate::clock::now_ms;
 use crate::ledger::Ledger;
 use crate::pushed;
@@ -46,10 +47,11 @@ async fn pushed_by_job(services: &RunServices, ledger: &mut Ledger) -> bool {
         return false;
     }
     let event = ledger.event.clone();
-    let caused = services
-        .recorder
-        .store
-        .read(move |rows| pushed::caused(rows, &event, now_ms()));
+    // Who compares heads saw the last of several pushes, and from where the first one came.
+    let is_exact = ledger.record.delivery != CATCH_UP;
+    let before = event.before.clone().filter(|_| is_exact);
+    let store = &services.recorder.store;
+    let caused = store.read(move |rows| pushed::caused(rows, &event, before.as_deref(), now_ms()));
     let caused = match caused.await {
         Ok(caused) => caused,
         Err(error) => {

@@ -5,12 +5,13 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use runner_actors::RunnerSettings;
-use scripted_peers::Play;
+use scripted_peers::{GitForge, GitRepository, Play};
 
 use crate::gateway::{has, lines};
-use crate::harness::{Runner, Setup, Site, files};
+use crate::harness::{Runner, Setup, Site, TOKEN, files, push};
 
 /// What stands before each script: a clone as a checkout leaves it, and who commits.
 const BEGIN: &str = "set -e; export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org
@@ -56,7 +57,10 @@ fn stage(change: fn(&mut RunnerSettings)) -> Stage {
 
 /// A workflow with one step; pushes of others run it.
 fn workflow(permissions: &str, script: &str, site: &Site) -> String {
-    let script: String = script.lines().map(|line| format!("          {line}\n")).collect();
+    let script: String = script
+        .lines()
+        .map(|line| format!("          {line}\n"))
+        .collect();
     format!(
         "name: CI\non: [push, create, pull_request]\npermissions: {permissions}\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |\n{script}        env: {{REPOSITORY: '{}', TOKEN: '${{{{ github.token }}}}'}}\n",
         site.clone_url()
@@ -75,7 +79,9 @@ impl Stage {
     }
 
     fn at_forge(&self, reference: &str) -> Option<String> {
-        let listed = self.site.git(&["for-each-ref", "--format=%(objectname)", reference]);
+        let listed = self
+            .site
+            .git(&["for-each-ref", "--format=%(objectname)", reference]);
         (!listed.is_empty()).then_some(listed)
     }
 
@@ -107,12 +113,20 @@ echo head $(git rev-parse HEAD~0) built $(git rev-parse origin/main)";
     let (_, said) = stage.run("{contents: write}", script, "d-1");
     has(&said, "3");
     let pushed = stage.at_forge("refs/heads/main").unwrap();
-    assert!(said.iter().any(|line| line.ends_with(&format!("built {pushed}"))), "{said:#?}");
+    assert!(
+        said.iter()
+            .any(|line| line.ends_with(&format!("built {pushed}"))),
+        "{said:#?}"
+    );
     assert!(stage.at_forge("refs/tags/v1").is_some());
     assert_eq!(stage.at_forge("refs/tags/light").as_ref(), Some(&pushed));
     let side = stage.at_forge("refs/heads/side").unwrap();
     assert_ne!(side, pushed);
-    assert!(said.iter().any(|line| line.starts_with(&format!("head {side}"))), "{said:#?}");
+    assert!(
+        said.iter()
+            .any(|line| line.starts_with(&format!("head {side}"))),
+        "{said:#?}"
+    );
     assert_eq!(stage.at_forge("refs/heads/gone"), None);
     stage.is_swept();
 
@@ -122,7 +136,10 @@ echo head $(git rev-parse HEAD~0) built $(git rev-parse origin/main)";
     let record = stage.runner.ended(&run);
     assert_eq!(record["state"], "ignored", "{record:#}");
     let reason = record["reason"].as_str().unwrap();
-    assert_eq!(reason, "this push was made with the token of a job, and starts nothing");
+    assert_eq!(
+        reason,
+        "this push was made with the token of a job, and starts nothing"
+    );
     // A person's push of something else does.
     stage.site.git(&["reset", "--quiet", "--hard", &pushed]);
     stage.site.write("README", "a person's\n");
@@ -155,7 +172,7 @@ tried atomic git push --atomic origin HEAD:y HEAD:protected || true
 git remote set-url origin \"$REPOSITORY-other\"; tried sibling git ls-remote origin || true
 tried other git ls-remote http://x:$TOKEN@$SERVICES/git/acme/secret || true
 tried odd git ls-remote http://x:$TOKEN@$SERVICES/git/acme/rocket%2f..%2fsecret || true
-tried guessed git ls-remote http://x:guessed@$SERVICES/git/acme/rocket || true
+tried guessed env -u GIT_CONFIG_COUNT git ls-remote http://x:guessed@$SERVICES/git/acme/rocket || true
 tried lfs curl -s -u x:$TOKEN -X POST http://$SERVICES/git/acme/rocket.git/info/lfs/objects/batch || true";
     let (_, said) = stage.run("{contents: write}", script, "d-1");
     for line in [
@@ -175,15 +192,25 @@ tried lfs curl -s -u x:$TOKEN -X POST http://$SERVICES/git/acme/rocket.git/info/
     ] {
         has(&said, line);
     }
-    assert!(said.iter().any(|line| line.starts_with("sibling: ")), "{said:#?}");
+    assert!(
+        said.iter().any(|line| line.starts_with("sibling: ")),
+        "{said:#?}"
+    );
     for name in ["protected", "evil", "y"] {
-        assert_eq!(stage.at_forge(&format!("refs/heads/{name}")), None, "{name}");
+        assert_eq!(
+            stage.at_forge(&format!("refs/heads/{name}")),
+            None,
+            "{name}"
+        );
     }
     for name in ["refs/pull/1/head", "refs/notes/x", "refs/tags/tree"] {
         assert_eq!(stage.at_forge(name), None, "{name}");
     }
     assert!(stage.at_forge("refs/heads/pages").is_some());
-    assert!(!said.iter().any(|line| line.contains("x-access-token:e")), "{said:#?}");
+    assert!(
+        !said.iter().any(|line| line.contains("x-access-token:e")),
+        "{said:#?}"
+    );
     stage.is_swept();
 }
 
@@ -201,20 +228,37 @@ echo x > x; git add x; git commit --quiet -m x; tried push git push origin HEAD:
     has(&said, "zero");
     has(&said, "shallow: 1");
     has(&said, "partial");
-    has(&said, "push: remote: Permission to acme/rocket denied to the token of the job: its `permissions` lack `contents: write`");
+    has(
+        &said,
+        "push: remote: Permission to acme/rocket denied to the token of the job: its `permissions` lack `contents: write`",
+    );
     assert_eq!(stage.at_forge("refs/heads/x"), None);
     // A fork's pull request has no more, whatever its workflow says.
-    let base = stage.site.commit(&workflow("write-all", "tried push git push origin HEAD:x || true", &stage.site));
+    let base = stage.site.commit(&workflow(
+        "write-all",
+        "tried push git push origin HEAD:x || true",
+        &stage.site,
+    ));
     stage.site.write("README", "a stranger's\n");
     let head = stage.site.commit_all();
-    let run = stage.runner.run("pull_request", "d-2", &stage.site.fork(&head, &base));
+    let run = stage
+        .runner
+        .run("pull_request", "d-2", &stage.site.fork(&head, &base));
     stage.runner.ended(&run);
-    has(&lines(&stage.runner, &run), "push: remote: Permission to acme/rocket denied");
+    has(
+        &lines(&stage.runner, &run),
+        "push: remote: Permission to acme/rocket denied",
+    );
     // Without the permission nothing is read, either; and no token is left after the job.
-    let sha = stage.site.commit(&workflow("{issues: read}", "true", &stage.site));
+    let sha = stage
+        .site
+        .commit(&workflow("{issues: read}", "true", &stage.site));
     let run = stage.runner.run("push", "d-3", &stage.site.push(&sha));
     assert_eq!(stage.runner.ended(&run)["state"], "failed");
-    has(&lines(&stage.runner, &run), "remote: Permission to acme/rocket denied");
+    has(
+        &lines(&stage.runner, &run),
+        "remote: Permission to acme/rocket denied",
+    );
     stage.is_swept();
 }
 
@@ -267,9 +311,15 @@ tried larger git push origin HEAD:larger || true";
     }
     assert!(stage.at_forge("refs/heads/large").is_some());
     for name in ["cut", "none", "bad", "larger"] {
-        assert_eq!(stage.at_forge(&format!("refs/heads/{name}")), None, "{name}");
+        assert_eq!(
+            stage.at_forge(&format!("refs/heads/{name}")),
+            None,
+            "{name}"
+        );
     }
-    let subject = stage.site.git(&["log", "-1", "--format=%s", "refs/heads/first"]);
+    let subject = stage
+        .site
+        .git(&["log", "-1", "--format=%s", "refs/heads/first"]);
     assert_eq!(subject, "second");
     stage.is_swept();
 }
@@ -277,7 +327,11 @@ tried larger git push origin HEAD:larger || true";
 #[test]
 fn i17_a_quarantine_that_a_kill_left_is_swept_at_the_start() {
     let stage = stage(|_| {});
-    let left = stage.site.folder.path().join("runs/transfers/git-left/quarantine.git");
+    let left = stage
+        .site
+        .folder
+        .path()
+        .join("runs/transfers/git-left/quarantine.git");
     let Stage { site, runner } = stage;
     runner.stop();
     std::fs::create_dir_all(&left).unwrap();
@@ -287,4 +341,92 @@ fn i17_a_quarantine_that_a_kill_left_is_swept_at_the_start() {
     });
     assert!(!Path::new(&left).exists());
     again.stop();
+}
+
+#[test]
+fn i17_a_checkout_that_keeps_no_credentials_leaves_git_as_it_was() {
+    let stage = stage(|_| {});
+    let look = "echo count ${GIT_CONFIG_COUNT:-none} at $(git remote get-url origin)";
+    let sha = stage.site.commit(&format!(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    env: {{REPOSITORY: '{}'}}\n    steps:\n      - run: {look}\n      - uses: actions/checkout@v4\n        with: {{persist-credentials: false}}\n      - run: echo then; {look}\n      - run: echo named; {look}\n        env: {{TOKEN: '${{{{ github.token }}}}'}}\n",
+        stage.site.clone_url()
+    ));
+    let run = stage.runner.run("push", "d-1", &stage.site.push(&sha));
+    let record = stage.runner.ended(&run);
+    let said = lines(&stage.runner, &run);
+    assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
+    let counts: Vec<&String> = said
+        .iter()
+        .filter(|line| line.starts_with("count "))
+        .collect();
+    let [kept, without, named] = counts.as_slice() else {
+        panic!("{said:#?}");
+    };
+    assert!(kept.contains("/git/acme/rocket"), "{kept}");
+    assert!(without.starts_with("count none at file://"), "{without}");
+    // The token itself leads to the gateway, the address alone does not.
+    assert!(!named.starts_with("count none"), "{named}");
+    assert!(named.contains(" at file://"), "{named}");
+}
+
+struct SmartForge {
+    forge: GitForge,
+    repository: GitRepository,
+}
+
+/// A forge that takes pushes over HTTP, with the runner's token only.
+fn smart_forge() -> &'static SmartForge {
+    static FORGE: OnceLock<SmartForge> = OnceLock::new();
+    FORGE.get_or_init(|| {
+        let forge = GitForge::start();
+        let repository = forge.smart_repository("acme/rocket", TOKEN);
+        let sibling = forge.repository("acme/rocket-docs", false);
+        sibling.write("name", "docs");
+        sibling.commit("first");
+        SmartForge { forge, repository }
+    })
+}
+
+#[test]
+fn i17_the_runner_s_token_pushes_over_http_and_a_token_of_one_s_own_goes_past_the_gateway() {
+    let SmartForge { forge, repository } = smart_forge();
+    let stage = stage(|settings| {
+        settings.forge_url = smart_forge().forge.url().parse().ok();
+        settings.transports.http = true;
+    });
+    let url = format!("{}/acme/rocket.git", forge.url());
+    let run = |permissions: &str, script: &str, delivery: &str| {
+        let text = workflow(permissions, script, &stage.site);
+        let text = text.replace(&stage.site.clone_url(), &url);
+        repository.write(".github/workflows/ci.yml", &text);
+        let sha = repository.commit("a commit");
+        let run = stage.runner.run("push", delivery, &push(&url, &sha));
+        let record = stage.runner.ended(&run);
+        let said = lines(&stage.runner, &run);
+        assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
+        said
+    };
+    let script = "git commit --quiet --allow-empty -m built; git push --quiet origin HEAD:built
+git push --quiet \"${REPOSITORY%%://*}://oauth2:$TOKEN@${REPOSITORY#*://}\" HEAD:named
+tried sibling git ls-remote \"${REPOSITORY%.git}-docs.git\"";
+    let said = run("{contents: write}", script, "d-1");
+    assert!(
+        said.iter()
+            .any(|line| line.starts_with("sibling: ") && line.ends_with("refs/heads/main")),
+        "{said:#?}"
+    );
+    for name in ["built", "named"] {
+        let subject = repository.git(&["log", "-1", "--format=%s", name]);
+        assert_eq!(subject, "built", "{name}");
+    }
+    // As a checkout with a token of its own writes it: the job itself may only read.
+    let script = format!(
+        "at=${{REPOSITORY%.git}}; git config --add \"url.$at.insteadOf\" \"$at\"
+git config \"http.{}/.extraheader\" \"AUTHORIZATION: basic $(printf x-access-token:{TOKEN} | base64 -w0)\"
+echo at $(git remote get-url origin); git commit --quiet --allow-empty -m own; git push --quiet origin HEAD:own",
+        forge.url()
+    );
+    let said = run("{contents: read}", &script, "d-2");
+    has(&said, &format!("at {url}"));
+    assert_eq!(repository.git(&["log", "-1", "--format=%s", "own"]), "own");
 }
