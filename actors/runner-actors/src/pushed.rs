@@ -1,5 +1,5 @@
-//! What the tokens of jobs have moved at the forge: noted before it is asked, so that no event about
-//! it starts a run, whatever ends meanwhile.
+//! What the tokens of jobs have moved at the forge: noted before it is asked, so that no event
+//! about it starts a run, whatever ends meanwhile.
 
 use runner_core::gateway::{PushCommand, PushedReference, is_caused_by_token};
 use serde::{Deserialize, Serialize};

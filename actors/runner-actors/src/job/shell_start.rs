@@ -117,13 +117,20 @@ mod tests {
         let git = env(&[
             ("CI", "true"),
             ("GIT_CONFIG_COUNT", "1"),
-            ("GIT_CONFIG_KEY_0", "url.http://127.0.0.1:3128/git/a/b.insteadOf"),
+            (
+                "GIT_CONFIG_KEY_0",
+                "url.http://127.0.0.1:3128/git/a/b.insteadOf",
+            ),
             ("GIT_CONFIG_VALUE_0", "https://forge.example/a/b"),
         ]);
         let mut start = ShellStart::default();
         start.failed(at(&git, "/workspace"));
         let shell = start.environment(&secrets, true);
-        assert_eq!(shell.env, env(&[("CI", "true")]), "the token is gone with the job");
+        assert_eq!(
+            shell.env,
+            env(&[("CI", "true")]),
+            "the token is gone with the job"
+        );
         let none = ShellStart::default().environment(&secrets, false);
         assert_eq!(none.cwd, "/workspace");
     }

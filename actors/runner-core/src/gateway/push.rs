@@ -378,7 +378,7 @@ mod tests {
             line(&format!("{a} {b} ")),
             line(&capital),
             line(&format!("{a} {} refs/heads/x", "b".repeat(64))),
-            [first.clone(), line(&format!("{a} {b} refs/heads/x"))].concat(),
+            [first, line(&format!("{a} {b} refs/heads/x"))].concat(),
             line(&format!("{a} {b} refs/heads/x\0push-options")),
             line("push-cert\0x"),
         ] {

@@ -29,6 +29,10 @@ fn stage(change: fn(&mut RunnerSettings)) -> Stage {
     let services = listener.local_addr().unwrap();
     let home = tempfile::tempdir().unwrap();
     let site = Site::playing(move |command| {
+        // What makes room for a checkout is no step.
+        if !command.env.contains_key("REPOSITORY") {
+            return Play::exit(0);
+        }
         let mut bash = Command::new("bash");
         bash.args(["-c", &format!("{BEGIN}{}", command.script)]);
         bash.current_dir(home.path()).env_clear();
