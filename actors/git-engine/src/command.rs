@@ -1,13 +1,14 @@
 //! One call of git: arguments, a clean environment, and nothing of the host.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use crate::error::GitError;
 use crate::remote::{Remote, Transports};
-use crate::run::{CommandOutput, Limits, run};
+use crate::run::{CommandOutput, Input, Limits, run};
 use crate::session::Session;
 
 /// Settings of every call: what a repository or a host could otherwise bring in.
@@ -115,7 +116,8 @@ impl Git {
                 memory: self.memory,
                 file: self.file,
             },
-            input: None,
+            input: Input::Nothing,
+            output: None,
             started: false,
         }
     }
@@ -128,7 +130,8 @@ pub struct Call {
     program: PathBuf,
     what: String,
     limits: Limits,
-    input: Option<Vec<u8>>,
+    input: Input,
+    output: Option<File>,
     started: bool,
 }
 
@@ -206,28 +209,52 @@ impl Call {
     /// What it reads from its standard input.
     #[must_use]
     pub fn input(mut self, bytes: Vec<u8>) -> Self {
-        self.input = Some(bytes);
+        self.input = Input::Bytes(bytes);
         self
+    }
+
+    /// The file that it reads as its standard input, from where that stands.
+    #[must_use]
+    pub(crate) fn input_file(mut self, file: File) -> Self {
+        self.input = Input::File(file);
+        self
+    }
+
+    /// The file that its standard output goes to.
+    #[must_use]
+    pub(crate) fn output_file(mut self, file: File) -> Self {
+        self.output = Some(file);
+        self
+    }
+
+    /// Runs it to its end, whatever that is.
+    ///
+    /// # Errors
+    /// When it cannot start, takes too long or prints too much.
+    pub(crate) fn ended(mut self) -> Result<CommandOutput, GitError> {
+        self.begin();
+        run(
+            &mut self.command,
+            &self.program,
+            &self.what,
+            self.limits,
+            self.input,
+            self.output,
+        )
     }
 
     /// Runs it and gives its standard output.
     ///
     /// # Errors
     /// When it cannot start, fails, takes too long or prints too much.
-    pub fn output(mut self) -> Result<Vec<u8>, GitError> {
-        self.begin();
-        let CommandOutput { status, out, err } = run(
-            &mut self.command,
-            &self.program,
-            &self.what,
-            self.limits,
-            self.input,
-        )?;
+    pub fn output(self) -> Result<Vec<u8>, GitError> {
+        let what = self.what.clone();
+        let CommandOutput { status, out, err } = self.ended()?;
         if status.success() {
             return Ok(out);
         }
         Err(GitError::Failed {
-            what: self.what,
+            what,
             status: status.to_string(),
             message: last_line(&err),
         })
@@ -251,11 +278,9 @@ impl Call {
     ///
     /// # Errors
     /// As [`Call::text`].
-    pub(crate) fn found(mut self) -> Result<Option<String>, GitError> {
-        self.begin();
+    pub(crate) fn found(self) -> Result<Option<String>, GitError> {
         let what = self.what.clone();
-        let limits = self.limits;
-        let output = run(&mut self.command, &self.program, &what, limits, self.input)?;
+        let output = self.ended()?;
         let said = String::from_utf8_lossy(&output.out).into_owned();
         if output.status.success() {
             return Ok(Some(said));
@@ -286,7 +311,7 @@ impl Call {
 
 /// The lines that say what went wrong, in one, with control characters taken out (they come from a
 /// server).
-fn last_line(err: &[u8]) -> String {
+pub(crate) fn last_line(err: &[u8]) -> String {
     let text = String::from_utf8_lossy(err);
     let lines: Vec<&str> = text
         .lines()

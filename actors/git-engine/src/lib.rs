@@ -27,6 +27,8 @@
 //!   other cannot become millions of files.
 //! - **Nothing grows for ever.** [`housekeep`] packs what many fetches left, and drops what nothing
 //!   has named for two weeks.
+//! - **What a stranger pushes is apart.** A [`Quarantine`] has the references and, as alternates,
+//!   the objects of one mirror; its own objects are checked, and gone with it.
 //! - **Repositories of others are read only.** [`Repository`] asks git for names, trees and
 //!   differences, [`Objects`] for contents, by commands that run nothing the repository names.
 //! - **The repository's content is data.** git follows no submodules (they are
@@ -41,6 +43,7 @@ mod housekeeping;
 mod measure;
 mod mirror;
 mod objects;
+mod quarantine;
 mod remote;
 mod repository;
 mod run;
@@ -58,6 +61,7 @@ pub use housekeeping::{References, housekeep};
 pub use measure::{TreeLimits, TreeSize, tree_size};
 pub use mirror::{Depth, Mirror, Mirrors};
 pub use objects::{Blob, BlobLookup, Objects};
+pub use quarantine::{ForgeAnswer, PushedRef, Quarantine};
 pub use remote::{Remote, RemoteError, Transports};
 pub use repository::{
     RefStamp, Repository, RepositoryError, TreeChange, TreeChanges, TreeItem, TreeItems,

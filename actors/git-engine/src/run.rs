@@ -1,5 +1,6 @@
 //! A child process with a time limit, an output limit and a process group that ends with it.
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -23,6 +24,15 @@ pub(crate) struct Limits {
     pub(crate) file: Option<u64>,
 }
 
+/// What a call reads from its standard input.
+#[derive(Debug)]
+pub(crate) enum Input {
+    Nothing,
+    Bytes(Vec<u8>),
+    /// From where it stands.
+    File(File),
+}
+
 /// A call that ran to its end.
 pub(crate) struct CommandOutput {
     pub(crate) status: ExitStatus,
@@ -44,16 +54,18 @@ pub(crate) fn run(
     program: &Path,
     what: &str,
     limits: Limits,
-    input: Option<Vec<u8>>,
+    input: Input,
+    output: Option<File>,
 ) -> Result<CommandOutput, GitError> {
-    let given = match input {
-        Some(_) => Stdio::piped(),
-        None => Stdio::null(),
+    let (given, input) = match input {
+        Input::Nothing => (Stdio::null(), None),
+        Input::Bytes(bytes) => (Stdio::piped(), Some(bytes)),
+        Input::File(file) => (file.into(), None),
     };
     command
         .process_group(0)
         .stdin(given)
-        .stdout(Stdio::piped())
+        .stdout(output.map_or_else(Stdio::piped, Stdio::from))
         .stderr(Stdio::piped());
     let child = command.spawn().map_err(|source| GitError::Start {
         program: program.to_owned(),

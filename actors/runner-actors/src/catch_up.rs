@@ -25,6 +25,8 @@ use crate::rows::{self, NewRun};
 use crate::run_queue::RunQueue;
 use crate::settings::RunnerSettings;
 
+/// The delivery of what no webhook told of.
+pub(crate) const CATCH_UP: &str = "catch-up";
 /// Longest wait for a repository's answer.
 const GIT_TIMEOUT: Duration = Duration::from_secs(60);
 /// A webhook may be on its way: so long it is waited for.
@@ -223,7 +225,7 @@ impl CatchUp {
                     break;
                 }
                 let event = event_of(&known, one, last.as_deref());
-                let record = RunRecord::received(&event, "catch-up".to_owned());
+                let record = RunRecord::received(&event, CATCH_UP.to_owned());
                 NewRun::of(&record, &event).put(rows)?;
                 if let Some(reported) = ReportedHead::of(&event) {
                     heads::note(rows, &reported, &record.id, HeadSource::CatchUp)?;

@@ -347,6 +347,36 @@ impl StoredEvent {
         }
     }
 
+    /// The branches and tags whose moves it may tell of, by their whole names; none where it tells
+    /// of something else.
+    pub(crate) fn moved_references(&self) -> Vec<String> {
+        match (self.kind, self.action()) {
+            (EventKind::Push, _) => vec![self.reference.clone()],
+            (
+                EventKind::PullRequest | EventKind::PullRequestTarget,
+                Some("synchronize" | "synchronized"),
+            ) => {
+                let branch = self.head_branch.iter();
+                branch
+                    .map(|branch| format!("refs/heads/{branch}"))
+                    .collect()
+            }
+            // Its own reference is the default branch, where it is gone.
+            (EventKind::Create | EventKind::Delete, _) => {
+                let payload = serde_json::from_str::<serde_json::Value>(&self.payload);
+                let payload = payload.unwrap_or_default();
+                let text = |name: &str| payload[name].as_str().unwrap_or_default();
+                let (name, is_tag) = (text("ref"), text("ref_type") == "tag");
+                let kind = if is_tag { "tags" } else { "heads" };
+                match name.starts_with("refs/") {
+                    true => vec![name.to_owned()],
+                    false => vec![format!("refs/{kind}/{name}")],
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// `push`, `pull_request`, ….
     #[must_use]
     pub fn name(&self) -> &'static str {

@@ -56,6 +56,7 @@ mod log_reader;
 pub mod messages;
 mod model_check;
 mod permits;
+mod pushed;
 mod records;
 mod recovery;
 mod repeat;
@@ -96,8 +97,9 @@ pub use image_store::{AddedImage, ImageStore, ImageStoreError};
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
-    Blob, BlockWriter, Download, GatewayAnswer, GatewayBody, GatewayRefusal, GatewayRequest,
-    JobGrant, JobServices, JobSession, ListedArtifact, ServiceFault,
+    AdmittedGit, Blob, BlockWriter, Download, GatewayAnswer, GatewayBody, GatewayRefusal,
+    GatewayRequest, GitAnswer, GitFolder, GitRequest, JobGrant, JobServices, JobSession,
+    ListedArtifact, ServiceFault,
 };
 pub use kept::{
     ClosingShell, KeepSettings, KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest,

@@ -38,7 +38,7 @@ use crate::garbage_collector::RunGarbageCollector;
 use crate::groups::ConcurrencyGroups;
 use crate::image_store::ImageStore;
 use crate::intake::RunnerIntake;
-use crate::job_services::{ForgeApi, JobServices};
+use crate::job_services::{ForgeApi, GitBackend, JobServices};
 use crate::kept::{KeptVmWatcher, KeptVms};
 use crate::ledger::RunRecorder;
 use crate::log::Logs;
@@ -109,7 +109,7 @@ impl RunnerService {
             hosts: hosts.clone(),
             kept: KeptVms::new(&settings, &hosts, &files.logs),
         };
-        let offered = offered(&settings, &files, RunFinder::new(&store))?;
+        let offered = offered(&settings, &files, (&repositories, &store))?;
         let job_services = offered.1.clone();
         let recorder = RunRecorder {
             store: store.clone(),
@@ -288,8 +288,14 @@ fn run_files(settings: &RunnerSettings, store: &Store) -> std::io::Result<RunFil
 fn offered(
     settings: &RunnerSettings,
     files: &RunFiles,
-    runs: RunFinder,
+    (repositories, store): (&Repositories, &Store),
 ) -> std::io::Result<(CacheStore, JobServices)> {
+    let git = GitBackend {
+        repositories: repositories.clone(),
+        store: store.clone(),
+        max_pack: settings.checkouts.fetch_bytes,
+    };
+    let forge = ForgeApi::of(settings, RunFinder::new(store));
     let caches = files.caches.clone();
     let issuer = settings.public_url.as_ref().map(url::Url::as_str);
     let artifacts = files.artifacts.clone();
@@ -298,7 +304,7 @@ fn offered(
         artifacts,
         caches.clone(),
         issuer,
-        ForgeApi::of(settings, runs),
+        forge.map(|forge| forge.with_git(git)),
     )?;
     Ok((caches, services))
 }

@@ -359,7 +359,7 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .chain(image_note(job))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
-                    let mut notes = script_notes(steps);
+                    let mut notes = script_notes(steps, &job.permissions);
                     notes.extend(workspace_note(steps));
                     notes
                 }

@@ -3,6 +3,7 @@
 
 use crate::expr::Template;
 use crate::plan::{NativeAction, PlannedStep, StepKind};
+use crate::workflow::{PermissionLevel, Permissions};
 
 /// Commands of GitHub's own client that reach the forge.
 const GH_COMMANDS: [&str; 12] = [
@@ -29,19 +30,24 @@ const PLATFORMS: [&str; 5] = [
 ];
 
 const GH: &str = "its scripts call `gh`: no image has it unless you build one, and it calls the forge by the forge's own address, where the token of the job is none (`GITHUB_API_URL` leads to the gateway; a token of your own works)";
-const PUSH: &str = "its scripts call `git push`: git in the machine has no token of the forge unless `actions/checkout` is given one by `token` or `ssh-key`";
+const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write`: the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
+const SUDO_PUSH: &str = "its scripts call `sudo git push`: sudo takes away the variables by which git finds the token of the job; use `sudo -E`, or push without it";
+const LFS_PUSH: &str = "its scripts call `git lfs push`: large files are not passed on by the token of the job, only by one of your own at the checkout";
 const BAKE: &str = "`docker buildx bake` is not given here: name its targets by `docker buildx build`, or as services with `build` for `docker compose build`";
 const IMAGETOOLS: &str = "`docker buildx imagetools` is not given here: images are of linux/amd64 alone, and `docker tag` and `docker push` name them";
 const PLATFORM: &str =
     "it builds images of other platforms than linux/amd64, which fails: the machines have no other";
 
 /// The notes of a job with these steps.
-pub(crate) fn script_notes(steps: &[PlannedStep]) -> Vec<String> {
+pub(crate) fn script_notes(steps: &[PlannedStep], permissions: &Permissions) -> Vec<String> {
     let mut seen = Seen::default();
     seen.steps(steps);
+    let pushes = permissions.allows("contents", PermissionLevel::Write);
     let notes = [
         (seen.gh, GH),
-        (seen.push && !seen.token, PUSH),
+        (seen.push && !seen.token && !pushes, PUSH),
+        (seen.sudo_push, SUDO_PUSH),
+        (seen.lfs_push, LFS_PUSH),
         (seen.bake, BAKE),
         (seen.imagetools, IMAGETOOLS),
         (seen.platform, PLATFORM),
@@ -54,6 +60,9 @@ pub(crate) fn script_notes(steps: &[PlannedStep]) -> Vec<String> {
 struct Seen {
     gh: bool,
     push: bool,
+    /// Without the variables.
+    sudo_push: bool,
+    lfs_push: bool,
     /// A checkout leaves credentials.
     token: bool,
     bake: bool,
@@ -105,7 +114,13 @@ impl Seen {
                 let next = words.get(at + 1).copied().unwrap_or_default();
                 match *word {
                     "gh" => self.gh |= GH_COMMANDS.contains(&next),
-                    "git" => self.push |= next == "push",
+                    "git" => {
+                        let before = at.checked_sub(1).and_then(|at| words.get(at));
+                        let (pushes, after) = (next == "push", words.get(at + 2));
+                        self.push |= pushes;
+                        self.sudo_push |= pushes && before == Some(&"sudo");
+                        self.lfs_push |= next == "lfs" && after == Some(&"push");
+                    }
                     "buildx" => {
                         self.bake |= next == "bake";
                         self.imagetools |= next == "imagetools";
@@ -142,6 +157,8 @@ mod tests {
         let all = [
             (seen.gh, "gh"),
             (seen.push, "push"),
+            (seen.sudo_push, "sudo push"),
+            (seen.lfs_push, "lfs push"),
             (seen.bake, "bake"),
             (seen.imagetools, "imagetools"),
             (seen.platform, "platform"),
@@ -158,6 +175,11 @@ mod tests {
             ("cd gh\napi\nnight pr\n# gh pr create", &[]),
             ("sudo apt install gh", &[]),
             ("git add . && git push origin HEAD", &["push"]),
+            ("sudo git push", &["push", "sudo push"]),
+            (
+                "sudo -E git push; git lfs push origin main",
+                &["push", "lfs push"],
+            ),
             ("git pushd\nlegit push", &[]),
             ("docker buildx bake test", &["bake"]),
             ("docker buildx imagetools create -t a b", &["imagetools"]),

@@ -1,4 +1,7 @@
-//! A forge of repositories that git reads by plain files over HTTP; some of them want a token.
+//! A forge of repositories over HTTP: git reads them by plain files; those that are [`smart`] are
+//! served by git's own `http-backend`, which takes pushes. Some of them want a token.
+//!
+//! [`smart`]: GitForge::smart_repository
 #![allow(
     clippy::unwrap_used,
     clippy::missing_panics_doc,
@@ -153,6 +156,17 @@ impl GitForge {
         self.asked.lock().unwrap().clone()
     }
 
+    /// A new repository that is read and pushed to by git's smart protocol; it wants the token of
+    /// this user name for both.
+    #[must_use]
+    pub fn smart_repository(&self, name: &str, token: &str) -> GitRepository {
+        let repository = self.repository(name, true);
+        std::fs::write(repository.folder.join(".git/smart"), token).unwrap();
+        repository.git(&["config", "http.receivepack", "true"]);
+        repository.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+        repository
+    }
+
     /// A new repository; a private one wants a token.
     #[must_use]
     pub fn repository(&self, name: &str, private: bool) -> GitRepository {
@@ -166,7 +180,7 @@ impl GitForge {
 
 fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let (mut first, mut has_token) = (String::new(), false);
+    let (mut first, mut has_token, mut basic) = (String::new(), false, String::new());
     let mut headers = Vec::new();
     let _ = reader.read_line(&mut first);
     loop {
@@ -176,14 +190,26 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
             break;
         }
         let lower = line.to_ascii_lowercase();
-        if let Some(basic) = lower.strip_prefix("authorization: basic ") {
-            has_token = !basic.trim().is_empty();
+        if let Some(given) = lower.strip_prefix("authorization: basic ") {
+            has_token = !given.trim().is_empty();
+            basic = line["authorization: basic ".len()..].trim().to_owned();
         }
         headers.push(line.trim().to_ascii_lowercase());
     }
     let path = first.split(' ').nth(1).unwrap_or_default();
     let path = path.split('?').next().unwrap_or_default().to_owned();
     asked.lock().unwrap().push((path.clone(), has_token));
+    if let Some(own) = smart(top, &path) {
+        let given = headers
+            .iter()
+            .find_map(|line| line.strip_prefix("authorization: "));
+        let answer = match given {
+            Some(_) if has_own_token(&own, &basic) => backend(&own, (&first, &path), &headers, &mut reader),
+            _ => b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_vec(),
+        };
+        let _ = stream.write_all(&answer);
+        return;
+    }
     let file = path.split_once(".git/").and_then(|(name, rest)| {
         let own = top.join(name.trim_start_matches('/')).join(".git");
         let open = has_token || !own.join("private").exists();
@@ -211,4 +237,81 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
         .write_all(head.as_bytes())
         .and_then(|()| stream.write_all(&body));
     let _ = reader.get_mut().take(0).read(&mut []);
+}
+
+/// The `.git` of a repository that is served by `http-backend`.
+fn smart(top: &Path, path: &str) -> Option<PathBuf> {
+    let path = path.trim_start_matches('/');
+    let services = ["/info/refs", "/git-upload-pack", "/git-receive-pack"];
+    let name = services.iter().find_map(|one| path.strip_suffix(one))?;
+    let name = name.strip_suffix(".git").unwrap_or(name);
+    let own = top.join(name).join(".git");
+    own.join("smart").is_file().then_some(own)
+}
+
+/// Whether the password is the repository's own token.
+fn has_own_token(own: &Path, basic: &str) -> bool {
+    use base64::Engine as _;
+    let token = std::fs::read_to_string(own.join("smart")).unwrap();
+    let pair = base64::engine::general_purpose::STANDARD.decode(basic);
+    let pair = pair.ok().and_then(|pair| String::from_utf8(pair).ok());
+    pair.is_some_and(|pair| {
+        pair.split_once(':')
+            .is_some_and(|(_, given)| given == token)
+    })
+}
+
+/// Answers by git's own program.
+fn backend(
+    own: &Path,
+    (first, path): (&str, &str),
+    headers: &[String],
+    reader: &mut impl Read,
+) -> Vec<u8> {
+    let header = |name: &str| {
+        let found = headers
+            .iter()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        found.unwrap_or_default().to_owned()
+    };
+    let method = first.split(' ').next().unwrap_or_default();
+    let target = first.split(' ').nth(1).unwrap_or_default();
+    let length = header("content-length");
+    let mut body = vec![0; length.parse().unwrap_or(0)];
+    reader.read_exact(&mut body).unwrap();
+    let (_, service) = path.rsplit_once('/').unwrap();
+    let below = if service == "refs" {
+        "info/refs"
+    } else {
+        service
+    };
+    let mut git = Command::new("git");
+    git.arg("http-backend")
+        .env("GIT_PROJECT_ROOT", own)
+        .env("GIT_HTTP_EXPORT_ALL", "1")
+        .env("REMOTE_USER", "runner")
+        .env("PATH_INFO", format!("/{below}"))
+        .env(
+            "QUERY_STRING",
+            target.split_once('?').map_or("", |(_, query)| query),
+        )
+        .env("REQUEST_METHOD", method)
+        .env("CONTENT_TYPE", header("content-type"))
+        .env("CONTENT_LENGTH", length)
+        .env("HTTP_CONTENT_ENCODING", header("content-encoding"))
+        .env("GIT_PROTOCOL", header("git-protocol"))
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
+    let mut git = git.spawn().expect("git is installed (Debian package git)");
+    let mut stdin = git.stdin.take().unwrap();
+    // It may refuse without reading.
+    let sent = std::thread::spawn(move || stdin.write_all(&body));
+    let said = git.wait_with_output().unwrap().stdout;
+    let _ = sent.join();
+    let status = said
+        .strip_prefix(b"Status: ")
+        .map_or(&b"200 OK"[..], |rest| {
+            rest.split(|byte| *byte == b'\r').next().unwrap_or_default()
+        });
+    [b"HTTP/1.1 ", status, b"\r\nConnection: close\r\n", &said].concat()
 }

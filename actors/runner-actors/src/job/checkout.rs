@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
 use runner_core::checkout::{CheckoutRequest, MACHINE_CONNECT, Submodules, refused_fork_code};
 use runner_core::context::WORKSPACE;
+use runner_core::gateway::basic_credentials;
 use runner_core::plan::{ActionLocation, is_release_since};
 use runner_core::state::StepEnd;
 use vmm_hosts_actors::tarball;
@@ -64,13 +64,21 @@ impl StepRunner<'_> {
         {
             return StepResult::error(reason);
         }
+        // A checkout of another repository says nothing of the run's own.
+        if request
+            .repository
+            .to_string()
+            .eq_ignore_ascii_case(&order.event.repository)
+        {
+            self.keeps_token = request.persist;
+        }
         if request.is_usual() {
             return self.usual_checkout(&request).await;
         }
         if !request.token.is_empty() {
             // The action masks what it writes down.
             self.secrets.add(&request.token);
-            self.secrets.add(&basic(&request.token));
+            self.secrets.add(&basic_credentials(&request.token));
         }
         if let Some(ssh) = &request.ssh {
             self.secrets.add(ssh.key.expose());
@@ -226,8 +234,9 @@ impl StepRunner<'_> {
             let config = std::fs::read_to_string(laid_out.folder.join(&clone).join(".git/config"));
             let config = config.map_err(|error| wrong(error.to_string()))?;
             let config = format!(
-                "{config}[http \"{origin}/\"]\n\textraheader = AUTHORIZATION: basic {}\n",
-                basic(&request.token)
+                "{config}[http \"{origin}/\"]\n\textraheader = AUTHORIZATION: basic {}\n{}",
+                basic_credentials(&request.token),
+                self.own_address(request)
             );
             let directory = Path::new(&request.directory).join(clone).join(".git");
             let files = [("config", config.as_bytes(), 0o600)];
@@ -235,6 +244,22 @@ impl StepRunner<'_> {
             put.map_err(StepResult::lost)?;
         }
         Ok(())
+    }
+
+    /// Keeps git in a clone with a token of its own from being led to the gateway: of two settings
+    /// that fit alike, git takes the one of the clone.
+    fn own_address(&self, request: &CheckoutRequest) -> String {
+        let event = &self.request.event.repository;
+        if !request.repository.to_string().eq_ignore_ascii_case(event) {
+            return String::new();
+        }
+        let cloned = &self.request.checkouts.clone_url;
+        let cloned = cloned.strip_suffix(".git").unwrap_or(cloned);
+        let server = format!("{}/{event}", self.request.facts.server_url);
+        let mut places = vec![cloned.to_owned(), server];
+        places.dedup();
+        let setting = |place: &String| format!("[url {place:?}]\n\tinsteadOf = {place}\n");
+        places.iter().map(setting).collect()
     }
 
     /// Puts the step's key where its clone looks for it, as the action does.
@@ -310,10 +335,4 @@ impl StepRunner<'_> {
         };
         now.as_ref().map(read) != Some(read(&planned))
     }
-}
-
-/// How a token stands in a header.
-fn basic(token: &str) -> String {
-    let pair = format!("x-access-token:{token}");
-    base64::engine::general_purpose::STANDARD.encode(pair)
 }

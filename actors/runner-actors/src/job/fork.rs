@@ -55,6 +55,7 @@ impl<'a> StepRunner<'a> {
             trees: self.trees.clone(),
             keys: Vec::new(),
             forge_token: self.forge_token.clone(),
+            keeps_token: self.keeps_token,
             caches: Vec::new(),
             node_actions,
             containers: self.containers.clone(),

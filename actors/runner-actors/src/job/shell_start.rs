@@ -6,6 +6,7 @@ use runner_core::context::WORKSPACE;
 use runner_core::mask::Secrets;
 
 use super::frame::{ProcessStart, StepContainer};
+use crate::job_services::git_address;
 
 /// The environment, directory and container of the process that failed the job.
 #[derive(Debug, Default)]
@@ -54,6 +55,13 @@ impl ShellStart {
             ..ProcessStart::default()
         });
         let mut env = start.env;
+        // The job's token is none any more: git goes by its own settings again.
+        let leads = |(name, value): (&String, &String)| {
+            name.starts_with("GIT_CONFIG_KEY_") && value.contains(&git_address())
+        };
+        if env.iter().any(leads) {
+            env.retain(|name, _| !name.starts_with("GIT_CONFIG_"));
+        }
         let mut hidden = Vec::new();
         if !with_secrets {
             env.retain(|name, value| {
@@ -106,6 +114,23 @@ mod tests {
         assert_eq!(shell.hidden, ["URL"]);
         assert_eq!(shell.cwd, "/workspace/web");
         assert_eq!(start().environment(&secrets, true).env, step);
+        let git = env(&[
+            ("CI", "true"),
+            ("GIT_CONFIG_COUNT", "1"),
+            (
+                "GIT_CONFIG_KEY_0",
+                "url.http://127.0.0.1:3128/git/a/b.insteadOf",
+            ),
+            ("GIT_CONFIG_VALUE_0", "https://forge.example/a/b"),
+        ]);
+        let mut start = ShellStart::default();
+        start.failed(at(&git, "/workspace"));
+        let shell = start.environment(&secrets, true);
+        assert_eq!(
+            shell.env,
+            env(&[("CI", "true")]),
+            "the token is gone with the job"
+        );
         let none = ShellStart::default().environment(&secrets, false);
         assert_eq!(none.cwd, "/workspace");
     }

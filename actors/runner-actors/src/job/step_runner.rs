@@ -8,6 +8,7 @@ use std::time::Duration;
 use runner_core::cache_scope::cache_scopes;
 use runner_core::context::WORKSPACE;
 use runner_core::expr::{Context, Contexts, Status, Value};
+use runner_core::gateway::{GitAccess, basic_credentials, git_variables};
 use runner_core::id_token::id_token_claims;
 use runner_core::prepare;
 use runner_core::problem_matcher::ProblemMatchers;
@@ -26,7 +27,9 @@ use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
 use super::secrets::JobSecrets;
 use super::shell_start::{ShellEnvironment, ShellStart};
-use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, TransferRoom};
+use crate::job_services::{
+    ForgePermissions, JobAdmission, JobGrant, JobIdentity, TransferRoom, git_address,
+};
 use crate::kept::ResumedVm;
 
 /// Longest time to put a script's files into the VM.
@@ -60,6 +63,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) keys: Vec<String>,
     /// What stands for the forge's token in the machine.
     pub(super) forge_token: Option<String>,
+    /// git in the machine uses it, as a checkout leaves it there.
+    pub(super) keeps_token: bool,
     pub(super) caches: Vec<CacheToSave>,
     pub(super) node_actions: NodeActions,
     /// Its containers.
@@ -103,6 +108,7 @@ pub(super) fn forge_permissions(request: &JobRequest) -> ForgePermissions {
     let permissions = &request.plan.jobs[request.job].permissions;
     ForgePermissions {
         repository: request.event.repository.clone(),
+        clone_url: request.checkouts.clone_url.clone(),
         permissions: if request.event.untrusted {
             permissions.read_only()
         } else {
@@ -156,6 +162,7 @@ impl<'a> StepRunner<'a> {
             trees: Vec::new(),
             keys: Vec::new(),
             forge_token,
+            keeps_token: true,
             caches: Vec::new(),
             node_actions: NodeActions::default(),
             containers: JobContainers::default(),
@@ -184,8 +191,33 @@ impl<'a> StepRunner<'a> {
             let others = [&admission.id_token, &admission.forge_token];
             let others = others.into_iter().flatten();
             secrets.extend(others.map(|(token, _)| token.clone()));
+            // As it stands in git's header.
+            let tokens = admission.forge_token.iter();
+            secrets.extend(tokens.map(|(token, _)| basic_credentials(token)));
         }
         secrets
+    }
+
+    /// The variables by which git in the machine finds the gateway: for the steps of a job whose
+    /// checkout keeps credentials; else for a process that has the token by itself.
+    pub(super) fn git_variables(&self, env: &BTreeMap<String, String>) -> Vec<(String, String)> {
+        let Some(token) = self.forge_token.as_deref() else {
+            return Vec::new();
+        };
+        if !self.keeps_token && !env.values().any(|text| text.contains(token)) {
+            return Vec::new();
+        }
+        let (event, gateway) = (&self.request.event, git_address());
+        let access = GitAccess {
+            gateway: &gateway,
+            repository: &event.repository,
+            clone_url: &self.request.checkouts.clone_url,
+            server_url: &self.request.facts.server_url,
+            actor: &event.actor,
+            token,
+        };
+        let count = env.get("GIT_CONFIG_COUNT").map(String::as_str);
+        git_variables(&access.settings(self.keeps_token), count)
     }
 
     /// What it can go back to, for whoever keeps its VM.

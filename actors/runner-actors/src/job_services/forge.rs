@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use config_core::Secret;
@@ -18,12 +19,15 @@ use runner_core::workflow::Permissions;
 use tokio::sync::Semaphore;
 use url::Url;
 
+use super::git_backend::GitBackend;
 use crate::run_finder::RunFinder;
 use crate::settings::RunnerSettings;
 
 /// Calls of one job in an hour, as GitHub has it for a repository, and at once.
 const MAX_CALLS: u32 = 1_000;
 const MAX_AT_ONCE: usize = 8;
+/// Requests of git's of one job at once: each may hold a pack.
+const MAX_GIT_AT_ONCE: usize = 2;
 const HOUR_MS: u64 = 3_600_000;
 /// Largest answer that is passed on.
 const MAX_ANSWER: usize = 64 << 20;
@@ -37,6 +41,8 @@ pub(crate) struct ForgeApi {
     token: Secret<String>,
     /// Finds the runs whose artifacts jobs ask for.
     pub(super) runs: RunFinder,
+    /// What git is served with.
+    pub(super) git: Option<GitBackend>,
 }
 
 /// What a job may do there.
@@ -45,12 +51,15 @@ pub(crate) struct ForgePermissions {
     /// `owner/repo`
     pub(crate) repository: String,
     pub(crate) permissions: Permissions,
+    /// Where the repository is cloned from.
+    pub(crate) clone_url: String,
 }
 
 /// The same of a job that runs, with its calls.
 pub(crate) struct ForgeGrant {
     pub(super) may: ForgePermissions,
     pub(super) at_once: Semaphore,
+    pub(super) git_at_once: Arc<Semaphore>,
     /// When the hour began, and calls since then.
     calls: Mutex<(u64, u32)>,
     /// What its token for the services hashes to.
@@ -92,7 +101,14 @@ impl ForgeApi {
             base,
             token,
             runs,
+            git: None,
         })
+    }
+
+    /// With git beside the API.
+    pub(crate) fn with_git(mut self, git: GitBackend) -> Self {
+        self.git = Some(git);
+        self
     }
 
     fn version(&self) -> &'static str {
@@ -146,6 +162,7 @@ impl ForgeGrant {
         Self {
             may,
             at_once: Semaphore::new(MAX_AT_ONCE),
+            git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
             calls: Mutex::default(),
             job,
             artifacts: Mutex::default(),
@@ -177,6 +194,7 @@ mod tests {
         let may = ForgePermissions {
             repository: "acme/rocket".to_owned(),
             permissions: Permissions::restricted(),
+            clone_url: String::new(),
         };
         let grant = ForgeGrant::new(may, blake3::hash(b"a job"));
         for _ in 0..MAX_CALLS {

@@ -94,7 +94,7 @@ impl JobServices {
         self.forge_grant(token).map(drop)
     }
 
-    fn forge_grant(&self, token: &str) -> Result<Arc<ForgeGrant>, GatewayRefusal> {
+    pub(super) fn forge_grant(&self, token: &str) -> Result<Arc<ForgeGrant>, GatewayRefusal> {
         let key = blake3::hash(token.as_bytes());
         let grant = self.shared.forge_jobs.lock().get(&key).cloned();
         grant.ok_or_else(unknown_token)
@@ -159,6 +159,7 @@ fn permitted(grant: &Arc<ForgeGrant>, asked: &GatewayRequest) -> Result<ForgeCal
     let ForgePermissions {
         repository,
         permissions,
+        ..
     } = &grant.may;
     let call = decide(&asked.method, &asked.path, repository, permissions);
     let call = call.map_err(|refused| refused.to_string())?;

@@ -3,9 +3,19 @@
 
 mod call;
 mod endpoints;
+mod git;
 mod links;
+mod push;
 mod uploads;
 
 pub use call::{CallRefusal, ForgeCall, PullCheck, check_body, decide};
+pub use git::{
+    GitAccess, GitCall, GitService, PushedReference, basic_credentials, decide_git, git_variables,
+    is_caused_by_token,
+};
 pub use links::{ApiAddress, rewritten_link};
+pub use push::{
+    MAX_PUSH_HEAD, NewCommit, PushCommand, PushHead, WorkflowFolders, check_reference,
+    check_workflows, forge_messages, parse_porcelain, parse_push, push_advertisement, push_report,
+};
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};

@@ -136,6 +136,17 @@ fn i17_check_says_what_scripts_do_not_get() {
     assert!(notes(&format!("{checkout}, {push}")).contains("`git push`"));
     let with_token = "{uses: actions/checkout@v4, with: {token: '${{ secrets.PAT }}'}}";
     assert!(!notes(&format!("{with_token}, {push}")).contains("`git push`"));
+    let may = "{uses: actions/checkout@v4}, {run: git push";
+    let text = format!(
+        "on: push\npermissions: {{contents: write}}\njobs: {{a: {{runs-on: x, steps: [{may}]}}}}\n"
+    );
+    let may = check("ci.yml", text.as_bytes(), &|_| None).jobs.remove(0);
+    assert!(
+        !may.notes.join("; ").contains("`git push`"),
+        "{:?}",
+        may.notes
+    );
+    assert!(notes("{run: sudo git push}").contains("`sudo git push`"));
     assert!(notes("{run: gh pr list}").contains("call `gh`"));
     assert!(notes("{run: docker buildx bake}").contains("`docker buildx bake`"));
 }

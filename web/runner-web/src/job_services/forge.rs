@@ -114,7 +114,7 @@ fn refused(refusal: &GatewayRefusal) -> HttpResponse {
 }
 
 /// The token of a header, in the ways that clients of forges write it.
-fn token(header: &str) -> String {
+pub(super) fn token(header: &str) -> String {
     let (scheme, value) = header.trim().split_once(' ').unwrap_or_default();
     let value = value.trim();
     match scheme.to_ascii_lowercase().as_str() {

@@ -6,6 +6,7 @@
 //! GET, POST, PATCH /_apis/artifactcache/…  (the first version) ─┘
 //! GET /id-token?audience=…                  token for identity tokens
 //! /api/v3/…, /api/v1/…                     the forge's API: placeholder of the job's token
+//! /git/owner/name/…                       git's smart protocol: the same placeholder
 //! PUT, GET /blobs/job/{id}?sig=…            signed address: blocks, block lists, ranges
 //! ```
 //! It has a listener of its own: nothing else of the runner is reached from a machine. Only the VM
@@ -15,6 +16,7 @@ mod artifacts;
 mod blobs;
 mod caches;
 mod forge;
+mod git;
 pub(crate) mod identity;
 mod twirp;
 
@@ -68,6 +70,7 @@ fn routes(config: &mut web::ServiceConfig) {
         .route("/api/graphql", web::to(forge::call))
         .route("/api/v3/{tail:.*}", web::to(forge::call))
         .route("/api/v1/{tail:.*}", web::to(forge::call))
+        .route("/git/{tail:.*}", web::to(git::call))
         .service(
             web::resource("/blobs/job/{id}")
                 .route(web::put().to(blobs::put))

@@ -1,0 +1,303 @@
+//! A bare repository for one request: the references of the remote over the objects of its mirror,
+//! for reading, and for a push that is looked at before the remote gets it.
+//!
+//! ```text
+//! mirror ──objects (alternates), references──▶ Quarantine ◀── pack of a stranger (index-pack --strict)
+//!                                                  └── push, with the leases that the client named ──▶ remote
+//! ```
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::command::{Call, Git, last_line};
+use crate::error::GitError;
+use crate::mirror::Mirror;
+use crate::remote::Remote;
+
+/// Commits that one push may bring.
+const MAX_NEW_COMMITS: usize = 20_000;
+/// Longest listing of references.
+const MAX_REFERENCES: usize = 64 << 20;
+/// Clones without files may be had, and none by patterns that cost much.
+const FILTERS: [&str; 4] = [
+    "uploadpack.allowFilter=true",
+    "uploadpackfilter.allow=false",
+    "uploadpackfilter.blob:none.allow=true",
+    "uploadpackfilter.tree.allow=true",
+];
+const DEFAULT_BRANCH_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The repository of one request; whoever made its folder removes it.
+#[derive(Debug)]
+pub struct Quarantine {
+    git: Git,
+    folder: PathBuf,
+    references: Vec<(String, String)>,
+}
+
+/// A reference that is to be moved at the remote.
+#[derive(Debug, Clone, Copy)]
+pub struct PushedRef<'a> {
+    /// The whole name; whoever gives it has checked it.
+    pub reference: &'a str,
+    /// Where it must be; empty: nowhere.
+    pub expected: &'a str,
+    /// Where it shall be; empty: removed.
+    pub target: &'a str,
+}
+
+/// What the remote says to a push.
+#[derive(Debug)]
+pub struct ForgeAnswer {
+    /// All was done.
+    pub is_success: bool,
+    /// As `--porcelain` has it.
+    pub porcelain: String,
+    /// What git and the remote said beside it.
+    pub messages: String,
+    /// The lines of it that say what went wrong, in one.
+    pub reason: String,
+}
+
+impl Quarantine {
+    /// One in `folder`, which must not exist, with what the remote has now.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached or refuses, or the folder cannot be written.
+    pub fn open(mirror: &Mirror, remote: &Remote, folder: &Path) -> Result<Self, GitError> {
+        mirror.fetch_named(remote)?;
+        let absolute = |path: &Path| std::path::absolute(path).map_err(|e| GitError::io(path, e));
+        let (folder, objects) = (
+            absolute(folder)?,
+            absolute(&mirror.folder().join("objects"))?,
+        );
+        std::fs::create_dir_all(&folder).map_err(|e| GitError::io(&folder, e))?;
+        let git = mirror.git().clone();
+        git.call(&folder, "init")
+            .args(["--quiet", "--bare", "."])
+            .output()?;
+        let listed = mirror.call("for-each-ref").at_most(MAX_REFERENCES);
+        let listed = listed
+            .args(["--format=%(objectname) %(refname)", "refs/named/"])
+            .text()?;
+        let references = listed.lines().filter_map(|line| {
+            let (id, name) = line.split_once(' ')?;
+            let name = name.strip_prefix("refs/named/")?;
+            Some((id.to_owned(), format!("refs/{name}")))
+        });
+        let references: Vec<(String, String)> = references.collect();
+        let packed = references.iter().map(|(id, name)| format!("{id} {name}\n"));
+        let write = |name: &str, text: String| {
+            let path = folder.join(name);
+            std::fs::write(&path, text).map_err(|e| GitError::io(&path, e))
+        };
+        write("packed-refs", packed.collect())?;
+        write(
+            "objects/info/alternates",
+            format!("{}\n", objects.display()),
+        )?;
+        Ok(Self {
+            git,
+            folder,
+            references,
+        })
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Branches and tags of the remote: what each points to, and its whole name.
+    pub fn references(&self) -> &[(String, String)] {
+        &self.references
+    }
+
+    /// Lets `HEAD` be the remote's default branch, as clones ask for it.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached or refuses.
+    pub fn point_head(&self, mirror: &Mirror, remote: &Remote) -> Result<(), GitError> {
+        let call = mirror
+            .call("ls-remote")
+            .remote(remote)
+            .within(DEFAULT_BRANCH_TIMEOUT);
+        let listed = call
+            .args(["--quiet", "--symref", "--", remote.address(), "HEAD"])
+            .text()?;
+        let head = listed.lines().find_map(|line| {
+            let (name, _) = line.strip_prefix("ref: ")?.split_once('\t')?;
+            name.starts_with("refs/heads/").then(|| name.to_owned())
+        });
+        let Some(head) = head else { return Ok(()) };
+        let point = self.call("symbolic-ref").args(["HEAD", &head]);
+        point.output().map(drop)
+    }
+
+    /// Serves what a client reads: the references, or one request from a file; `protocol` is the
+    /// version that the client asked for, as it said it.
+    ///
+    /// # Errors
+    /// When git fails, takes too long or sends more than is allowed.
+    pub fn upload_pack(
+        &self,
+        request: Option<File>,
+        protocol: Option<&str>,
+        answer: File,
+    ) -> Result<(), GitError> {
+        let mut call = self.call("upload-pack").output_file(answer);
+        for setting in FILTERS {
+            call = call.setting(setting);
+        }
+        let call = match protocol {
+            Some(protocol) => call.env("GIT_PROTOCOL", protocol),
+            None => call,
+        };
+        let call = call.args(["--strict", "--stateless-rpc"]);
+        let call = match request {
+            None => call.arg("--advertise-refs"),
+            Some(request) => call.input_file(request),
+        };
+        let ended = call.arg(".").ended()?;
+        self.succeeded("upload-pack", ended.status, &ended.err)
+    }
+
+    fn succeeded(
+        &self,
+        what: &str,
+        status: std::process::ExitStatus,
+        err: &[u8],
+    ) -> Result<(), GitError> {
+        if status.success() {
+            return Ok(());
+        }
+        Err(self.git.refined(GitError::Failed {
+            what: what.to_owned(),
+            status: status.to_string(),
+            message: last_line(err),
+        }))
+    }
+
+    /// Takes a pack in, of at most `limit` bytes, with every object checked.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn take_pack(&self, pack: File, limit: u64) -> Result<(), GitError> {
+        let call = self.call("index-pack").input_file(pack);
+        let call = call.args(["--stdin", "--fix-thin", "--strict"]);
+        let ended = call.arg(format!("--max-input-size={limit}")).ended()?;
+        self.succeeded("index-pack", ended.status, &ended.err)
+    }
+
+    /// The commit behind an object; `None`: there is none.
+    ///
+    /// # Errors
+    /// When git cannot run.
+    pub fn commit(&self, object: &str) -> Result<Option<String>, GitError> {
+        let peeled = format!("{object}^{{commit}}");
+        let call = self.call("rev-parse");
+        match call
+            .args(["--quiet", "--verify", "--end-of-options", &peeled])
+            .text()
+        {
+            Ok(id) => Ok(Some(id)),
+            Err(GitError::Failed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Commits behind these tips that the remote has on no branch and no tag, with their parents.
+    ///
+    /// # Errors
+    /// When something is missing of what the tips need, or there are too many.
+    pub fn new_commits(&self, tips: &[String]) -> Result<Vec<(String, Vec<String>)>, GitError> {
+        let tips = || format!("{}\n", tips.join("\n")).into_bytes();
+        const NEW: [&str; 3] = ["--stdin", "--not", "--all"];
+        // All that the tips need is here: trees and files of the new commits, too.
+        let objects = self.call("rev-list").input(tips());
+        objects.args(["--quiet", "--objects"]).args(NEW).output()?;
+        let call = self.call("rev-list").input(tips());
+        let most = format!("--max-count={}", MAX_NEW_COMMITS + 1);
+        let listed = call.args(["--parents", &most]).args(NEW).text()?;
+        let commits = listed.lines().filter_map(|line| {
+            let mut ids = line.split(' ').map(str::to_owned);
+            Some((ids.next()?, ids.collect()))
+        });
+        let commits: Vec<(String, Vec<String>)> = commits.collect();
+        if commits.len() > MAX_NEW_COMMITS {
+            return Err(GitError::Unexpected {
+                what: "push".to_owned(),
+                reason: format!("more than {MAX_NEW_COMMITS} new commits"),
+            });
+        }
+        Ok(commits)
+    }
+
+    /// What stands at each of these paths in each of these commits.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn entries<const N: usize>(
+        &self,
+        commits: &[String],
+        paths: [&str; N],
+    ) -> Result<HashMap<String, [Option<String>; N]>, GitError> {
+        let asked = commits
+            .iter()
+            .flat_map(|id| paths.iter().map(move |path| format!("{id}:{path}\n")));
+        let asked = asked.collect::<String>().into_bytes();
+        let call = self.call("cat-file").input(asked);
+        let listed = call.arg("--batch-check=%(objectname)").text()?;
+        let mut lines = listed.lines();
+        let mut found = HashMap::new();
+        for commit in commits {
+            let mut entries = [const { None }; N];
+            for entry in &mut entries {
+                let line = lines.next().ok_or_else(|| GitError::Unexpected {
+                    what: "cat-file".to_owned(),
+                    reason: "it ends early".to_owned(),
+                })?;
+                *entry = (!line.ends_with(" missing")).then(|| line.to_owned());
+            }
+            found.insert(commit.clone(), entries);
+        }
+        Ok(found)
+    }
+
+    /// Moves references at the remote, each only where it is where it is expected.
+    ///
+    /// # Errors
+    /// When git cannot run or takes too long; then it is not known what was moved.
+    pub fn push(
+        &self,
+        remote: &Remote,
+        references: &[PushedRef<'_>],
+        atomic: bool,
+    ) -> Result<ForgeAnswer, GitError> {
+        let call = self.call("push").remote(remote);
+        let call = call.args(["--porcelain", "--no-verify", "--no-follow-tags"]);
+        let call = call.args(["--no-signed", "--recurse-submodules=no"]);
+        let call = if atomic { call.arg("--atomic") } else { call };
+        let lease =
+            |one: &PushedRef<'_>| format!("--force-with-lease={}:{}", one.reference, one.expected);
+        let call = call.args(references.iter().map(lease));
+        let moved = |one: &PushedRef<'_>| format!("{}:{}", one.target, one.reference);
+        let call = call.args(["--", remote.address()]);
+        let ended = call.args(references.iter().map(moved)).ended()?;
+        Ok(ForgeAnswer {
+            is_success: ended.status.success(),
+            porcelain: String::from_utf8_lossy(&ended.out).into_owned(),
+            messages: String::from_utf8_lossy(&ended.err).into_owned(),
+            reason: last_line(&ended.err),
+        })
+    }
+
+    fn call(&self, what: &str) -> Call {
+        // Nothing above the folder is taken for the repository.
+        self.git
+            .call(&self.folder, what)
+            .env("GIT_DIR", &self.folder)
+    }
+}

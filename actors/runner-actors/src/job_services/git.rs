@@ -1,0 +1,471 @@
+//! git for jobs, by their placeholder: reading over the repository's mirror, pushes through a
+//! quarantine.
+//!
+//! ```text
+//! git fetch ─▶ 127.0.0.1:3128/git/owner/repo ─▶ decide_git ─▶ mirror brought up to date ─▶ upload-pack
+//! git push  ─▶ …/git-receive-pack ─▶ pack (index-pack --strict) ─▶ rules ─▶ noted ─▶ forge (FORGE_TOKEN)
+//!                                                            report-status ◀── its answer for each reference
+//! ```
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use config_core::quoted;
+use git_engine::{GitError, Mirror, PushedRef, Quarantine, Remote};
+use runner_core::gateway::{
+    GitCall, GitService, MAX_PUSH_HEAD, NewCommit, PushCommand, PushHead, check_reference,
+    check_workflows, decide_git, forge_messages, parse_porcelain, parse_push, push_advertisement,
+    push_report,
+};
+use runner_core::workflow::WORKFLOW_DIRECTORIES;
+
+use super::forge::{ForgeGrant, GatewayRefusal, refusal};
+use super::git_backend::GitBackend;
+use super::{BASE, JobServices};
+use crate::clock::now_ms;
+use crate::pushed;
+
+/// Where git in a machine finds the gateway.
+pub(super) const GIT_PATH: &str = "git/";
+/// Shown where the runner has no words of git's for what failed.
+const UNTOLD: &str = "the runner could not reach the forge; see its log";
+
+/// A request of git's.
+#[derive(Debug)]
+pub struct GitRequest {
+    /// What it shows as its token.
+    pub token: String,
+    /// The method's word.
+    pub method: String,
+    /// The path behind the gateway's address for git, as it came.
+    pub path: String,
+    /// The query, as it stands there.
+    pub query: Option<String>,
+    /// The version of the protocol, as git asks for it.
+    pub protocol: Option<String>,
+}
+
+/// What git is answered.
+#[derive(Debug)]
+pub enum GitAnswer {
+    /// A short answer, and its content type.
+    Whole(String, Vec<u8>),
+    /// One in a file, which is removed with what holds it.
+    File(String, PathBuf, GitFolder),
+    /// Ask there.
+    Elsewhere(String),
+}
+
+/// A folder of one request, gone with it; what a kill leaves is swept at the next start.
+#[derive(Debug)]
+pub struct GitFolder(PathBuf);
+
+impl GitFolder {
+    /// Where the request's body is written.
+    #[must_use]
+    pub fn body(&self) -> PathBuf {
+        self.0.join("body")
+    }
+}
+
+impl Drop for GitFolder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            tracing::warn!(event = "run.quarantine_left", %error, "a quarantine is removed at the next start");
+        }
+    }
+}
+
+/// A request that is served.
+pub struct AdmittedGit {
+    services: JobServices,
+    grant: Arc<ForgeGrant>,
+    call: GitCall,
+    request: GitRequest,
+}
+
+/// Where git finds the gateway.
+pub(crate) fn git_address() -> String {
+    format!("{BASE}{GIT_PATH}")
+}
+
+impl JobServices {
+    /// Decides on a request of git's.
+    ///
+    /// # Errors
+    /// Why it is not served.
+    pub fn admit_git(&self, request: GitRequest) -> Result<AdmittedGit, GatewayRefusal> {
+        let grant = self.forge_grant(&request.token)?;
+        let asked = (
+            request.method.as_str(),
+            request.path.as_str(),
+            request.query.as_deref(),
+        );
+        let may = &grant.may;
+        let call = decide_git(asked, &may.repository, &may.permissions);
+        let call = call.map_err(|refused| refusal(403, refused.to_string()))?;
+        grant.count(now_ms())?;
+        Ok(AdmittedGit {
+            services: self.clone(),
+            grant,
+            call,
+            request,
+        })
+    }
+
+    /// Most bytes of a request of git's.
+    #[must_use]
+    pub fn max_git_body(&self) -> u64 {
+        let forge = self.shared.forge.as_ref();
+        let git = forge.and_then(|forge| forge.git.as_ref());
+        git.map_or(0, |git| git.max_pack + MAX_PUSH_HEAD as u64)
+    }
+}
+
+impl AdmittedGit {
+    /// A folder for its body and all that comes of it.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn folder(&self) -> std::io::Result<GitFolder> {
+        let name = format!("git-{}", uuid::Uuid::new_v4().simple());
+        let folder = self.services.shared.folder.join(name);
+        std::fs::create_dir_all(&folder)?;
+        Ok(GitFolder(folder))
+    }
+
+    /// Whether it comes with a body.
+    #[must_use]
+    pub fn has_body(&self) -> bool {
+        matches!(self.call, GitCall::Serve(_))
+    }
+
+    /// Unpacks a body that came packed. Blocks.
+    ///
+    /// # Errors
+    /// When it is not packed, or larger than a body may be.
+    pub fn unpack(&self, folder: &GitFolder) -> std::io::Result<()> {
+        let most = self.services.max_git_body();
+        let unpacked = folder.0.join("unpacked");
+        let packed = std::io::BufReader::new(File::open(folder.body())?);
+        let mut plain = flate2::bufread::GzDecoder::new(packed).take(most + 1);
+        let bytes = std::io::copy(&mut plain, &mut File::create(&unpacked)?)?;
+        if bytes > most {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        std::fs::rename(unpacked, folder.body())
+    }
+
+    /// Serves it; the body lies in the folder, where there is one. A client that goes away stops
+    /// nothing.
+    ///
+    /// # Errors
+    /// Why it is not served.
+    pub async fn serve(self, folder: GitFolder) -> Result<GitAnswer, GatewayRefusal> {
+        let turn = Arc::clone(&self.grant.git_at_once).acquire_owned().await;
+        let served = tokio::task::spawn_blocking(move || {
+            // Kept to the end, whether the client waits or not.
+            let _turn = turn;
+            self.served(folder)
+        });
+        served.await.unwrap_or_else(|_| Err(refusal(500, UNTOLD)))
+    }
+
+    /// Blocks.
+    fn served(&self, folder: GitFolder) -> Result<GitAnswer, GatewayRefusal> {
+        let forge = self.services.shared.forge.as_ref();
+        let backend = forge.and_then(|forge| forge.git.as_ref());
+        let backend = backend.ok_or_else(|| refusal(404, "git is not served here"))?;
+        let may = &self.grant.may;
+        if let GitCall::Elsewhere(path) = &self.call {
+            let own = may.clone_url.strip_suffix(".git").unwrap_or(&may.clone_url);
+            let base = own.get(..own.len().saturating_sub(may.repository.len()));
+            let base = base.filter(|base| base.starts_with("http"));
+            let base = base.ok_or_else(|| refusal(404, "there is no such repository"))?;
+            let query = self.request.query.as_deref().unwrap_or_default();
+            return Ok(GitAnswer::Elsewhere(format!("{base}{path}?{query}")));
+        }
+        let told = |error: &dyn std::fmt::Display| {
+            tracing::warn!(event = "run.git_not_served", repository = %may.repository, %error, "a job's git is not served");
+            refusal(502, UNTOLD)
+        };
+        let repository = may.repository.parse();
+        let repository = repository.map_err(|_| refusal(404, "there is no such repository"))?;
+        let repositories = &backend.repositories;
+        let remote = repositories
+            .remote(&may.clone_url)
+            .map_err(|error| told(&error))?;
+        let mirror = repositories
+            .mirror(&repository)
+            .map_err(|error| told(&error))?;
+        let (GitCall::Advertise(service) | GitCall::Serve(service)) = self.call else {
+            return Err(refusal(404, UNTOLD));
+        };
+        let is_request = matches!(self.call, GitCall::Serve(_));
+        let word = if is_request {
+            "result"
+        } else {
+            "advertisement"
+        };
+        let kind = format!("application/x-{}-{word}", service.name());
+        // Before a large request git asks whether it may, by one that is empty.
+        if is_request && std::fs::metadata(folder.body()).is_ok_and(|body| body.len() == 4) {
+            return Ok(GitAnswer::Whole(kind, Vec::new()));
+        }
+        let bare = folder.0.join("quarantine.git");
+        let quarantine = Quarantine::open(&mirror, &remote, &bare);
+        let quarantine = quarantine.map_err(|error| told(&error))?;
+        match service {
+            GitService::ReceivePack if is_request => {
+                let answer = self.push(backend, &quarantine, &remote, &folder.body());
+                answer.map(|answer| GitAnswer::Whole(kind, answer))
+            }
+            GitService::ReceivePack => {
+                let answer = push_advertisement(quarantine.references());
+                Ok(GitAnswer::Whole(kind, answer))
+            }
+            GitService::UploadPack => {
+                let read = self.read(&quarantine, (&mirror, &remote), &folder, is_request);
+                let answer = read.map_err(|error| told(&error))?;
+                Ok(GitAnswer::File(kind, answer, folder))
+            }
+        }
+    }
+
+    fn read(
+        &self,
+        quarantine: &Quarantine,
+        (mirror, remote): (&Mirror, &Remote),
+        folder: &GitFolder,
+        is_request: bool,
+    ) -> std::io::Result<PathBuf> {
+        use std::io::Write as _;
+        let path = folder.0.join("answer");
+        let mut answer = File::create(&path)?;
+        let protocol = self.request.protocol.as_deref();
+        let request = match is_request {
+            true => Some(File::open(folder.body())?),
+            false => {
+                quarantine
+                    .point_head(mirror, remote)
+                    .map_err(std::io::Error::other)?;
+                // The second version begins with its own words.
+                if !protocol.is_some_and(|protocol| protocol.contains("version=2")) {
+                    answer.write_all(b"001e# service=git-upload-pack\n0000")?;
+                }
+                None
+            }
+        };
+        let served = quarantine.upload_pack(request, protocol, answer);
+        served.map_err(std::io::Error::other)?;
+        Ok(path)
+    }
+
+    /// One push, from its request to its answer.
+    fn push(
+        &self,
+        backend: &GitBackend,
+        quarantine: &Quarantine,
+        remote: &Remote,
+        body: &Path,
+    ) -> Result<Vec<u8>, GatewayRefusal> {
+        let broken = |error: &dyn std::fmt::Display| refusal(400, format!("the push: {error}"));
+        let mut file = File::open(body).map_err(|error| broken(&error))?;
+        let mut begin = Vec::new();
+        let most = MAX_PUSH_HEAD as u64;
+        let read = (&mut file).take(most).read_to_end(&mut begin);
+        read.map_err(|error| broken(&error))?;
+        let head = parse_push(&begin).map_err(|error| broken(&error))?;
+        let (head, at) = head.ok_or_else(|| broken(&"it breaks off"))?;
+        let found = file.seek(SeekFrom::Start(at as u64));
+        found.map_err(|error| broken(&error))?;
+        if head.commands.is_empty() {
+            return Ok(Vec::new());
+        }
+        let refused = |reason: &str| {
+            head.commands
+                .iter()
+                .map(|_| Err(reason.to_owned()))
+                .collect()
+        };
+        if head.commands.iter().any(|command| !command.removes())
+            && let Err(error) = quarantine.take_pack(file, backend.max_pack)
+        {
+            let reason = pack_fault(&error, backend.max_pack);
+            let results: Vec<_> = refused("unpacker error");
+            return Ok(push_report(&head, &[], Err(&reason), &results));
+        }
+        let mut results: Vec<Result<(), String>> = head
+            .commands
+            .iter()
+            .map(|one| permitted(quarantine, one))
+            .collect();
+        let moved = |results: &[Result<(), String>]| {
+            let both = head.commands.iter().zip(results);
+            let moved = both.filter(|(_, result)| result.is_ok());
+            moved
+                .map(|(command, _)| command.clone())
+                .collect::<Vec<_>>()
+        };
+        if let Err(reason) = checked(quarantine, &moved(&results)) {
+            for result in &mut results {
+                *result = result.clone().and(Err(reason.clone()));
+            }
+        }
+        if head.atomic && results.iter().any(Result::is_err) {
+            for result in &mut results {
+                *result = result.clone().and(Err("atomic push failed".to_owned()));
+            }
+        }
+        let wanted = moved(&results);
+        let mut messages = Vec::new();
+        if !wanted.is_empty() {
+            let (said, answers) = self.ask_forge(backend, quarantine, remote, (&head, &wanted));
+            messages = said;
+            for (command, result) in head.commands.iter().zip(&mut results) {
+                if let Some(answer) = answers.get(&command.reference) {
+                    *result = answer.clone();
+                }
+            }
+        }
+        Ok(push_report(&head, &messages, Ok(()), &results))
+    }
+
+    /// Pushes with the runner's own token; what the forge says, and of each reference what became
+    /// of it.
+    fn ask_forge(
+        &self,
+        backend: &GitBackend,
+        quarantine: &Quarantine,
+        remote: &Remote,
+        (head, wanted): (&PushHead, &[PushCommand]),
+    ) -> (Vec<String>, HashMap<String, Result<(), String>>) {
+        let all = |reason: &str| {
+            let refused = wanted.iter();
+            refused
+                .map(|one| (one.reference.clone(), Err(reason.to_owned())))
+                .collect::<HashMap<_, _>>()
+        };
+        let repository = self.grant.may.repository.clone();
+        let (noted, noted_ms) = (wanted.to_vec(), now_ms());
+        let of = repository.clone();
+        let note = backend
+            .store
+            .write_blocking(move |rows| pushed::note(rows, &of, &noted, noted_ms));
+        if let Err(error) = note {
+            tracing::warn!(event = "run.push_not_noted", %repository, %error, "a job's push is refused: it cannot be noted");
+            return (
+                Vec::new(),
+                all("the runner cannot note the push now; try again"),
+            );
+        }
+        fn or_none(id: &str, is_none: bool) -> &str {
+            if is_none { "" } else { id }
+        }
+        let references: Vec<PushedRef<'_>> = wanted
+            .iter()
+            .map(|one| PushedRef {
+                reference: &one.reference,
+                expected: or_none(&one.old, one.makes()),
+                target: or_none(&one.new, one.removes()),
+            })
+            .collect();
+        let answer = match quarantine.push(remote, &references, head.atomic) {
+            Ok(answer) => answer,
+            Err(error) => {
+                tracing::warn!(event = "run.push_lost", %repository, %error, "what became of a job's push is not known");
+                return (Vec::new(), all("the forge gave no answer in time"));
+            }
+        };
+        let mut told = parse_porcelain(&answer.porcelain);
+        let mut results = HashMap::new();
+        for one in wanted {
+            let result = told
+                .remove(&one.reference)
+                .unwrap_or_else(|| match answer.is_success {
+                    true => Ok(()),
+                    false => Err(format!("the forge refuses: {}", answer.reason)),
+                });
+            results.insert(one.reference.clone(), result);
+        }
+        let refused = wanted.iter().filter(|one| results[&one.reference].is_err());
+        let refused: Vec<PushCommand> = refused.cloned().collect();
+        tracing::info!(event = "run.pushed", %repository, references = wanted.len(), refused = refused.len(), "a job has pushed with its token");
+        if !refused.is_empty() {
+            let forgotten = backend
+                .store
+                .write_blocking(move |rows| pushed::forget(rows, &repository, &refused, noted_ms));
+            // Then a push of the same by somebody else within a day starts nothing.
+            if let Err(error) = forgotten {
+                tracing::warn!(event = "run.push_not_forgotten", %error, "a refused push stays noted");
+            }
+        }
+        (forge_messages(&answer.messages), results)
+    }
+}
+
+/// Why a pack is not taken, in words for whoever pushes.
+fn pack_fault(error: &GitError, limit: u64) -> String {
+    let text = error.to_string();
+    if text.contains("maximum allowed size") || matches!(error, GitError::FetchTooLarge { .. }) {
+        return format!("the pack is larger than the {limit} bytes that a push may bring");
+    }
+    match error {
+        GitError::Failed { message, .. } => message.clone(),
+        GitError::TimedOut { .. } | GitError::TooMuch { .. } => text,
+        _ => "the pack cannot be taken in".to_owned(),
+    }
+}
+
+/// Whether a reference may be moved, by itself.
+fn permitted(quarantine: &Quarantine, command: &PushCommand) -> Result<(), String> {
+    check_reference(command)?;
+    if command.removes() {
+        return Ok(());
+    }
+    match quarantine.commit(&command.new) {
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err(format!("{} leads to no commit", quoted(&command.new))),
+        Err(_) => Err("its commit cannot be read".to_owned()),
+    }
+}
+
+/// Whether all is here that the commands need, and no workflow file is changed.
+fn checked(quarantine: &Quarantine, commands: &[PushCommand]) -> Result<(), String> {
+    let moved = commands.iter().filter(|command| !command.removes());
+    let tips: Vec<String> = moved.map(|command| command.new.clone()).collect();
+    if tips.is_empty() {
+        return Ok(());
+    }
+    let unread = |error: GitError| match error {
+        GitError::Failed { message, .. } => format!("missing necessary objects ({message})"),
+        GitError::Unexpected { reason, .. } => reason,
+        error => error.to_string(),
+    };
+    let new = quarantine.new_commits(&tips).map_err(unread)?;
+    if new.is_empty() {
+        return Ok(());
+    }
+    let mut ids: HashSet<String> = HashSet::new();
+    for (id, parents) in &new {
+        ids.insert(id.clone());
+        ids.extend(parents.iter().cloned());
+    }
+    let ids: Vec<String> = ids.into_iter().collect();
+    let folders = quarantine
+        .entries(&ids, WORKFLOW_DIRECTORIES)
+        .map_err(unread)?;
+    let known = quarantine.references().iter().map(|(id, _)| id.clone());
+    let known: Vec<String> = known.collect::<HashSet<_>>().into_iter().collect();
+    let tips = quarantine
+        .entries(&known, WORKFLOW_DIRECTORIES)
+        .map_err(unread)?;
+    let new: Vec<NewCommit> = new
+        .into_iter()
+        .map(|(id, parents)| NewCommit { id, parents })
+        .collect();
+    check_workflows(&new, &folders, &tips.into_values().collect())
+}

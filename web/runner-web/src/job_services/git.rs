@@ -1,0 +1,164 @@
+//! git for jobs: its smart protocol over HTTP. Bodies go to the disk as they come.
+
+use std::io::Write as _;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, LOCATION};
+use actix_web::{HttpRequest, HttpResponse, web};
+use futures_util::StreamExt as _;
+use runner_actors::{GatewayRefusal, GitAnswer, GitFolder, GitRequest, JobServices};
+
+use super::forge::token;
+use crate::file_chunks::FileChunks;
+
+/// Bytes that are collected before they are written.
+const BATCH: usize = 1 << 20;
+
+/// Any request below `/git`.
+pub(super) async fn call(
+    request: HttpRequest,
+    services: web::Data<JobServices>,
+    payload: web::Payload,
+) -> HttpResponse {
+    let header = |name: &str| request.headers().get(name)?.to_str().ok();
+    let path = request.uri().path();
+    let asked = GitRequest {
+        token: token(header(AUTHORIZATION.as_str()).unwrap_or_default()),
+        method: request.method().as_str().to_owned(),
+        path: path.strip_prefix("/git").unwrap_or_default().to_owned(),
+        query: request.uri().query().map(str::to_owned),
+        protocol: header("git-protocol")
+            .filter(|text| is_protocol(text))
+            .map(str::to_owned),
+    };
+    let admitted = match services.admit_git(asked) {
+        Ok(admitted) => admitted,
+        Err(refusal) => return refused(&refusal),
+    };
+    let failed = |message: &str| {
+        refused(&GatewayRefusal {
+            status: 500,
+            message: message.to_owned(),
+        })
+    };
+    let Ok(folder) = admitted.folder() else {
+        return failed("the runner has no place for the request");
+    };
+    if admitted.has_body() {
+        let most = services.max_git_body();
+        if let Err(refusal) = receive(&folder, payload, most).await {
+            return refused(&refusal);
+        }
+        match header(CONTENT_ENCODING.as_str()).unwrap_or("identity") {
+            "identity" => {}
+            "gzip" | "x-gzip" => {
+                let unpacked = web::block(move || {
+                    let unpacked = admitted.unpack(&folder);
+                    (admitted, folder, unpacked)
+                });
+                return match unpacked.await {
+                    Ok((admitted, folder, Ok(()))) => answered(admitted.serve(folder).await),
+                    _ => refused(&wrong("the packed body cannot be read")),
+                };
+            }
+            _ => return refused(&wrong("the body is packed in an unknown way")),
+        }
+    }
+    answered(admitted.serve(folder).await)
+}
+
+/// As git writes it: `version=2`, and settings like it.
+fn is_protocol(text: &str) -> bool {
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || b"=:.-".contains(&byte);
+    text.len() <= 64 && text.bytes().all(known)
+}
+
+fn wrong(message: &str) -> GatewayRefusal {
+    GatewayRefusal {
+        status: 400,
+        message: message.to_owned(),
+    }
+}
+
+/// Writes the body to the disk.
+async fn receive(
+    folder: &GitFolder,
+    mut payload: web::Payload,
+    most: u64,
+) -> Result<(), GatewayRefusal> {
+    let path = folder.body();
+    let unwritten = |_: std::io::Error| GatewayRefusal {
+        status: 507,
+        message: "the runner has no room for the request".to_owned(),
+    };
+    let file = web::block(move || std::fs::File::create(path)).await;
+    let mut file = file
+        .map_err(|_| wrong("the runner ends"))?
+        .map_err(unwritten)?;
+    let (mut batch, mut bytes) = (Vec::new(), 0_u64);
+    loop {
+        let next = payload.next().await;
+        let end = next.is_none();
+        if let Some(chunk) = next {
+            let chunk = chunk.map_err(|_| wrong("the body breaks off"))?;
+            bytes += chunk.len() as u64;
+            batch.extend_from_slice(&chunk);
+        }
+        if bytes > most {
+            return Err(GatewayRefusal {
+                status: 413,
+                message: format!("a push or a fetch of a job sends at most {most} bytes"),
+            });
+        }
+        if batch.len() >= BATCH || end {
+            let full = std::mem::take(&mut batch);
+            let written = web::block(move || file.write_all(&full).map(|()| file)).await;
+            let written = written.map_err(|_| wrong("the runner ends"))?;
+            file = written.map_err(unwritten)?;
+        }
+        if end {
+            return Ok(());
+        }
+    }
+}
+
+fn answered(answer: Result<GitAnswer, GatewayRefusal>) -> HttpResponse {
+    let of = |kind: String| {
+        let mut response = HttpResponse::Ok();
+        response.content_type(kind);
+        response.insert_header((CACHE_CONTROL, "no-cache"));
+        response
+    };
+    match answer {
+        Ok(GitAnswer::Whole(kind, bytes)) => of(kind).body(bytes),
+        Ok(GitAnswer::File(kind, path, folder)) => {
+            let state = (FileChunks { path, at: 0 }, folder);
+            // The folder goes with the stream.
+            of(kind).streaming(futures_util::stream::unfold(
+                state,
+                |(mut chunks, folder)| async move {
+                    match chunks.next().await {
+                        Ok(bytes) if bytes.is_empty() => None,
+                        read => Some((read, (chunks, folder))),
+                    }
+                },
+            ))
+        }
+        Ok(GitAnswer::Elsewhere(address)) => HttpResponse::Found()
+            .insert_header((LOCATION, address))
+            .finish(),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+/// git shows plain text as what the remote says.
+fn refused(refusal: &GatewayRefusal) -> HttpResponse {
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
+    let mut response = HttpResponse::build(status);
+    if status == StatusCode::UNAUTHORIZED {
+        response.insert_header(("WWW-Authenticate", "Basic realm=\"token of the job\""));
+    }
+    response
+        .content_type("text/plain; charset=utf-8")
+        .body(format!("{}\n", refusal.message))
+}

@@ -1,0 +1,436 @@
+//! git with the token of a job: real git in the place of the machine, the runner's gateway, and a
+//! real repository as the forge.
+
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use runner_actors::RunnerSettings;
+use scripted_peers::{GitForge, GitRepository, Play};
+
+use crate::gateway::{has, lines};
+use crate::harness::{Runner, Setup, Site, TOKEN, files, push};
+
+/// What stands before each script: a clone as a checkout leaves it, and who commits.
+const BEGIN: &str = "set -e; export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org
+own=$(mktemp -d -p .); git clone --quiet \"$REPOSITORY\" $own/c; cd $own/c; tried() { name=$1; shift; \"$@\" 2>&1 | sed \"s|^|$name: |\"; }
+set -o pipefail\n";
+
+struct Stage {
+    site: Site,
+    runner: Runner,
+}
+
+/// Runs the scripts of steps with the variables that they have in the machine.
+fn stage(change: fn(&mut RunnerSettings)) -> Stage {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let services = listener.local_addr().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let site = Site::playing(move |command| {
+        // What makes room for a checkout is no step.
+        if !command.env.contains_key("REPOSITORY") {
+            return Play::exit(0);
+        }
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &format!("{BEGIN}{}", command.script)]);
+        bash.current_dir(home.path()).env_clear();
+        for (name, value) in &command.env {
+            let here = value.replace("127.0.0.1:3128", &services.to_string());
+            bash.env(name.replace("127.0.0.1:3128", &services.to_string()), here);
+        }
+        bash.env("HOME", home.path());
+        bash.env("GIT_TERMINAL_PROMPT", "0");
+        bash.env("SERVICES", services.to_string());
+        bash.env("PATH", std::env::var_os("PATH").unwrap());
+        let output = bash.output().expect("bash is installed");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        Play::exit(output.status.code().unwrap_or(255)).out(said)
+    });
+    site.git_init();
+    site.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+    let runner = site.start_with(Setup {
+        services: Some(listener),
+        change,
+        ..Setup::default()
+    });
+    Stage { site, runner }
+}
+
+/// A workflow with one step; pushes of others run it.
+fn workflow(permissions: &str, script: &str, site: &Site) -> String {
+    let script: String = script
+        .lines()
+        .map(|line| format!("          {line}\n"))
+        .collect();
+    format!(
+        "name: CI\non: [push, create, pull_request]\npermissions: {permissions}\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |\n{script}        env: {{REPOSITORY: '{}', TOKEN: '${{{{ github.token }}}}'}}\n",
+        site.clone_url()
+    )
+}
+
+impl Stage {
+    /// Runs it for a push, and gives the run's id and what it said.
+    fn run(&self, permissions: &str, script: &str, delivery: &str) -> (String, Vec<String>) {
+        let sha = self.site.commit(&workflow(permissions, script, &self.site));
+        let run = self.runner.run("push", delivery, &self.site.push(&sha));
+        let record = self.runner.ended(&run);
+        let said = lines(&self.runner, &run);
+        assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
+        (run, said)
+    }
+
+    fn at_forge(&self, reference: &str) -> Option<String> {
+        let listed = self
+            .site
+            .git(&["for-each-ref", "--format=%(objectname)", reference]);
+        (!listed.is_empty()).then_some(listed)
+    }
+
+    /// Nothing of a push is left on the runner's disk.
+    fn is_swept(&self) {
+        let transfers = self.site.folder.path().join("runs/transfers");
+        assert_eq!(files(&transfers), 0, "a quarantine is left");
+    }
+}
+
+fn hook(site: &Site, text: &str) {
+    let path = site.tree().join(".git/hooks/pre-receive");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn i17_a_job_pushes_with_plain_git_and_its_push_starts_nothing() {
+    let stage = stage(|_| {});
+    let script = "echo built > built; git add built; git commit --quiet -m built
+git push --quiet
+git tag -a v1 -m v1; git tag light; git push --quiet origin v1 light
+git push --quiet \"https://x-access-token:$TOKEN@forge.example/acme/rocket.git\" HEAD:refs/heads/side || git push --quiet \"http://x-access-token:$TOKEN@forge.example/acme/rocket.git\" HEAD:refs/heads/side
+git commit --quiet --amend -m again; git push --quiet --force origin HEAD:side HEAD:gone
+git push --quiet origin :gone
+git ls-remote --tags origin | grep -c refs/tags/
+echo head $(git rev-parse HEAD~0) built $(git rev-parse origin/main)";
+    let (_, said) = stage.run("{contents: write}", script, "d-1");
+    has(&said, "3");
+    let pushed = stage.at_forge("refs/heads/main").unwrap();
+    assert!(
+        said.iter()
+            .any(|line| line.ends_with(&format!("built {pushed}"))),
+        "{said:#?}"
+    );
+    assert!(stage.at_forge("refs/tags/v1").is_some());
+    assert_eq!(stage.at_forge("refs/tags/light").as_ref(), Some(&pushed));
+    let side = stage.at_forge("refs/heads/side").unwrap();
+    assert_ne!(side, pushed);
+    assert!(
+        said.iter()
+            .any(|line| line.starts_with(&format!("head {side}"))),
+        "{said:#?}"
+    );
+    assert_eq!(stage.at_forge("refs/heads/gone"), None);
+    stage.is_swept();
+
+    // The forge tells of the push as of every other.
+    let event = stage.site.push(&pushed);
+    let run = stage.runner.run("push", "d-2", &event);
+    let record = stage.runner.ended(&run);
+    assert_eq!(record["state"], "ignored", "{record:#}");
+    let reason = record["reason"].as_str().unwrap();
+    assert_eq!(
+        reason,
+        "this push was made with the token of a job, and starts nothing"
+    );
+    // A person's push of something else does.
+    stage.site.git(&["reset", "--quiet", "--hard", &pushed]);
+    stage.site.write("README", "a person's\n");
+    let theirs = stage.site.commit_all();
+    let run = stage.runner.run("push", "d-3", &stage.site.push(&theirs));
+    assert_ne!(stage.runner.ended(&run)["state"], "ignored");
+}
+
+#[test]
+fn i17_what_a_job_may_not_push_is_refused_in_words_that_git_shows() {
+    let stage = stage(|_| {});
+    hook(
+        &stage.site,
+        "#!/bin/sh\nwhile read old new name; do case $name in refs/heads/protected) echo 'GH006: Protected branch update failed' >&2; exit 1;; esac; done\n",
+    );
+    let script = "echo x > x; git add x; git commit --quiet -m x
+tried protected git push origin HEAD:protected || true
+tried pull git push origin HEAD:refs/pull/1/head || true
+tried notes git push origin HEAD:refs/notes/x || true
+tried blob git push origin HEAD:x HEAD^{tree}:refs/tags/tree || true
+mkdir -p .github/workflows; echo 'on: push' > .github/workflows/evil.yml; git add .; git commit --quiet -m evil
+tried workflow git push origin HEAD:evil || true
+git rm --quiet .github/workflows/evil.yml; git commit --quiet -m 'as if nothing was'
+tried between git push origin HEAD:evil || true
+git checkout --quiet --orphan pages; git rm -rfq .; echo page > index.html; git add .; git commit --quiet -m page
+tried pages git push --quiet origin pages && echo pages pushed
+git checkout --quiet main; git reset --quiet --hard origin/main
+echo y > y; git add y; git commit --quiet -m y
+tried atomic git push --atomic origin HEAD:y HEAD:protected || true
+git remote set-url origin \"$REPOSITORY-other\"; tried sibling git ls-remote origin || true
+tried other git ls-remote http://x:$TOKEN@$SERVICES/git/acme/secret || true
+tried odd git ls-remote http://x:$TOKEN@$SERVICES/git/acme/rocket%2f..%2fsecret || true
+tried guessed env -u GIT_CONFIG_COUNT git ls-remote http://x:guessed@$SERVICES/git/acme/rocket || true
+tried lfs curl -s -u x:$TOKEN -X POST http://$SERVICES/git/acme/rocket.git/info/lfs/objects/batch || true";
+    let (_, said) = stage.run("{contents: write}", script, "d-1");
+    for line in [
+        "protected: remote: GH006: Protected branch update failed",
+        "protected:  ! [remote rejected] HEAD -> protected (pre-receive hook declined)",
+        "pull:  ! [remote rejected] HEAD -> refs/pull/1/head (the token of a job moves branches and tags only)",
+        "notes:  ! [remote rejected] HEAD -> refs/notes/x (the token of a job moves",
+        "blob:  ! [remote rejected] HEAD^{tree} -> tree (`",
+        "workflow:  ! [remote rejected] HEAD -> evil (refusing to allow the token of a job to create or update workflows in `.github/workflows`",
+        "between:  ! [remote rejected] HEAD -> evil (refusing to allow",
+        "pages pushed",
+        "atomic:  ! [remote rejected] HEAD -> y (",
+        "other: remote: the token of the job is of acme/rocket, not of `acme/secret`",
+        "odd: remote: the address of the repository cannot be read",
+        "guessed: remote: Bad credentials: the token is of no job that runs",
+        "lfs: Git LFS is not passed on",
+    ] {
+        has(&said, line);
+    }
+    assert!(
+        said.iter().any(|line| line.starts_with("sibling: ")),
+        "{said:#?}"
+    );
+    for name in ["protected", "evil", "y"] {
+        assert_eq!(
+            stage.at_forge(&format!("refs/heads/{name}")),
+            None,
+            "{name}"
+        );
+    }
+    for name in ["refs/pull/1/head", "refs/notes/x", "refs/tags/tree"] {
+        assert_eq!(stage.at_forge(name), None, "{name}");
+    }
+    assert!(stage.at_forge("refs/heads/pages").is_some());
+    assert!(
+        !said.iter().any(|line| line.contains("x-access-token:e")),
+        "{said:#?}"
+    );
+    stage.is_swept();
+}
+
+#[test]
+fn i17_a_job_that_may_read_fetches_and_does_not_push() {
+    let stage = stage(|_| {});
+    let script = "git log --oneline | wc -l | sed 's/^/commits: /'
+git -c protocol.version=0 fetch --quiet origin && echo zero
+git clone --quiet --depth=1 \"$REPOSITORY\" shallow; git -C shallow log --oneline | wc -l | sed 's/^/shallow: /'
+git clone --quiet --filter=blob:none --no-checkout \"$REPOSITORY\" partial; git -C partial checkout --quiet main && echo partial
+echo x > x; git add x; git commit --quiet -m x; tried push git push origin HEAD:x || true";
+    stage.site.commit("on: push");
+    let (_, said) = stage.run("{contents: read}", script, "d-1");
+    has(&said, "commits: 2");
+    has(&said, "zero");
+    has(&said, "shallow: 1");
+    has(&said, "partial");
+    has(
+        &said,
+        "push: remote: Permission to acme/rocket denied to the token of the job: its `permissions` lack `contents: write`",
+    );
+    assert_eq!(stage.at_forge("refs/heads/x"), None);
+    // A fork's pull request has no more, whatever its workflow says.
+    let base = stage.site.commit(&workflow(
+        "write-all",
+        "tried push git push origin HEAD:x || true",
+        &stage.site,
+    ));
+    stage.site.write("README", "a stranger's\n");
+    let head = stage.site.commit_all();
+    let run = stage
+        .runner
+        .run("pull_request", "d-2", &stage.site.fork(&head, &base));
+    stage.runner.ended(&run);
+    has(
+        &lines(&stage.runner, &run),
+        "push: remote: Permission to acme/rocket denied",
+    );
+    // Without the permission nothing is read, either; and no token is left after the job.
+    let sha = stage
+        .site
+        .commit(&workflow("{issues: read}", "true", &stage.site));
+    let run = stage.runner.run("push", "d-3", &stage.site.push(&sha));
+    assert_eq!(stage.runner.ended(&run)["state"], "failed");
+    has(
+        &lines(&stage.runner, &run),
+        "remote: Permission to acme/rocket denied",
+    );
+    stage.is_swept();
+}
+
+#[test]
+fn i17_a_stale_push_and_a_push_that_breaks_off_change_nothing() {
+    let stage = stage(|settings| settings.checkouts.fetch_bytes = 6 << 20);
+    let script = "before=$(git rev-parse HEAD); git commit --quiet --allow-empty -m first; git push --quiet origin HEAD:first
+git commit --quiet --allow-empty -m second; git push --quiet origin HEAD:first
+git reset --quiet --hard $before; git commit --quiet --allow-empty -m stale
+tried stale git push origin HEAD:first || true
+at=http://$SERVICES/git/acme/rocket/git-receive-pack; zeros=0000000000000000000000000000000000000000
+send() { curl -s -u x:$TOKEN -H 'Content-Type: application/x-git-receive-pack-request' \"$@\" $at | tr '\\0' ' '; echo; }
+line() { printf '%04x%s' $((${#1} + 5)) \"$1\"; printf '\\n'; }
+begin() { printf '00%x%s %s %s\\0 report-status' $((${#1} + ${#2} + ${#3} + 4 + 2 + 15)) $1 $2 $3; printf 0000; }
+lease() { begin $before $(git rev-parse HEAD) refs/heads/first; git rev-parse HEAD ^$before | git pack-objects --stdout --revs -q; }
+lease > lease; echo lease: $(send --data-binary @lease)
+{ begin $zeros $(git rev-parse HEAD) refs/heads/cut; git rev-parse HEAD ^$before | git pack-objects --stdout --revs -q | head -c 40; } > cut; echo cut: $(send --data-binary @cut)
+{ begin $zeros $(git rev-parse HEAD) refs/heads/none; printf '' | git pack-objects --stdout -q; } > none; echo none: $(send --data-binary @none)
+bad=$(printf 'tree %s\\nauthor x\\n\\nbad\\n' $(git rev-parse HEAD^{tree}) | git hash-object -t commit -w --literally --stdin)
+{ begin $zeros $bad refs/heads/bad; echo $bad | git pack-objects --stdout -q; } > bad; echo bad: $(send --data-binary @bad)
+head -c 9000 /dev/zero > junk; echo junk: $(send --data-binary @junk); gzip -k lease; echo gzip: $(send -H 'Content-Encoding: gzip' --data-binary @lease.gz)
+echo notgzip: $(send -H 'Content-Encoding: gzip' --data-binary @lease)
+head -c 3000000 /dev/urandom > large; git add large; git commit --quiet -m large
+git -c http.postBuffer=65536 push --quiet origin HEAD:large && echo large pushed
+GIT_TRACE_CURL=1 git -c http.postBuffer=65536 -c http.expectContinue=true push --quiet origin HEAD:large2 2>&1 | tail -1
+head -c 9000000 /dev/urandom > larger; git add larger; git commit --quiet -m larger
+tried larger git push origin HEAD:larger || true";
+    let (_, said) = stage.run("{contents: write}", script, "d-1");
+    for line in [
+        "stale:  ! [rejected]        HEAD -> first (non-fast-forward)",
+        "lease: 000eunpack ok",
+        "cut: 00",
+        "none: 000eunpack ok",
+        "bad: 00",
+        "junk: the push: ",
+        "gzip: 000eunpack ok",
+        "notgzip: the packed body cannot be read",
+        "large pushed",
+    ] {
+        has(&said, line);
+    }
+    let all = said.join("\n");
+    for words in [
+        "ng refs/heads/first fetch first: the reference has moved at the forge",
+        "ng refs/heads/cut unpacker error",
+        "ng refs/heads/none ",
+        "ng refs/heads/bad unpacker error",
+    ] {
+        assert!(all.contains(words), "{words} in {said:#?}");
+    }
+    assert!(stage.at_forge("refs/heads/large").is_some());
+    for name in ["cut", "none", "bad", "larger"] {
+        assert_eq!(
+            stage.at_forge(&format!("refs/heads/{name}")),
+            None,
+            "{name}"
+        );
+    }
+    let subject = stage
+        .site
+        .git(&["log", "-1", "--format=%s", "refs/heads/first"]);
+    assert_eq!(subject, "second");
+    stage.is_swept();
+}
+
+#[test]
+fn i17_a_quarantine_that_a_kill_left_is_swept_at_the_start() {
+    let stage = stage(|_| {});
+    let left = stage
+        .site
+        .folder
+        .path()
+        .join("runs/transfers/git-left/quarantine.git");
+    let Stage { site, runner } = stage;
+    runner.stop();
+    std::fs::create_dir_all(&left).unwrap();
+    let again = site.start_with(Setup {
+        services: Some(TcpListener::bind("127.0.0.1:0").unwrap()),
+        ..Setup::default()
+    });
+    assert!(!Path::new(&left).exists());
+    again.stop();
+}
+
+#[test]
+fn i17_a_checkout_that_keeps_no_credentials_leaves_git_as_it_was() {
+    let stage = stage(|_| {});
+    let look = "echo count ${GIT_CONFIG_COUNT:-none} at $(git remote get-url origin)";
+    let sha = stage.site.commit(&format!(
+        "on: push\njobs:\n  a:\n    runs-on: x\n    env: {{REPOSITORY: '{}'}}\n    steps:\n      - run: {look}\n      - uses: actions/checkout@v4\n        with: {{persist-credentials: false}}\n      - run: echo then; {look}\n      - run: echo named; {look}\n        env: {{TOKEN: '${{{{ github.token }}}}'}}\n",
+        stage.site.clone_url()
+    ));
+    let run = stage.runner.run("push", "d-1", &stage.site.push(&sha));
+    let record = stage.runner.ended(&run);
+    let said = lines(&stage.runner, &run);
+    assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
+    let counts: Vec<&String> = said
+        .iter()
+        .filter(|line| line.starts_with("count "))
+        .collect();
+    let [kept, without, named] = counts.as_slice() else {
+        panic!("{said:#?}");
+    };
+    assert!(kept.contains("/git/acme/rocket"), "{kept}");
+    assert!(without.starts_with("count none at file://"), "{without}");
+    // The token itself leads to the gateway, the address alone does not.
+    assert!(!named.starts_with("count none"), "{named}");
+    assert!(named.contains(" at file://"), "{named}");
+}
+
+struct SmartForge {
+    forge: GitForge,
+    repository: GitRepository,
+}
+
+/// A forge that takes pushes over HTTP, with the runner's token only.
+fn smart_forge() -> &'static SmartForge {
+    static FORGE: OnceLock<SmartForge> = OnceLock::new();
+    FORGE.get_or_init(|| {
+        let forge = GitForge::start();
+        let repository = forge.smart_repository("acme/rocket", TOKEN);
+        let sibling = forge.repository("acme/rocket-docs", false);
+        sibling.write("name", "docs");
+        sibling.commit("first");
+        SmartForge { forge, repository }
+    })
+}
+
+#[test]
+fn i17_the_runner_s_token_pushes_over_http_and_a_token_of_one_s_own_goes_past_the_gateway() {
+    let SmartForge { forge, repository } = smart_forge();
+    let stage = stage(|settings| {
+        settings.forge_url = smart_forge().forge.url().parse().ok();
+        settings.transports.http = true;
+    });
+    let url = format!("{}/acme/rocket.git", forge.url());
+    let run = |permissions: &str, script: &str, delivery: &str| {
+        let text = workflow(permissions, script, &stage.site);
+        let text = text.replace(&stage.site.clone_url(), &url);
+        repository.write(".github/workflows/ci.yml", &text);
+        let sha = repository.commit("a commit");
+        let run = stage.runner.run("push", delivery, &push(&url, &sha));
+        let record = stage.runner.ended(&run);
+        let said = lines(&stage.runner, &run);
+        assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
+        said
+    };
+    let script = "git commit --quiet --allow-empty -m built; git push --quiet origin HEAD:built
+git push --quiet \"${REPOSITORY%%://*}://oauth2:$TOKEN@${REPOSITORY#*://}\" HEAD:named
+tried sibling git ls-remote \"${REPOSITORY%.git}-docs.git\"";
+    let said = run("{contents: write}", script, "d-1");
+    assert!(
+        said.iter()
+            .any(|line| line.starts_with("sibling: ") && line.ends_with("refs/heads/main")),
+        "{said:#?}"
+    );
+    for name in ["built", "named"] {
+        let subject = repository.git(&["log", "-1", "--format=%s", name]);
+        assert_eq!(subject, "built", "{name}");
+    }
+    // As a checkout with a token of its own writes it: the job itself may only read.
+    let script = format!(
+        "at=${{REPOSITORY%.git}}; git config --add \"url.$at.insteadOf\" \"$at\"
+git config \"http.{}/.extraheader\" \"AUTHORIZATION: basic $(printf x-access-token:{TOKEN} | base64 -w0)\"
+echo at $(git remote get-url origin); git commit --quiet --allow-empty -m own; git push --quiet origin HEAD:own",
+        forge.url()
+    );
+    let said = run("{contents: read}", &script, "d-2");
+    has(&said, &format!("at {url}"));
+    assert_eq!(repository.git(&["log", "-1", "--format=%s", "own"]), "own");
+}
