@@ -42,6 +42,7 @@ mod options;
 mod ordered;
 mod passages;
 mod phrases;
+mod placement;
 mod places;
 mod pool;
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! copies and what programs write are seldom meant: their words count less, unless the query asks
 //! for them.
 
-use search_core::code_places::{is_for_windows, lies_in_namesake, may_mean_windows, namesake};
 use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
 use search_core::names::NameKind;
@@ -14,13 +13,14 @@ use search_core::query::{Field, ParsedQuery};
 
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
+use super::placement::{Placer, of_neighbours, of_size};
 use super::pool::Candidate;
 use super::record::DocumentRecord;
 use super::refinement::Refinement;
-use super::rerank::RankedCandidate;
+use super::rerank::{RankedCandidate, length};
 use super::scope::Scope;
 use super::snapshot::IndexSnapshot;
-use super::term_matches::TermMatches;
+use super::term_matches::{DefinedMatch, TermMatches};
 
 /// Results of a lexical search that are looked at; of a fused one all.
 pub(super) const REFINE_DEPTH: usize = 100;
@@ -74,16 +74,6 @@ const PATH_HELD: f32 = 0.3;
 /// What the words of the folder's name add, beside the file's, where they are all of the query's.
 const PATH_OF_FOLDER: f32 = 1.3;
 
-/// What code loses by each folder it lies in: of several files that do, the one nearer to the root
-/// of its source is meant.
-const NESTED: f32 = 0.05;
-
-/// What code adds that lies in the folder called like its source: the main one of its packages.
-const NAMESAKE: f32 = 0.2;
-
-/// What code for Windows loses, which mostly has a twin, where the query does not ask for it.
-const FOR_WINDOWS: f32 = 0.2;
-
 /// What the words of a path add, by rarity, for one word, which may be a name, and where somebody
 /// asks how to do something.
 const PATH_BY_RARITY: f32 = 1.0;
@@ -127,9 +117,7 @@ pub(super) struct Refiner<'r> {
     is_one_word: bool,
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
-    /// By source: what its main package is called, squeezed.
-    namesakes: Vec<Option<String>>,
-    may_mean_windows: bool,
+    placer: Placer,
     /// By source: whether anything else than manuals is among the results.
     has_code: Vec<bool>,
 }
@@ -191,20 +179,15 @@ impl<'r> Refiner<'r> {
         query: &'r ParsedQuery,
         outcome: &'r LexicalMatches,
     ) -> Self {
-        let mut words = query.words().iter();
+        let words = query.words().iter();
+        let is_one_word = words.filter(|word| query.is_looked_for(word)).count() < 2;
         Self {
             sources: scope.snapshots,
-            namesakes: scope.names.iter().map(|name| namesake(name)).collect(),
-            may_mean_windows: words.any(|word| may_mean_windows(&word.folded)),
+            placer: Placer::new(scope, query, is_one_word),
             query,
             outcome,
             matches: TermMatches::new(query, &outcome.term_weights),
-            is_one_word: query
-                .words()
-                .iter()
-                .filter(|word| query.is_looked_for(word))
-                .count()
-                < 2,
+            is_one_word,
             named_roles: named_roles(query),
             has_code: Vec::new(),
         }
@@ -226,10 +209,12 @@ impl<'r> Refiner<'r> {
         self.has_code = vec![false; self.sources.len()];
         for (one, record) in ranked.iter().zip(&records) {
             self.has_code[one.candidate.source as usize] |= record.role == FileRole::Main;
+            self.placer.note(record, one.candidate.source);
         }
         for (one, record) in ranked.iter_mut().zip(&records) {
-            self.look_at(one, record, &scale);
+            self.look_at(one, record, &scale)?;
         }
+        self.look_beside(&mut ranked, &records, &scale);
         ranked.sort_by(|a, b| b.candidate.score.total_cmp(&a.candidate.score));
         append_below(&mut ranked, rest);
         Ok(ranked)
@@ -240,7 +225,12 @@ impl<'r> Refiner<'r> {
         source.record(candidate.segment, candidate.document)
     }
 
-    fn look_at(&mut self, one: &mut RankedCandidate, record: &DocumentRecord, scale: &Scale) {
+    fn look_at(
+        &mut self,
+        one: &mut RankedCandidate,
+        record: &DocumentRecord,
+        scale: &Scale,
+    ) -> Result<(), IndexError> {
         let held = self.outcome.holders.count(&one.candidate);
         let name = self.name_bonus(record);
         let defined = self.outcome.definers.weight(&one.candidate);
@@ -251,8 +241,13 @@ impl<'r> Refiner<'r> {
             one.candidate.score = fusion.lexical_part;
         }
         let of_words = one.candidate.score;
-        let path = (self.path(&record.key, name > 0.0) + self.place(record, one.candidate.source))
-            * scale.unit;
+        let named_alike = self.called_alike(record);
+        let mut path = self.path(&record.key, name > 0.0);
+        path += self.placer.place(record, one.candidate.source);
+        if name == 0.0 && self.means_code(record) {
+            path += of_size(length(self.sources, &one.candidate)?, named_alike.alike);
+        }
+        path *= scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
         let role = self.role_factor(record.role, one.candidate.source);
@@ -262,7 +257,7 @@ impl<'r> Refiner<'r> {
             1.0
         };
         // What defines just what the query names has more than what is called alike.
-        let alike = role * DEFINED_WORDS * self.called_alike(record);
+        let alike = role * DEFINED_WORDS * named_alike.share;
         one.refinement = Refinement {
             definition: (DEFINITION * defined * aside).max(alike) * scale.unit,
             identifiers: IDENTIFIER * held as f32 * scale.unit,
@@ -275,25 +270,34 @@ impl<'r> Refiner<'r> {
             role_of: record.role,
         };
         one.candidate.score += one.refinement.sum();
+        Ok(())
     }
 
-    /// What code adds, or loses, by where it lies.
-    fn place(&self, record: &DocumentRecord, source: u32) -> f32 {
-        if record.kind != ContentKind::Code {
-            return 0.0;
+    /// What code has of the results in its folder.
+    fn look_beside(
+        &self,
+        ranked: &mut [RankedCandidate],
+        records: &[DocumentRecord],
+        scale: &Scale,
+    ) {
+        let found = ranked.iter().zip(records).map(|(one, record)| {
+            let candidate = &one.candidate;
+            (candidate.source, record.key.as_str(), candidate.score)
+        });
+        let beside = of_neighbours(&found.collect::<Vec<_>>());
+        for ((one, record), beside) in ranked.iter_mut().zip(records).zip(beside) {
+            if one.refinement.name == 0.0 && self.means_code(record) {
+                let role = self.role_factor(record.role, one.candidate.source);
+                let added = role * beside * scale.unit;
+                one.refinement.path += added;
+                one.candidate.score += added;
+            }
         }
-        let mut place = -NESTED * record.key.matches('/').count() as f32;
-        let name = self
-            .namesakes
-            .get(source as usize)
-            .and_then(Option::as_deref);
-        if name.is_some_and(|name| lies_in_namesake(&record.key, name)) {
-            place += NAMESAKE;
-        }
-        if !self.may_mean_windows && is_for_windows(&record.key) {
-            place -= FOR_WINDOWS;
-        }
-        place
+    }
+
+    /// Whether a document is code, and the query a sentence that code may answer.
+    fn means_code(&self, record: &DocumentRecord) -> bool {
+        record.kind == ContentKind::Code && !self.is_one_word && !self.query.asks_how()
     }
 
     /// What the words of a document's path add. Of several words each says as much of what is
@@ -312,11 +316,11 @@ impl<'r> Refiner<'r> {
 
     /// How much of what a document defines is called like the query. Who asks how to do something
     /// means no code, and one word is a name, whose definition counts.
-    fn called_alike(&mut self, record: &DocumentRecord) -> f32 {
+    fn called_alike(&mut self, record: &DocumentRecord) -> DefinedMatch {
         if self.query.asks_how() || self.is_one_word {
-            return 0.0;
+            return DefinedMatch::default();
         }
-        self.matches.definition_share(&record.defined)
+        self.matches.definitions(&record.defined)
     }
 
     fn role_factor(&self, role: FileRole, source: u32) -> f32 {

@@ -196,7 +196,7 @@ pub(super) fn reranked(
 }
 
 /// The terms of a document, about.
-fn length(sources: &[IndexSnapshot], candidate: &Candidate) -> Result<u32, IndexError> {
+pub(super) fn length(sources: &[IndexSnapshot], candidate: &Candidate) -> Result<u32, IndexError> {
     let source = &sources[candidate.source as usize];
     let reader = &source.segments()[candidate.segment as usize].reader;
     let norms = reader.get_fieldnorms_reader(source.fields().text)?;

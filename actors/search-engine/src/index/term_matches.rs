@@ -40,7 +40,7 @@ pub(super) struct TermMatches<'q> {
 pub(super) struct PathMatch {
     /// How much of the query, by rarity, stands in the file's name, and half of it in the folder's.
     pub(super) by_rarity: f32,
-    /// How near the file's name comes to the query, as [`TermMatches::definition_share`] says it.
+    /// How near the file's name comes to the query, as [`DefinedMatch::share`] says it.
     pub(super) near: f32,
     /// How much of the query stands in the file's name, each word counting alike.
     pub(super) of_file: f32,
@@ -48,6 +48,16 @@ pub(super) struct PathMatch {
     pub(super) of_folder: f32,
     /// How much of the file's name stands in the query.
     pub(super) held: f32,
+}
+
+/// How what a file defines goes with a query.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct DefinedMatch {
+    /// How near the names come to the query, the best first: how much of the query each holds,
+    /// times how much of it the query holds.
+    pub(super) share: f32,
+    /// How many names hold any of the query's words.
+    pub(super) alike: usize,
 }
 
 /// The best of some numbers, best first.
@@ -121,24 +131,25 @@ impl<'q> TermMatches<'q> {
         }
     }
 
-    /// How near the names of what a file defines come to the query, the best first: how much of the
-    /// query each holds, times how much of it the query holds.
-    pub(super) fn definition_share(&mut self, names: &str) -> f32 {
+    /// How the names of what a file defines go with the query.
+    pub(super) fn definitions(&mut self, names: &str) -> DefinedMatch {
         if names.is_empty() {
-            return 0.0;
+            return DefinedMatch::default();
         }
-        let mut seen = Vec::new();
+        let (mut seen, mut alike) = (Vec::new(), 0);
         let shares = names.split(NAME_SEAM).take(MAX_DEFINED).map(|name| {
             seen.clear();
             let held = self.read_name(name, &mut seen);
+            alike += usize::from(!seen.is_empty());
             held * seen.iter().map(|&term| self.shares[term]).sum::<f32>()
         });
         let best: [f32; DEFINED_SHARES.len()] = best_of(shares);
         let eased = best.iter().map(|share| share.powf(EASE));
-        eased
+        let share = eased
             .zip(DEFINED_SHARES)
             .map(|(one, share)| one * share)
-            .sum()
+            .sum();
+        DefinedMatch { share, alike }
     }
 
     /// As [`Self::read_name`]; an identifier of the query that the name holds whole counts, too. A
@@ -227,7 +238,10 @@ mod tests {
 
     #[test]
     fn i16_a_definition_is_called_like_the_query_as_far_as_both_agree() {
-        let defined = |names: &str| share("download archive", |all| all.definition_share(names));
+        let defined = |names: &str| share("download archive", |all| all.definitions(names).share);
+        let alike = |names: &str| share("download archive", |all| all.definitions(names).alike);
+        assert_eq!(alike(""), 0);
+        assert_eq!(alike("parse\ndownload\narchivePage\ndownload_archive"), 3);
         assert_eq!(defined(""), 0.0);
         assert_eq!(defined("parse\nRender"), 0.0);
         assert!((defined("parse\ndownload_archive") - 1.0).abs() < 1e-6);
