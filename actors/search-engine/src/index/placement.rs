@@ -209,7 +209,7 @@ mod tests {
             let place = placer.place(&code(key), 0);
             assert!((place - expected).abs() < 1e-6, "{key}: {place}");
             let notes = DocumentRecord {
-                kind: ContentKind::Text,
+                kind: ContentKind::Prose,
                 ..code(key)
             };
             assert_eq!(placer.place(&notes, 0), 0.0);
