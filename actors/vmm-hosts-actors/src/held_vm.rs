@@ -130,6 +130,9 @@ mod tests {
         let often = tokio::time::timeout(LEASE, times.wait_for(|times| *times >= 3)).await;
         assert!(often.is_ok_and(|times| times.is_ok()));
         extending.abort();
-        assert!(times.wait_for(|times| *times > 1_000_000).await.is_err(), "nobody extends it");
+        assert!(
+            times.wait_for(|times| *times > 1_000_000).await.is_err(),
+            "nobody extends it"
+        );
     }
 }
