@@ -139,7 +139,8 @@ fn path_words(key: &str) -> impl Iterator<Item = &str> {
     key.split(['/', '_', '-', '.'])
 }
 
-/// Whether a word of a query may ask for code for Windows: `win32`, `windows`, but `window` as well.
+/// Whether a word of a query may ask for code for Windows: `win32`, `windows`, but `window` as
+/// well.
 #[must_use]
 pub fn may_mean_windows(folded: &str) -> bool {
     folded.starts_with("win")

@@ -6,6 +6,7 @@ mod endpoints;
 mod git;
 mod links;
 mod push;
+mod push_answer;
 mod uploads;
 
 pub use call::{CallRefusal, ForgeCall, PullCheck, check_body, decide};
@@ -16,6 +17,7 @@ pub use git::{
 pub use links::{ApiAddress, rewritten_link};
 pub use push::{
     MAX_PUSH_HEAD, NewCommit, PushCommand, PushHead, WorkflowFolders, check_reference,
-    check_workflows, forge_messages, parse_porcelain, parse_push, push_advertisement, push_report,
+    check_workflows, parse_push,
 };
+pub use push_answer::{forge_messages, parse_porcelain, push_advertisement, push_report};
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};

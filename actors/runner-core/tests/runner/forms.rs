@@ -136,7 +136,7 @@ fn i17_check_says_what_scripts_do_not_get() {
     assert!(notes(&format!("{checkout}, {push}")).contains("`git push`"));
     let with_token = "{uses: actions/checkout@v4, with: {token: '${{ secrets.PAT }}'}}";
     assert!(!notes(&format!("{with_token}, {push}")).contains("`git push`"));
-    let may = "{uses: actions/checkout@v4}, {run: git push";
+    let may = "{uses: actions/checkout@v4}, {run: git push}";
     let text = format!(
         "on: push\npermissions: {{contents: write}}\njobs: {{a: {{runs-on: x, steps: [{may}]}}}}\n"
     );

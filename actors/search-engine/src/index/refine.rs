@@ -211,10 +211,17 @@ impl<'r> Refiner<'r> {
             self.has_code[one.candidate.source as usize] |= record.role == FileRole::Main;
             self.placer.note(record, one.candidate.source);
         }
+        let mut sizes = Vec::with_capacity(ranked.len());
+        let mut is_defined = false;
         for (one, record) in ranked.iter_mut().zip(&records) {
-            self.look_at(one, record, &scale)?;
+            let alike = self.look_at(one, record, &scale);
+            is_defined |= self.defines(&one.candidate);
+            sizes.push(of_size(length(self.sources, &one.candidate)?, alike));
         }
-        self.look_beside(&mut ranked, &records, &scale);
+        // Who asks in the words of a heading, or of a definition, means just that.
+        if !is_defined {
+            self.look_around(&mut ranked, &records, &sizes, &scale);
+        }
         ranked.sort_by(|a, b| b.candidate.score.total_cmp(&a.candidate.score));
         append_below(&mut ranked, rest);
         Ok(ranked)
@@ -225,12 +232,13 @@ impl<'r> Refiner<'r> {
         source.record(candidate.segment, candidate.document)
     }
 
+    /// Scores a result; how many of its definitions are called like words of the query.
     fn look_at(
         &mut self,
         one: &mut RankedCandidate,
         record: &DocumentRecord,
         scale: &Scale,
-    ) -> Result<(), IndexError> {
+    ) -> usize {
         let held = self.outcome.holders.count(&one.candidate);
         let name = self.name_bonus(record);
         let defined = self.outcome.definers.weight(&one.candidate);
@@ -242,12 +250,9 @@ impl<'r> Refiner<'r> {
         }
         let of_words = one.candidate.score;
         let named_alike = self.called_alike(record);
-        let mut path = self.path(&record.key, name > 0.0);
-        path += self.placer.place(record, one.candidate.source);
-        if name == 0.0 && self.means_code(record) {
-            path += of_size(length(self.sources, &one.candidate)?, named_alike.alike);
-        }
-        path *= scale.unit;
+        let path = (self.path(&record.key, name > 0.0)
+            + self.placer.place(record, one.candidate.source))
+            * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
         let role = self.role_factor(record.role, one.candidate.source);
@@ -270,27 +275,44 @@ impl<'r> Refiner<'r> {
             role_of: record.role,
         };
         one.candidate.score += one.refinement.sum();
-        Ok(())
+        named_alike.alike
     }
 
-    /// What code has of the results in its folder.
-    fn look_beside(
+    /// Whether a document defines what is asked for.
+    fn defines(&self, candidate: &Candidate) -> bool {
+        self.outcome.definers.weight(candidate) >= DECIDING
+    }
+
+    /// What code has of its size, one for each result, and of the results in its folder.
+    fn look_around(
         &self,
         ranked: &mut [RankedCandidate],
         records: &[DocumentRecord],
+        sizes: &[f32],
         scale: &Scale,
     ) {
+        let is_meant = |one: &RankedCandidate, record: &DocumentRecord| {
+            one.refinement.name == 0.0 && self.means_code(record)
+        };
+        let add = |one: &mut RankedCandidate, record: &DocumentRecord, more: f32| {
+            let role = self.role_factor(record.role, one.candidate.source);
+            let added = role * more * scale.unit;
+            one.refinement.path += added;
+            one.candidate.score += added;
+        };
+        for ((one, record), size) in ranked.iter_mut().zip(records).zip(sizes) {
+            if is_meant(one, record) {
+                add(one, record, *size);
+            }
+        }
         let found = ranked.iter().zip(records).map(|(one, record)| {
             let candidate = &one.candidate;
             (candidate.source, record.key.as_str(), candidate.score)
         });
         let beside = of_neighbours(&found.collect::<Vec<_>>());
         for ((one, record), beside) in ranked.iter_mut().zip(records).zip(beside) {
-            if one.refinement.name == 0.0 && self.means_code(record) {
-                let role = self.role_factor(record.role, one.candidate.source);
-                let added = role * beside * scale.unit;
-                one.refinement.path += added;
-                one.candidate.score += added;
+            if is_meant(one, record) {
+                add(one, record, beside);
             }
         }
     }

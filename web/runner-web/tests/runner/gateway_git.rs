@@ -279,7 +279,7 @@ line() { printf '%04x%s' $((${#1} + 5)) \"$1\"; printf '\\n'; }
 begin() { printf '00%x%s %s %s\\0 report-status' $((${#1} + ${#2} + ${#3} + 4 + 2 + 15)) $1 $2 $3; printf 0000; }
 lease() { begin $before $(git rev-parse HEAD) refs/heads/first; git rev-parse HEAD ^$before | git pack-objects --stdout --revs -q; }
 lease > lease; echo lease: $(send --data-binary @lease)
-{ begin $zeros $(git rev-parse HEAD) refs/heads/cut; git rev-parse HEAD ^$before | git pack-objects --stdout --revs -q | head -c 40; } > cut; echo cut: $(send --data-binary @cut)
+{ begin $zeros $(git rev-parse HEAD) refs/heads/cut; git rev-parse HEAD ^$before | git pack-objects --stdout --revs -q > whole; head -c 40 whole; } > cut; echo cut: $(send --data-binary @cut)
 { begin $zeros $(git rev-parse HEAD) refs/heads/none; printf '' | git pack-objects --stdout -q; } > none; echo none: $(send --data-binary @none)
 bad=$(printf 'tree %s\\nauthor x\\n\\nbad\\n' $(git rev-parse HEAD^{tree}) | git hash-object -t commit -w --literally --stdin)
 { begin $zeros $bad refs/heads/bad; echo $bad | git pack-objects --stdout -q; } > bad; echo bad: $(send --data-binary @bad)
