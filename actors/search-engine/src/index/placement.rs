@@ -38,8 +38,9 @@ const PART: f32 = 0.1;
 /// done, and statistics of words take long files down.
 const LENGTH: f32 = 0.015;
 
-/// The lengths between which that counts, in terms.
-const LENGTHS: [f32; 2] = [64.0, 4_096.0];
+/// The lengths between which that counts, in terms: a function by itself is no file, and which of
+/// several is meant their words say.
+const LENGTHS: [f32; 2] = [256.0, 4_096.0];
 
 /// What code adds by the logarithm of how many of its definitions are called like words of the
 /// query.
@@ -220,9 +221,9 @@ mod tests {
     fn i16_long_code_with_many_names_alike_counts_more() {
         for (terms, alike, expected) in [
             (0, 0, 0.0),
-            (64, 0, 0.0),
-            (256, 0, 0.03),
-            (1 << 20, 0, 0.09),
+            (256, 0, 0.0),
+            (1_024, 0, 0.03),
+            (1 << 20, 0, 0.06),
             (64, 3, 0.03 * 4.0_f32.ln()),
         ] {
             let found = of_size(terms, alike);
