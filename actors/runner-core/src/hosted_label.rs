@@ -2,6 +2,7 @@
 
 use crate::container::script::calls_engine;
 use crate::plan::{PlannedStep, StepKind};
+use crate::script_notes::calls_gh;
 use crate::workflow::Job;
 
 /// The image that has what workflows for these labels expect, as far as it can be had.
@@ -50,7 +51,8 @@ pub fn beyond_small_image(job: &Job, steps: &[PlannedStep]) -> Vec<&'static str>
     look(steps, &mut containers, &mut node);
     let engine = containers.then_some("podman and crun for containers");
     let node = node.then_some("Node.js for JavaScript actions");
-    engine.into_iter().chain(node).collect()
+    let gh = calls_gh(steps).then_some("GitHub's program `gh`");
+    engine.into_iter().chain(node).chain(gh).collect()
 }
 
 /// Whether a script, or an action of that name, may call `docker` or use the engine's socket.

@@ -5,20 +5,21 @@ use crate::expr::Template;
 use crate::plan::{NativeAction, PlannedStep, StepKind};
 use crate::workflow::{PermissionLevel, Permissions};
 
-/// Commands of GitHub's own client that reach the forge.
-const GH_COMMANDS: [&str; 12] = [
-    "api",
+/// Commands of GitHub's own client that reach the forge by the token of a job.
+const GH_COMMANDS: [&str; 8] = [
+    "api", "cache", "issue", "label", "pr", "release", "run", "workflow",
+];
+/// Those that do not get there: settings, other repositories and what is GitHub's alone.
+const GH_APART: [&str; 9] = [
     "attestation",
     "auth",
-    "cache",
-    "issue",
-    "label",
-    "pr",
-    "release",
-    "repo",
-    "run",
+    "codespace",
+    "gist",
+    "org",
+    "project",
+    "search",
     "secret",
-    "workflow",
+    "variable",
 ];
 /// What the platform of the machines is called.
 const PLATFORMS: [&str; 5] = [
@@ -29,7 +30,7 @@ const PLATFORMS: [&str; 5] = [
     "amd64",
 ];
 
-const GH: &str = "its scripts call `gh`: no image has it unless you build one, and it calls the forge by the forge's own address, where the token of the job is none (`GITHUB_API_URL` leads to the gateway; a token of your own works)";
+const GH_ALONE: &str = "its scripts call `gh` for what the token of a job does not reach (sign-in, secrets, variables, projects, attestations, searches, other repositories): that fails without a token of your own in `GH_TOKEN`";
 const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write`: the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
 const SUDO_PUSH: &str = "its scripts call `sudo git push`: sudo takes away the variables by which git finds the token of the job; use `sudo -E`, or push without it";
 const LFS_PUSH: &str = "its scripts call `git lfs push`: large files are not passed on by the token of the job, only by one of your own at the checkout";
@@ -44,7 +45,7 @@ pub(crate) fn script_notes(steps: &[PlannedStep], permissions: &Permissions) -> 
     seen.steps(steps);
     let pushes = permissions.allows("contents", PermissionLevel::Write);
     let notes = [
-        (seen.gh, GH),
+        (seen.gh_apart, GH_ALONE),
         (seen.push && !seen.token && !pushes, PUSH),
         (seen.sudo_push, SUDO_PUSH),
         (seen.lfs_push, LFS_PUSH),
@@ -56,9 +57,18 @@ pub(crate) fn script_notes(steps: &[PlannedStep], permissions: &Permissions) -> 
     notes.map(|(_, note)| note.to_owned()).collect()
 }
 
+/// Whether its scripts call GitHub's own client.
+pub(crate) fn calls_gh(steps: &[PlannedStep]) -> bool {
+    let mut seen = Seen::default();
+    seen.steps(steps);
+    seen.gh
+}
+
 #[derive(Default)]
 struct Seen {
     gh: bool,
+    /// For what its token does not reach.
+    gh_apart: bool,
     push: bool,
     /// Without the variables.
     sudo_push: bool,
@@ -113,7 +123,10 @@ impl Seen {
             for (at, word) in words.iter().enumerate() {
                 let next = words.get(at + 1).copied().unwrap_or_default();
                 match *word {
-                    "gh" => self.gh |= GH_COMMANDS.contains(&next),
+                    "gh" => {
+                        self.gh_apart |= GH_APART.contains(&next);
+                        self.gh |= GH_COMMANDS.contains(&next) || GH_APART.contains(&next);
+                    }
                     "git" => {
                         let before = at.checked_sub(1).and_then(|at| words.get(at));
                         let (pushes, after) = (next == "push", words.get(at + 2));
@@ -156,6 +169,7 @@ mod tests {
         seen.script(script);
         let all = [
             (seen.gh, "gh"),
+            (seen.gh_apart, "gh apart"),
             (seen.push, "push"),
             (seen.sudo_push, "sudo push"),
             (seen.lfs_push, "lfs push"),
@@ -172,6 +186,7 @@ mod tests {
         for (script, expected) in [
             ("number=$(gh pr list --json number)", &["gh"][..]),
             ("if x; then `gh release create v1`; fi", &["gh"]),
+            ("gh secret set A", &["gh", "gh apart"]),
             ("cd gh\napi\nnight pr\n# gh pr create", &[]),
             ("sudo apt install gh", &[]),
             ("git add . && git push origin HEAD", &["push"]),

@@ -1,25 +1,29 @@
 //! Connections of programs to the proxy: taken on the loopback interface, carried to the host.
 //!
 //! ```text
-//! program ─▶ 127.0.0.1:3128 ─accept─▶ Open ─┬─ reader: socket ─credit─▶ Data, Finish
-//!                                           └─ writer: Data, Finish ─▶ socket, Credit
+//! program ─▶ 127.0.0.1:3128 ──────────┬─accept─▶ Open ─┬─ reader: socket ─credit─▶ Data, Finish
+//! program ─▶ /run/orrery/proxy.sock ──┘                └─ writer: Data, Finish ─▶ socket, Credit
 //! ```
 //!
 //! The agent understands nothing of what it carries: what may be reached is the host's to decide.
 
 use std::collections::HashMap;
+use std::fs::{self, File, Permissions};
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
-use std::os::fd::AsFd as _;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use nix::libc::linger;
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{Shutdown, setsockopt, shutdown, sockopt};
 use vm_core::guest::{Channel, Credits, STREAM_WINDOW, STREAMS, ToHost};
-use vm_core::network::PROXY_PORT;
+use vm_core::network::{PROXY_PORT, PROXY_SOCKET};
 
 use crate::gate::Gate;
 use crate::port::Port;
@@ -60,19 +64,25 @@ impl Network {
             next: AtomicU32::new(STREAMS),
         });
         let own = Arc::clone(&network);
-        thread("proxy").spawn(move || own.accept_all(&listener))?;
+        thread("proxy").spawn(move || {
+            own.accept_all(|| Ok(Socket::from(OwnedFd::from(listener.accept()?.0))));
+        })?;
+        let (own, listener) = (Arc::clone(&network), socket_file(Path::new(PROXY_SOCKET))?);
+        thread("proxy file").spawn(move || {
+            own.accept_all(|| Ok(Socket::from(OwnedFd::from(listener.accept()?.0))));
+        })?;
         Ok(network)
     }
 
-    fn accept_all(self: &Arc<Self>, listener: &TcpListener) {
+    fn accept_all(self: &Arc<Self>, accept: impl Fn() -> io::Result<Socket>) {
         loop {
-            // Given back by the connection's writer, when the host knows nothing of it any more.
-            self.permits.take();
-            let taken = listener
-                .accept()
-                .and_then(|(socket, _)| self.carry(Arc::new(socket)));
+            let taken = accept().and_then(|socket| {
+                // Given back by the connection's writer, when the host knows nothing of it.
+                self.permits.take();
+                let carried = self.carry(Arc::new(socket));
+                carried.inspect_err(|_| self.permits.give())
+            });
             if taken.is_err() {
-                self.permits.give();
                 // Out of file descriptors or threads: they come back when others end.
                 system::pause(Duration::from_millis(20));
             }
@@ -80,7 +90,7 @@ impl Network {
     }
 
     /// Tells the host, and carries both directions in threads. On an error the host knows nothing.
-    fn carry(self: &Arc<Self>, socket: Arc<TcpStream>) -> io::Result<()> {
+    fn carry(self: &Arc<Self>, socket: Arc<Socket>) -> io::Result<()> {
         let number = self.next.fetch_add(1, Ordering::Relaxed) | STREAMS;
         let gate = Arc::new(Gate::new(Credits::of(STREAM_WINDOW)));
         let (pieces, coming) = channel();
@@ -111,10 +121,10 @@ impl Network {
     }
 
     /// What the program sends, as credit allows.
-    fn read_all(&self, number: Channel, mut socket: &TcpStream, gate: &Gate) {
+    fn read_all(&self, number: Channel, socket: &Socket, gate: &Gate) {
         let mut buffer = vec![0; PIECE];
         loop {
-            let count = match socket.read(&mut buffer) {
+            let count = match socket.stream().read(&mut buffer) {
                 Ok(0) => return self.port.send(number, &ToHost::Finish),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -134,16 +144,16 @@ impl Network {
     }
 
     /// What the host sends, until it knows nothing of the stream any more.
-    fn write_all(&self, number: Channel, mut socket: &TcpStream, coming: &Receiver<StreamChunk>) {
+    fn write_all(&self, number: Channel, socket: &Socket, coming: &Receiver<StreamChunk>) {
         let (mut owed, mut finished, mut broken) = (0, false, false);
         while let Ok(piece) = coming.recv() {
             match piece {
                 StreamChunk::Finish => {
                     finished = true;
-                    let _ = socket.shutdown(Shutdown::Write);
+                    socket.shutdown(Shutdown::Write);
                 }
                 StreamChunk::Bytes(bytes) => {
-                    if !broken && socket.write_all(&bytes).is_err() {
+                    if !broken && socket.stream().write_all(&bytes).is_err() {
                         broken = true;
                         self.port.send(number, &ToHost::Abort);
                     }
@@ -157,10 +167,10 @@ impl Network {
         }
         if !finished {
             // What broke off must not look like an end.
-            reset_on_close(socket);
-            let _ = socket.shutdown(Shutdown::Read);
+            socket.reset_on_close();
+            socket.shutdown(Shutdown::Read);
         } else {
-            let _ = socket.shutdown(Shutdown::Both);
+            socket.shutdown(Shutdown::Both);
         }
     }
 
@@ -198,13 +208,48 @@ impl Network {
     }
 }
 
-/// Makes the last close of the socket a reset.
-fn reset_on_close(socket: &TcpStream) {
-    let at_once = linger {
-        l_onoff: 1,
-        l_linger: 0,
-    };
-    let _ = setsockopt(&socket.as_fd(), sockopt::Linger, &at_once);
+/// A connection of a program, over the loopback interface or by the socket's file.
+struct Socket(File);
+
+impl From<OwnedFd> for Socket {
+    fn from(socket: OwnedFd) -> Self {
+        Self(File::from(socket))
+    }
+}
+
+impl Socket {
+    fn stream(&self) -> &File {
+        &self.0
+    }
+
+    /// A peer that is gone needs none.
+    fn shutdown(&self, how: Shutdown) {
+        let _ = shutdown(self.0.as_raw_fd(), how);
+    }
+
+    /// Makes the last close a reset, where the socket has such.
+    fn reset_on_close(&self) {
+        let at_once = linger {
+            l_onoff: 1,
+            l_linger: 0,
+        };
+        let _ = setsockopt(&self.0.as_fd(), sockopt::Linger, &at_once);
+    }
+}
+
+/// Takes connections at a path that every program may open: those that speak HTTP over such files
+/// alone, or whatever host they name.
+fn socket_file(path: &Path) -> io::Result<UnixListener> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    fs::set_permissions(path, Permissions::from_mode(0o666))?;
+    Ok(listener)
 }
 
 /// How many connections may still be taken.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http_clients::vmm::{Network, PROXY_PORT};
+use http_clients::vmm::{Network, PROXY_PORT, PROXY_SOCKET};
 use runner_core::context::{self, OWN_DIRECTORY, STEP_FILES};
 use runner_core::env_file;
+use runner_core::gateway::gh_settings;
 use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
 use runner_core::plan::PlannedStep;
 use runner_core::prepare;
@@ -101,6 +102,10 @@ impl StepRunner<'_> {
             files.push((name, text.as_bytes(), 0o755));
         }
         files.extend(names.iter().map(|name| (name.as_str(), &b""[..], 0o666)));
+        let settings = gh_settings(&env, &directory, PROXY_SOCKET);
+        if let Some((name, text)) = &settings {
+            files.push((name, text.as_bytes(), 0o666));
+        }
         if let Err(reason) = self.put(&directory, &files).await {
             return StepResult::lost(format!("the script could not be put into the VM: {reason}"));
         }
@@ -221,6 +226,8 @@ impl StepRunner<'_> {
         env.extend(identity.flat_map(|it| it.id_token_variables()));
         let git = self.git_variables(&env);
         env.extend(git);
+        let gh = self.gh_variables(&env, directory);
+        env.extend(gh);
         env
     }
 

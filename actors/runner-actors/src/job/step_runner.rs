@@ -8,7 +8,7 @@ use std::time::Duration;
 use runner_core::cache_scope::cache_scopes;
 use runner_core::context::WORKSPACE;
 use runner_core::expr::{Context, Contexts, Status, Value};
-use runner_core::gateway::{GitAccess, basic_credentials, git_variables};
+use runner_core::gateway::{GitAccess, basic_credentials, gh_variables, git_variables};
 use runner_core::id_token::id_token_claims;
 use runner_core::prepare;
 use runner_core::problem_matcher::ProblemMatchers;
@@ -218,6 +218,19 @@ impl<'a> StepRunner<'a> {
         };
         let count = env.get("GIT_CONFIG_COUNT").map(String::as_str);
         git_variables(&access.settings(self.keeps_token), count)
+    }
+
+    /// The variables by which `gh` in the machine finds the gateway, for a process that has the
+    /// token where `gh` looks for it.
+    pub(super) fn gh_variables(
+        &self,
+        env: &BTreeMap<String, String>,
+        directory: &str,
+    ) -> Vec<(String, String)> {
+        let server_url = &self.request.facts.server_url;
+        let token = self.forge_token.as_deref();
+        let found = token.map(|token| gh_variables(env, token, server_url, directory));
+        found.unwrap_or_default()
     }
 
     /// What it can go back to, for whoever keeps its VM.

@@ -3,6 +3,7 @@
 
 mod call;
 mod endpoints;
+mod gh;
 mod git;
 mod links;
 mod push;
@@ -10,6 +11,7 @@ mod push_answer;
 mod uploads;
 
 pub use call::{CallRefusal, ForgeCall, PullCheck, check_body, decide};
+pub use gh::{gh_settings, gh_variables};
 pub use git::{
     GitAccess, GitCall, GitService, PushedReference, basic_credentials, decide_git, git_variables,
     is_caused_by_token,

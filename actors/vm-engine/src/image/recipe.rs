@@ -203,6 +203,7 @@ mod tests {
             "gcc",
             "git",
             "git-lfs",
+            "gh",
             "jq",
             "zip",
             "unzip",

@@ -12,6 +12,8 @@ pub use target::{Target, TargetError, TargetHost};
 /// Where a VM's programs find the proxy, and the services of the VM's owner, on its own loopback
 /// interface.
 pub const PROXY_PORT: u16 = 3128;
+/// Where programs that speak HTTP over a file find both.
+pub const PROXY_SOCKET: &str = "/run/orrery/proxy.sock";
 
 /// Hosts that may be reached; nothing but them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +14,8 @@ use tempfile::TempDir;
 
 const SECRET: &str = "the webhook's secret";
 pub(crate) const TOKEN: &str = "an-api-token-0123456789";
+/// What the forge's repository wants where git pushes to it.
+const FORGE_TOKEN: &str = "a-token-of-the-forge-0123456789";
 /// VMs are emulated, and the machine does other things as well.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(240);
 
@@ -131,6 +133,7 @@ fn start_runner(
         .arg(folder.join("runner.toml"))
         .env("FORGE_WEBHOOK_SECRET", SECRET)
         .env("FORGE_URL", forge.url())
+        .env("FORGE_TOKEN", FORGE_TOKEN)
         .env("WORKFLOW_RUNNER_API_TOKEN", TOKEN)
         .env("VMM_API_URL", format!("http://{vmm}"))
         .env("VMM_AUTH_TOKEN", token);
@@ -151,8 +154,20 @@ impl Site {
         Self::with_machine(driver, keep, "isolation_min = \"namespace-sandbox\"\n")
     }
 
+    /// With the services of jobs, and a repository that takes pushes; its VMs are emulated.
+    pub(crate) fn with_services() -> Self {
+        let listener = TcpListener::bind(ANY).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        drop(listener);
+        Self::make("qemu", "", "", Some(&address))
+    }
+
     /// With lines of the runner's table `[keep]`, and of the one of all machines.
     pub(crate) fn with_machine(driver: &str, keep: &str, machine: &str) -> Self {
+        Self::make(driver, keep, machine, None)
+    }
+
+    fn make(driver: &str, keep: &str, machine: &str, services: Option<&str>) -> Self {
         std::fs::create_dir_all(cache()).unwrap();
         let folder = tempfile::Builder::new().prefix("site-").tempdir_in(cache());
         let folder = folder.unwrap();
@@ -164,13 +179,17 @@ impl Site {
         }
         let agent = std::env::var("ORRERY_VM_GUEST")
             .expect("ORRERY_VM_GUEST names the agent: run the tests by `cargo xtask test`");
+        let [led, listens] = services.map_or_else(Default::default, |address| {
+            let led = format!("[network]\nservices = [\"{address}\"]\n");
+            [led, format!("services_listen = \"{address}\"\n")]
+        });
         let manager = format!(
-            "data_dir = {:?}\nagent = {agent:?}\ndriver = \"{driver}\"\n[deadlines]\nboot = \"120s\"\nsilence = \"60s\"\n",
+            "data_dir = {:?}\nagent = {agent:?}\ndriver = \"{driver}\"\n[deadlines]\nboot = \"120s\"\nsilence = \"60s\"\n{led}",
             path("vms")
         );
         std::fs::write(path("vm.toml"), manager).unwrap();
         let runner = format!(
-            "data_dir = {:?}\nallow_http = true\n[keep]\n{keep}\n[secrets]\nKEY = \"hunter2-hunter2\"\n[machines.default]\n{machine}",
+            "data_dir = {:?}\nallow_http = true\n{listens}[keep]\n{keep}\n[secrets]\nKEY = \"hunter2-hunter2\"\n[machines.default]\n{machine}",
             path("runs")
         );
         std::fs::write(path("runner.toml"), runner).unwrap();
@@ -184,7 +203,10 @@ impl Site {
         let token = self::manage(folder.path()).arg("token").output().unwrap();
         let vmm_token = String::from_utf8(token.stdout).unwrap().trim().to_owned();
         let forge = GitForge::start();
-        let repository = forge.repository("acme/rocket", false);
+        let repository = match services {
+            Some(_) => forge.smart_repository("acme/rocket", FORGE_TOKEN),
+            None => forge.repository("acme/rocket", false),
+        };
         let address = &manager.address;
         let runner = start_runner(folder.path(), &forge, (address, &vmm_token), ANY);
         Self {

@@ -20,7 +20,8 @@ const PASSED: [&str; 5] = [
     "x-github-api-version",
 ];
 
-/// Any call below `/api/v3` (GitHub) or `/api/v1` (Gitea, Forgejo), and GraphQL.
+/// Any call below `/api/v3` (GitHub) or `/api/v1` (Gitea, Forgejo), GraphQL, and calls of a
+/// repository as api.github.com has them.
 pub(super) async fn call(
     request: HttpRequest,
     services: web::Data<JobServices>,
@@ -37,7 +38,7 @@ pub(super) async fn call(
     let path = ["/api/v3", "/api/v1", "/api"]
         .iter()
         .find_map(|prefix| path.strip_prefix(prefix))
-        .unwrap_or_default();
+        .unwrap_or(path);
     let bytes = header(CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok());
     let uploads = is_upload(request.method().as_str(), path);
     let body = match bytes {

@@ -70,6 +70,10 @@ fn routes(config: &mut web::ServiceConfig) {
         .route("/api/graphql", web::to(forge::call))
         .route("/api/v3/{tail:.*}", web::to(forge::call))
         .route("/api/v1/{tail:.*}", web::to(forge::call))
+        // As programs write them that mean api.github.com and reach this.
+        .route("/graphql", web::to(forge::call))
+        .route("/rate_limit", web::to(forge::call))
+        .route("/repos/{tail:.*}", web::to(forge::call))
         .route("/git/{tail:.*}", web::to(git::call))
         .service(
             web::resource("/blobs/job/{id}")

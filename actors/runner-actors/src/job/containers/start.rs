@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http_clients::vmm::PROXY_SOCKET;
 use runner_core::container::engine::{Inspected, Launch, Member, Mount, inspected};
 use runner_core::container::ports::{self, PortMapping, PortRequest};
 use runner_core::container::{ContainerRequest, Credentials, ImageReference, container, services};
@@ -319,13 +320,20 @@ impl StepRunner<'_> {
         let text = format!("steps run in a container of {image}");
         self.log.info(0, &text).await;
         let member = self.member(JOB);
+        let folder = PROXY_SOCKET.rsplit_once('/').map_or("/", |(it, _)| it);
         let mounts = [
             Mount::new(WORKSPACE, WORKSPACE),
             Mount::new(WORKSPACE, "/__w"),
             Mount::new(OWN_DIRECTORY, OWN_DIRECTORY),
             Mount::new(HOME, CONTAINER_HOME),
             Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
+            Mount::new(folder, folder),
         ];
+        // Without services the machine may have no such folder.
+        let mounts = match self.request.services {
+            Some(_) => &mounts[..],
+            None => &mounts[..mounts.len() - 1],
+        };
         let env = [
             ("CI".to_owned(), "true".to_owned()),
             ("GITHUB_ACTIONS".to_owned(), "true".to_owned()),
@@ -334,7 +342,7 @@ impl StepRunner<'_> {
             request,
             member: &member,
             members: &self.containers.members,
-            mounts: &mounts,
+            mounts,
             env: &env,
         };
         let words = launch.job(WORKSPACE);
