@@ -227,10 +227,12 @@ impl<'a> StepRunner<'a> {
         env: &BTreeMap<String, String>,
         directory: &str,
     ) -> Vec<(String, String)> {
-        let server_url = &self.request.facts.server_url;
-        let token = self.forge_token.as_deref();
-        let found = token.map(|token| gh_variables(env, token, server_url, directory));
-        found.unwrap_or_default()
+        let Some(token) = self.forge_token.as_deref() else {
+            return Vec::new();
+        };
+        let clone_url = &self.request.checkouts.clone_url;
+        let addresses = [clone_url, self.request.facts.server_url.as_str()];
+        gh_variables(env, token, &addresses, directory)
     }
 
     /// What it can go back to, for whoever keeps its VM.

@@ -16,30 +16,31 @@ const TOKENS: [&str; 2] = ["GH_TOKEN", "GITHUB_TOKEN"];
 const OTHER_TOKENS: [&str; 2] = ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
 
 /// The variables of a process that has the job's token where `gh` looks for one; none where it has
-/// a token, a host or settings of its own. `server_url` is the forge's address for people,
-/// `directory` where the files of the process are.
+/// a token, a host or settings of its own. `addresses` are those of the forge: the first with a
+/// host counts, which `gh` compares with the remotes of a clone. `directory` is where the files of
+/// the process are.
 #[must_use]
 pub fn gh_variables(
     env: &BTreeMap<String, String>,
     token: &str,
-    server_url: &str,
+    addresses: &[&str],
     directory: &str,
 ) -> Vec<(String, String)> {
     let value = |name: &str| env.get(name).filter(|value| !value.is_empty());
-    let address = Url::parse(server_url).ok();
-    let Some(host) = address.as_ref().and_then(Url::host_str) else {
+    let host_of = |address: &&str| Some(Url::parse(address).ok()?.host_str()?.to_owned());
+    let Some(host) = addresses.iter().find_map(host_of) else {
         return Vec::new();
     };
     let is_default = host.eq_ignore_ascii_case(DEFAULT_HOST);
     let others = OTHER_TOKENS.iter().filter(|_| !is_default);
     let shown = others.chain(&TOKENS).find_map(|name| value(name));
-    let is_meant = value("GH_HOST").is_none_or(|named| named.eq_ignore_ascii_case(host));
+    let is_meant = value("GH_HOST").is_none_or(|named| named.eq_ignore_ascii_case(&host));
     if shown.is_none_or(|shown| shown != token) || !is_meant || value("GH_CONFIG_DIR").is_some() {
         return Vec::new();
     }
     let mut variables = vec![("GH_CONFIG_DIR".to_owned(), format!("{directory}/{FOLDER}"))];
     if !is_default {
-        variables.push(("GH_HOST".to_owned(), host.to_owned()));
+        variables.push(("GH_HOST".to_owned(), host));
         variables.push((OTHER_TOKENS[0].to_owned(), token.to_owned()));
     }
     variables
@@ -66,8 +67,15 @@ mod tests {
     const TOKEN: &str = "placeholder";
 
     fn variables(server_url: &str, env: &[(&str, &str)]) -> Vec<(String, String)> {
-        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        gh_variables(&env.collect(), TOKEN, server_url, "/own/7")
+        let env = env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        gh_variables(
+            &env.collect(),
+            TOKEN,
+            &["git@x:a/b.git", server_url],
+            "/own/7",
+        )
     }
 
     fn names(server_url: &str, env: &[(&str, &str)]) -> Vec<String> {
@@ -82,7 +90,10 @@ mod tests {
         assert_eq!(names(FORGE, &[("GH_TOKEN", TOKEN)]), all);
         assert_eq!(names(FORGE, &[("GITHUB_TOKEN", TOKEN)]), all);
         assert_eq!(names(FORGE, &[("GH_ENTERPRISE_TOKEN", TOKEN)]), all);
-        assert_eq!(names(FORGE, &[("GH_TOKEN", ""), ("GITHUB_TOKEN", TOKEN)]), all);
+        assert_eq!(
+            names(FORGE, &[("GH_TOKEN", ""), ("GITHUB_TOKEN", TOKEN)]),
+            all
+        );
         let host = ("GH_HOST", "Forge.example");
         assert_eq!(names(FORGE, &[("GH_TOKEN", TOKEN), host]), all);
         // Remotes are compared without their ports.
@@ -97,7 +108,10 @@ mod tests {
     fn i17_gh_with_what_is_its_own_is_left_alone() {
         for (server_url, env) in [
             ("https://forge.example", &[][..]),
-            ("https://forge.example", &[("GH_TOKEN", "a token of its own")]),
+            (
+                "https://forge.example",
+                &[("GH_TOKEN", "a token of its own")],
+            ),
             (
                 "https://forge.example",
                 &[("GH_ENTERPRISE_TOKEN", "its own"), ("GH_TOKEN", TOKEN)],
@@ -128,7 +142,10 @@ mod tests {
         let (name, text) = gh_settings(&with("/own/7/gh"), "/own/7", "/run/a.sock").unwrap();
         assert_eq!(name, "gh/config.yml");
         assert!(text.contains("http_unix_socket: /run/a.sock\n"), "{text}");
-        assert_eq!(gh_settings(&with("/home/me/gh"), "/own/7", "/run/a.sock"), None);
+        assert_eq!(
+            gh_settings(&with("/home/me/gh"), "/own/7", "/run/a.sock"),
+            None
+        );
         assert_eq!(gh_settings(&BTreeMap::new(), "/own/7", "/run/a.sock"), None);
     }
 }

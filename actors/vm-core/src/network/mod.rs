@@ -18,7 +18,8 @@ pub mod request;
 
 pub use reach::Reach;
 pub use vmm_api_core::network::{
-    AllowList, HostPattern, HostPatternError, PROXY_PORT, PROXY_SOCKET, Target, TargetError, TargetHost,
+    AllowList, HostPattern, HostPatternError, PROXY_PORT, PROXY_SOCKET, Target, TargetError,
+    TargetHost,
 };
 
 #[cfg(test)]
