@@ -6,7 +6,7 @@
 //!                                                  └── push, with the leases that the client named ──▶ remote
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +18,8 @@ use crate::remote::Remote;
 
 /// Commits that one push may bring.
 const MAX_NEW_COMMITS: usize = 20_000;
+/// What a reference leads to, through a tag or not, then itself.
+const FORMAT: &str = "--format=%(if)%(*objectname)%(then)%(*objecttype) %(*objectname)%(else)%(objecttype) %(objectname)%(end) %(objectname) %(refname)";
 /// Longest listing of references.
 const MAX_REFERENCES: usize = 64 << 20;
 /// Clones without files may be had, and none by patterns that cost much.
@@ -35,6 +37,8 @@ pub struct Quarantine {
     git: Git,
     folder: PathBuf,
     references: Vec<(String, String)>,
+    /// What the references lead to.
+    commits: Vec<String>,
 }
 
 /// A reference that is to be moved at the remote.
@@ -79,15 +83,19 @@ impl Quarantine {
             .args(["--quiet", "--bare", "."])
             .output()?;
         let listed = mirror.call("for-each-ref").at_most(MAX_REFERENCES);
-        let listed = listed
-            .args(["--format=%(objectname) %(refname)", "refs/named/"])
-            .text()?;
-        let references = listed.lines().filter_map(|line| {
-            let (id, name) = line.split_once(' ')?;
-            let name = name.strip_prefix("refs/named/")?;
-            Some((id.to_owned(), format!("refs/{name}")))
-        });
-        let references: Vec<(String, String)> = references.collect();
+        let listed = listed.args([FORMAT, "refs/named/"]).text()?;
+        let (mut references, mut commits) = (Vec::new(), BTreeSet::new());
+        for line in listed.lines() {
+            let mut words = line.splitn(4, ' ');
+            let (kind, commit) = (words.next(), words.next());
+            let (Some(commit), Some(id), Some(name)) = (commit, words.next(), words.next()) else {
+                continue;
+            };
+            if let Some(name) = name.strip_prefix("refs/named/") {
+                references.push((id.to_owned(), format!("refs/{name}")));
+                commits.extend((kind == Some("commit")).then(|| commit.to_owned()));
+            }
+        }
         let packed = references.iter().map(|(id, name)| format!("{id} {name}\n"));
         let write = |name: &str, text: String| {
             let path = folder.join(name);
@@ -102,6 +110,7 @@ impl Quarantine {
             git,
             folder,
             references,
+            commits: commits.into_iter().collect(),
         })
     }
 
@@ -235,33 +244,75 @@ impl Quarantine {
         Ok(commits)
     }
 
-    /// What stands at each of these paths in each of these commits.
+    /// Of these commits, given with their parents, those that have something else at one of the
+    /// paths than each of their parents, or anything there and no parents: with the first such path.
+    /// What stands there is compared by kind and id: a link to an object that is not here is not
+    /// the folder of that id.
     ///
     /// # Errors
     /// When git fails.
-    pub fn entries<const N: usize>(
+    pub fn changing(
         &self,
-        commits: &[String],
-        paths: [&str; N],
-    ) -> Result<HashMap<String, [Option<String>; N]>, GitError> {
-        let asked = commits
-            .iter()
-            .flat_map(|id| paths.iter().map(move |path| format!("{id}:{path}\n")));
-        let asked = asked.collect::<String>().into_bytes();
-        let call = self.call("cat-file").input(asked);
-        let listed = call.arg("--batch-check=%(objectname)").text()?;
-        let mut lines = listed.lines();
-        let mut found = HashMap::new();
-        for commit in commits {
-            let mut entries = [const { None }; N];
-            for entry in &mut entries {
-                let line = lines.next().ok_or_else(|| GitError::Unexpected {
-                    what: "cat-file".to_owned(),
-                    reason: "it ends early".to_owned(),
-                })?;
-                *entry = (!line.ends_with(" missing")).then(|| line.to_owned());
+        commits: &[(String, Vec<String>)],
+        paths: &[&str],
+    ) -> Result<Vec<(String, String)>, GitError> {
+        let asked = commits.iter().map(|(id, _)| format!("{id}\n"));
+        let found = self.differences(asked.collect(), paths)?;
+        let changing = commits.iter().filter_map(|(id, parents)| {
+            let (differing, path) = found.get(id)?;
+            (*differing >= parents.len()).then(|| (id.clone(), path.clone()))
+        });
+        Ok(changing.collect())
+    }
+
+    /// Whether a commit has something at one of the paths, and at all of them what a branch or tag
+    /// of the remote has there.
+    ///
+    /// # Errors
+    /// When git fails.
+    pub fn is_known(&self, commit: &str, paths: &[&str]) -> Result<bool, GitError> {
+        let call = self
+            .call("ls-tree")
+            .args(["--full-tree", "-z", commit, "--"]);
+        let has_none = call.args(paths.iter().copied()).output()?.is_empty();
+        if has_none || self.commits.is_empty() {
+            return Ok(false);
+        }
+        // As if they were its parents: it is compared with each.
+        let line = format!("{commit} {}\n", self.commits.join(" "));
+        let found = self.differences(line, paths)?;
+        let differing = found.get(commit).map_or(0, |(differing, _)| *differing);
+        Ok(differing < self.commits.len())
+    }
+
+    /// Of each commit named in these lines, with parents or with its own: how many of them have
+    /// something else at one of the paths, and the first such path.
+    fn differences(
+        &self,
+        lines: String,
+        paths: &[&str],
+    ) -> Result<HashMap<String, (usize, String)>, GitError> {
+        let call = self.call("diff-tree").input(lines.into_bytes());
+        let call = call.at_most(MAX_REFERENCES).args(["--stdin", "-m"]);
+        let call = call.args(["--root", "-r", "-t", "--raw", "--no-abbrev", "--no-renames"]);
+        let listed = call.arg("--").args(paths.iter().copied()).text()?;
+        let mut found: HashMap<String, (usize, String)> = HashMap::new();
+        let mut current = String::new();
+        for line in listed.lines() {
+            match line.split_once('\t') {
+                None => {
+                    line.clone_into(&mut current);
+                    found.entry(current.clone()).or_default().0 += 1;
+                }
+                Some((_, path)) => {
+                    // What is above a folder differs with it.
+                    let inside = paths.iter().find(|one| path.starts_with(*one));
+                    let first = &mut found.entry(current.clone()).or_default().1;
+                    if let (true, Some(inside)) = (first.is_empty(), inside) {
+                        (*inside).clone_into(first);
+                    }
+                }
             }
-            found.insert(commit.clone(), entries);
         }
         Ok(found)
     }
@@ -276,6 +327,9 @@ impl Quarantine {
         references: &[PushedRef<'_>],
         atomic: bool,
     ) -> Result<ForgeAnswer, GitError> {
+        // Else a reference that is called like a commit's id would be pushed in its place.
+        let packed = self.folder.join("packed-refs");
+        std::fs::write(&packed, "").map_err(|error| GitError::io(&packed, error))?;
         let call = self.call("push").remote(remote);
         let call = call.args(["--porcelain", "--no-verify", "--no-follow-tags"]);
         let call = call.args(["--no-signed", "--recurse-submodules=no"]);

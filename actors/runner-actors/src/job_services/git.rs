@@ -7,7 +7,7 @@
 //!                                                            report-status ◀── its answer for each reference
 //! ```
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -16,11 +16,12 @@ use std::sync::Arc;
 use config_core::quoted;
 use git_engine::{GitError, Mirror, PushedRef, Quarantine, Remote};
 use runner_core::gateway::{
-    GitCall, GitService, MAX_PUSH_HEAD, NewCommit, PushCommand, PushHead, check_reference,
-    check_workflows, decide_git, forge_messages, parse_porcelain, parse_push, push_advertisement,
-    push_report,
+    ChangedWorkflows, GitCall, GitService, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand,
+    PushHead, check_reference, check_workflows, decide_git, forge_messages, parse_porcelain,
+    parse_push, push_advertisement, push_report,
 };
 use runner_core::workflow::WORKFLOW_DIRECTORIES;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::forge::{ForgeGrant, GatewayRefusal, refusal};
 use super::git_backend::GitBackend;
@@ -30,6 +31,8 @@ use crate::pushed;
 
 /// Where git in a machine finds the gateway.
 pub(super) const GIT_PATH: &str = "git/";
+/// Most bytes of what a client says that it has and wants: a line for each reference.
+const MAX_READ_REQUEST: u64 = 16 << 20;
 /// Shown where the runner has no words of git's for what failed.
 const UNTOLD: &str = "the runner could not reach the forge; see its log";
 
@@ -85,6 +88,7 @@ pub struct AdmittedGit {
     grant: Arc<ForgeGrant>,
     call: GitCall,
     request: GitRequest,
+    turn: Option<OwnedSemaphorePermit>,
 }
 
 /// Where git finds the gateway.
@@ -113,15 +117,8 @@ impl JobServices {
             grant,
             call,
             request,
+            turn: None,
         })
-    }
-
-    /// Most bytes of a request of git's.
-    #[must_use]
-    pub fn max_git_body(&self) -> u64 {
-        let forge = self.shared.forge.as_ref();
-        let git = forge.and_then(|forge| forge.git.as_ref());
-        git.map_or(0, |git| git.max_pack + MAX_PUSH_HEAD as u64)
     }
 }
 
@@ -137,6 +134,24 @@ impl AdmittedGit {
         Ok(GitFolder(folder))
     }
 
+    /// Waits for its turn among the job's requests: before anything of it is on the disk. It has it
+    /// to its end, whether the client waits or not.
+    pub async fn wait_for_turn(&mut self) {
+        let turn = Arc::clone(&self.grant.git_at_once).acquire_owned().await;
+        self.turn = turn.ok();
+    }
+
+    /// Most bytes of its body: what a client has and wants is no pack.
+    #[must_use]
+    pub fn max_body(&self) -> u64 {
+        if matches!(self.call, GitCall::Serve(GitService::UploadPack)) {
+            return MAX_READ_REQUEST;
+        }
+        let forge = self.services.shared.forge.as_ref();
+        let git = forge.and_then(|forge| forge.git.as_ref());
+        git.map_or(0, |git| git.max_pack + MAX_PUSH_HEAD as u64)
+    }
+
     /// Whether it comes with a body.
     #[must_use]
     pub fn has_body(&self) -> bool {
@@ -148,7 +163,7 @@ impl AdmittedGit {
     /// # Errors
     /// When it is not packed, or larger than a body may be.
     pub fn unpack(&self, folder: &GitFolder) -> std::io::Result<()> {
-        let most = self.services.max_git_body();
+        let most = self.max_body();
         let unpacked = folder.0.join("unpacked");
         let packed = std::io::BufReader::new(File::open(folder.body())?);
         let mut plain = flate2::bufread::GzDecoder::new(packed).take(most + 1);
@@ -165,10 +180,10 @@ impl AdmittedGit {
     /// # Errors
     /// Why it is not served.
     pub async fn serve(self, folder: GitFolder) -> Result<GitAnswer, GatewayRefusal> {
-        let turn = Arc::clone(&self.grant.git_at_once).acquire_owned().await;
+        let among_all = Arc::clone(&self.services.shared.git_at_once);
+        let among_all = among_all.acquire_owned().await;
         let served = tokio::task::spawn_blocking(move || {
-            // Kept to the end, whether the client waits or not.
-            let _turn = turn;
+            let _among_all = among_all;
             self.served(folder)
         });
         served.await.unwrap_or_else(|_| Err(refusal(500, UNTOLD)))
@@ -349,6 +364,10 @@ impl AdmittedGit {
                 .map(|one| (one.reference.clone(), Err(reason.to_owned())))
                 .collect::<HashMap<_, _>>()
         };
+        // What was asked for is looked at for minutes: the job may have ended meanwhile.
+        if self.services.forge_grant(&self.request.token).is_err() {
+            return (Vec::new(), all("the job has ended, and its token with it"));
+        }
         let repository = self.grant.may.repository.clone();
         let (noted, noted_ms) = (wanted.to_vec(), now_ms());
         let of = repository.clone();
@@ -446,26 +465,22 @@ fn checked(quarantine: &Quarantine, commands: &[PushCommand]) -> Result<(), Stri
         error => error.to_string(),
     };
     let new = quarantine.new_commits(&tips).map_err(unread)?;
-    if new.is_empty() {
-        return Ok(());
-    }
-    let mut ids: HashSet<String> = HashSet::new();
-    for (id, parents) in &new {
-        ids.insert(id.clone());
-        ids.extend(parents.iter().cloned());
-    }
-    let ids: Vec<String> = ids.into_iter().collect();
-    let folders = quarantine
-        .entries(&ids, WORKFLOW_DIRECTORIES)
+    let changing = quarantine
+        .changing(&new, &WORKFLOW_DIRECTORIES)
         .map_err(unread)?;
-    let known = quarantine.references().iter().map(|(id, _)| id.clone());
-    let known: Vec<String> = known.collect::<HashSet<_>>().into_iter().collect();
-    let tips = quarantine
-        .entries(&known, WORKFLOW_DIRECTORIES)
-        .map_err(unread)?;
-    let new: Vec<NewCommit> = new
-        .into_iter()
-        .map(|(id, parents)| NewCommit { id, parents })
-        .collect();
-    check_workflows(&new, &folders, &tips.into_values().collect())
+    if changing.len() > MAX_CHANGED_WORKFLOWS {
+        return Err(format!(
+            "more than {MAX_CHANGED_WORKFLOWS} of its commits have other workflow files than their parents"
+        ));
+    }
+    let changed = changing.into_iter().map(|(id, folder)| {
+        let is_known = quarantine.is_known(&id, &WORKFLOW_DIRECTORIES)?;
+        Ok(ChangedWorkflows {
+            id,
+            folder,
+            is_known,
+        })
+    });
+    let changed: Vec<ChangedWorkflows> = changed.collect::<Result<_, _>>().map_err(unread)?;
+    check_workflows(&changed)
 }

@@ -32,6 +32,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use runner_core::cache_scope::CacheScope;
 use runner_core::workflow::CacheMode;
+use tokio::sync::Semaphore;
 
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
@@ -59,6 +60,9 @@ const MAX_BLOBS: usize = 512;
 /// A signed address says when it ends; it ends with its job as well.
 const ADDRESS_LIFETIME: Duration = Duration::from_secs(3600);
 
+/// Requests of git's that are worked on at once: each may take a processor and a GiB for minutes.
+const MAX_GIT_AT_ONCE: usize = 4;
+
 /// The services of all jobs; clones share them.
 #[derive(Clone)]
 pub struct JobServices {
@@ -80,6 +84,8 @@ struct ServiceState {
     forge: Option<ForgeApi>,
     /// Jobs that may call the forge, by what their placeholders hash to.
     forge_jobs: Mutex<HashMap<blake3::Hash, Arc<ForgeGrant>>>,
+    /// Requests of git's that are worked on, of all jobs.
+    git_at_once: Arc<Semaphore>,
 }
 
 /// What a token stands for.
@@ -145,6 +151,7 @@ impl JobServices {
                 identities: Mutex::default(),
                 forge,
                 forge_jobs: Mutex::default(),
+                git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
             }),
         })
     }

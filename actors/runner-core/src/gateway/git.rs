@@ -149,14 +149,10 @@ impl GitAccess<'_> {
             bases.push(server);
         }
         let authorization = format!("http.{}.extraheader", self.gateway);
-        let mut settings = vec![
-            (
-                authorization,
-                format!("AUTHORIZATION: basic {}", basic_credentials(self.token)),
-            ),
-            // The machine's proxy leads to networks, and this is none.
-            (format!("http.{}.proxy", self.gateway), String::new()),
-        ];
+        let mut settings = vec![(
+            authorization,
+            format!("AUTHORIZATION: basic {}", basic_credentials(self.token)),
+        )];
         for base in bases {
             if kept {
                 settings.push((instead.clone(), base.clone()));

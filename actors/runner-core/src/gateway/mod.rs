@@ -18,7 +18,7 @@ pub use git::{
 };
 pub use links::{ApiAddress, rewritten_link};
 pub use push::{
-    MAX_PUSH_HEAD, NewCommit, PushCommand, PushHead, WorkflowFolders, check_reference,
+    ChangedWorkflows, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand, PushHead, check_reference,
     check_workflows, parse_push,
 };
 pub use push_answer::{forge_messages, parse_porcelain, push_advertisement, push_report};

@@ -1,9 +1,5 @@
 //! A push as it stands in a request of git's (gitprotocol-pack), and what of it is permitted.
 
-use std::collections::{HashMap, HashSet};
-
-use crate::workflow::WORKFLOW_DIRECTORIES;
-
 /// References of one push, as GitHub has it no limit: a job's push has few.
 const MAX_COMMANDS: usize = 256;
 /// Longest beginning of a push: everything before its pack.
@@ -159,59 +155,46 @@ pub fn check_reference(command: &PushCommand) -> Result<(), String> {
     {
         return Err("git allows no such name".to_owned());
     }
+    // git takes such a name for the commit itself, and forges refuse it.
+    let is_id = [40, 64].contains(&short.len()) && short.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_id && !command.removes() {
+        return Err("a branch or a tag is not called like a commit".to_owned());
+    }
     if command.removes() && command.makes() {
         return Err("it is neither here nor wanted".to_owned());
     }
     Ok(())
 }
 
-/// The folders of workflows in a commit: what each is, if it is there.
-pub type WorkflowFolders = [Option<String>; WORKFLOW_DIRECTORIES.len()];
-
-/// A commit that the forge has on none of its references.
+/// A commit that the forge has on none of its references, and that has other workflow files than
+/// each of its parents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewCommit {
-    /// Its id.
+pub struct ChangedWorkflows {
+    /// The commit's id.
     pub id: String,
-    /// Its parents.
-    pub parents: Vec<String>,
+    /// The folder that differs.
+    pub folder: String,
+    /// It has those of a commit that the forge has on a reference.
+    pub is_known: bool,
 }
 
-/// Checks that no new commit changes workflow files: each has those of one of its parents, or of a
-/// commit that the forge has on a reference (`tips`), or none where it has no parent.
+/// Commits of one push that may have workflow files from elsewhere than their parents.
+pub const MAX_CHANGED_WORKFLOWS: usize = 64;
+
+/// Checks that no new commit changes workflow files: of those that have others than each of their
+/// parents, each has those of a commit that the forge has on a reference.
 ///
 /// # Errors
 /// Which commit does, in GitHub's words.
-pub fn check_workflows(
-    new: &[NewCommit],
-    folders: &HashMap<String, WorkflowFolders>,
-    tips: &HashSet<WorkflowFolders>,
-) -> Result<(), String> {
-    let none = WorkflowFolders::default();
-    for commit in new {
-        let own = folders.get(&commit.id).unwrap_or(&none);
-        let mut parents = commit
-            .parents
-            .iter()
-            .map(|id| folders.get(id).unwrap_or(&none));
-        let fresh = commit.parents.is_empty() && *own == none;
-        if fresh || tips.contains(own) && *own != none || parents.any(|parent| parent == own) {
-            continue;
-        }
-        let named = commit
-            .parents
-            .first()
-            .and_then(|id| folders.get(id))
-            .unwrap_or(&none);
-        let mut all = WORKFLOW_DIRECTORIES.iter().zip(own.iter().zip(named));
-        let folder = all.find(|(_, (own, parent))| own != parent);
-        let folder = folder.map_or(WORKFLOW_DIRECTORIES[0], |(folder, _)| *folder);
-        let id = commit.id.get(..12).unwrap_or_default();
-        return Err(format!(
-            "refusing to allow the token of a job to create or update workflows in `{folder}` without `workflows` permission (commit {id})"
-        ));
-    }
-    Ok(())
+pub fn check_workflows(changed: &[ChangedWorkflows]) -> Result<(), String> {
+    let Some(wrong) = changed.iter().find(|one| !one.is_known) else {
+        return Ok(());
+    };
+    let ChangedWorkflows { id, folder, .. } = wrong;
+    let id = id.get(..12).unwrap_or_default();
+    Err(format!(
+        "refusing to allow the token of a job to create or update workflows in `{folder}` without `workflows` permission (commit {id})"
+    ))
 }
 
 #[cfg(test)]
@@ -319,6 +302,7 @@ mod tests {
             "../x",
             "+refs/heads/x",
             "refs/heads/a/",
+            "refs/heads/0123456789abcdef0123456789abcdef01234567",
         ] {
             assert!(check_reference(&one(name, 'a', 'b')).is_err(), "{name}");
         }
@@ -330,68 +314,19 @@ mod tests {
 
     #[test]
     fn i17_workflow_files_come_from_commits_that_the_forge_has() {
-        let folders = |text: &str| [(!text.is_empty()).then(|| text.to_owned()), None, None];
-        let of = |pairs: &[(&str, &str)]| -> HashMap<String, WorkflowFolders> {
-            pairs
-                .iter()
-                .map(|(id, text)| ((*id).to_owned(), folders(text)))
-                .collect()
-        };
-        let commit = |id: &str, parents: &[&str]| NewCommit {
+        let one = |id: &str, is_known| ChangedWorkflows {
             id: id.to_owned(),
-            parents: parents.iter().map(|one| (*one).to_owned()).collect(),
+            folder: ".github/workflows".to_owned(),
+            is_known,
         };
-        let tips = HashSet::from([folders("main"), folders("other"), folders("")]);
-        for (new, known, expected) in [
-            // As before; as on another reference; as neither.
-            (
-                vec![commit("n", &["o"])],
-                of(&[("n", "old"), ("o", "old")]),
-                true,
-            ),
-            (
-                vec![commit("n", &["o"])],
-                of(&[("n", "other"), ("o", "old")]),
-                true,
-            ),
-            (
-                vec![commit("n", &["o"])],
-                of(&[("n", "evil"), ("o", "old")]),
-                false,
-            ),
-            // Removed.
-            (
-                vec![commit("n", &["o"])],
-                of(&[("n", ""), ("o", "old")]),
-                false,
-            ),
-            // A branch of its own without any, and one with some.
-            (vec![commit("n", &[])], of(&[("n", "")]), true),
-            (vec![commit("n", &[])], of(&[("n", "evil")]), false),
-            // Changed and changed back: the commit between could be named later.
-            (
-                vec![commit("m", &["n"]), commit("n", &["o"])],
-                of(&[("m", "old"), ("n", "evil"), ("o", "old")]),
-                false,
-            ),
-            // A merge has those of either side.
-            (
-                vec![commit("n", &["o", "p"])],
-                of(&[("n", "side"), ("o", "old"), ("p", "side")]),
-                true,
-            ),
-            (vec![], of(&[]), true),
-        ] {
-            assert_eq!(
-                check_workflows(&new, &known, &tips).is_ok(),
-                expected,
-                "{new:?} {known:?}"
-            );
-        }
-        let refused = check_workflows(&[commit("n", &[])], &of(&[("n", "evil")]), &tips);
+        assert_eq!(check_workflows(&[]), Ok(()));
+        assert_eq!(check_workflows(&[one("a", true), one("b", true)]), Ok(()));
+        let refused = check_workflows(&[one("a", true), one("bad0123456789", false)]);
         let refused = refused.unwrap_err();
         assert!(
-            refused.contains("/workflows` without `workflows` permission"),
+            refused.ends_with(
+                "in `.github/workflows` without `workflows` permission (commit bad012345678)"
+            ),
             "{refused}"
         );
     }

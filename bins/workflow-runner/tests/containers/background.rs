@@ -18,7 +18,7 @@ jobs:
           echo $$ > pid; touch ready
           while :; do sleep 0.1; done
         shell: sh -e {0}
-      - run: until [ -e ready ]; do sleep 0.1; done; kill -0 "$(cat pid)"; echo "there"
+      - run: until [ -e ready ]; do sleep 0.1; done; kill -0 "$(cat pid)"; test -S /run/orrery/proxy.sock; echo "there"
       - id: docker
         name: docker
         background: true

@@ -1,6 +1,7 @@
 //! git for jobs: its smart protocol over HTTP. Bodies go to the disk as they come.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, LOCATION};
@@ -13,6 +14,9 @@ use crate::file_chunks::FileChunks;
 
 /// Bytes that are collected before they are written.
 const BATCH: usize = 1 << 20;
+
+/// Longest time that a body may take: it has one of the job's turns.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Any request below `/git`.
 pub(super) async fn call(
@@ -31,7 +35,7 @@ pub(super) async fn call(
             .filter(|text| is_protocol(text))
             .map(str::to_owned),
     };
-    let admitted = match services.admit_git(asked) {
+    let mut admitted = match services.admit_git(asked) {
         Ok(admitted) => admitted,
         Err(refusal) => return refused(&refusal),
     };
@@ -41,12 +45,15 @@ pub(super) async fn call(
             message: message.to_owned(),
         })
     };
+    admitted.wait_for_turn().await;
     let Ok(folder) = admitted.folder() else {
         return failed("the runner has no place for the request");
     };
     if admitted.has_body() {
-        let most = services.max_git_body();
-        if let Err(refusal) = receive(&folder, payload, most).await {
+        let received = receive(&folder, payload, admitted.max_body());
+        let received = tokio::time::timeout(BODY_TIMEOUT, received).await;
+        let too_slow = || Err(wrong("the body takes too long"));
+        if let Err(refusal) = received.unwrap_or_else(|_| too_slow()) {
             return refused(&refusal);
         }
         match header(CONTENT_ENCODING.as_str()).unwrap_or("identity") {

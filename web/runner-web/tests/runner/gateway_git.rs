@@ -170,6 +170,7 @@ git rm --quiet .github/workflows/evil.yml; git commit --quiet -m 'as if nothing 
 tried between git push origin HEAD:evil || true
 git checkout --quiet --orphan pages; git rm -rfq .; echo page > index.html; git add .; git commit --quiet -m page
 tried pages git push --quiet origin pages && echo pages pushed
+tried hex git push origin HEAD:refs/heads/$(git rev-parse HEAD) || true
 git checkout --quiet main; git reset --quiet --hard origin/main
 echo y > y; git add y; git commit --quiet -m y
 tried atomic git push --atomic origin HEAD:y HEAD:protected || true
@@ -188,6 +189,7 @@ tried lfs curl -s -u x:$TOKEN -X POST http://$SERVICES/git/acme/rocket.git/info/
         "workflow:  ! [remote rejected] HEAD -> evil (refusing to allow the token of a job to create or update workflows in `.github/workflows`",
         "between:  ! [remote rejected] HEAD -> evil (refusing to allow",
         "pages pushed",
+        "hex:  ! [remote rejected] HEAD -> ",
         "atomic:  ! [remote rejected] HEAD -> y (",
         "other: remote: the token of the job is of acme/rocket, not of `acme/secret`",
         "odd: remote: the address of the repository cannot be read",
@@ -433,4 +435,57 @@ echo at $(git remote get-url origin); git commit --quiet --allow-empty -m own; g
     let said = run("{contents: read}", &script, "d-2");
     has(&said, &format!("at {url}"));
     assert_eq!(repository.git(&["log", "-1", "--format=%s", "own"]), "own");
+}
+
+/// What a job begins with where it hides a folder of workflows: its tree, made and not pushed.
+const HIDDEN: &str = "mkdir hidden; echo 'on: push' > hidden/evil.yml; git add hidden
+T=$(git write-tree --prefix=hidden/); git rm -rqf hidden\n";
+
+#[test]
+fn i17_a_link_is_not_the_folder_that_it_will_lead_to() {
+    let stage = stage(|_| {});
+    // Then a person has merged what a stranger made: the id of a tree that is nowhere yet.
+    let script = format!(
+        "FORGE={}\n{HIDDEN}git update-index --add --cacheinfo 160000,$T,.gitea/workflows
+git commit --quiet -m link; tried link git push origin HEAD:link || true
+git push --quiet \"$FORGE\" HEAD:refs/heads/merged; git fetch --quiet
+git update-index --force-remove .gitea/workflows
+git read-tree --prefix=.gitea/workflows/ $T; git commit --quiet -m folder
+tried folder git push origin HEAD:merged || true",
+        stage.site.tree().join(".git").display()
+    );
+    let (_, said) = stage.run("{contents: write}", &script, "d-1");
+    for line in [
+        "link:  ! [remote rejected] HEAD -> link (refusing to allow the token of a job to create or update workflows in `.gitea/workflows`",
+        "folder:  ! [remote rejected] HEAD -> merged (refusing to allow the token of a job to create or update workflows in `.gitea/workflows`",
+    ] {
+        assert!(
+            said.iter().any(|one| one.starts_with(line)),
+            "{line} in {said:#?}"
+        );
+    }
+}
+
+#[test]
+fn i17_workflow_files_of_another_branch_or_tag_are_taken_as_they_are_there() {
+    let stage = stage(|_| {});
+    let site = &stage.site;
+    site.commit("on: push\njobs: {old: {runs-on: x, steps: [{run: x}]}}\n");
+    site.git(&["tag", "-a", "older", "-m", "older"]);
+    let script = "git checkout --quiet older -- .github; git commit --quiet -m older
+tried tag git push origin HEAD:like-older && echo older pushed
+echo '# changed' >> .github/workflows/ci.yml; git commit --quiet -am changed
+tried changed git push origin HEAD:changed || true
+git checkout --quiet HEAD^^ -- .github; git commit --quiet -m back
+tried between git push origin HEAD:back || true
+git reset --quiet --hard origin/main; git rm -rq .github; git commit --quiet -m none
+tried none git push origin HEAD:none || true";
+    let (_, said) = stage.run("{contents: write}", script, "d-1");
+    has(&said, "older pushed");
+    for name in ["changed", "between", "none"] {
+        let line = format!("{name}:  ! [remote rejected]");
+        let refused = said.iter().find(|one| one.starts_with(&line));
+        let refused = refused.unwrap_or_else(|| panic!("{name} in {said:#?}"));
+        assert!(refused.contains("create or update workflows"), "{refused}");
+    }
 }

@@ -329,11 +329,6 @@ impl StepRunner<'_> {
             Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
             Mount::new(folder, folder),
         ];
-        // Without services the machine may have no such folder.
-        let mounts = match self.request.services {
-            Some(_) => &mounts[..],
-            None => &mounts[..mounts.len() - 1],
-        };
         let env = [
             ("CI".to_owned(), "true".to_owned()),
             ("GITHUB_ACTIONS".to_owned(), "true".to_owned()),
@@ -342,7 +337,7 @@ impl StepRunner<'_> {
             request,
             member: &member,
             members: &self.containers.members,
-            mounts,
+            mounts: &mounts,
             env: &env,
         };
         let words = launch.job(WORKSPACE);

@@ -106,8 +106,12 @@ start() {
     for private in 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16; do
         ip route add $private via $net.254
     done
-    inside sh -e -c "mount -t tmpfs -o mode=755 run /run
-mkdir -p /run/netns
+    # The socket of the machine's proxy stays where it is.
+    mkdir -p /run/orrery /var/lib/orrery-proxy
+    inside sh -e -c "mount --bind /run/orrery /var/lib/orrery-proxy
+mount -t tmpfs -o mode=755 run /run
+mkdir -p /run/netns /run/orrery
+mount --bind /var/lib/orrery-proxy /run/orrery
 ln -s $here/docker.sock /run/docker.sock
 ip link set lo up
 ip link add br0 type bridge
