@@ -16,7 +16,7 @@ use http_clients::http::{Method, Request};
 use parking_lot::Mutex;
 use runner_core::gateway::{ApiAddress, is_upload, upload_base};
 use runner_core::workflow::Permissions;
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
 
 use super::git_backend::GitBackend;
@@ -43,7 +43,12 @@ pub(crate) struct ForgeApi {
     pub(super) runs: RunFinder,
     /// What git is served with.
     pub(super) git: Option<GitBackend>,
+    /// Whose token it is, once it was asked for.
+    pub(super) account: OnceCell<Account>,
 }
+
+/// An account: its login, and its number where it is known.
+pub(super) type Account = (String, Option<u64>);
 
 /// What a job may do there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +107,7 @@ impl ForgeApi {
             token,
             runs,
             git: None,
+            account: OnceCell::new(),
         })
     }
 
@@ -109,6 +115,10 @@ impl ForgeApi {
     pub(crate) fn with_git(mut self, git: GitBackend) -> Self {
         self.git = Some(git);
         self
+    }
+
+    pub(super) fn kind(&self) -> Forge {
+        self.kind
     }
 
     fn version(&self) -> &'static str {

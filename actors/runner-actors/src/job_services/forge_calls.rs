@@ -113,12 +113,26 @@ impl JobServices {
         let Some(forge) = &self.shared.forge else {
             return Err(unknown_token());
         };
+        if asked.path == "/graphql" {
+            return self.answer_graphql(http, forge, &grant, asked).await;
+        }
+        self.pass_on(http, forge, &grant, asked).await
+    }
+
+    /// Passes a call of the REST API on: that of a job, or one that answers a document of GraphQL.
+    pub(super) async fn pass_on(
+        &self,
+        http: &HttpClient,
+        forge: &ForgeApi,
+        grant: &Arc<ForgeGrant>,
+        asked: GatewayRequest,
+    ) -> Result<GatewayAnswer, GatewayRefusal> {
         let method = method(&asked.method)
             .ok_or_else(|| refusal(405, "GET, HEAD, POST, PUT, PATCH and DELETE are passed on"))?;
-        let call = permitted(&grant, &asked).map_err(|message| refusal(403, message))?;
+        let call = permitted(grant, &asked).map_err(|message| refusal(403, message))?;
         grant.count(now_ms())?;
         let _turn = grant.at_once.acquire().await;
-        if let Some(answer) = self.answer_of_artifacts(forge, &grant, &asked).await? {
+        if let Some(answer) = self.answer_of_artifacts(forge, grant, &asked).await? {
             return Ok(answer);
         }
         if let Some(check) = &call.check {
@@ -215,7 +229,10 @@ fn is_of_pull(answer: &Response) -> bool {
     !text("pull_request_url").is_empty() || text("html_url").contains("/pull/")
 }
 
-async fn send(http: &HttpClient, request: Request) -> Result<Response, GatewayRefusal> {
+pub(super) async fn send(
+    http: &HttpClient,
+    request: Request,
+) -> Result<Response, GatewayRefusal> {
     http.call(request).await.map_err(|error| {
         tracing::debug!(event = "run.forge_unreached", %error, "a job's call of the forge has no answer");
         refusal(502, "the forge gives no answer that could be passed on")

@@ -19,6 +19,7 @@ mod forge;
 mod forge_calls;
 mod git;
 mod git_backend;
+mod graphql;
 mod identity;
 mod room;
 mod zip_files;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use forge_graphql::GraphQl;
 use parking_lot::Mutex;
 use runner_core::cache_scope::CacheScope;
 use runner_core::workflow::CacheMode;
@@ -82,6 +84,7 @@ struct ServiceState {
     /// Jobs that may have identity tokens, by what those requests' tokens hash to.
     identities: Mutex<HashMap<blake3::Hash, JobIdentity>>,
     forge: Option<ForgeApi>,
+    graphql: GraphQl,
     /// Jobs that may call the forge, by what their placeholders hash to.
     forge_jobs: Mutex<HashMap<blake3::Hash, Arc<ForgeGrant>>>,
     /// Requests of git's that are worked on, of all jobs.
@@ -150,6 +153,7 @@ impl JobServices {
                 issuer,
                 identities: Mutex::default(),
                 forge,
+                graphql: GraphQl::new(),
                 forge_jobs: Mutex::default(),
                 git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
             }),

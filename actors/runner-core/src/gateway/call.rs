@@ -55,14 +55,8 @@ pub fn decide(
         })
     };
     let reads = matches!(method, "GET" | "HEAD");
-    match parts.as_slice() {
-        ["rate_limit" | "meta" | "version"] if reads => return passed(None),
-        ["graphql"] => {
-            return refuse(
-                "GraphQL is not passed on: what a query touches cannot be limited to the repository and `permissions`; use the REST API",
-            );
-        }
-        _ => {}
+    if reads && matches!(parts.as_slice(), ["rate_limit" | "meta" | "version"]) {
+        return passed(None);
     }
     let ["repos", owner, name, rest @ ..] = parts.as_slice() else {
         return refuse(format!(

@@ -7,6 +7,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::call::{Answer, Call, page};
+use super::changes::changes;
 use super::comments::{comments, delete_comment, edit_comment, post_comment};
 use super::hooks::hooks;
 use super::model::{Failure, ForgeState, Issue, Model, Pull, Status};
@@ -144,7 +145,14 @@ fn route(request: &HttpRequest, body: &Bytes, state: &ForgeState) -> Answer {
             if model.known_repo(&repo).is_none() {
                 return Answer::refused(404, "the target couldn't be found");
             }
-            of_repo(&mut model, &call, &repo, rest)
+            if let Some(answer) = changes(&mut model, &call, &repo, rest) {
+                return answer;
+            }
+            let mut answer = of_repo(&mut model, &call, &repo, rest);
+            if matches!(rest, ["issues" | "pulls"] | ["issues" | "pulls", _]) {
+                model.complete(&repo, &mut answer.body);
+            }
+            answer
         }
         _ => Answer::refused(404, "not found"),
     }
@@ -153,7 +161,9 @@ fn route(request: &HttpRequest, body: &Bytes, state: &ForgeState) -> Answer {
 fn of_repo(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Answer {
     let number = |text: &str| text.parse::<u64>().unwrap_or_default();
     match (call.method, rest) {
-        ("GET", []) => Answer::ok(json!({"full_name": repo})),
+        ("GET", []) => Answer::ok(json!({
+            "full_name": repo, "default_branch": "main", "html_url": format!("{}/{repo}", call.base),
+        })),
         ("POST", ["statuses", sha]) => post_status(model, call, repo, sha),
         ("GET", ["commits", sha, "statuses"]) => statuses(model, call, repo, sha),
         ("GET", ["git", "commits", sha]) => match model.repo(repo).commits.contains(*sha) {
@@ -180,7 +190,6 @@ fn of_repo(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Ans
             Some(pull) => Answer::ok(pull_json(call, repo, pull)),
             None => Answer::refused(404, "not found"),
         },
-        ("PATCH", ["pulls", pull]) => change_pull(model, call, repo, number(pull)),
         ("GET", ["collaborators", user, "permission"]) => {
             if model.is_old {
                 return Answer::refused(404, "");
@@ -311,7 +320,7 @@ fn search(model: &mut Model, call: &Call<'_>) -> Answer {
     page(call, found)
 }
 
-fn issue_json(call: &Call<'_>, repo: &str, number: u64, issue: &Issue) -> Value {
+pub(super) fn issue_json(call: &Call<'_>, repo: &str, number: u64, issue: &Issue) -> Value {
     json!({
         "number": number,
         "title": issue.title,
@@ -338,20 +347,7 @@ fn pulls(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
     page(call, found)
 }
 
-fn change_pull(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
-    let Some(pull) = model.repo(repo).pulls.get_mut(&number) else {
-        return Answer::refused(404, "not found");
-    };
-    let open = call.text("state") == "open";
-    if open && pull.merged {
-        return Answer::refused(422, "cannot change state of this pull request");
-    }
-    pull.open = open;
-    let status = if call.gitea { 201 } else { 200 };
-    Answer::of(status, pull_json(call, repo, pull))
-}
-
-fn pull_json(call: &Call<'_>, repo: &str, pull: &Pull) -> Value {
+pub(super) fn pull_json(call: &Call<'_>, repo: &str, pull: &Pull) -> Value {
     let head = pull.head_repo.as_deref().unwrap_or(repo);
     json!({
         "number": pull.number,

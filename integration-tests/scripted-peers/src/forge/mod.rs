@@ -7,6 +7,7 @@
 
 mod api;
 mod call;
+mod changes;
 mod comments;
 mod hooks;
 mod model;
@@ -90,6 +91,22 @@ impl ScriptedForge {
         of.commits
             .extend([pull.head_sha.clone(), pull.base_sha.clone()]);
         of.pulls.insert(pull.number, pull);
+    }
+
+    /// Branches that were deleted by the API.
+    #[must_use]
+    pub fn deleted_branches(&self, repo: &str) -> Vec<String> {
+        self.state.model.lock().repo(repo).deleted.clone()
+    }
+
+    /// What the API says of a pull request's labels, as their names.
+    #[must_use]
+    pub fn labels(&self, repo: &str, number: u64) -> Vec<String> {
+        let mut model = self.state.model.lock();
+        let labels = model.extra(repo, number)["labels"].clone();
+        let labels = labels.as_array().cloned().unwrap_or_default();
+        let names = labels.iter().filter_map(|label| label["name"].as_str());
+        names.map(str::to_owned).collect()
     }
 
     /// Changes a pull request.

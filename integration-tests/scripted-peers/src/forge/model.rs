@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::server::Recorded;
@@ -190,6 +191,13 @@ pub(crate) struct Repo {
     pub(crate) permissions: BTreeMap<String, String>,
     pub(crate) hooks: Vec<Hook>,
     pub(crate) releases: Vec<Release>,
+    pub(crate) labels: Vec<Value>,
+    /// Of pull requests, by their numbers.
+    pub(crate) reviews: Vec<(u64, Value)>,
+    /// What an issue or a pull request has beside: labels, assignees, a pull request's text.
+    extra: BTreeMap<u64, Value>,
+    /// Branches that were deleted.
+    pub(crate) deleted: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -241,6 +249,28 @@ impl Model {
         };
         self.repo(repo).comments.push(comment.clone());
         comment
+    }
+
+    /// What this issue or pull request has beside.
+    pub(crate) fn extra(&mut self, repo: &str, number: u64) -> &mut Value {
+        let extra = &mut self.repo(repo).extra;
+        extra.entry(number).or_insert_with(|| json!({}))
+    }
+
+    /// Adds it to an answer about one, or a list of them.
+    pub(crate) fn complete(&mut self, repo: &str, answer: &mut Value) {
+        let of = self.repo(repo);
+        let many = match answer {
+            Value::Array(many) => many.as_mut_slice(),
+            one => std::slice::from_mut(one),
+        };
+        for one in many {
+            let number = one["number"].as_u64();
+            let extra = number.and_then(|number| of.extra.get(&number));
+            for (name, value) in extra.and_then(Value::as_object).into_iter().flatten() {
+                one[name] = value.clone();
+            }
+        }
     }
 
     /// Takes a planned failure for a request.

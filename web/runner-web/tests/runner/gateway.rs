@@ -30,7 +30,7 @@ await tried('pull', () => octokit.rest.pulls.get({...repo, pull_number: 8}));
 await tried('other', () => issues.get({owner: 'acme', repo: 'secret', issue_number: 1}));
 await tried('hooks', () => octokit.rest.repos.listWebhooks(repo));
 await tried('user', () => octokit.rest.users.getAuthenticated());
-await tried('graphql', () => octokit.graphql('query { viewer { login } }'));
+await tried('graphql', () => octokit.graphql('query { repository(owner: "acme", name: "secret") { name } }'));
 const raw = (path, headers = {}) => new Promise((done) => {
   const at = new URL(process.env.GITHUB_API_URL);
   const own = {authorization: `token ${process.env.TOKEN}`};
@@ -159,7 +159,7 @@ fn is_closed(lines: &[String]) {
         "other: 403 the token is of acme/rocket, not of `acme/secret`",
         "hooks: 403 ",
         "user: 403 the token is of acme/rocket only",
-        "graphql: 403",
+        "graphql:  Request failed due to following response errors:",
         "raw /repos/acme/rocket/../secret/issues/1: 403",
         "raw /repos/acme/rocket/%2e%2e/secret/issues/1: 403",
         "raw /repos/acme/rocket/contents/..%2f..%2fsecret: 403",

@@ -16,6 +16,7 @@ mod events;
 mod forges;
 mod gateway;
 mod gateway_git;
+mod gh;
 mod harness;
 mod lists;
 mod machines;

@@ -1,0 +1,97 @@
+//! What a resolver is asked: a field of something, with arguments.
+
+use serde_json::Value;
+
+use crate::ids::NodeId;
+use crate::lists::Part;
+use crate::session::{Outcome, Session, escaped};
+
+/// One field that is asked for.
+pub(crate) struct Ask<'a> {
+    pub(crate) session: &'a Session,
+    /// The type whose field it is.
+    pub(crate) kind: &'a str,
+    pub(crate) field: &'a str,
+    /// What REST said of it.
+    pub(crate) of: &'a Value,
+    pub(crate) args: Value,
+    pub(crate) counts: bool,
+    pub(crate) nodes: bool,
+}
+
+impl Ask<'_> {
+    /// The part of a connection.
+    pub(crate) fn part(&self) -> Outcome<Part> {
+        Part::of(&self.args, self.counts, self.nodes)
+    }
+
+    /// The argument's text, or nothing.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.args[name].as_str().unwrap_or_default()
+    }
+
+    /// The id of this, by what it is called.
+    pub(crate) fn id(&self, key: impl ToString) -> Value {
+        id(self.session, self.kind, key)
+    }
+
+    /// What stands at the first of these places, split by `|`. Lists say less than the thing
+    /// itself: it is read where nothing stands there.
+    pub(crate) async fn value(&self, places: &str) -> Outcome<Value> {
+        if let Some(found) = at(self.of, places) {
+            return Ok(found);
+        }
+        let whole = whole(self.session, self.kind, self.of).await?;
+        Ok(at(&whole, places).unwrap_or_default())
+    }
+
+    pub(crate) async fn truth(&self, places: &str) -> Outcome<Option<bool>> {
+        Ok(self.value(places).await?.as_bool())
+    }
+
+    /// The number, of an issue or a pull request.
+    pub(crate) fn number(&self) -> u64 {
+        self.of["number"].as_u64().unwrap_or_default()
+    }
+}
+
+/// The id of something in the job's repository.
+pub(crate) fn id(session: &Session, kind: &str, key: impl ToString) -> Value {
+    NodeId::new(kind, &session.job.repository, key).text().into()
+}
+
+/// What stands at the first of these places; places that are not there are passed over.
+pub(crate) fn at(value: &Value, places: &str) -> Option<Value> {
+    let mut found = places.split('|').filter_map(|place| value.pointer(place));
+    let first = found.next()?;
+    // Forges leave empty what they do not have.
+    let better = std::iter::once(first).chain(found).find(|one| !one.is_null());
+    Some(better.unwrap_or(first).clone())
+}
+
+/// A thing as REST gives it when it is asked for by itself; null: there is no such call.
+async fn whole(session: &Session, kind: &str, of: &Value) -> Outcome<Value> {
+    match kind {
+        "PullRequest" => {
+            let number = of["number"].as_u64().unwrap_or_default();
+            session.body(&format!("/pulls/{number}")).await
+        }
+        "Commit" => {
+            let sha = of["sha"].as_str().unwrap_or_default();
+            commit(session, sha).await
+        }
+        "Repository" => match of["full_name"].as_str() {
+            Some(name) if session.check_repository(name).is_ok() => session.body("").await,
+            _ => Ok(Value::Null),
+        },
+        _ => Ok(Value::Null),
+    }
+}
+
+/// A commit by its hash or name.
+pub(crate) async fn commit(session: &Session, name: &str) -> Outcome<Value> {
+    let folder = if session.is_github() { "" } else { "/git" };
+    session
+        .body(&format!("{folder}/commits/{}", escaped(name)))
+        .await
+}

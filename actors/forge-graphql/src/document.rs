@@ -1,0 +1,131 @@
+//! A document and its answer.
+
+use std::sync::Arc;
+
+use async_graphql::dynamic::Schema;
+use async_graphql::{Request as Document, Response, ServerError, Variables};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use crate::rest::Rest;
+use crate::session::{Job, Request, Session};
+use crate::types::schema;
+
+/// Largest document, with its variables, in bytes.
+pub const MAX_DOCUMENT: usize = 256 << 10;
+
+/// Answers documents; clones share the schema.
+#[derive(Debug, Clone)]
+pub struct GraphQl {
+    schema: Schema,
+}
+
+/// A request as clients send it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    query: String,
+    #[serde(default)]
+    variables: Value,
+    operation_name: Option<String>,
+}
+
+impl Default for GraphQl {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl GraphQl {
+    /// With its schema.
+    ///
+    /// # Panics
+    /// Never: the schema is a constant, and a test builds it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            schema: schema().expect("the tables of the schema fit together"),
+        }
+    }
+
+    /// Answers the body of a request by calls of `rest`; what is wrong with it is an answer, too.
+    pub async fn answer(&self, job: Job, rest: &impl Rest, body: &[u8]) -> Value {
+        if body.len() > MAX_DOCUMENT {
+            let message = format!("a document has at most {MAX_DOCUMENT} bytes");
+            return refused(&message);
+        }
+        let asked: Asked = match serde_json::from_slice(body) {
+            Ok(asked) => asked,
+            Err(error) => return refused(&format!("the body is no GraphQL request: {error}")),
+        };
+        let (requests, mut waiting) = mpsc::unbounded_channel();
+        let session = Arc::new(Session::new(job, requests));
+        let mut document = Document::new(asked.query)
+            .variables(Variables::from_json(asked.variables))
+            .data(session);
+        document.operation_name = asked.operation_name;
+        let answered = self.schema.execute(document);
+        tokio::pin!(answered);
+        let mut calls = FuturesUnordered::new();
+        let response = loop {
+            tokio::select! {
+                response = &mut answered => break response,
+                Some(request) = waiting.recv() => calls.push(made(rest, request)),
+                Some(()) = calls.next(), if !calls.is_empty() => {}
+            }
+        };
+        shown(response)
+    }
+}
+
+async fn made(rest: &impl Rest, request: Request) {
+    // Whoever asked may have given up.
+    match request {
+        Request::Call(call, reply) => {
+            let _ = reply.send(rest.call(call).await);
+        }
+        Request::Viewer(reply) => {
+            let _ = reply.send(rest.viewer().await);
+        }
+    }
+}
+
+fn refused(message: &str) -> Value {
+    json!({"errors": [{"message": message}]})
+}
+
+/// The answer in GitHub's shape: `type` stands beside the message.
+fn shown(response: Response) -> Value {
+    let mut answer = Map::new();
+    let errors: Vec<Value> = response.errors.iter().map(error).collect();
+    let data = response.data.into_json().unwrap_or_default();
+    if !data.is_null() || errors.is_empty() {
+        answer.insert("data".to_owned(), data);
+    }
+    if !errors.is_empty() {
+        answer.insert("errors".to_owned(), errors.into());
+    }
+    answer.into()
+}
+
+fn error(error: &ServerError) -> Value {
+    let kind = error.extensions.as_ref().and_then(|all| all.get("type"));
+    let kind = kind.cloned().and_then(|kind| kind.into_json().ok());
+    let known = kind.is_some();
+    let mut message = error.message.clone();
+    // What the schema does not have: said by whom.
+    if !known && (message.starts_with("Unknown ") || message.contains("Invalid value")) {
+        message.push_str(" (the runner answers GraphQL by REST calls, and knows a part of it)");
+    }
+    let mut shown = json!({"message": message, "locations": error.locations});
+    if let Some(kind) = kind {
+        shown["type"] = kind;
+    }
+    if !error.path.is_empty() {
+        shown["path"] = json!(error.path);
+    }
+    shown
+}

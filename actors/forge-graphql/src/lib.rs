@@ -1,0 +1,23 @@
+//! GraphQL for jobs, made of REST calls: what `gh` and usual scripts ask a forge for.
+//!
+//! ```text
+//! document ─▶ GraphQl::answer ─▶ async_graphql over the tables in schema/ ─▶ resolve, mutate
+//!                  Rest::call ◀── Session (counts, reads once) ◀──────────────────┘
+//! ```
+//! Whatever an answer says comes from a call of [`Rest`], whose implementation decides what a job
+//! may call: no query reaches more than REST does. What the tables do not have is an error that
+//! names it.
+
+mod ask;
+mod document;
+mod ids;
+mod lists;
+mod mutate;
+mod resolve;
+mod rest;
+mod session;
+mod types;
+
+pub use document::{GraphQl, MAX_DOCUMENT};
+pub use rest::{Rest, RestAnswer, RestCall, RestFailure, Viewer};
+pub use session::{Job, MAX_CALLS};

@@ -1,0 +1,264 @@
+//! Connections: pages of REST's lists as GraphQL has them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+
+use crate::rest::RestFailure;
+use crate::session::{Outcome, Session};
+
+/// Pages that are read for one connection.
+const MAX_PAGES: usize = 10;
+/// Most items of one connection, as GitHub has it.
+const MAX_ITEMS: usize = 100;
+
+/// Which part of a connection is asked for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Part {
+    first: Option<usize>,
+    last: Option<usize>,
+    start: usize,
+    /// `totalCount` is asked for.
+    pub(crate) counts: bool,
+    /// Something else is.
+    pub(crate) nodes: bool,
+}
+
+impl Part {
+    pub(crate) fn of(args: &Value, counts: bool, nodes: bool) -> Outcome<Self> {
+        let number = |name: &str| match &args[name] {
+            Value::Null => Ok(None),
+            value => match value.as_u64().and_then(|number| usize::try_from(number).ok()) {
+                Some(number) if number <= MAX_ITEMS => Ok(Some(number)),
+                _ => Err(RestFailure::new(
+                    422,
+                    format!("`{name}` is 0 to {MAX_ITEMS}, not {value}"),
+                )),
+            },
+        };
+        let start = match args["after"].as_str() {
+            None | Some("") => 0,
+            Some(cursor) => position(cursor).ok_or_else(|| {
+                RestFailure::new(422, format!("`{cursor}` does not appear to be a valid cursor"))
+            })?,
+        };
+        Ok(Self {
+            first: number("first")?,
+            last: number("last")?,
+            start,
+            counts,
+            nodes,
+        })
+    }
+
+    /// `last` taken as `first`: of lists that are asked for in their order.
+    pub(crate) fn forwards(mut self) -> Self {
+        self.first = self.first.or(self.last.take());
+        self
+    }
+
+    fn size(&self) -> usize {
+        self.first.or(self.last).unwrap_or(30)
+    }
+
+    fn is_from_end(&self) -> bool {
+        self.first.is_none() && self.last.is_some()
+    }
+}
+
+fn cursor(position: usize) -> String {
+    URL_SAFE_NO_PAD.encode(format!("o{position}"))
+}
+
+fn position(cursor: &str) -> Option<usize> {
+    let plain = URL_SAFE_NO_PAD.decode(cursor).ok()?;
+    let plain = String::from_utf8(plain).ok()?;
+    plain.strip_prefix('o')?.parse().ok()
+}
+
+type Keep = Box<dyn Fn(&Value) -> bool + Send + Sync>;
+
+/// A list of REST's.
+pub(crate) struct List {
+    path: String,
+    query: Vec<(&'static str, String)>,
+    /// Where the items are in the answer.
+    within: &'static str,
+    keep: Option<Keep>,
+    /// What is added to each item.
+    marks: Vec<(&'static str, Value)>,
+}
+
+impl List {
+    pub(crate) fn new(path: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            query: Vec::new(),
+            within: "",
+            keep: None,
+            marks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn query(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.query.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn within(mut self, pointer: &'static str) -> Self {
+        self.within = pointer;
+        self
+    }
+
+    /// Only those that `keep` says.
+    pub(crate) fn keep(mut self, keep: impl Fn(&Value) -> bool + Send + Sync + 'static) -> Self {
+        self.keep = Some(match self.keep {
+            None => Box::new(keep),
+            Some(before) => Box::new(move |item| before(item) && keep(item)),
+        });
+        self
+    }
+
+    pub(crate) fn mark(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.marks.push((name, value.into()));
+        self
+    }
+
+    /// One page: its items, how many there are in all, and whether another follows.
+    async fn page(
+        &self,
+        session: &Session,
+        page: usize,
+        size: usize,
+    ) -> Outcome<(Vec<Value>, Option<usize>, bool)> {
+        let mut query: Vec<(&str, String)> = self.query.clone();
+        let limit = if session.is_github() { "per_page" } else { "limit" };
+        query.extend([(limit, size.to_string()), ("page", page.to_string())]);
+        let answer = session.read(&self.path, &query).await?;
+        let items = answer.body.pointer(self.within).and_then(Value::as_array);
+        let mut items = items.cloned().unwrap_or_default();
+        for item in &mut items {
+            for (name, value) in &self.marks {
+                item[*name] = value.clone();
+            }
+        }
+        let inner = answer.body.get("total_count").and_then(Value::as_u64);
+        let by_pages = (size == 1).then_some(answer.last).flatten();
+        let total = answer.total.or(inner).or(by_pages);
+        let total = total.and_then(|total| usize::try_from(total).ok());
+        let next = answer.next || total.is_some_and(|total| page * size < total);
+        // A list that has no pages is given as a whole.
+        let next = next && items.len() <= size;
+        Ok((items, total, next))
+    }
+
+    /// All of it, as far as it is read.
+    pub(crate) async fn all(&self, session: &Session) -> Outcome<Vec<Value>> {
+        let size = largest(session);
+        let mut all = Vec::new();
+        for page in 1..=MAX_PAGES {
+            let (items, _, next) = self.page(session, page, size).await?;
+            let keep = |item: &Value| self.keep.as_ref().is_none_or(|keep| keep(item));
+            all.extend(items.into_iter().filter(keep));
+            if !next {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    async fn count(&self, session: &Session) -> Outcome<usize> {
+        if self.keep.is_some() {
+            return Ok(self.all(session).await?.len());
+        }
+        let (items, total, _) = self.page(session, 1, 1).await?;
+        Ok(total.unwrap_or(items.len()))
+    }
+
+    /// The part of it that is asked for.
+    pub(crate) async fn connection(&self, session: &Session, part: &Part) -> Outcome<Value> {
+        if !part.nodes {
+            let total = self.count(session).await?;
+            return Ok(json!({"totalCount": total, "nodes": [], "cursors": []}));
+        }
+        let (wanted, mut start) = (part.size(), part.start);
+        if part.is_from_end() {
+            start = self.count(session).await?.saturating_sub(wanted).max(start);
+        }
+        let largest = largest(session);
+        let aligned = self.keep.is_none() && wanted > 0 && start.is_multiple_of(wanted);
+        let size = if aligned { wanted.min(largest) } else { largest };
+        let (mut nodes, mut cursors) = (Vec::new(), Vec::new());
+        let (mut page, mut skipped) = (start / size + 1, start % size);
+        let (mut more, mut total) = (false, None);
+        for _ in 0..MAX_PAGES {
+            let (items, of_all, next) = self.page(session, page, size).await?;
+            total = of_all;
+            for (at, item) in items.into_iter().enumerate().skip(skipped) {
+                if self.keep.as_ref().is_some_and(|keep| !keep(&item)) {
+                    continue;
+                }
+                if nodes.len() == wanted {
+                    more = true;
+                    break;
+                }
+                nodes.push(item);
+                cursors.push(cursor((page - 1) * size + at + 1));
+            }
+            more = more || (next && nodes.len() >= wanted);
+            if more || !next {
+                break;
+            }
+            (page, skipped) = (page + 1, 0);
+        }
+        let whole = start == 0 && !more;
+        let total = match (part.counts, whole, self.keep.is_some(), total) {
+            (false, ..) | (_, true, ..) => nodes.len(),
+            (_, _, false, Some(total)) => total,
+            _ => self.count(session).await?,
+        };
+        Ok(connection(nodes, &cursors, start > 0, more, total))
+    }
+}
+
+fn largest(session: &Session) -> usize {
+    if session.is_github() { 100 } else { 50 }
+}
+
+fn connection(
+    nodes: Vec<Value>,
+    cursors: &[String],
+    before: bool,
+    after: bool,
+    total: usize,
+) -> Value {
+    json!({
+        "totalCount": total,
+        "pageInfo": {
+            "hasNextPage": after,
+            "hasPreviousPage": before,
+            "startCursor": cursors.first(),
+            "endCursor": cursors.last(),
+        },
+        "nodes": nodes,
+        "cursors": cursors,
+    })
+}
+
+/// A connection of what is there already.
+pub(crate) fn of_items(items: Vec<Value>, part: &Part) -> Value {
+    let (total, wanted) = (items.len(), part.size());
+    let mut start = part.start.min(total);
+    if part.is_from_end() {
+        start = total.saturating_sub(wanted).max(start);
+    }
+    let nodes: Vec<Value> = items.into_iter().skip(start).take(wanted).collect();
+    let cursors: Vec<String> = (0..nodes.len()).map(|at| cursor(start + at + 1)).collect();
+    let more = start + nodes.len() < total;
+    connection(nodes, &cursors, start > 0, more, total)
+}
+
+/// A connection with nothing in it: of what REST does not have.
+pub(crate) fn nothing() -> Value {
+    connection(Vec::new(), &[], false, false, 0)
+}

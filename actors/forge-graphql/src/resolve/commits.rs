@@ -1,0 +1,243 @@
+//! Branches, tags, commits, what is in them, and what was checked of them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::states::status_state;
+use crate::ask::{Ask, commit, id};
+use crate::ids::plain;
+use crate::lists::{List, of_items};
+use crate::session::{Outcome, Session, escaped, escaped_path};
+
+pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+    let sha = || plain(&ask.of["sha"]);
+    Some(match (ask.kind, ask.field) {
+        ("Ref", "id") => Ok(id(ask.session, "Ref", plain(&ask.of["ref"]))),
+        ("Ref", "name") => Ok(json!(split(&plain(&ask.of["ref"])).1)),
+        ("Ref", "prefix") => Ok(json!(split(&plain(&ask.of["ref"])).0)),
+        ("Ref", "target") => target(ask).await,
+        ("Ref", "associatedPullRequests") => pulls_of_branch(ask).await,
+        (_, "abbreviatedOid") => Ok(json!(sha().get(..7))),
+        ("Commit", "messageHeadline") => message(ask).await.map(|it| json!(headline(&it).0)),
+        ("Commit", "messageBody") => message(ask).await.map(|it| json!(headline(&it).1)),
+        ("Commit", "author") => person(ask, "author").await,
+        ("Commit", "committer") => person(ask, "committer").await,
+        ("Commit", "authors") => authors(ask).await,
+        ("Commit", "parents") => parents(ask).await,
+        ("Commit", "history") => history(ask).await,
+        ("Commit", "associatedPullRequests") => pulls_of_commit(ask).await,
+        ("Commit", "statusCheckRollup") => rollup(ask.session, &sha()).await,
+        ("Commit", "status") => statuses(ask.session, &sha()).await,
+        ("Commit", "tree") => ask.value("/commit/tree").await,
+        ("Tree", "entries") => entries(ask).await,
+        ("Blob", "text") => Ok(text(ask.of)),
+        ("Blob", "isBinary") => Ok(json!(text(ask.of).is_null())),
+        ("StatusCheckRollup", "contexts") => {
+            let contexts = ask.of["all"].as_array().cloned().unwrap_or_default();
+            ask.part().map(|part| of_items(contexts, &part))
+        }
+        ("Status" | "StatusContext", "state") => Ok(json!(status_state(ask.of))),
+        // Which workflow a check is of stands in no answer.
+        ("CheckRun", "checkSuite") => Ok(json!({
+            "workflowRun": {"workflow": {"name": ""}}, "app": ask.of["app"],
+        })),
+        _ => return None,
+    })
+}
+
+/// `refs/heads/` and what follows.
+fn split(name: &str) -> (&str, &str) {
+    for prefix in ["refs/heads/", "refs/tags/"] {
+        if let Some(rest) = name.strip_prefix(prefix) {
+            return (prefix, rest);
+        }
+    }
+    ("refs/", name.strip_prefix("refs/").unwrap_or(name))
+}
+
+/// A branch or tag by its name; null: there is none. Gitea answers with all that begin so.
+pub(crate) async fn reference(session: &Session, name: &str) -> Outcome<Value> {
+    let full = match name.strip_prefix("refs/") {
+        Some(_) => name.to_owned(),
+        None => format!("refs/heads/{name}"),
+    };
+    let rest = escaped_path(full.trim_start_matches("refs/"));
+    let word = if session.is_github() { "ref" } else { "refs" };
+    let found = session.body_if_there(&format!("/git/{word}/{rest}")).await?;
+    Ok(match found {
+        Value::Array(all) => {
+            let same = |one: &Value| one["ref"] == full.as_str();
+            all.into_iter().find(same).unwrap_or_default()
+        }
+        other => other,
+    })
+}
+
+async fn target(ask: &Ask<'_>) -> Outcome<Value> {
+    let mut of = ask.of.clone();
+    if of["object"].is_null() {
+        of = reference(ask.session, &plain(&of["ref"])).await?;
+    }
+    let kind = match of["object"]["type"].as_str() {
+        Some("tag") => "Tag",
+        Some("tree") => "Tree",
+        Some("blob") => "Blob",
+        _ => "Commit",
+    };
+    Ok(match &of["object"]["sha"] {
+        Value::Null => Value::Null,
+        sha => json!({"sha": sha, "__typename": kind}),
+    })
+}
+
+/// What `revision`, or `revision:path`, is.
+pub(super) async fn object(session: &Session, expression: &str) -> Outcome<Value> {
+    let Some((revision, path)) = expression.split_once(':') else {
+        let found = commit(session, expression).await;
+        return match found {
+            Err(failure) if matches!(failure.status, 404 | 409 | 422) => Ok(Value::Null),
+            found => found.map(|commit| typed(commit, "Commit")),
+        };
+    };
+    let query = match revision {
+        "" | "HEAD" => Vec::new(),
+        revision => vec![("ref", revision.to_owned())],
+    };
+    let path = format!("/contents/{}", escaped_path(path));
+    let found = match session.read(path.trim_end_matches('/'), &query).await {
+        Err(failure) if failure.status == 404 => return Ok(Value::Null),
+        found => found?,
+    };
+    Ok(match &found.body {
+        Value::Array(entries) => json!({"__typename": "Tree", "entries": entries}),
+        file => typed(file.clone(), "Blob"),
+    })
+}
+
+fn typed(mut value: Value, kind: &str) -> Value {
+    value["__typename"] = json!(kind);
+    value
+}
+
+async fn entries(ask: &Ask<'_>) -> Outcome<Value> {
+    let mut entries = ask.of["entries"].clone();
+    if entries.is_null() {
+        let sha = plain(&ask.of["sha"]);
+        let tree = ask.session.body(&format!("/git/trees/{}", escaped(&sha))).await?;
+        entries = tree["tree"].clone();
+    }
+    for entry in entries.as_array_mut().into_iter().flatten() {
+        let kind = match entry["type"].as_str() {
+            Some("dir" | "tree") => "tree",
+            Some("submodule" | "commit") => "commit",
+            _ => "blob",
+        };
+        entry["type"] = json!(kind);
+        if entry["name"].is_null() {
+            entry["name"] = entry["path"].clone();
+        }
+    }
+    Ok(entries)
+}
+
+/// A file's text; null: it is none.
+fn text(file: &Value) -> Value {
+    let packed = file["content"].as_str().unwrap_or_default();
+    let packed: String = packed.split_whitespace().collect();
+    let bytes = STANDARD.decode(packed).unwrap_or_default();
+    String::from_utf8(bytes).map_or(Value::Null, Value::from)
+}
+
+async fn message(ask: &Ask<'_>) -> Outcome<String> {
+    Ok(plain(&ask.value("/commit/message").await?))
+}
+
+fn headline(message: &str) -> (&str, &str) {
+    let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
+    (first, rest.trim_start_matches('\n'))
+}
+
+async fn person(ask: &Ask<'_>, role: &str) -> Outcome<Value> {
+    let mut person = ask.value(&format!("/commit/{role}")).await?;
+    if person.is_object() {
+        person["user"] = ask.value(&format!("/{role}")).await?;
+    }
+    Ok(person)
+}
+
+async fn authors(ask: &Ask<'_>) -> Outcome<Value> {
+    let part = ask.part()?;
+    let author = person(ask, "author").await?;
+    Ok(of_items(vec![author], &part))
+}
+
+async fn parents(ask: &Ask<'_>) -> Outcome<Value> {
+    let part = ask.part()?;
+    let parents = ask.value("/parents").await?;
+    Ok(of_items(parents.as_array().cloned().unwrap_or_default(), &part))
+}
+
+async fn history(ask: &Ask<'_>) -> Outcome<Value> {
+    let mut list = List::new("/commits").query("sha", plain(&ask.of["sha"]));
+    for name in ["path", "since", "until"] {
+        if let Some(value) = ask.args[name].as_str() {
+            list = list.query(name, value);
+        }
+    }
+    list.connection(ask.session, &ask.part()?).await
+}
+
+async fn pulls_of_commit(ask: &Ask<'_>) -> Outcome<Value> {
+    let part = ask.part()?;
+    let sha = plain(&ask.of["sha"]);
+    if ask.session.is_github() {
+        let list = List::new(format!("/commits/{}/pulls", escaped(&sha)));
+        return list.connection(ask.session, &part).await;
+    }
+    let one = ask.session.body_if_there(&format!("/commits/{}/pull", escaped(&sha))).await?;
+    let one: Vec<Value> = one.is_object().then_some(one).into_iter().collect();
+    Ok(of_items(one, &part))
+}
+
+async fn pulls_of_branch(ask: &Ask<'_>) -> Outcome<Value> {
+    let name = plain(&ask.of["ref"]);
+    let branch = json!(split(&name).1);
+    let list = List::new("/pulls").query("state", "all");
+    let list = list.keep(move |pull| pull["head"]["ref"] == branch);
+    list.connection(ask.session, &ask.part()?).await
+}
+
+async fn statuses(session: &Session, sha: &str) -> Outcome<Value> {
+    let path = format!("/commits/{}/status", escaped(sha));
+    session.body_if_there(&path).await
+}
+
+/// All that was checked of a commit: statuses, and at GitHub checks. What may not be read is an
+/// error, not a part that is left out: a failure could be in it.
+pub(super) async fn rollup(session: &Session, sha: &str) -> Outcome<Value> {
+    let mut all = Vec::new();
+    let combined = statuses(session, sha).await?;
+    for status in combined["statuses"].as_array().into_iter().flatten() {
+        let mut status = status.clone();
+        status["__typename"] = json!("StatusContext");
+        all.push(status);
+    }
+    if session.is_github() {
+        let list = List::new(format!("/commits/{}/check-runs", escaped(sha))).within("/check_runs");
+        let list = list.mark("__typename", "CheckRun");
+        all.extend(list.all(session).await?);
+    }
+    if all.is_empty() {
+        return Ok(Value::Null);
+    }
+    let of = |one: &Value| match one["conclusion"].as_str() {
+        _ if one["__typename"] == "StatusContext" => status_state(one),
+        Some("success" | "neutral" | "skipped") => "SUCCESS",
+        Some(_) => "FAILURE",
+        None => "PENDING",
+    };
+    let worst = ["FAILURE", "ERROR", "PENDING"];
+    let worst = worst.into_iter().find(|state| all.iter().any(|one| of(one) == *state));
+    Ok(json!({"state": worst.unwrap_or("SUCCESS"), "all": all}))
+}

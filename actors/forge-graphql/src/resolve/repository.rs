@@ -1,0 +1,234 @@
+//! Fields of the repository.
+
+use serde_json::{Value, json};
+
+use super::commits::{object, reference};
+use super::items::{issue_or_pull, label};
+use super::pulls::owner;
+use super::search::{issues, pulls};
+use crate::ask::Ask;
+use crate::lists::{List, nothing, of_items};
+use crate::rest::RestFailure;
+use crate::session::{Outcome, escaped};
+
+pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+    let of = ask.of;
+    let own = ask.session.check_repository(of["full_name"].as_str().unwrap_or_default());
+    let facts = facts(ask).await;
+    if facts.is_some() {
+        return facts;
+    }
+    // Of others, such as the parent of a fork, no more is known than what was said.
+    if let Err(failure) = own {
+        return Some(Err(failure));
+    }
+    Some(match ask.field {
+        "defaultBranchRef" => Ok(default_branch(of)),
+        "ref" => reference(ask.session, ask.text("qualifiedName")).await,
+        "refs" => refs(ask).await,
+        "object" => {
+            let expression = match ask.text("expression") {
+                "" => ask.text("oid"),
+                expression => expression,
+            };
+            object(ask.session, expression).await
+        }
+        "issue" => issue(ask).await,
+        "issueOrPullRequest" => {
+            let number = ask.args["number"].as_u64().unwrap_or_default();
+            named(issue_or_pull(ask.session, number).await, "issue or pull request", number)
+        }
+        "pullRequest" => {
+            let number = ask.args["number"].as_u64().unwrap_or_default();
+            let found = ask.session.body(&format!("/pulls/{number}")).await;
+            named(found, "PullRequest", number)
+        }
+        "issues" => issues(ask).await,
+        "pullRequests" => pulls(ask).await,
+        "label" => label(ask.session, ask.text("name")).await,
+        "labels" => labels(ask).await,
+        "milestone" => {
+            let number = ask.args["number"].as_u64().unwrap_or_default();
+            ask.session.body_if_there(&format!("/milestones/{number}")).await
+        }
+        "milestones" => milestones(ask).await,
+        "release" => release(ask).await,
+        "releases" => listed(ask, "/releases").await,
+        "latestRelease" => ask.session.body_if_there("/releases/latest").await,
+        "assignableUsers" | "mentionableUsers" => listed(ask, "/assignees").await,
+        "collaborators" => listed(ask, "/collaborators").await,
+        "languages" => languages(ask).await,
+        "repositoryTopics" => topics(ask).await,
+        _ => return None,
+    })
+}
+
+/// What the repository's own answer says.
+async fn facts(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+    let of = ask.of;
+    let total = |value: Value| json!({"totalCount": value.as_u64().unwrap_or(0), "nodes": []});
+    let unless_denied = |value: Option<bool>| json!(value.unwrap_or(true));
+    Some(match ask.field {
+        "name" => Ok(name(of)),
+        "owner" => Ok(owner(of)),
+        "visibility" => Ok(json!(match of["visibility"].as_str() {
+            Some(word) => word.to_ascii_uppercase(),
+            None if of["private"] == true => "PRIVATE".to_owned(),
+            None => "PUBLIC".to_owned(),
+        })),
+        "isInOrganization" => Ok(json!(of["owner"]["type"] == "Organization")),
+        "hasIssuesEnabled" => Ok(unless_denied(of["has_issues"].as_bool())),
+        "mergeCommitAllowed" => {
+            let allowed = ask.truth("/allow_merge_commit|/allow_merge_commits").await;
+            allowed.map(unless_denied)
+        }
+        "squashMergeAllowed" => ask.truth("/allow_squash_merge").await.map(unless_denied),
+        "rebaseMergeAllowed" => {
+            let allowed = ask.truth("/allow_rebase_merge|/allow_rebase").await;
+            allowed.map(unless_denied)
+        }
+        "autoMergeAllowed" => {
+            // Gitea merges later wherever it merges.
+            let github = ask.session.is_github();
+            let allowed = ask.truth("/allow_auto_merge").await;
+            allowed.map(|allowed| json!(allowed.unwrap_or(!github)))
+        }
+        "watchers" => ask.value("/subscribers_count|/watchers_count").await.map(total),
+        "stargazers" => ask.value("/stargazers_count|/stars_count").await.map(total),
+        "forks" => Ok(nothing()),
+        "viewerPermission" => permission(ask).await,
+        "licenseInfo" => Ok(license(of)),
+        "primaryLanguage" => Ok(match of["language"].as_str() {
+            Some(language) if !language.is_empty() => json!({"name": language}),
+            _ => Value::Null,
+        }),
+        _ => return None,
+    })
+}
+
+fn name(of: &Value) -> Value {
+    if of["name"].is_string() {
+        return of["name"].clone();
+    }
+    let full = of["full_name"].as_str().unwrap_or_default();
+    json!(full.rsplit('/').next().unwrap_or_default())
+}
+
+fn license(of: &Value) -> Value {
+    match &of["license"] {
+        Value::Object(_) => of["license"].clone(),
+        // Gitea lists names.
+        _ => match of["licenses"][0].as_str() {
+            Some(name) => json!({"key": name.to_ascii_lowercase(), "name": name}),
+            None => Value::Null,
+        },
+    }
+}
+
+/// What the job may, not what the runner's own token may.
+async fn permission(ask: &Ask<'_>) -> Outcome<Value> {
+    let full = ask.of["full_name"].as_str().unwrap_or_default();
+    let own = ask.session.check_repository(full).is_ok();
+    let writes = own && ask.session.viewer().await?.writes;
+    Ok(json!(if writes { "WRITE" } else { "READ" }))
+}
+
+fn default_branch(of: &Value) -> Value {
+    match of["default_branch"].as_str() {
+        Some(branch) if !branch.is_empty() => json!({"ref": format!("refs/heads/{branch}")}),
+        _ => Value::Null,
+    }
+}
+
+fn named(found: Outcome<Value>, what: &str, number: u64) -> Outcome<Value> {
+    found.map_err(|failure| match failure.status {
+        404 | 410 => RestFailure::not_found(format!(
+            "Could not resolve to a {what} with the number of {number}."
+        )),
+        _ => failure,
+    })
+}
+
+async fn issue(ask: &Ask<'_>) -> Outcome<Value> {
+    let number = ask.args["number"].as_u64().unwrap_or_default();
+    let found = ask.session.body(&format!("/issues/{number}")).await;
+    let found = named(found, "Issue", number)?;
+    if found["pull_request"].is_object() {
+        let gone = RestFailure::not_found("");
+        return named(Err(gone), "Issue", number);
+    }
+    Ok(found)
+}
+
+async fn listed(ask: &Ask<'_>, path: &str) -> Outcome<Value> {
+    List::new(path).connection(ask.session, &ask.part()?).await
+}
+
+async fn labels(ask: &Ask<'_>) -> Outcome<Value> {
+    let words = ask.text("query").to_lowercase();
+    let mut list = List::new("/labels");
+    if !words.is_empty() {
+        list = list.keep(move |label| {
+            let text = format!("{} {}", label["name"], label["description"]);
+            text.to_lowercase().contains(&words)
+        });
+    }
+    list.connection(ask.session, &ask.part()?).await
+}
+
+async fn milestones(ask: &Ask<'_>) -> Outcome<Value> {
+    let states = ask.args["states"].as_array().cloned().unwrap_or_default();
+    let state = match states.as_slice() {
+        [one] => one.as_str().unwrap_or("all").to_ascii_lowercase(),
+        _ => "all".to_owned(),
+    };
+    let list = List::new("/milestones").query("state", state);
+    list.connection(ask.session, &ask.part()?).await
+}
+
+/// A release by its tag; that of a draft is found in the list only.
+async fn release(ask: &Ask<'_>) -> Outcome<Value> {
+    let tag = ask.text("tagName");
+    let found = ask.session.body_if_there(&format!("/releases/tags/{}", escaped(tag))).await?;
+    if !found.is_null() {
+        return Ok(found);
+    }
+    let all = ask.session.read("/releases", &[]).await?;
+    let mut all = all.body.as_array().cloned().unwrap_or_default().into_iter();
+    Ok(all.find(|one| one["tag_name"] == tag).unwrap_or_default())
+}
+
+async fn refs(ask: &Ask<'_>) -> Outcome<Value> {
+    let (path, prefix) = match ask.text("refPrefix").trim_end_matches('/') {
+        "refs/tags" => ("/tags", "refs/tags"),
+        _ => ("/branches", "refs/heads"),
+    };
+    let part = ask.part()?;
+    let mut found = List::new(path).connection(ask.session, &part).await?;
+    for node in found["nodes"].as_array_mut().into_iter().flatten() {
+        let name = node["name"].as_str().unwrap_or_default();
+        let sha = node.pointer("/commit/sha").or(node.pointer("/commit/id"));
+        let sha = sha.cloned().unwrap_or_default();
+        *node = json!({
+            "ref": format!("{prefix}/{name}"), "object": {"sha": sha, "type": "commit"},
+        });
+    }
+    Ok(found)
+}
+
+async fn languages(ask: &Ask<'_>) -> Outcome<Value> {
+    let part = ask.part()?;
+    let sizes = ask.session.body("/languages").await?;
+    let sizes = sizes.as_object().cloned().unwrap_or_default();
+    let languages = sizes.into_iter();
+    let languages = languages.map(|(name, size)| json!({"name": name, "size": size}));
+    Ok(of_items(languages.collect(), &part))
+}
+
+async fn topics(ask: &Ask<'_>) -> Outcome<Value> {
+    let part = ask.part()?;
+    let topics = ask.value("/topics").await?;
+    let topics = topics.as_array().into_iter().flatten();
+    let topics = topics.map(|topic| json!({"topic": {"name": topic}}));
+    Ok(of_items(topics.collect(), &part))
+}

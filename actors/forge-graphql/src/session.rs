@@ -1,0 +1,184 @@
+//! One document's calls: counted, those that are repeated made once, and led to where they are
+//! made. Resolvers run wherever they like; the client of the forge stays in its thread.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use forge_core::Forge;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::{OnceCell, mpsc, oneshot};
+
+use crate::rest::{RestAnswer, RestCall, RestFailure, Viewer};
+
+/// REST calls that one document may cause.
+pub const MAX_CALLS: u32 = 100;
+
+pub(crate) type Outcome<T> = Result<T, RestFailure>;
+type Cached = Arc<OnceCell<Outcome<Arc<RestAnswer>>>>;
+
+/// What is waited for.
+pub(crate) enum Request {
+    Call(RestCall, oneshot::Sender<Outcome<RestAnswer>>),
+    Viewer(oneshot::Sender<Outcome<Viewer>>),
+}
+
+/// Whose document it is.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// `owner/name`: the only repository that is reached.
+    pub repository: String,
+    /// The forge's kind.
+    pub forge: Forge,
+}
+
+pub(crate) struct Session {
+    pub(crate) job: Job,
+    requests: mpsc::UnboundedSender<Request>,
+    read: Mutex<HashMap<String, Cached>>,
+    viewer: OnceCell<Outcome<Viewer>>,
+    made: AtomicU32,
+}
+
+impl Session {
+    pub(crate) fn new(job: Job, requests: mpsc::UnboundedSender<Request>) -> Self {
+        Self {
+            job,
+            requests,
+            read: Mutex::default(),
+            viewer: OnceCell::new(),
+            made: AtomicU32::new(0),
+        }
+    }
+
+    pub(crate) fn is_github(&self) -> bool {
+        self.job.forge == Forge::GitHub
+    }
+
+    /// Refuses every repository but the job's. GitHub says the same of what a token does not see,
+    /// and clients that look at several remotes go on.
+    pub(crate) fn check_repository(&self, name: &str) -> Outcome<()> {
+        if name.eq_ignore_ascii_case(&self.job.repository) {
+            return Ok(());
+        }
+        Err(RestFailure::not_found(format!(
+            "Could not resolve to a Repository with the name '{name}': the token of the job is of {}",
+            self.job.repository
+        )))
+    }
+
+    /// Reads below the repository.
+    pub(crate) async fn read(
+        &self,
+        path: &str,
+        query: &[(&str, String)],
+    ) -> Outcome<Arc<RestAnswer>> {
+        let call = self.call_of("GET", path, query, None);
+        let key = format!("{}?{}", call.path, call.query.clone().unwrap_or_default());
+        let cell = self.read.lock().entry(key).or_default().clone();
+        let made = async { self.send(call).await.map(Arc::new) };
+        cell.get_or_init(|| made).await.clone()
+    }
+
+    /// The body of what is read below the repository.
+    pub(crate) async fn body(&self, path: &str) -> Outcome<Value> {
+        Ok(self.read(path, &[]).await?.body.clone())
+    }
+
+    /// The same; null where it is not there.
+    pub(crate) async fn body_if_there(&self, path: &str) -> Outcome<Value> {
+        match self.body(path).await {
+            Err(failure) if failure.status == 404 => Ok(Value::Null),
+            other => other,
+        }
+    }
+
+    /// Changes something below the repository; what was read before may be another now.
+    pub(crate) async fn change(
+        &self,
+        method: &'static str,
+        path: &str,
+        body: Option<Value>,
+    ) -> Outcome<Value> {
+        self.change_with(method, path, &[], body).await
+    }
+
+    /// The same with a query.
+    pub(crate) async fn change_with(
+        &self,
+        method: &'static str,
+        path: &str,
+        query: &[(&str, String)],
+        body: Option<Value>,
+    ) -> Outcome<Value> {
+        self.read.lock().clear();
+        let call = self.call_of(method, path, query, body);
+        Ok(self.send(call).await?.body)
+    }
+
+    pub(crate) async fn viewer(&self) -> Outcome<Viewer> {
+        let asked = async {
+            let (reply, answer) = oneshot::channel();
+            let sent = self.requests.send(Request::Viewer(reply));
+            sent.map_err(|_| gone())?;
+            answer.await.map_err(|_| gone())?
+        };
+        self.viewer.get_or_init(|| asked).await.clone()
+    }
+
+    fn call_of(
+        &self,
+        method: &'static str,
+        path: &str,
+        query: &[(&str, String)],
+        body: Option<Value>,
+    ) -> RestCall {
+        let mut text = url::form_urlencoded::Serializer::new(String::new());
+        text.extend_pairs(query.iter().map(|(name, value)| (*name, value.as_str())));
+        let text = text.finish();
+        RestCall {
+            method,
+            path: format!("/repos/{}{path}", self.job.repository),
+            query: (!text.is_empty()).then_some(text),
+            body,
+        }
+    }
+
+    async fn send(&self, call: RestCall) -> Outcome<RestAnswer> {
+        if self.made.fetch_add(1, Ordering::Relaxed) >= MAX_CALLS {
+            let message = format!(
+                "the document needs more than {MAX_CALLS} calls of the REST API: ask for less at once"
+            );
+            return Err(RestFailure::new(429, message));
+        }
+        let (reply, answer) = oneshot::channel();
+        let sent = self.requests.send(Request::Call(call, reply));
+        sent.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+fn gone() -> RestFailure {
+    RestFailure::new(503, "the document is no longer waited for")
+}
+
+/// Text as a part of a path.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// A path with slashes, each part of it escaped.
+pub(crate) fn escaped_path(text: &str) -> String {
+    let parts: Vec<String> = text.split('/').map(escaped).collect();
+    parts.join("/")
+}

@@ -1,0 +1,218 @@
+//! GitHub's own program with the token of a job: it speaks to a socket, behind which the gateway
+//! answers its GraphQL by calls of a forge that has none.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::Command;
+
+use scripted_peers::Play;
+
+use crate::gateway::{has, lines};
+use crate::harness::{Runner, Setup, Site};
+
+/// What stands before each script: a clone whose remote is the forge, by its name.
+const BEGIN: &str = "export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org
+own=$(mktemp -d -p .); git clone --quiet \"$REPOSITORY\" $own/c 2>&1; cd $own/c; git remote set-url origin https://forge.example/acme/rocket.git
+tried() { name=$1; shift; \"$@\" 2>&1 | sed \"s|^|$name: |\"; }
+";
+
+/// Leads a socket to the services, as a machine's agent does.
+fn relay(socket: &Path, services: SocketAddr) {
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let Ok(server) = TcpStream::connect(services) else {
+                return;
+            };
+            let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            std::thread::spawn(move || {
+                copy(&mut from, &mut to);
+                let _ = to.shutdown(Shutdown::Write);
+            });
+            std::thread::spawn(move || back(server, client));
+        }
+    });
+}
+
+fn back(mut server: TcpStream, mut client: UnixStream) {
+    copy(&mut server, &mut client);
+    let _ = client.shutdown(Shutdown::Both);
+}
+
+fn copy(from: &mut impl Read, to: &mut impl Write) {
+    // One of both ends when it likes.
+    let _ = std::io::copy(from, to);
+}
+
+struct Stage {
+    site: Site,
+    runner: Runner,
+}
+
+fn stage() -> Stage {
+    let program = Command::new("gh").arg("--version").output();
+    program.expect("gh is installed (Debian package gh): run the tests by `cargo xtask test`");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let services = listener.local_addr().unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let socket = home.path().join("gh.sock");
+    relay(&socket, services);
+    let config = format!("http_unix_socket: {}\nprompt: disabled\n", socket.display());
+    std::fs::write(home.path().join("config.yml"), config).unwrap();
+    let hosts = "forge.example:\n    git_protocol: https\n";
+    std::fs::write(home.path().join("hosts.yml"), hosts).unwrap();
+    let site = Site::playing(move |command| {
+        // What makes room for a checkout is no step.
+        if !command.env.contains_key("REPOSITORY") {
+            return Play::exit(0);
+        }
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &format!("{BEGIN}{}", command.script)]);
+        bash.current_dir(home.path()).env_clear();
+        for name in ["REPOSITORY", "GH_ENTERPRISE_TOKEN"] {
+            bash.env(name, command.env.get(name).map_or("", String::as_str));
+        }
+        bash.env("GH_CONFIG_DIR", home.path());
+        bash.env("GH_HOST", "forge.example");
+        bash.env("HOME", home.path());
+        bash.env("PATH", std::env::var_os("PATH").unwrap());
+        let output = bash.output().expect("bash is installed");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        Play::exit(output.status.code().unwrap_or(255)).out(said)
+    });
+    site.git_init();
+    site.forge.add_repo("acme/secret");
+    site.forge.add_issue("acme/rocket", 7, "an issue");
+    site.forge.add_issue("acme/secret", 1, "a secret");
+    let runner = site.start_with(Setup {
+        services: Some(listener),
+        ..Setup::default()
+    });
+    Stage { site, runner }
+}
+
+impl Stage {
+    /// Runs a script with these permissions, and gives what it said.
+    fn run(&self, permissions: &str, script: &str, delivery: &str) -> Vec<String> {
+        let script: String = script
+            .lines()
+            .map(|line| format!("          {line}\n"))
+            .collect();
+        let text = format!(
+            "name: CI\non: push\npermissions: {permissions}\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |\n{script}        env: {{REPOSITORY: '{}', GH_ENTERPRISE_TOKEN: '${{{{ github.token }}}}'}}\n",
+            self.site.clone_url()
+        );
+        let sha = self.site.commit(&text);
+        let run = self.runner.run("push", delivery, &self.site.push(&sha));
+        let record = self.runner.ended(&run);
+        let said = lines(&self.runner, &run);
+        assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
+        said
+    }
+}
+
+#[test]
+fn i17_gh_does_what_workflows_do_with_it() {
+    let stage = stage();
+    let script = "git checkout --quiet -b change; git commit --quiet --allow-empty -m change
+tried create gh pr create --head change --base main --title 'A change' --body 'Why it is made'
+tried view gh pr view 8 --json number,title,body,state,headRefName,isDraft,labels --jq '[.number,.title,.body,.state,.headRefName,.isDraft]|tostring'
+tried text gh pr view 8
+tried comment gh pr comment 8 --body 'by a job'
+tried again gh pr comment 8 --edit-last --body 'by a job, again'
+tried label gh label create 'good first' --color 00ff00
+tried labels gh label list
+tried edit gh pr edit 8 --add-label 'good first' --title 'A better change'
+tried labelled gh pr view 8 --json labels,title --jq '.labels[].name, .title'
+tried list gh pr list --json number,title --jq '.[]|[.number,.title]|tostring'
+tried found gh pr list --search 'better' --label 'good first' --json number --jq '.[].number'
+tried review gh pr review 8 --approve --body fine
+tried status gh pr status
+tried checks gh pr checks 8
+tried merge gh pr merge 8 --squash --delete-branch
+tried merged gh pr view 8 --json state,mergedAt,comments,reviews --jq '.state, .comments[].body, .reviews[].state'
+tried issue gh issue create --title 'A fault' --body 'It is one'
+tried issues gh issue list
+tried one gh issue view 9 --json title,body,state --jq '[.title,.body,.state]|tostring'
+tried said gh issue comment 9 --body 'seen'
+tried close gh issue close 9
+tried reopen gh issue reopen 9
+tried closed gh issue close 9 --comment 'done'
+tried state gh issue view 9 --json state,comments --jq '.state, .comments[].body'
+echo file > file.txt
+tried release gh release create v1 --title One --notes 'All of it' file.txt
+tried upload gh release upload v1 file.txt#again --clobber
+tried released gh release view v1 --json tagName,assets --jq '.tagName, .assets[].name'
+tried releases gh release list
+tried repo gh repo view --json nameWithOwner,defaultBranchRef --jq '.nameWithOwner, .defaultBranchRef.name'
+tried graphql gh api graphql -F owner=acme -F name=rocket -f query='query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { issues(first: 5, states: OPEN) { totalCount nodes { number title } } } viewer { login } }' --jq '.data.repository.issues.totalCount, .data.viewer.login'
+tried rest gh api repos/acme/rocket/issues/7 --jq .title
+tried other gh issue view 1 -R forge.example/acme/secret
+tried unknown gh api graphql -f query='{ repository(owner: \"acme\", name: \"rocket\") { vulnerabilityAlerts { totalCount } } }'
+true";
+    let said = stage.run(
+        "{contents: write, pull-requests: write, issues: write, statuses: read}",
+        script,
+        "d-1",
+    );
+    for line in [
+        "view: [8,\"A change\",\"Why it is made\",\"OPEN\",\"change\",false]",
+        "labelled: good first",
+        "labelled: A better change",
+        "list: [8,\"A better change\"]",
+        "found: 8",
+        "merged: MERGED",
+        "merged: by a job, again",
+        "merged: APPROVED",
+        "one: [\"A fault\",\"It is one\",\"OPEN\"]",
+        "state: CLOSED",
+        "state: seen",
+        "state: done",
+        "released: v1",
+        "released: file.txt",
+        "repo: acme/rocket",
+        "repo: main",
+        "graphql: 1",
+        "graphql: runner",
+        "rest: an issue",
+        "other: GraphQL: Could not resolve to a Repository with the name 'acme/secret': the token of the job is of acme/rocket",
+        "unknown: gh: Unknown field \"vulnerabilityAlerts\" on type \"Repository\"",
+    ] {
+        has(&said, line);
+    }
+    let forge = &stage.site.forge;
+    assert!(forge.pull("acme/rocket", 8).unwrap().merged);
+    assert_eq!(forge.deleted_branches("acme/rocket"), ["change"]);
+    assert_eq!(forge.labels("acme/rocket", 8), ["good first"]);
+    assert_eq!(forge.comments("acme/rocket", 8).len(), 1);
+    let mut asked = forge.requests().into_iter();
+    assert!(!asked.any(|asked| asked.path.contains("secret")));
+}
+
+#[test]
+fn i17_gh_is_told_what_a_job_may_not() {
+    let stage = stage();
+    let said = stage.run(
+        "{issues: read}",
+        "tried view gh issue view 7 --json title --jq .title
+tried comment gh issue comment 7 --body no
+tried create gh issue create --title no --body no
+tried pulls gh pr list
+tried release gh release create v1 --notes no
+true",
+        "d-1",
+    );
+    for line in [
+        "view: an issue",
+        "comment: GraphQL: Resource not accessible by integration: the job's `permissions` lack `issues: write`",
+        "create: GraphQL: Resource not accessible by integration",
+        "pulls: GraphQL: Resource not accessible by integration: the job's `permissions` lack `pull-requests: read`",
+        "release: HTTP 403",
+    ] {
+        has(&said, line);
+    }
+    assert!(stage.site.forge.comments("acme/rocket", 7).is_empty());
+}
