@@ -20,6 +20,7 @@ mod forge_calls;
 mod git;
 mod git_backend;
 mod identity;
+mod noted_calls;
 mod room;
 mod zip_files;
 

@@ -2,6 +2,8 @@
 //! `permissions` go.
 
 mod call;
+mod caused;
+mod effects;
 mod endpoints;
 mod git;
 mod links;
@@ -10,6 +12,10 @@ mod push_answer;
 mod uploads;
 
 pub use call::{CallRefusal, ForgeCall, PullCheck, check_body, decide};
+pub use caused::{
+    CallEvent, CallVerdict, NotedCall, TokenAccount, concerns_calls, is_caused_by_call,
+};
+pub use effects::{CallEffects, CallMove, CallPull, CausingCall, PullQuestion, pull_path};
 pub use git::{
     GitAccess, GitCall, GitService, PushedReference, basic_credentials, decide_git, git_variables,
     is_caused_by_token,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::answers::WrittenAnswer;
 use crate::server::Recorded;
 
 /// The model, and who waits for a change of it.
@@ -199,6 +200,7 @@ pub(crate) struct Model {
     pub(crate) users: BTreeMap<String, String>,
     pub(crate) plan: Vec<PlannedFailure>,
     pub(crate) requests: Vec<Recorded>,
+    pub(crate) answers: Vec<WrittenAnswer>,
     /// It knows only the calls of Gitea before 1.16.
     pub(crate) is_old: bool,
     last_id: u64,
