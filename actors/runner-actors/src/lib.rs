@@ -26,6 +26,7 @@
 mod action_store;
 mod artifacts;
 mod caches;
+mod called;
 mod catch_up;
 mod checkout_key;
 mod checkout_lfs;

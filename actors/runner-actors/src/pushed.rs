@@ -5,7 +5,7 @@ use runner_core::gateway::{PushCommand, PushedReference, is_caused_by_token};
 use serde::{Deserialize, Serialize};
 use store::{ReadRows, Row, StoreError, Table, WriteTxn};
 
-use crate::event::StoredEvent;
+use crate::called::NotedEvent;
 
 const PUSHED: Table<String, PushedRow> = Table::new("runner_pushed");
 /// Moves of one reference that are remembered.
@@ -89,21 +89,23 @@ fn forget_oldest(rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether the event tells of what the token of a job has moved, from `before` where that is known.
+/// Whether an event in the repository tells of what the token of a job has pushed.
 pub(crate) fn caused(
     rows: &mut impl ReadRows,
-    event: &StoredEvent,
-    before: Option<&str>,
+    repository: &str,
+    event: &NotedEvent,
     now_ms: u64,
 ) -> Result<bool, StoreError> {
-    for name in event.moved_references() {
-        let row = rows.get(&PUSHED, &key(&event.repository, &name))?;
+    for name in &event.references {
+        let row = rows.get(&PUSHED, &key(repository, name))?;
         let moves = row.unwrap_or_default().moves.into_iter();
         let pushed: Vec<PushedReference> = moves
             .map(|(old, new, at_ms)| PushedReference { old, new, at_ms })
             .collect();
-        let told = (event.kind(), event.sha.as_str(), before);
-        if is_caused_by_token(&pushed, told, now_ms) {
+        let before = event.before.as_deref();
+        let is_caused =
+            |commit: &str| is_caused_by_token(&pushed, (event.kind, commit, before), now_ms);
+        if event.commits().into_iter().any(is_caused) {
             return Ok(true);
         }
     }

@@ -14,7 +14,7 @@ use runner_core::gateway::{
 };
 
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
-use super::{BASE, JobServices};
+use super::{BASE, JobServices, noted_calls};
 use crate::clock::now_ms;
 
 /// Headers of an answer that a job sees.
@@ -144,6 +144,10 @@ impl JobServices {
         for (name, value) in asked.headers {
             request = request.header(name, value);
         }
+        let whole = match &asked.body {
+            GatewayBody::Whole(bytes) => bytes.clone(),
+            GatewayBody::File { .. } => Bytes::new(),
+        };
         request = match asked.body {
             GatewayBody::Whole(bytes) if bytes.is_empty() => request,
             GatewayBody::Whole(bytes) => request.body(bytes),
@@ -152,8 +156,14 @@ impl JobServices {
                 request.sized_chunks(bytes, chunks).within(within)
             }
         };
-        let mut response = send(http, request).await?;
         let (api, repository) = (forge.address(BASE), &grant.may.repository);
+        let moved = (asked.method.as_str(), call.path.as_str(), whole.as_ref());
+        let noted = noted_calls::note(forge, http, repository, moved).await?;
+        let answered = send(http, request).await;
+        if let Some(noted) = noted {
+            noted.settle(forge, http, answered.as_ref().ok()).await;
+        }
+        let mut response = answered?;
         if call.path.contains("/releases") {
             // Their files are uploaded where the answer says.
             if let Some(body) = with_upload_urls(&response.body, &api, repository) {

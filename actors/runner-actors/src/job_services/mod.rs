@@ -21,6 +21,7 @@ mod git;
 mod git_backend;
 mod graphql;
 mod identity;
+mod noted_calls;
 mod room;
 mod zip_files;
 

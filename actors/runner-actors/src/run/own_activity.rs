@@ -1,34 +1,43 @@
 //! Events that jobs cause with the runner's own token: they start nothing, as on GitHub. A workflow
 //! that answers comments would answer itself for ever.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_clients::forge::{ForgeError, Refusal};
+use runner_core::gateway::{
+    CallVerdict, NotedCall, TokenAccount, concerns_calls, is_caused_by_call,
+};
 use runner_core::state::RunState;
+use store::{ReadTxn, StoreError};
 
 use super::services::RunServices;
-use crate::catch_up::CATCH_UP;
+use crate::called::{self, NotedEvent};
 use crate::clock::now_ms;
 use crate::ledger::Ledger;
 use crate::pushed;
 
+/// How often it is looked whether a call was answered.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
 /// Whether the event is of the account whose token the runner has; then the run has ended.
 pub(super) async fn own_activity(services: &RunServices, ledger: &mut Ledger) -> bool {
-    if pushed_by_job(services, ledger).await {
+    if caused_by_job(services, ledger).await {
+        let reason = format!(
+            "this {} was made with the token of a job, and starts nothing",
+            ledger.event.name()
+        );
+        tracing::info!(event = "run.ignored", run = %ledger.record.id, reason, "an event that a job's token caused starts nothing");
+        ledger.end(RunState::Ignored, Some(reason)).await;
         return true;
     }
     if !ledger.event.kind().is_activity() {
         return false;
     }
-    let Some(forge) = services.repositories.forge_client() else {
+    let Account::Of(account) = account(services).await else {
         return false;
     };
-    let account = match forge.whoami().await {
-        Ok(account) => account,
-        Err(error) => {
-            // A token of an app has no account; nothing says then whose event it is.
-            tracing::debug!(event = "run.account_not_told", %error, "the forge does not tell whose the runner's token is");
-            return false;
-        }
-    };
-    let is_own = account.as_str().eq_ignore_ascii_case(&ledger.event.actor);
+    let is_own = account.eq_ignore_ascii_case(&ledger.event.actor);
     if is_own {
         let reason = format!(
             "this {} was made with the runner's own token ({account}), and starts nothing",
@@ -40,32 +49,106 @@ pub(super) async fn own_activity(services: &RunServices, ledger: &mut Ledger) ->
     is_own
 }
 
-/// Whether the event tells of what the token of a job has pushed; then the run has ended. A run
-/// that somebody repeats by hand is wanted.
-async fn pushed_by_job(services: &RunServices, ledger: &mut Ledger) -> bool {
+/// Whose the runner's token is.
+enum Account {
+    Unknown,
+    App,
+    Of(String),
+}
+
+async fn account(services: &RunServices) -> Account {
+    let Some(forge) = services.repositories.forge_client() else {
+        return Account::Unknown;
+    };
+    match forge.whoami().await {
+        Ok(account) => Account::Of(account.to_string()),
+        Err(error) => {
+            // A token of an app has no account; nothing says then whose event it is.
+            tracing::debug!(event = "run.account_not_told", %error, "the forge does not tell whose the runner's token is");
+            match error {
+                ForgeError::Permanent {
+                    kind: Refusal::Forbidden,
+                    ..
+                } => Account::App,
+                _ => Account::Unknown,
+            }
+        }
+    }
+}
+
+/// Whether the event tells of what a job has done with its token. A run that somebody repeats by
+/// hand is wanted.
+async fn caused_by_job(services: &RunServices, ledger: &mut Ledger) -> bool {
     if ledger.record.attempt > 1 {
         return false;
     }
-    let event = ledger.event.clone();
-    // Who compares heads saw the last of several pushes, and from where the first one came.
-    let is_exact = ledger.record.delivery != CATCH_UP;
-    let before = event.before.clone().filter(|_| is_exact);
-    let store = &services.recorder.store;
-    let caused = store.read(move |rows| pushed::caused(rows, &event, before.as_deref(), now_ms()));
-    let caused = match caused.await {
-        Ok(caused) => caused,
-        Err(error) => {
-            tracing::warn!(event = "run.pushes_unread", %error, "it is not known whether the token of a job caused an event");
-            false
-        }
+    let Some(event) = NotedEvent::of(&ledger.event, &ledger.record) else {
+        return false;
     };
-    if caused {
-        let reason = format!(
-            "this {} was made with the token of a job, and starts nothing",
-            ledger.event.name()
-        );
-        tracing::info!(event = "run.ignored", run = %ledger.record.id, reason, "an event that a job's token caused starts nothing");
-        ledger.end(RunState::Ignored, Some(reason)).await;
+    let event = Arc::new(event);
+    let repository = ledger.event.repository.clone();
+    let asked = Arc::clone(&event);
+    let pushed = read(services, move |rows| {
+        pushed::caused(rows, &repository, &asked, now_ms())
+    });
+    pushed.await || caused_by_call(services, ledger, &event).await
+}
+
+/// Whether the event tells of what a call of the forge's API has moved; while a call is under way
+/// that may have caused it, its answer is waited for.
+async fn caused_by_call(services: &RunServices, ledger: &mut Ledger, event: &NotedEvent) -> bool {
+    let mut known = None;
+    let reason = ledger.record.reason.clone();
+    loop {
+        let repository = ledger.event.repository.clone();
+        let calls = read(services, move |rows| called::of(rows, &repository)).await;
+        if !event.compared(|event| concerns_calls(&calls, event)) {
+            ledger.record.reason = reason;
+            return false;
+        }
+        let account = match &known {
+            Some(account) => account,
+            None => known.insert(account(services).await),
+        };
+        match verdict(&calls, event, account) {
+            CallVerdict::Wait => say_waiting(ledger).await,
+            verdict => {
+                ledger.record.reason = reason;
+                return verdict == CallVerdict::Caused;
+            }
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
-    caused
+}
+
+fn verdict(calls: &[NotedCall], event: &NotedEvent, account: &Account) -> CallVerdict {
+    let account = match account {
+        Account::Unknown => TokenAccount::Unknown,
+        Account::App => TokenAccount::App,
+        Account::Of(account) => TokenAccount::Of(account),
+    };
+    event.compared(|event| is_caused_by_call(calls, event, account, now_ms()))
+}
+
+/// Says once what the run waits for.
+async fn say_waiting(ledger: &mut Ledger) {
+    if ledger.record.reason.is_some() {
+        return;
+    }
+    let reason = "it may come from a call of the forge that a job is making: its answer is awaited";
+    tracing::debug!(event = "run.call_awaited", run = %ledger.record.id, "an event waits for the answer of a job's call of the forge");
+    ledger.record.reason = Some(reason.to_owned());
+    ledger.save(Vec::new()).await;
+}
+
+/// What the store has of it; where it cannot be read, nothing.
+async fn read<T: Default + Send + 'static>(
+    services: &RunServices,
+    work: impl Fn(&mut ReadTxn<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
+) -> T {
+    let read = services.recorder.store.read(work).await;
+    read.unwrap_or_else(|error| {
+        tracing::warn!(event = "run.pushes_unread", %error, "it is not known whether the token of a job caused an event");
+        T::default()
+    })
 }

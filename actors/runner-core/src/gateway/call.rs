@@ -120,7 +120,7 @@ fn missing(scopes: &[&str], level: PermissionLevel) -> String {
 }
 
 /// The parts of a path; what a server could read in two ways is refused.
-fn parts(path: &str) -> Result<Vec<&str>, CallRefusal> {
+pub(super) fn parts(path: &str) -> Result<Vec<&str>, CallRefusal> {
     let wrong = |reason: &str| refuse(format!("the path of the call {reason}"));
     if path.len() > MAX_PATH {
         return wrong("is too long");
@@ -161,7 +161,7 @@ fn parts(path: &str) -> Result<Vec<&str>, CallRefusal> {
 }
 
 /// The text with each `%XX` taken as its byte.
-fn decoded(text: &str) -> String {
+pub(super) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, more)) = rest.split_first() {

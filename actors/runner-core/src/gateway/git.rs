@@ -9,7 +9,7 @@ use crate::event::EventKind;
 use crate::workflow::{PermissionLevel, Permissions};
 
 /// How long a delivery about a push may take to come.
-const CAUSED_FOR_MS: u64 = 24 * 3_600_000;
+pub(super) const CAUSED_FOR_MS: u64 = 24 * 3_600_000;
 /// User names that programs write beside a token.
 const USERS: [&str; 8] = [
     "x-access-token",

@@ -2,6 +2,8 @@
 //! `permissions` go.
 
 mod call;
+mod caused;
+mod effects;
 mod endpoints;
 mod gh;
 mod git;
@@ -11,6 +13,10 @@ mod push_answer;
 mod uploads;
 
 pub use call::{CallRefusal, ForgeCall, PullCheck, check_body, decide};
+pub use caused::{
+    CallEvent, CallVerdict, NotedCall, TokenAccount, concerns_calls, is_caused_by_call,
+};
+pub use effects::{CallEffects, CallMove, CallPull, CausingCall, PullQuestion, pull_path};
 pub use gh::{gh_settings, gh_variables};
 pub use git::{
     GitAccess, GitCall, GitService, PushedReference, basic_credentials, decide_git, git_variables,

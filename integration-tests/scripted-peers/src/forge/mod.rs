@@ -5,6 +5,7 @@
 //! statuses are appended, the latest of a context counts; lists have 50 a page and
 //! `X-Total-Count`; the answer to a status says `status`, GitHub's says `state`.
 
+mod answers;
 mod api;
 mod call;
 mod changes;
@@ -45,6 +46,18 @@ impl ScriptedForge {
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.running.address)
+    }
+
+    /// Requests of this method whose path ends so are answered by the test itself, on a thread of
+    /// their own; the latest one counts.
+    pub fn answer(
+        &self,
+        method: &'static str,
+        path: &str,
+        write: impl Fn(&serde_json::Value) -> (u16, serde_json::Value) + Send + Sync + 'static,
+    ) {
+        let answer = answers::WrittenAnswer::new(method, path, write);
+        self.state.model.lock().answers.push(answer);
     }
 
     /// A user whose token this is; without any user every token is accepted, as `someone`.

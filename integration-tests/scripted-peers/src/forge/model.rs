@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use super::answers::WrittenAnswer;
 use crate::server::Recorded;
 
 /// The model, and who waits for a change of it.
@@ -207,6 +208,7 @@ pub(crate) struct Model {
     pub(crate) users: BTreeMap<String, String>,
     pub(crate) plan: Vec<PlannedFailure>,
     pub(crate) requests: Vec<Recorded>,
+    pub(crate) answers: Vec<WrittenAnswer>,
     /// It knows only the calls of Gitea before 1.16.
     pub(crate) is_old: bool,
     last_id: u64,

@@ -15,6 +15,7 @@ mod client;
 mod events;
 mod forges;
 mod gateway;
+mod gateway_calls;
 mod gateway_git;
 mod gh;
 mod harness;

@@ -1,0 +1,232 @@
+//! What calls of the forge's API with the tokens of jobs have moved there: noted before the forge
+//! is asked, made exact by its answer, so that no event about it starts a run.
+
+use std::ops::ControlFlow;
+
+use runner_core::event::EventKind;
+use runner_core::gateway::{CallEffects, CallEvent, NotedCall};
+use serde::{Deserialize, Serialize};
+use store::{ReadRows, Row, StoreError, Table, WriteTxn};
+
+use crate::catch_up::CATCH_UP;
+use crate::event::StoredEvent;
+use crate::records::RunRecord;
+
+/// By repository, time and a number of its own.
+const CALLED: Table<CallKey, CalledRow> = Table::new("runner_called");
+/// Calls in one repository that are remembered; beyond it the oldest are forgotten.
+const MAX_CALLS: usize = 1_000;
+/// The same of all repositories together.
+const MAX_ALL: u64 = 20_000;
+/// No event of a call comes later.
+const REMEMBERED_MS: u64 = 24 * 3_600_000;
+
+/// Where a call is noted.
+pub(crate) type CallKey = (String, u64, String);
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CalledRow {
+    call: NotedCall,
+}
+
+impl Row for CalledRow {
+    const SCHEMA: u16 = 1;
+}
+
+/// Notes a call that is about to be made.
+pub(crate) fn note(
+    rows: &mut WriteTxn<'_>,
+    repository: &str,
+    call: NotedCall,
+) -> Result<CallKey, StoreError> {
+    forget_old(rows, repository, call.at_ms)?;
+    let number = uuid::Uuid::new_v4().simple().to_string();
+    let key = (repository.to_lowercase(), call.at_ms, number);
+    rows.put(&CALLED, &key, &CalledRow { call })?;
+    Ok(key)
+}
+
+/// Notes what the answer says; nothing: the forge has done nothing.
+pub(crate) fn settle(
+    rows: &mut WriteTxn<'_>,
+    key: &CallKey,
+    effects: Option<CallEffects>,
+) -> Result<(), StoreError> {
+    let Some(effects) = effects else {
+        return rows.delete(&CALLED, key).map(drop);
+    };
+    let call = NotedCall {
+        at_ms: key.1,
+        until_ms: None,
+        effects,
+    };
+    rows.put(&CALLED, key, &CalledRow { call })
+}
+
+/// The calls of a repository.
+pub(crate) fn of(rows: &mut impl ReadRows, repository: &str) -> Result<Vec<NotedCall>, StoreError> {
+    let repository = repository.to_lowercase();
+    let calls = rows.below(&CALLED, &repository, None, MAX_CALLS + 1)?;
+    Ok(calls.into_iter().map(|(_, row)| row.call).collect())
+}
+
+/// What is too old to matter, and what is too much.
+fn forget_old(rows: &mut WriteTxn<'_>, repository: &str, now_ms: u64) -> Result<(), StoreError> {
+    let repository = repository.to_lowercase();
+    let own = rows.below(&CALLED, &repository, None, MAX_CALLS)?;
+    let excess = usize::from(own.len() >= MAX_CALLS);
+    for (at, (key, _)) in own.iter().enumerate() {
+        if at >= excess && now_ms.saturating_sub(key.1) <= REMEMBERED_MS {
+            break;
+        }
+        rows.delete(&CALLED, key)?;
+    }
+    if rows.len(&CALLED)? < MAX_ALL {
+        return Ok(());
+    }
+    let mut all = Vec::new();
+    rows.for_each(&CALLED, .., |key, _| {
+        all.push(key);
+        ControlFlow::Continue(())
+    })?;
+    all.sort_unstable_by_key(|key| key.1);
+    for key in all.iter().take(all.len() / 2) {
+        rows.delete(&CALLED, key)?;
+    }
+    Ok(())
+}
+
+/// An event as the calls are compared with it.
+pub(crate) struct NotedEvent {
+    pub(crate) kind: EventKind,
+    action: Option<String>,
+    pub(crate) references: Vec<String>,
+    commit: String,
+    /// Of a tag its own object.
+    after: Option<String>,
+    pub(crate) before: Option<String>,
+    number: Option<u64>,
+    head_branch: Option<String>,
+    actor: Option<String>,
+    at_ms: u64,
+}
+
+impl NotedEvent {
+    /// The event of a run; nothing where no call of a job causes such events.
+    pub(crate) fn of(event: &StoredEvent, record: &RunRecord) -> Option<Self> {
+        let kind = event.kind();
+        let is_pull = matches!(kind, EventKind::PullRequest | EventKind::PullRequestTarget);
+        let moves = matches!(
+            kind,
+            EventKind::Push | EventKind::Create | EventKind::Delete
+        );
+        if !is_pull && !moves {
+            return None;
+        }
+        let payload: serde_json::Value = serde_json::from_str(&event.payload).unwrap_or_default();
+        let is_push = kind == EventKind::Push;
+        let text = |name: &str| payload[name].as_str().map(str::to_owned);
+        // Who compares heads saw the last of several pushes, and nobody who pushed.
+        let is_webhook = record.delivery != CATCH_UP;
+        // The commit of the event itself is the base's where the base's workflow is run.
+        let head = payload.pointer("/pull_request/head").filter(|_| is_pull);
+        let head = head.cloned().unwrap_or_default();
+        let in_head = |path: &str| Some(head.pointer(path)?.as_str()?.to_owned());
+        let is_own = in_head("/repo/full_name")
+            .is_some_and(|name| name.eq_ignore_ascii_case(&event.repository));
+        Some(Self {
+            kind,
+            action: event.action().map(str::to_owned),
+            references: event.moved_references(),
+            commit: in_head("/sha").unwrap_or_else(|| event.sha.clone()),
+            after: text("after").filter(|_| is_push),
+            before: text("before").filter(|_| is_push && is_webhook),
+            number: event.number,
+            head_branch: in_head("/ref").filter(|_| is_own),
+            actor: Some(event.actor.clone()).filter(|actor| is_webhook && !actor.is_empty()),
+            at_ms: record.created_at,
+        })
+    }
+
+    /// The commit, and of a tag its own object.
+    pub(crate) fn commits(&self) -> Vec<&str> {
+        let both = [Some(&self.commit), self.after.as_ref()];
+        both.into_iter().flatten().map(String::as_str).collect()
+    }
+
+    /// What is compared.
+    pub(crate) fn compared<T>(&self, ask: impl FnOnce(&CallEvent<'_>) -> T) -> T {
+        let commits = self.commits();
+        ask(&CallEvent {
+            kind: self.kind,
+            action: self.action.as_deref(),
+            references: &self.references,
+            commits: &commits,
+            before: self.before.as_deref(),
+            number: self.number,
+            head_branch: self.head_branch.as_deref(),
+            actor: self.actor.as_deref(),
+            at_ms: self.at_ms,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_core::gateway::CausingCall;
+    use store::{Options, Store};
+
+    use super::*;
+
+    fn call(at_ms: u64) -> NotedCall {
+        let path = "/repos/Acme/Rocket/contents/a";
+        let causing = CausingCall::of("PUT", path, b"{}").unwrap();
+        NotedCall {
+            at_ms,
+            until_ms: Some(at_ms + 60_000),
+            effects: causing.effects,
+        }
+    }
+
+    #[test]
+    fn i17_calls_are_noted_settled_and_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), &Options::new("test")).unwrap();
+        let note = |at_ms: u64| {
+            let noted = store.write_blocking(move |rows| note(rows, "Acme/Rocket", call(at_ms)));
+            noted.unwrap()
+        };
+        let all = || store.read_blocking(|rows| of(rows, "acme/rocket")).unwrap();
+        let (first, second) = (note(1_000), note(1_000));
+        assert_eq!(all(), [call(1_000), call(1_000)]);
+        let effects = call(0).effects;
+        let answered = effects.clone();
+        let settled = store.write_blocking(move |rows| {
+            settle(rows, &first, Some(answered))?;
+            settle(rows, &second, None)
+        });
+        settled.unwrap();
+        let expected = NotedCall {
+            at_ms: 1_000,
+            until_ms: None,
+            effects,
+        };
+        assert_eq!(all(), [expected]);
+        let other = store.read_blocking(|rows| of(rows, "acme/rocket-docs"));
+        assert_eq!(other.unwrap(), []);
+        // A day later nothing of it matters.
+        note(1_001 + REMEMBERED_MS);
+        assert_eq!(all(), [call(1_001 + REMEMBERED_MS)]);
+        store
+            .write_blocking(|rows| {
+                for at in 0..2_000 {
+                    super::note(rows, "acme/rocket", call(2 * REMEMBERED_MS + at))?;
+                }
+                Ok::<_, StoreError>(())
+            })
+            .unwrap();
+        let all = all();
+        assert_eq!(all.len(), MAX_CALLS);
+        assert_eq!(all.last(), Some(&call(2 * REMEMBERED_MS + 1_999)));
+    }
+}

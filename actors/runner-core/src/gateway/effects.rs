@@ -1,0 +1,362 @@
+//! What a call of the forge's API moves there, and what its answer adds to that: events about it
+//! start nothing.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::call::{CallRefusal, decoded, parts};
+
+const BRANCHES: &str = "refs/heads/";
+const TAGS: &str = "refs/tags/";
+const ZEROS: &str = "0000000000000000000000000000000000000000";
+
+/// What a call may cause at the forge.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallEffects {
+    /// Branches and tags that it moves.
+    pub moves: Vec<CallMove>,
+    /// The pull request that it makes or changes.
+    pub pull: Option<CallPull>,
+}
+
+/// A branch or tag that a call moves, as far as that is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallMove {
+    /// The whole name; with a slash at its end: any below it.
+    pub reference: String,
+    /// Where it was; zeros: it is made.
+    pub old: Option<String>,
+    /// Where it is; zeros: it is removed.
+    pub new: Option<String>,
+    /// The forge makes the commit for this call: nobody else can have it.
+    pub is_own_commit: bool,
+}
+
+/// A pull request that a call makes or changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallPull {
+    /// Its number; of one that is made, when the forge has answered.
+    pub number: Option<u64>,
+    /// Actions of the events that this causes.
+    pub actions: Vec<String>,
+}
+
+/// When a pull request is to be asked for: what a call does is not in its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PullQuestion {
+    /// Before the call: where its head is.
+    Before(u64),
+    /// After it: what it was merged into, and as what.
+    After(u64),
+}
+
+/// A call that causes events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CausingCall {
+    /// What is known before it is made.
+    pub effects: CallEffects,
+    /// What else must be asked.
+    pub question: Option<PullQuestion>,
+    /// Where the answer has the new commit of the first move.
+    commit_at: Option<&'static str>,
+    /// Where the answer has the tag's name.
+    tag_at: Option<&'static str>,
+    /// A merge removes the head's branch.
+    removes_head: bool,
+}
+
+impl CallMove {
+    fn of(reference: String, old: Option<&str>, new: Option<&str>) -> Self {
+        Self {
+            reference,
+            old: old.map(str::to_owned),
+            new: new.map(str::to_owned),
+            is_own_commit: false,
+        }
+    }
+
+    /// It makes the reference.
+    #[must_use]
+    pub fn makes(&self) -> bool {
+        self.old.as_deref() == Some(ZEROS)
+    }
+
+    /// It removes the reference.
+    #[must_use]
+    pub fn removes(&self) -> bool {
+        self.new.as_deref() == Some(ZEROS)
+    }
+}
+
+impl CausingCall {
+    /// What a call causes that is passed on; `path` as it stands in the request line. `None`:
+    /// nothing that could start a run.
+    #[must_use]
+    pub fn of(method: &str, path: &str, body: &[u8]) -> Option<Self> {
+        if matches!(method, "GET" | "HEAD") {
+            return None;
+        }
+        let parts = parts(path).ok()?;
+        let ["repos", _, _, rest @ ..] = parts.as_slice() else {
+            return None;
+        };
+        let rest: Vec<String> = rest.iter().map(|part| decoded(part)).collect();
+        let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        match rest.as_slice() {
+            ["pulls" | "issues", ..] => of_pull(method, &rest, &body),
+            _ => of_reference(method, &rest, &body),
+        }
+    }
+
+    fn moving(one: CallMove, commit_at: Option<&'static str>) -> Self {
+        Self {
+            effects: CallEffects {
+                moves: vec![one],
+                pull: None,
+            },
+            question: None,
+            commit_at,
+            tag_at: None,
+            removes_head: false,
+        }
+    }
+
+    fn changing(number: Option<u64>, actions: &[&str]) -> Option<Self> {
+        let actions = actions.iter().map(|action| (*action).to_owned()).collect();
+        Some(Self {
+            effects: CallEffects {
+                moves: Vec::new(),
+                pull: Some(CallPull { number, actions }),
+            },
+            question: None,
+            commit_at: None,
+            tag_at: None,
+            removes_head: false,
+        })
+    }
+
+    /// With what is known of a pull request before it is brought up to date with its base.
+    pub fn learn_head(&mut self, pull: &Value, repository: &str) {
+        let text = |path: &str| pull.pointer(path).and_then(Value::as_str);
+        let (Some(branch), Some(sha)) = (text("/head/ref"), text("/head/sha")) else {
+            return;
+        };
+        // A fork's branch moves elsewhere, and no push of it is heard of here.
+        let own = text("/head/repo/full_name");
+        self.effects.moves = match own.is_some_and(|own| own.eq_ignore_ascii_case(repository)) {
+            true => vec![CallMove::of(format!("{BRANCHES}{branch}"), Some(sha), None)],
+            false => Vec::new(),
+        };
+    }
+
+    /// What it has caused, as its answer says; `None`: nothing. `merged` is the pull request after
+    /// a merge.
+    #[must_use]
+    pub fn answered(
+        mut self,
+        status: u16,
+        answer: &Value,
+        merged: Option<&Value>,
+    ) -> Option<CallEffects> {
+        // Of what failed at the forge nobody knows how far it came.
+        if status >= 500 {
+            return Some(self.effects);
+        }
+        if !(200..300).contains(&status) {
+            return None;
+        }
+        let is_draft = self.tag_at.is_some() && answer["draft"] == true;
+        let is_merge = self.effects.pull.is_some();
+        if is_draft || status == 204 && self.commit_at == Some("/sha") && !is_merge {
+            return None;
+        }
+        let text = |path: &str| {
+            let text = answer.pointer(path)?.as_str()?;
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        if let Some(one) = self.effects.moves.first_mut() {
+            let commit = self.commit_at.and_then(text);
+            one.new = one.new.take().or(commit);
+            if let Some(tag) = self.tag_at.and_then(text) {
+                one.reference = format!("{TAGS}{tag}");
+            }
+        }
+        if let Some(pull) = &mut self.effects.pull {
+            pull.number = pull.number.or_else(|| answer["number"].as_u64());
+        }
+        match merged {
+            // Only asked for: the forge merges it when its checks have passed.
+            Some(merged) if merged["merged"] == false && answer["merged"] != true => None,
+            Some(merged) => Some(self.merged(merged)),
+            None => Some(self.effects),
+        }
+    }
+
+    fn merged(mut self, pull: &Value) -> CallEffects {
+        let text = |path: &str| pull.pointer(path).and_then(Value::as_str);
+        if let Some(one) = self.effects.moves.first_mut() {
+            if let Some(base) = text("/base/ref") {
+                one.reference = format!("{BRANCHES}{base}");
+            }
+            let commit = text("/merge_commit_sha").map(str::to_owned);
+            one.new = one.new.take().or(commit);
+        }
+        if let Some(head) = text("/head/ref").filter(|_| self.removes_head) {
+            let gone = CallMove::of(format!("{BRANCHES}{head}"), None, Some(ZEROS));
+            self.effects.moves.push(gone);
+        }
+        self.effects
+    }
+}
+
+fn field<'a>(body: &'a Value, name: &str) -> Option<&'a str> {
+    body[name].as_str().filter(|text| !text.is_empty())
+}
+
+fn branch(name: Option<&str>) -> String {
+    format!("{BRANCHES}{}", name.unwrap_or_default())
+}
+
+fn of_reference(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
+    let moving = |one, commit_at| Some(CausingCall::moving(one, commit_at));
+    let gone = |reference: String| moving(CallMove::of(reference, None, Some(ZEROS)), None);
+    let commit = |name: &str| field(body, name);
+    match (method, rest) {
+        (_, ["contents", ..]) | ("POST", ["diffpatch"]) => {
+            let made = commit("new_branch");
+            let name = branch(made.or(commit("branch")));
+            let mut one = CallMove::of(name, made.map(|_| ZEROS), None);
+            one.is_own_commit = true;
+            moving(one, Some("/commit/sha"))
+        }
+        ("POST", ["merges"]) => {
+            let mut one = CallMove::of(branch(commit("base")), None, None);
+            one.is_own_commit = true;
+            moving(one, Some("/sha"))
+        }
+        ("POST", ["merge-upstream"]) => {
+            moving(CallMove::of(branch(commit("branch")), None, None), None)
+        }
+        ("POST", ["git", "refs"]) => {
+            let name = commit("ref").unwrap_or_default().to_owned();
+            let new = commit("sha").filter(|_| !name.starts_with(TAGS));
+            moving(CallMove::of(name, Some(ZEROS), new), None)
+        }
+        ("PATCH", ["git", "refs", name @ ..]) => {
+            let name = format!("refs/{}", name.join("/"));
+            // An event of a tag may name the tag's own object, or its commit.
+            let new = commit("sha").filter(|_| !name.starts_with(TAGS));
+            moving(CallMove::of(name, None, new), None)
+        }
+        ("DELETE", ["git", "refs", name @ ..]) => gone(format!("refs/{}", name.join("/"))),
+        ("POST", ["branches"]) => {
+            let made = CallMove::of(branch(commit("new_branch_name")), Some(ZEROS), None);
+            moving(made, Some("/commit/id"))
+        }
+        ("POST", ["branches", name @ .., "rename"]) => renamed(&name.join("/"), commit("new_name")),
+        ("PATCH", ["branches", name @ ..]) => renamed(&name.join("/"), commit("name")),
+        ("PUT", ["branches", name @ ..]) => {
+            let name = branch(Some(&name.join("/")));
+            moving(CallMove::of(name, None, commit("new_commit_id")), None)
+        }
+        ("DELETE", ["branches", name @ ..]) => gone(branch(Some(&name.join("/")))),
+        ("POST", ["tags"]) => {
+            let name = format!("{TAGS}{}", commit("tag_name").unwrap_or_default());
+            moving(CallMove::of(name, Some(ZEROS), None), None)
+        }
+        ("DELETE", ["tags", name @ ..]) => gone(format!("{TAGS}{}", name.join("/"))),
+        // A release makes its tag where there is none.
+        ("POST", ["releases"]) | ("PATCH", ["releases", _]) => {
+            let name = format!("{TAGS}{}", commit("tag_name").unwrap_or_default());
+            let mut call = CausingCall::moving(CallMove::of(name, Some(ZEROS), None), None);
+            call.tag_at = Some("/tag_name");
+            Some(call)
+        }
+        _ => None,
+    }
+}
+
+fn renamed(from: &str, to: Option<&str>) -> Option<CausingCall> {
+    let made = CallMove::of(branch(to), Some(ZEROS), None);
+    let mut call = CausingCall::moving(made, Some("/commit/sha"));
+    let gone = CallMove::of(branch(Some(from)), None, Some(ZEROS));
+    call.effects.moves.push(gone);
+    Some(call)
+}
+
+/// Fields of an issue or pull request, and what the forge says when they change.
+const FIELDS: [(&[&str], &[&str]); 5] = [
+    (&["state"], &["closed", "reopened"]),
+    (&["labels"], &["labeled", "unlabeled"]),
+    (&["assignee", "assignees"], &["assigned", "unassigned"]),
+    (&["milestone"], &["milestoned", "demilestoned"]),
+    (&["draft"], &["converted_to_draft", "ready_for_review"]),
+];
+
+/// Where Gitea and Forgejo take labels and the like together with a new pull request.
+const MADE: [&str; 6] = [
+    "opened",
+    "labeled",
+    "assigned",
+    "milestoned",
+    "review_requested",
+    "edited",
+];
+
+fn of_pull(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
+    if (method, rest) == ("POST", &["pulls"]) {
+        return CausingCall::changing(None, &MADE);
+    }
+    let number = rest.get(1)?.parse().ok()?;
+    let changing = |actions: &[&str]| CausingCall::changing(Some(number), actions);
+    match (method, rest[0], rest.get(2).copied().unwrap_or_default()) {
+        ("PATCH", _, "") => {
+            let given = |names: &&[&str]| names.iter().any(|name| body.get(name).is_some());
+            let changed = FIELDS.iter().filter(|(names, _)| given(names));
+            let changed = changed.flat_map(|(_, actions)| actions.iter().copied());
+            // Title, text, base and whatever else there is.
+            let actions: Vec<&str> = changed.chain(["edited"]).collect();
+            changing(&actions)
+        }
+        ("PUT" | "POST", "pulls", "merge") => {
+            let mut call = changing(&["closed"])?;
+            call.effects.moves = vec![CallMove {
+                is_own_commit: true,
+                ..CallMove::of(BRANCHES.to_owned(), None, None)
+            }];
+            call.commit_at = Some("/sha");
+            call.question = Some(PullQuestion::After(number));
+            call.removes_head = body["delete_branch_after_merge"] == true;
+            Some(call)
+        }
+        ("PUT" | "POST", "pulls", "update-branch" | "update") => {
+            let mut call = changing(&["synchronize", "synchronized"])?;
+            call.effects.moves = vec![CallMove::of(BRANCHES.to_owned(), None, None)];
+            call.question = Some(PullQuestion::Before(number));
+            Some(call)
+        }
+        (_, "pulls", "requested_reviewers") => {
+            changing(&["review_requested", "review_request_removed"])
+        }
+        (_, "issues", "labels") => changing(&["labeled", "unlabeled"]),
+        (_, "issues", "assignees") => changing(&["assigned", "unassigned"]),
+        (_, "issues", "lock") => changing(&["locked", "unlocked"]),
+        _ => None,
+    }
+}
+
+/// The path of a pull request beside the one of a call.
+///
+/// # Errors
+/// The call is of no repository.
+pub fn pull_path(path: &str, number: u64) -> Result<String, CallRefusal> {
+    let parts = parts(path)?;
+    match parts.as_slice() {
+        ["repos", owner, name, ..] => Ok(format!("/repos/{owner}/{name}/pulls/{number}")),
+        _ => Err(CallRefusal("the call is of no repository".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests;
