@@ -200,6 +200,24 @@ impl Quarantine {
         self.succeeded("index-pack", ended.status, &ended.err)
     }
 
+    /// Brings in what the remote has behind a reference or an id, every object checked.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached, refuses, or has no such thing.
+    pub fn fetch(&self, remote: &Remote, what: &str) -> Result<(), GitError> {
+        let call = self.call("fetch").remote(remote);
+        let call = call.setting("fetch.fsckObjects=true").args([
+            "--quiet",
+            "--no-tags",
+            "--no-recurse-submodules",
+            "--no-write-fetch-head",
+        ]);
+        let call = call.args(["--", remote.address(), what]);
+        call.output()
+            .map(drop)
+            .map_err(|error| self.git.refined(error))
+    }
+
     /// The commit behind an object; `None`: there is none.
     ///
     /// # Errors

@@ -46,6 +46,7 @@ jobs:
               answer = connection.getresponse()
               return answer.status, answer.read().decode()
           mine = os.environ["GH_TOKEN"]
+          print("remote", os.popen("git remote get-url origin; git remote -v").read().split())
           print("other", *asked("/api/v3/repos/acme/secret", mine))
           print("as github.com", *asked("/repos/acme/secret", mine))
           print("guessed", *asked("/api/v3/repos/acme/rocket", "guessed"))
@@ -72,6 +73,7 @@ fn i17_a_job_in_a_vm_pushes_with_plain_git_and_gh_finds_the_gateway() {
         "refused as it should be",
         "http_unix_socket: /run/orrery/proxy.sock",
         "host 127.0.0.1",
+        "'http://127.0.0.1:3128/acme/rocket.git', '(fetch)'",
         "other 403 ",
         "as github.com 403 ",
         "guessed 401 ",

@@ -224,10 +224,10 @@ impl StepRunner<'_> {
         env.extend(own);
         let identity = self.admission.iter();
         env.extend(identity.flat_map(|it| it.id_token_variables()));
-        let git = self.git_variables(&env);
-        env.extend(git);
         let gh = self.gh_variables(&env, directory);
         env.extend(gh);
+        let git = self.git_variables(&env);
+        env.extend(git);
         env
     }
 

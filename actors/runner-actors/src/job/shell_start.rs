@@ -119,7 +119,7 @@ mod tests {
             ("GIT_CONFIG_COUNT", "1"),
             (
                 "GIT_CONFIG_KEY_0",
-                "url.http://127.0.0.1:3128/git/a/b.insteadOf",
+                "url.http://127.0.0.1:3128/a/b.insteadOf",
             ),
             ("GIT_CONFIG_VALUE_0", "https://forge.example/a/b"),
         ]);

@@ -207,6 +207,8 @@ impl<'a> StepRunner<'a> {
         if !self.keeps_token && !env.values().any(|text| text.contains(token)) {
             return Vec::new();
         }
+        // `gh` finds its repository by where git is led.
+        let is_led = self.keeps_token || env.contains_key("GH_CONFIG_DIR");
         let (event, gateway) = (&self.request.event, git_address());
         let access = GitAccess {
             gateway: &gateway,
@@ -217,7 +219,7 @@ impl<'a> StepRunner<'a> {
             token,
         };
         let count = env.get("GIT_CONFIG_COUNT").map(String::as_str);
-        git_variables(&access.settings(self.keeps_token), count)
+        git_variables(&access.settings(is_led), count)
     }
 
     /// The variables by which `gh` in the machine finds the gateway, for a process that has the

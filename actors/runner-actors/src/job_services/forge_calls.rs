@@ -9,9 +9,12 @@ use bytes::Bytes;
 use futures_util::Stream;
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
-    ApiAddress, ForgeCall, PullCheck, check_body, decide, is_upload, rewritten_link,
-    with_upload_urls,
+    ApiAddress, ForgeCall, PullCheck, ShownAnswer, checked_body, decide, is_upload, rewritten_link,
+    shown_answer, with_upload_urls,
 };
+
+use runner_core::workflow::PermissionLevel;
+use serde_json::Value;
 
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
 use super::{BASE, JobServices, noted_calls};
@@ -129,7 +132,9 @@ impl JobServices {
     ) -> Result<GatewayAnswer, GatewayRefusal> {
         let method = method(&asked.method)
             .ok_or_else(|| refusal(405, "GET, HEAD, POST, PUT, PATCH and DELETE are passed on"))?;
-        let call = permitted(grant, &asked).map_err(|message| refusal(403, message))?;
+        let word = asked.method.clone();
+        let permitted = permitted(grant, &asked);
+        let (call, mut body) = permitted.map_err(|message| refusal(403, message))?;
         grant.count(now_ms())?;
         let _turn = grant.at_once.acquire().await;
         if let Some(answer) = self.answer_of_artifacts(forge, grant, &asked).await? {
@@ -141,23 +146,33 @@ impl JobServices {
         let request = forge.request(method, &call.path, asked.query.as_deref());
         let mut request =
             request.ok_or_else(|| refusal(400, "the address of the call is wrong"))?;
+        let of = (forge, grant);
+        let named = (word.as_str(), call.path.as_str());
+        self.check_target(http, of, named, &mut body).await?;
+        let is_file = matches!(asked.body, GatewayBody::File { .. });
         for (name, value) in asked.headers {
-            request = request.header(name, value);
+            // What is no file is JSON, whatever the client calls it.
+            if is_file || name != "content-type" {
+                request = request.header(name, value);
+            }
         }
-        let whole = match &asked.body {
-            GatewayBody::Whole(bytes) => bytes.clone(),
-            GatewayBody::File { .. } => Bytes::new(),
+        let whole = match body.is_null() {
+            true => Bytes::new(),
+            false => Bytes::from(body.to_string()),
         };
         request = match asked.body {
-            GatewayBody::Whole(bytes) if bytes.is_empty() => request,
-            GatewayBody::Whole(bytes) => request.body(bytes),
+            GatewayBody::Whole(_) if whole.is_empty() => request,
+            GatewayBody::Whole(_) => {
+                let request = request.header("content-type", "application/json".to_owned());
+                request.body(whole.clone())
+            }
             GatewayBody::File { bytes, chunks } => {
                 let within = CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_RATE);
                 request.sized_chunks(bytes, chunks).within(within)
             }
         };
         let (api, repository) = (forge.address(BASE), &grant.may.repository);
-        let moved = (asked.method.as_str(), call.path.as_str(), whole.as_ref());
+        let moved = (word.as_str(), call.path.as_str(), whole.as_ref());
         let noted = noted_calls::note(forge, http, repository, moved).await?;
         let answered = send(http, request).await;
         if let Some(noted) = noted {
@@ -170,6 +185,13 @@ impl JobServices {
                 response.body = body.into();
             }
         }
+        let writes = &grant.may.permissions;
+        let writes = writes.allows("contents", PermissionLevel::Write);
+        match shown_answer(&call.path, &response.body, writes) {
+            ShownAnswer::Whole => {}
+            ShownAnswer::Part(body) => response.body = body.into(),
+            ShownAnswer::Nothing => return Err(refusal(404, "Not Found")),
+        }
         Ok(shown(response, &api, repository))
     }
 }
@@ -178,8 +200,11 @@ fn unknown_token() -> GatewayRefusal {
     refusal(401, "Bad credentials: the token is of no job that runs")
 }
 
-/// The call as it is passed on, or why it is not.
-fn permitted(grant: &Arc<ForgeGrant>, asked: &GatewayRequest) -> Result<ForgeCall, String> {
+/// The call as it is passed on, with its body as it is sent, or why it is not.
+fn permitted(
+    grant: &Arc<ForgeGrant>,
+    asked: &GatewayRequest,
+) -> Result<(ForgeCall, Value), String> {
     let ForgePermissions {
         repository,
         permissions,
@@ -196,16 +221,17 @@ fn permitted(grant: &Arc<ForgeGrant>, asked: &GatewayRequest) -> Result<ForgeCal
             "the query names `{name}`: the token of the job is a header"
         ));
     }
-    match &asked.body {
-        GatewayBody::Whole(bytes) if bytes.is_empty() => {}
+    let body = match &asked.body {
+        GatewayBody::Whole(bytes) if bytes.is_empty() => Value::Null,
         GatewayBody::Whole(bytes) => {
-            check_body(&asked.path, bytes).map_err(|refused| refused.to_string())?;
+            let body = checked_body(&asked.path, repository, bytes);
+            body.map_err(|refused| refused.to_string())?
         }
         // It is not read, so it must be what nothing is decided by.
-        GatewayBody::File { .. } if is_upload(&asked.method, &asked.path) => {}
+        GatewayBody::File { .. } if is_upload(&asked.method, &asked.path) => Value::Null,
         GatewayBody::File { .. } => return Err("only files of releases are passed on".to_owned()),
-    }
-    Ok(call)
+    };
+    Ok((call, body))
 }
 
 /// Whether it belongs to a pull request, where only those are permitted.
@@ -239,10 +265,7 @@ fn is_of_pull(answer: &Response) -> bool {
     !text("pull_request_url").is_empty() || text("html_url").contains("/pull/")
 }
 
-pub(super) async fn send(
-    http: &HttpClient,
-    request: Request,
-) -> Result<Response, GatewayRefusal> {
+pub(super) async fn send(http: &HttpClient, request: Request) -> Result<Response, GatewayRefusal> {
     http.call(request).await.map_err(|error| {
         tracing::debug!(event = "run.forge_unreached", %error, "a job's call of the forge has no answer");
         refusal(502, "the forge gives no answer that could be passed on")

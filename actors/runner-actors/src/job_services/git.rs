@@ -2,7 +2,7 @@
 //! quarantine.
 //!
 //! ```text
-//! git fetch ─▶ 127.0.0.1:3128/git/owner/repo ─▶ decide_git ─▶ mirror brought up to date ─▶ upload-pack
+//! git fetch ─▶ 127.0.0.1:3128/owner/repo ─▶ decide_git ─▶ mirror brought up to date ─▶ upload-pack
 //! git push  ─▶ …/git-receive-pack ─▶ pack (index-pack --strict) ─▶ rules ─▶ noted ─▶ forge (FORGE_TOKEN)
 //!                                                            report-status ◀── its answer for each reference
 //! ```
@@ -29,12 +29,10 @@ use super::{BASE, JobServices};
 use crate::clock::now_ms;
 use crate::pushed;
 
-/// Where git in a machine finds the gateway.
-pub(super) const GIT_PATH: &str = "git/";
 /// Most bytes of what a client says that it has and wants: a line for each reference.
 const MAX_READ_REQUEST: u64 = 16 << 20;
 /// Shown where the runner has no words of git's for what failed.
-const UNTOLD: &str = "the runner could not reach the forge; see its log";
+pub(super) const UNTOLD: &str = "the runner could not reach the forge; see its log";
 
 /// A request of git's.
 #[derive(Debug)]
@@ -67,6 +65,19 @@ pub enum GitAnswer {
 pub struct GitFolder(PathBuf);
 
 impl GitFolder {
+    /// A new one in the folder of what is on its way.
+    pub(super) fn new(within: &Path) -> std::io::Result<Self> {
+        let name = format!("git-{}", uuid::Uuid::new_v4().simple());
+        let folder = within.join(name);
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self(folder))
+    }
+
+    /// Where its repository is made.
+    pub(super) fn quarantine(&self) -> PathBuf {
+        self.0.join("quarantine.git")
+    }
+
     /// Where the request's body is written.
     #[must_use]
     pub fn body(&self) -> PathBuf {
@@ -91,9 +102,10 @@ pub struct AdmittedGit {
     turn: Option<OwnedSemaphorePermit>,
 }
 
-/// Where git finds the gateway.
+/// Where git finds the gateway: repositories are at the top, as programs expect that read a host, an
+/// owner and a name out of an address.
 pub(crate) fn git_address() -> String {
-    format!("{BASE}{GIT_PATH}")
+    BASE.to_owned()
 }
 
 impl JobServices {
@@ -128,10 +140,7 @@ impl AdmittedGit {
     /// # Errors
     /// When it cannot be made.
     pub fn folder(&self) -> std::io::Result<GitFolder> {
-        let name = format!("git-{}", uuid::Uuid::new_v4().simple());
-        let folder = self.services.shared.folder.join(name);
-        std::fs::create_dir_all(&folder)?;
-        Ok(GitFolder(folder))
+        GitFolder::new(&self.services.shared.folder)
     }
 
     /// Waits for its turn among the job's requests: before anything of it is on the disk. It has it
@@ -230,8 +239,7 @@ impl AdmittedGit {
         if is_request && std::fs::metadata(folder.body()).is_ok_and(|body| body.len() == 4) {
             return Ok(GitAnswer::Whole(kind, Vec::new()));
         }
-        let bare = folder.0.join("quarantine.git");
-        let quarantine = Quarantine::open(&mirror, &remote, &bare);
+        let quarantine = Quarantine::open(&mirror, &remote, &folder.quarantine());
         let quarantine = quarantine.map_err(|error| told(&error))?;
         match service {
             GitService::ReceivePack if is_request => {
@@ -456,6 +464,12 @@ fn permitted(quarantine: &Quarantine, command: &PushCommand) -> Result<(), Strin
 fn checked(quarantine: &Quarantine, commands: &[PushCommand]) -> Result<(), String> {
     let moved = commands.iter().filter(|command| !command.removes());
     let tips: Vec<String> = moved.map(|command| command.new.clone()).collect();
+    check_new_commits(quarantine, &tips)
+}
+
+/// Whether all is here that these commits need, and none of them or before them that the forge has
+/// on no reference changes workflow files.
+pub(super) fn check_new_commits(quarantine: &Quarantine, tips: &[String]) -> Result<(), String> {
     if tips.is_empty() {
         return Ok(());
     }
@@ -464,7 +478,7 @@ fn checked(quarantine: &Quarantine, commands: &[PushCommand]) -> Result<(), Stri
         GitError::Unexpected { reason, .. } => reason,
         error => error.to_string(),
     };
-    let new = quarantine.new_commits(&tips).map_err(unread)?;
+    let new = quarantine.new_commits(tips).map_err(unread)?;
     let changing = quarantine
         .changing(&new, &WORKFLOW_DIRECTORIES)
         .map_err(unread)?;

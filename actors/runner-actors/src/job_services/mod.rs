@@ -23,6 +23,7 @@ mod graphql;
 mod identity;
 mod noted_calls;
 mod room;
+mod targets;
 mod zip_files;
 
 use std::collections::HashMap;

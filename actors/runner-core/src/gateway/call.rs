@@ -1,13 +1,12 @@
 //! Whether a call of the forge's API is passed on.
 
 use config_core::quoted;
-use serde_json::Value;
 
+use super::body::names_workflow;
 use super::endpoints::{PullKind, requirement};
-use crate::workflow::{PermissionLevel, Permissions, WORKFLOW_DIRECTORIES};
-
-/// Longest path of a call.
-const MAX_PATH: usize = 4096;
+use super::path::{decoded, parts};
+use super::refusal::{CallRefusal, refuse};
+use crate::workflow::{PermissionLevel, Permissions};
 
 /// A call that is passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,15 +24,6 @@ pub enum PullCheck {
     Number(String),
     /// It is one's when the comment that this call gives says so.
     Comment(String),
-}
-
-/// Why a call is not passed on, for whoever wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct CallRefusal(pub String);
-
-fn refuse<T>(reason: impl Into<String>) -> Result<T, CallRefusal> {
-    Err(CallRefusal(reason.into()))
 }
 
 /// Decides on a call of `path` (below the API, as it stands in the request line, without its query)
@@ -70,6 +60,7 @@ pub fn decide(
             quoted(&asked)
         ));
     }
+    check_compared(rest, owner)?;
     let Some(required) = requirement(method, rest) else {
         return refuse(format!(
             "{method} of {} is nothing that the token of a job may do",
@@ -103,6 +94,24 @@ pub fn decide(
     }
 }
 
+/// Branches that are compared are those of the repository: those of others would be read.
+fn check_compared(rest: &[&str], owner: &str) -> Result<(), CallRefusal> {
+    let ["compare", compared @ ..] = rest else {
+        return Ok(());
+    };
+    let compared = decoded(&compared.join("/"));
+    let of_another = |side: &str| {
+        let mut parts = side.split(':');
+        let (of, branch, more) = (parts.next(), parts.next(), parts.next());
+        let is_own = of.is_some_and(|of| of.eq_ignore_ascii_case(owner));
+        branch.is_some() && (!is_own || more.is_some())
+    };
+    match compared.split("..").any(of_another) {
+        true => refuse("branches of other repositories are not compared"),
+        false => Ok(()),
+    }
+}
+
 /// What a workflow would have to say.
 fn missing(scopes: &[&str], level: PermissionLevel) -> String {
     let word = match level {
@@ -117,118 +126,6 @@ fn missing(scopes: &[&str], level: PermissionLevel) -> String {
         "Resource not accessible by integration: the job's `permissions` lack {} (pull requests from forks have no more than read)",
         scopes.join(" or ")
     )
-}
-
-/// The parts of a path; what a server could read in two ways is refused.
-pub(super) fn parts(path: &str) -> Result<Vec<&str>, CallRefusal> {
-    let wrong = |reason: &str| refuse(format!("the path of the call {reason}"));
-    if path.len() > MAX_PATH {
-        return wrong("is too long");
-    }
-    let Some(rest) = path.strip_prefix('/') else {
-        return wrong("begins with no slash");
-    };
-    let odd = |byte: u8| byte <= b' ' || byte >= 0x7f || b"\\;?#".contains(&byte);
-    if rest.bytes().any(odd) {
-        return wrong("has characters that must be written as %XX");
-    }
-    let rest = rest.strip_suffix('/').unwrap_or(rest);
-    let parts: Vec<&str> = rest.split('/').collect();
-    for (at, part) in parts.iter().enumerate() {
-        if part.is_empty() {
-            return wrong("has two slashes in a row");
-        }
-        // Owner, name and what comes first behind them are written plainly.
-        if at < 5 && at != 4 && part.contains('%') {
-            return wrong("names its repository or endpoint with %XX");
-        }
-        let decoded = decoded(part);
-        if decoded
-            .bytes()
-            .any(|byte| byte < b' ' || byte == b'\\' || byte == 0x7f)
-        {
-            return wrong("holds control characters");
-        }
-        if decoded.split('/').any(|inner| matches!(inner, "." | "..")) {
-            return wrong("holds `.` or `..`");
-        }
-        // Decoded once more by somebody, it would be another path.
-        if has_escape(&decoded) {
-            return wrong("is written with %XX twice");
-        }
-    }
-    Ok(parts)
-}
-
-/// The text with each `%XX` taken as its byte.
-pub(super) fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        let escape = (*first == b'%').then(|| more.get(..2)).flatten();
-        let escape = escape.and_then(|digits| std::str::from_utf8(digits).ok());
-        match escape.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn has_escape(text: &str) -> bool {
-    text.as_bytes()
-        .windows(3)
-        .any(|three| three[0] == b'%' && three[1..].iter().all(u8::is_ascii_hexdigit))
-}
-
-/// Refuses a body that writes a workflow file: whoever may write contents may not, by that, decide
-/// what is run with secrets.
-///
-/// # Errors
-/// When it names one.
-pub fn check_body(path: &str, body: &[u8]) -> Result<(), CallRefusal> {
-    let writes =
-        path.contains("/git/trees") || path.contains("/contents") || path.contains("/diffpatch");
-    if !writes {
-        return Ok(());
-    }
-    let Ok(body) = serde_json::from_slice::<Value>(body) else {
-        return refuse("the body is no JSON");
-    };
-    if names_workflow_in(&body) {
-        return refuse("the token of a job writes no workflow files");
-    }
-    Ok(())
-}
-
-fn names_workflow_in(value: &Value) -> bool {
-    match value {
-        Value::Object(object) => object.iter().any(|(key, value)| match value {
-            Value::String(text) if matches!(key.as_str(), "path" | "from_path") => {
-                names_workflow(&format!("/{text}"))
-            }
-            value => names_workflow_in(value),
-        }),
-        Value::Array(values) => values.iter().any(names_workflow_in),
-        _ => false,
-    }
-}
-
-/// Whether a path is a folder of workflows, one above it or something below it.
-fn names_workflow(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    WORKFLOW_DIRECTORIES.iter().any(|folder| {
-        let (top, _) = folder.split_once('/').unwrap_or((folder, ""));
-        let at = parts.iter().position(|part| *part == top);
-        at.is_some_and(|at| matches!(parts.get(at + 1), None | Some(&"workflows")))
-    })
 }
 
 #[cfg(test)]
@@ -390,6 +287,22 @@ mod tests {
             "/repos/acme/rocket/collaborators/x/../../hooks",
             "/repos/acme/rocket/actions/secrets",
             "/repos/acme/rocket/branches/main/protection",
+            "/repos/acme/rocket/branches/release/1.0/protection",
+            "/repos/acme/rocket/branches/release%2F1.0/protection",
+            "/repos/acme/rocket/branches/main/%70rotection",
+            "/repos/acme/rocket/pulls/1%2Fmerge",
+            "/repos/acme/rocket/pulls/1/%6derge",
+            "/repos/acme/rocket/git/tree%73",
+            "/repos/acme/rocket/git%2Ftrees",
+            "/repos/acme/rocket/environments/x%2Fsecrets",
+            "/repos/acme/rocket/compare/main...stranger:main",
+            "/repos/acme/rocket/compare/main...acme:secret:main",
+            "/repos/acme/rocket/compare/main...stranger%3Amain",
+            "/repos/acme/rocket/issues/7/dependencies",
+            "/repos/acme/rocket/issues/7/dependencies/blocked_by",
+            "/repos/acme/rocket/issues/7/blocks",
+            "/repos/acme/rocket/issues/7/sub_issues",
+            "/repos/acme/rocket/issues/7/parent",
             "/repos/acme/rocket/transfer",
             "repos/acme/rocket",
             "",
@@ -399,6 +312,15 @@ mod tests {
         }
         for call in [
             "PATCH /repos/acme/rocket",
+            "POST /repos/acme/rocket/diffpatch",
+            "POST /repos/acme/rocket/merge-upstream",
+            "POST /repos/acme/rocket/branches/main/rename",
+            "POST /repos/acme/rocket/branches/release/1.0/rename",
+            "POST /repos/acme/rocket/issues/7/dependencies",
+            "PATCH /repos/acme/rocket/code-scanning/default-setup",
+            "PUT /repos/acme/rocket/pages",
+            "POST /repos/acme/rocket/actions/runs/7/pending_deployments",
+            "POST /repos/acme/rocket/actions/runs/7/approve",
             "DELETE /repos/acme/rocket",
             "PUT /repos/acme/rocket/topics",
             "PUT /repos/acme/rocket/collaborators/x",
@@ -416,21 +338,12 @@ mod tests {
             ".GITHUB/workflows/ci.yml",
             ".forgejo/workflows",
             ".gitea",
+            "%20.github/workflows/ci.yml",
+            "sub/.github/workflows/ci.yml",
         ] {
             let call = format!("PUT /repos/acme/rocket/contents/{path}");
             assert!(ask(&call, &write).is_err(), "{path}");
         }
         assert!(ask("PUT /repos/acme/rocket/contents/.github/labels.yml", &write).is_ok());
-        let trees = "/repos/acme/rocket/git/trees";
-        for body in [
-            r#"{"tree": [{"path": ".github/workflows/x.yml", "content": ""}]}"#,
-            r#"{"tree": [{"path": ".github", "sha": "abc"}]}"#,
-            "not JSON",
-        ] {
-            assert!(check_body(trees, body.as_bytes()).is_err(), "{body}");
-        }
-        let harmless = r#"{"tree": [{"path": "docs/.github.md"}], "base_tree": "abc"}"#;
-        assert!(check_body(trees, harmless.as_bytes()).is_ok());
-        assert!(check_body("/repos/acme/rocket/issues", b"anything").is_ok());
     }
 }

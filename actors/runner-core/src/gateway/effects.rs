@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::call::{CallRefusal, decoded, parts};
+use super::path::{decoded, parts};
+use super::refusal::CallRefusal;
 
 const BRANCHES: &str = "refs/heads/";
 const TAGS: &str = "refs/tags/";

@@ -1,6 +1,7 @@
 //! Which permission an endpoint of a repository needs (GitHub's page "Permissions required for
 //! GitHub Apps", and the same endpoints of Gitea and Forgejo). What is not here is not to be had.
 
+use super::path::decoded;
 use crate::workflow::PermissionLevel;
 
 /// What a call needs.
@@ -24,6 +25,19 @@ pub(super) enum PullKind {
     Comment,
 }
 
+const LINKS: [&str; 6] = [
+    "blocks",
+    "dependencies",
+    "parent",
+    "sub_issue",
+    "sub_issues",
+    "transfer",
+];
+const DECISIONS: [&str; 3] = [
+    "approve",
+    "deployment_protection_rule",
+    "pending_deployments",
+];
 const ISSUES: &[&str] = &["issues", "pull-requests"];
 
 /// What a call of a repository's endpoint needs; `path` is what stands behind `owner/name`.
@@ -49,18 +63,18 @@ pub(super) fn requirement(method: &str, path: &[&str]) -> Option<Requirement> {
     let second = path.get(1).copied().unwrap_or_default();
     let third = path.get(2).copied().unwrap_or_default();
     match *first {
+        // These reach into other repositories.
+        "issues" if path.iter().any(|part| LINKS.contains(part)) => None,
         "issues" => issues(level, second, third),
         "labels" | "milestones" => plain(ISSUES),
         "assignees" => only_read(ISSUES),
         "pulls" if third == "merge" && !reads => plain(&["contents"]),
         "pulls" => plain(&["pull-requests"]),
-        "contents" | "git" | "compare" | "merges" | "merge-upstream" | "readme" | "tarball"
-        | "zipball" | "releases" | "comments" | "license" | "codeowners" | "raw" | "archive"
-        | "media" | "editorconfig" | "dispatches" | "dependency-graph" | "diffpatch" => {
-            plain(&["contents"])
-        }
-        // Rules of protection are the administrator's.
-        "branches" | "tags" if third == "protection" || second == "protection" => None,
+        "contents" | "git" | "compare" | "merges" | "readme" | "tarball" | "zipball"
+        | "releases" | "comments" | "license" | "codeowners" | "raw" | "archive" | "media"
+        | "editorconfig" | "dispatches" | "dependency-graph" => plain(&["contents"]),
+        // Rules of protection are the administrator's, for names with slashes as well.
+        "branches" | "tags" if path.iter().any(|part| is_rule(part)) => None,
         "branches" | "tags" => plain(&["contents"]),
         "commits" => only_commit(path.last().copied().unwrap_or_default(), plain),
         "statuses" => plain(&["statuses"]),
@@ -69,14 +83,18 @@ pub(super) fn requirement(method: &str, path: &[&str]) -> Option<Requirement> {
         "environments" if second.is_empty() || third.is_empty() => {
             only_read(&["actions", "deployments"])
         }
+        // Who decides on protected environments is no job.
+        "actions" if !reads && path.iter().any(|part| DECISIONS.contains(part)) => None,
         "actions" => match second {
             "artifacts" | "cache" | "caches" | "jobs" | "runs" | "workflows" | "tasks" => {
                 plain(&["actions"])
             }
             _ => None,
         },
+        "pages" if second.is_empty() => only_read(&["pages"]),
         "pages" => plain(&["pages"]),
         "attestations" => plain(&["attestations"]),
+        "code-scanning" if second == "default-setup" => only_read(&["security-events"]),
         "code-scanning" => plain(&["security-events"]),
         "dependabot" if second == "alerts" => plain(&["vulnerability-alerts"]),
         "projects" => plain(&["repository-projects"]),
@@ -86,6 +104,12 @@ pub(super) fn requirement(method: &str, path: &[&str]) -> Option<Requirement> {
         | "community" | "issue_templates" | "issue_config" => only_read(&[]),
         _ => None,
     }
+}
+
+fn is_rule(part: &str) -> bool {
+    let decoded = decoded(part);
+    let last = decoded.rsplit('/').next();
+    matches!(last, Some("protection" | "rename"))
 }
 
 fn issues(level: PermissionLevel, second: &str, third: &str) -> Option<Requirement> {

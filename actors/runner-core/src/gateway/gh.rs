@@ -11,14 +11,15 @@ use url::Url;
 const FOLDER: &str = "gh";
 /// The host that it takes for the forge unless it is told.
 const DEFAULT_HOST: &str = "github.com";
+/// The gateway's host, as `git remote` shows it: `gh` compares both, without ports.
+const HOST: &str = "127.0.0.1";
 /// Where it finds a token for that host, and for others: the first that is not empty counts.
 const TOKENS: [&str; 2] = ["GH_TOKEN", "GITHUB_TOKEN"];
 const OTHER_TOKENS: [&str; 2] = ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
 
 /// The variables of a process that has the job's token where `gh` looks for one; none where it has
 /// a token, a host or settings of its own. `addresses` are those of the forge: the first with a
-/// host counts, which `gh` compares with the remotes of a clone. `directory` is where the files of
-/// the process are.
+/// host counts. `directory` is where the files of the process are.
 #[must_use]
 pub fn gh_variables(
     env: &BTreeMap<String, String>,
@@ -38,12 +39,11 @@ pub fn gh_variables(
     if shown.is_none_or(|shown| shown != token) || !is_meant || value("GH_CONFIG_DIR").is_some() {
         return Vec::new();
     }
-    let mut variables = vec![("GH_CONFIG_DIR".to_owned(), format!("{directory}/{FOLDER}"))];
-    if !is_default {
-        variables.push(("GH_HOST".to_owned(), host));
-        variables.push((OTHER_TOKENS[0].to_owned(), token.to_owned()));
-    }
-    variables
+    vec![
+        ("GH_CONFIG_DIR".to_owned(), format!("{directory}/{FOLDER}")),
+        ("GH_HOST".to_owned(), HOST.to_owned()),
+        (OTHER_TOKENS[0].to_owned(), token.to_owned()),
+    ]
 }
 
 /// The file of the settings that those variables name, if `env` has them: its name below
@@ -96,12 +96,11 @@ mod tests {
         );
         let host = ("GH_HOST", "Forge.example");
         assert_eq!(names(FORGE, &[("GH_TOKEN", TOKEN), host]), all);
-        // Remotes are compared without their ports.
         let found = variables(FORGE, &[("GH_TOKEN", TOKEN)]);
-        assert_eq!(found[1].1, "forge.example");
+        assert_eq!(found[1].1, "127.0.0.1");
         assert_eq!(found[0].1, "/own/7/gh");
         let github = names("https://github.com", &[("GH_TOKEN", TOKEN)]);
-        assert_eq!(github, ["GH_CONFIG_DIR"]);
+        assert_eq!(github, all);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use config_core::quoted;
 
-use super::call::CallRefusal;
+use super::refusal::CallRefusal;
 use crate::event::EventKind;
 use crate::workflow::{PermissionLevel, Permissions};
 
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn i17_git_s_settings_name_one_repository_and_every_way_to_write_the_token() {
         let access = GitAccess {
-            gateway: "http://127.0.0.1:3128/git/",
+            gateway: "http://127.0.0.1:3128/",
             repository: "acme/rocket",
             clone_url: "https://forge.example/acme/rocket.git",
             server_url: "https://forge.example",
@@ -358,7 +358,7 @@ mod tests {
         let instead: Vec<String> = access
             .settings(true)
             .into_iter()
-            .filter(|(key, _)| key == "url.http://127.0.0.1:3128/git/acme/rocket.insteadOf")
+            .filter(|(key, _)| key == "url.http://127.0.0.1:3128/acme/rocket.insteadOf")
             .map(|(_, value)| value)
             .collect();
         for expected in [

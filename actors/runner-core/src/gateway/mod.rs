@@ -1,6 +1,8 @@
 //! What of the forge's API a job's token reaches: calls of its own repository, as far as its
 //! `permissions` go.
 
+mod answers;
+mod body;
 mod call;
 mod caused;
 mod effects;
@@ -8,11 +10,16 @@ mod endpoints;
 mod gh;
 mod git;
 mod links;
+mod path;
 mod push;
 mod push_answer;
+mod refusal;
+mod targets;
 mod uploads;
 
-pub use call::{CallRefusal, ForgeCall, PullCheck, check_body, decide};
+pub use answers::{ShownAnswer, shown_answer};
+pub use body::checked_body;
+pub use call::{ForgeCall, PullCheck, decide};
 pub use caused::{
     CallEvent, CallVerdict, NotedCall, TokenAccount, concerns_calls, is_caused_by_call,
 };
@@ -28,4 +35,6 @@ pub use push::{
     check_workflows, parse_push,
 };
 pub use push_answer::{forge_messages, parse_porcelain, push_advertisement, push_report};
+pub use refusal::CallRefusal;
+pub use targets::CommitTarget;
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};

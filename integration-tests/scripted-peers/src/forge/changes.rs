@@ -115,7 +115,11 @@ fn edit(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
     if let Some(issue) = of.issues.get_mut(&number) {
         issue.title = text("title").unwrap_or(&issue.title).to_owned();
         issue.body = text("body").unwrap_or(&issue.body).to_owned();
-        issue.open = if state.is_empty() { issue.open } else { state == "open" };
+        issue.open = if state.is_empty() {
+            issue.open
+        } else {
+            state == "open"
+        };
         return Answer::ok(super::api::issue_json(call, repo, number, issue));
     }
     let Some(pull) = of.pulls.get_mut(&number) else {
@@ -126,7 +130,11 @@ fn edit(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
     }
     pull.title = text("title").unwrap_or(&pull.title).to_owned();
     pull.base_branch = text("base").unwrap_or(&pull.base_branch).to_owned();
-    pull.open = if state.is_empty() { pull.open } else { state == "open" };
+    pull.open = if state.is_empty() {
+        pull.open
+    } else {
+        state == "open"
+    };
     let mut json = super::api::pull_json(call, repo, pull);
     for name in ["body", "assignees"] {
         if !call.body[name].is_null() {

@@ -18,7 +18,7 @@ const BATCH: usize = 1 << 20;
 /// Longest time that a body may take: it has one of the job's turns.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// Any request below `/git`.
+/// Any request of git's for a repository.
 pub(super) async fn call(
     request: HttpRequest,
     services: web::Data<JobServices>,
@@ -29,7 +29,7 @@ pub(super) async fn call(
     let asked = GitRequest {
         token: token(header(AUTHORIZATION.as_str()).unwrap_or_default()),
         method: request.method().as_str().to_owned(),
-        path: path.strip_prefix("/git").unwrap_or_default().to_owned(),
+        path: path.to_owned(),
         query: request.uri().query().map(str::to_owned),
         protocol: header("git-protocol")
             .filter(|text| is_protocol(text))

@@ -6,7 +6,7 @@
 //! GET, POST, PATCH /_apis/artifactcache/…  (the first version) ─┘
 //! GET /id-token?audience=…                  token for identity tokens
 //! /api/v3/…, /api/v1/…                     the forge's API: placeholder of the job's token
-//! /git/owner/name/…                       git's smart protocol: the same placeholder
+//! /owner/name/info/refs, git-upload-pack, …  git's smart protocol: the same placeholder
 //! PUT, GET /blobs/job/{id}?sig=…            signed address: blocks, block lists, ranges
 //! ```
 //! It has a listener of its own: nothing else of the runner is reached from a machine. Only the VM
@@ -74,7 +74,8 @@ fn routes(config: &mut web::ServiceConfig) {
         .route("/graphql", web::to(forge::call))
         .route("/rate_limit", web::to(forge::call))
         .route("/repos/{tail:.*}", web::to(forge::call))
-        .route("/git/{tail:.*}", web::to(git::call))
+        .route("/{owner}/{name}/info/{tail:.*}", web::to(git::call))
+        .route("/{owner}/{name}/{service:git-.*}", web::to(git::call))
         .service(
             web::resource("/blobs/job/{id}")
                 .route(web::put().to(blobs::put))

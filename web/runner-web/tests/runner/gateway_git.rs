@@ -175,10 +175,10 @@ git checkout --quiet main; git reset --quiet --hard origin/main
 echo y > y; git add y; git commit --quiet -m y
 tried atomic git push --atomic origin HEAD:y HEAD:protected || true
 git remote set-url origin \"$REPOSITORY-other\"; tried sibling git ls-remote origin || true
-tried other git ls-remote http://x:$TOKEN@$SERVICES/git/acme/secret || true
-tried odd git ls-remote http://x:$TOKEN@$SERVICES/git/acme/rocket%2f..%2fsecret || true
-tried guessed env -u GIT_CONFIG_COUNT git ls-remote http://x:guessed@$SERVICES/git/acme/rocket || true
-tried lfs curl -s -u x:$TOKEN -X POST http://$SERVICES/git/acme/rocket.git/info/lfs/objects/batch || true";
+tried other git ls-remote http://x:$TOKEN@$SERVICES/acme/secret || true
+tried odd git ls-remote http://x:$TOKEN@$SERVICES/acme/rocket%2f..%2fsecret || true
+tried guessed env -u GIT_CONFIG_COUNT git ls-remote http://x:guessed@$SERVICES/acme/rocket || true
+tried lfs curl -s -u x:$TOKEN -X POST http://$SERVICES/acme/rocket.git/info/lfs/objects/batch || true";
     let (_, said) = stage.run("{contents: write}", script, "d-1");
     for line in [
         "protected: remote: GH006: Protected branch update failed",
@@ -275,7 +275,7 @@ fn i17_a_stale_push_and_a_push_that_breaks_off_change_nothing() {
 git commit --quiet --allow-empty -m second; git push --quiet origin HEAD:first
 git reset --quiet --hard $before; git commit --quiet --allow-empty -m stale
 tried stale git push origin HEAD:first || true
-at=http://$SERVICES/git/acme/rocket/git-receive-pack; zeros=0000000000000000000000000000000000000000
+at=http://$SERVICES/acme/rocket/git-receive-pack; zeros=0000000000000000000000000000000000000000
 send() { curl -s -u x:$TOKEN -H 'Content-Type: application/x-git-receive-pack-request' \"$@\" $at | tr '\\0' ' '; echo; }
 line() { printf '%04x%s' $((${#1} + 5)) \"$1\"; printf '\\n'; }
 begin() { printf '00%x%s %s %s\\0 report-status' $((${#1} + ${#2} + ${#3} + 4 + 2 + 15)) $1 $2 $3; printf 0000; }
@@ -368,7 +368,7 @@ fn i17_a_checkout_that_keeps_no_credentials_leaves_git_as_it_was() {
     let [kept, without, named] = counts.as_slice() else {
         panic!("{said:#?}");
     };
-    assert!(kept.contains("/git/acme/rocket"), "{kept}");
+    assert!(kept.contains("/acme/rocket"), "{kept}");
     assert!(without.starts_with("count none at file://"), "{without}");
     // The token itself leads to the gateway, the address alone does not.
     assert!(!named.starts_with("count none"), "{named}");

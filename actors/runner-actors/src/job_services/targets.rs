@@ -1,0 +1,178 @@
+//! Commits that calls of the REST API would bring onto branches and tags: looked at as those of a
+//! push, for the next event would run their workflows.
+
+use std::sync::Arc;
+
+use forge_core::Forge;
+use git_engine::{GitError, Quarantine};
+use http_clients::http::{HttpClient, Method};
+use runner_core::gateway::{CommitTarget, pull_path};
+use serde_json::Value;
+
+use super::JobServices;
+use super::forge::{ForgeApi, ForgeGrant, GatewayRefusal, refusal};
+use super::git::{GitFolder, UNTOLD, check_new_commits};
+
+/// The head of a pull request.
+struct PullHead {
+    sha: String,
+    is_own: bool,
+}
+
+impl JobServices {
+    /// Looks at what a call brings onto a branch or a tag, and binds a merge to what was looked at.
+    ///
+    /// # Errors
+    /// Why it is not brought there.
+    pub(super) async fn check_target(
+        &self,
+        http: &HttpClient,
+        (forge, grant): (&ForgeApi, &Arc<ForgeGrant>),
+        (method, path): (&str, &str),
+        body: &mut Value,
+    ) -> Result<(), GatewayRefusal> {
+        let target = CommitTarget::of(method, path, body);
+        let target = target.map_err(|refused| refusal(422, refused.to_string()))?;
+        match target {
+            None => Ok(()),
+            Some(CommitTarget::Named(name)) => self.look_at(grant, name, None).await,
+            Some(CommitTarget::Pull(number)) => {
+                let head = pull_head(http, forge, grant, path, number).await?;
+                if !head.is_own {
+                    if body["merge_when_checks_succeed"] == true {
+                        let message = "a pull request of another repository is not merged later: its head may change until then";
+                        return Err(refusal(403, message));
+                    }
+                    let reference = format!("refs/pull/{number}/head");
+                    let sha = head.sha.clone();
+                    self.look_at(grant, sha, Some(reference)).await?;
+                }
+                bind(forge.kind(), body, &head.sha)
+            }
+        }
+    }
+
+    /// Looks at a branch, a tag or a commit, which the forge may have behind a reference.
+    async fn look_at(
+        &self,
+        grant: &Arc<ForgeGrant>,
+        name: String,
+        reference: Option<String>,
+    ) -> Result<(), GatewayRefusal> {
+        let among_all = Arc::clone(&self.shared.git_at_once).acquire_owned().await;
+        let folder = GitFolder::new(&self.shared.folder);
+        let folder = folder.map_err(|_| refusal(507, "the runner has no room for the call"))?;
+        let (services, grant) = (self.clone(), Arc::clone(grant));
+        let looked = tokio::task::spawn_blocking(move || {
+            let _among_all = among_all;
+            services.looked_at(&grant, &folder, &name, reference.as_deref())
+        });
+        looked.await.unwrap_or_else(|_| Err(refusal(500, UNTOLD)))
+    }
+
+    /// Blocks.
+    fn looked_at(
+        &self,
+        grant: &ForgeGrant,
+        folder: &GitFolder,
+        name: &str,
+        reference: Option<&str>,
+    ) -> Result<(), GatewayRefusal> {
+        let backend = self.shared.forge.as_ref();
+        let backend = backend.and_then(|forge| forge.git.as_ref());
+        let backend = backend.ok_or_else(|| refusal(404, "git is not served here"))?;
+        let may = &grant.may;
+        let told = |error: &dyn std::fmt::Display| {
+            tracing::warn!(event = "run.git_not_served", repository = %may.repository, %error, "a commit that a job's call names is not looked at");
+            refusal(502, UNTOLD)
+        };
+        let repository = may.repository.parse();
+        let repository = repository.map_err(|_| refusal(404, "there is no such repository"))?;
+        let repositories = &backend.repositories;
+        let remote = repositories.remote(&may.clone_url);
+        let remote = remote.map_err(|error| told(&error))?;
+        let mirror = repositories.mirror(&repository);
+        let mirror = mirror.map_err(|error| told(&error))?;
+        let quarantine = Quarantine::open(&mirror, &remote, &folder.quarantine());
+        let quarantine = quarantine.map_err(|error| told(&error))?;
+        let is_there = |(_, known): &(String, String)| {
+            let kinds = ["", "refs/heads/", "refs/tags/"];
+            kinds
+                .iter()
+                .any(|kind| known.strip_prefix(kind) == Some(name))
+        };
+        if quarantine.references().iter().any(is_there) {
+            return Ok(());
+        }
+        let is_id = name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            let message = "name a branch, a tag or the whole id of a commit of the repository";
+            return Err(refusal(422, message));
+        }
+        let known = quarantine.commit(name).map_err(|error| told(&error))?;
+        if known.is_none() {
+            match quarantine.fetch(&remote, reference.unwrap_or(name)) {
+                Ok(()) => {}
+                Err(GitError::Failed { message, .. }) => {
+                    let message = format!("the commit {name} cannot be looked at: {message}");
+                    return Err(refusal(422, message));
+                }
+                Err(error) => return Err(told(&error)),
+            }
+        }
+        let found = quarantine.commit(name).map_err(|error| told(&error))?;
+        let Some(commit) = found else {
+            return Err(refusal(422, format!("the forge has no commit {name}")));
+        };
+        check_new_commits(&quarantine, &[commit]).map_err(|reason| refusal(403, reason))
+    }
+}
+
+/// Where the head of a pull request is.
+async fn pull_head(
+    http: &HttpClient,
+    forge: &ForgeApi,
+    grant: &ForgeGrant,
+    path: &str,
+    number: u64,
+) -> Result<PullHead, GatewayRefusal> {
+    let unknown = || refusal(404, format!("there is no pull request {number}"));
+    let path = pull_path(path, number).map_err(|_| unknown())?;
+    let request = forge
+        .request(Method::Get, &path, None)
+        .ok_or_else(unknown)?;
+    let answer = super::forge_calls::send(http, request).await?;
+    let pull: Value = answer.json().unwrap_or_default();
+    let text = |at: &str| pull.pointer(at).and_then(Value::as_str);
+    let sha = text("/head/sha").filter(|_| answer.is_success());
+    let own = text("/head/repo/full_name");
+    Ok(PullHead {
+        sha: sha.ok_or_else(unknown)?.to_owned(),
+        is_own: own.is_some_and(|own| own.eq_ignore_ascii_case(&grant.may.repository)),
+    })
+}
+
+/// The merge is of this commit or does not happen.
+fn bind(kind: Forge, body: &mut Value, sha: &str) -> Result<(), GatewayRefusal> {
+    let key = match kind {
+        Forge::GitHub => "sha",
+        Forge::Gitea | Forge::Forgejo => "head_commit_id",
+    };
+    if body.is_null() {
+        *body = Value::Object(serde_json::Map::new());
+    }
+    let Some(object) = body.as_object_mut() else {
+        return Err(refusal(422, "the body is no object"));
+    };
+    let own = object
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(key))
+        .and_then(|(_, value)| value.as_str());
+    if own.is_some_and(|own| !own.is_empty() && own != sha) {
+        let message = "Head branch was modified. Review and try the merge again.";
+        return Err(refusal(409, message));
+    }
+    object.retain(|name, _| !name.eq_ignore_ascii_case(key));
+    object.insert(key.to_owned(), sha.into());
+    Ok(())
+}
