@@ -12,16 +12,16 @@ use crate::gateway::{has, lines, workflow};
 use crate::harness::{Runner, Setup, Site, within};
 
 /// Method, path below the repository, body.
-type Call = (&'static str, &'static str, Value);
+pub(crate) type Call = (&'static str, &'static str, Value);
 
-struct Stage {
-    site: Site,
+pub(crate) struct Stage {
+    pub(crate) site: Site,
     runner: Arc<Runner>,
     /// What the next job calls.
     calls: Arc<Mutex<Vec<Call>>>,
 }
 
-fn stage() -> Stage {
+pub(crate) fn stage() -> Stage {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let services = listener.local_addr().unwrap();
     let calls = Arc::<Mutex<Vec<Call>>>::default();
@@ -67,7 +67,7 @@ fn send(services: SocketAddr, token: &str, (method, path, body): &Call) -> Strin
 
 impl Stage {
     /// A job that makes these calls; their codes.
-    fn job(&self, calls: &[Call], codes: &[&str]) {
+    pub(crate) fn job(&self, calls: &[Call], codes: &[&str]) {
         *self.calls.lock().unwrap() = calls.to_vec();
         let (delivery, event) = self.next("operator");
         let run = self.runner.run("push", &delivery, &event);

@@ -17,6 +17,7 @@ mod forges;
 mod gateway;
 mod gateway_calls;
 mod gateway_git;
+mod gateway_targets;
 mod gh;
 mod harness;
 mod lists;
