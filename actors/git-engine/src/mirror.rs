@@ -174,6 +174,19 @@ impl Mirror {
         }
     }
 
+    /// Fetches the head of a pull request, which is then here without being a branch, and gives its
+    /// commit.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached, refuses, or has none.
+    pub fn fetch_pull(&self, remote: &Remote, number: u64) -> Result<String, GitError> {
+        let _writing = self.lock.lock();
+        let kept = format!("refs/pulls/{number}");
+        let spec = format!("+refs/pull/{number}/head:{kept}");
+        self.fetch_spec(remote, &spec, Depth::Full)?;
+        self.call("rev-parse").args(["--verify", &kept]).text()
+    }
+
     fn fetch_to(
         &self,
         remote: &Remote,

@@ -124,6 +124,21 @@ impl Quarantine {
         &self.references
     }
 
+    /// Lets clients see the head of a pull request, beside branches and tags; it counts as none of
+    /// the remote's references.
+    ///
+    /// # Errors
+    /// When the remote cannot be reached, refuses, or has none.
+    pub fn show_pull(&self, mirror: &Mirror, remote: &Remote, number: u64) -> Result<(), GitError> {
+        use std::io::Write as _;
+        let commit = mirror.fetch_pull(remote, number)?;
+        let path = self.folder.join("packed-refs");
+        let line = format!("{commit} refs/pull/{number}/head\n");
+        let appended = std::fs::OpenOptions::new().append(true).open(&path);
+        let written = appended.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.map_err(|error| GitError::io(&path, error))
+    }
+
     /// Lets `HEAD` be the remote's default branch, as clones ask for it.
     ///
     /// # Errors

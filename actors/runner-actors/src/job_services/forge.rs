@@ -64,6 +64,8 @@ pub(crate) struct ForgePermissions {
 pub(crate) struct ForgeGrant {
     pub(super) may: ForgePermissions,
     pub(super) at_once: Semaphore,
+    /// Calls whose bodies are in memory.
+    pub(super) bodies: Arc<Semaphore>,
     pub(super) git_at_once: Arc<Semaphore>,
     /// When the hour began, and calls since then.
     calls: Mutex<(u64, u32)>,
@@ -172,6 +174,7 @@ impl ForgeGrant {
         Self {
             may,
             at_once: Semaphore::new(MAX_AT_ONCE),
+            bodies: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
             calls: Mutex::default(),
             job,

@@ -16,6 +16,8 @@ use runner_core::gateway::{
 use runner_core::workflow::PermissionLevel;
 use serde_json::Value;
 
+use tokio::sync::OwnedSemaphorePermit;
+
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
 use super::{BASE, JobServices, noted_calls};
 use crate::clock::now_ms;
@@ -89,12 +91,24 @@ impl JobServices {
         Some((forge.address(BASE).gateway, format!("{BASE}api/graphql")))
     }
 
-    /// Whether a token is of a job that runs: nothing more is read for others.
+    /// Waits until a call of a job may be read, which is decided on by its path before that.
     ///
     /// # Errors
-    /// It is of none.
-    pub fn check_forge_token(&self, token: &str) -> Result<(), GatewayRefusal> {
-        self.forge_grant(token).map(drop)
+    /// The token is of no job that runs, or the job may not make such a call.
+    pub async fn forge_turn(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+    ) -> Result<OwnedSemaphorePermit, GatewayRefusal> {
+        let grant = self.forge_grant(token)?;
+        if path != "/graphql" {
+            let may = &grant.may;
+            let decided = decide(method, path, &may.repository, &may.permissions);
+            decided.map_err(|refused| refusal(403, refused.to_string()))?;
+        }
+        let turn = Arc::clone(&grant.bodies).acquire_owned().await;
+        turn.map_err(|_| unknown_token())
     }
 
     pub(super) fn forge_grant(&self, token: &str) -> Result<Arc<ForgeGrant>, GatewayRefusal> {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use config_core::quoted;
 use git_engine::{GitError, Mirror, PushedRef, Quarantine, Remote};
 use runner_core::gateway::{
-    ChangedWorkflows, GitCall, GitService, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand,
+    ChangedWorkflows, asked_pulls, GitCall, GitService, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand,
     PushHead, check_reference, check_workflows, decide_git, forge_messages, parse_porcelain,
     parse_push, push_advertisement, push_report,
 };
@@ -31,6 +31,8 @@ use crate::pushed;
 
 /// Most bytes of what a client says that it has and wants: a line for each reference.
 const MAX_READ_REQUEST: u64 = 16 << 20;
+/// Most bytes of a request in which pull requests are looked for.
+const MAX_NAMES: u64 = 64 << 10;
 /// Shown where the runner has no words of git's for what failed.
 pub(super) const UNTOLD: &str = "the runner could not reach the forge; see its log";
 
@@ -251,9 +253,33 @@ impl AdmittedGit {
                 Ok(GitAnswer::Whole(kind, answer))
             }
             GitService::UploadPack => {
+                if is_request {
+                    self.show_pulls(&quarantine, (&mirror, &remote), &folder);
+                }
                 let read = self.read(&quarantine, (&mirror, &remote), &folder, is_request);
                 let answer = read.map_err(|error| told(&error))?;
                 Ok(GitAnswer::File(kind, answer, folder))
+            }
+        }
+    }
+
+    /// What git asks for by the names of pull requests is fetched first; what is not there is not
+    /// shown.
+    fn show_pulls(
+        &self,
+        quarantine: &Quarantine,
+        (mirror, remote): (&Mirror, &Remote),
+        folder: &GitFolder,
+    ) {
+        let mut begin = Vec::new();
+        let file = File::open(folder.body());
+        let read = file.and_then(|file| file.take(MAX_NAMES).read_to_end(&mut begin));
+        if read.is_err() {
+            return;
+        }
+        for number in asked_pulls(&begin) {
+            if let Err(error) = quarantine.show_pull(mirror, remote, number) {
+                tracing::debug!(event = "run.pull_not_fetched", number, %error, "a job asks for a pull request that is not there");
             }
         }
     }

@@ -200,6 +200,21 @@ pub fn git_variables(settings: &[(String, String)], count: Option<&str>) -> Vec<
         .collect()
 }
 
+/// Pull requests whose heads a client asks for, of those that one request may name.
+#[must_use]
+pub fn asked_pulls(request: &[u8]) -> Vec<u64> {
+    const MOST: usize = 16;
+    let text = String::from_utf8_lossy(request);
+    let named = text.split("refs/pull/").skip(1).filter_map(|rest| {
+        let (number, rest) = rest.split_once('/')?;
+        rest.starts_with("head").then(|| number.parse().ok())?
+    });
+    let mut numbers: Vec<u64> = named.take(MOST).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
 /// A reference that the token of a job moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushedReference {
@@ -243,6 +258,14 @@ pub fn is_caused_by_token(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn i17_heads_of_pull_requests_are_found_in_what_git_asks_for() {
+        let asked = b"0014command=ls-refs\n0001001bref-prefix refs/pull/7/head\n001bref-prefix refs/pull/9/merge\n001bref-prefix refs/pull/7/head0000";
+        assert_eq!(asked_pulls(asked), [7]);
+        assert_eq!(asked_pulls(b"0032want 0123\n"), [0_u64; 0]);
+        assert_eq!(asked_pulls(b"refs/pull/x/head refs/pull/"), [0_u64; 0]);
+    }
     use PermissionLevel::{Read, Write};
 
     fn ask(call: &str, level: PermissionLevel) -> Result<GitCall, CallRefusal> {

@@ -26,15 +26,15 @@ pub use caused::{
 pub use effects::{CallEffects, CallMove, CallPull, CausingCall, PullQuestion, pull_path};
 pub use gh::{gh_settings, gh_variables};
 pub use git::{
-    GitAccess, GitCall, GitService, PushedReference, basic_credentials, decide_git, git_variables,
-    is_caused_by_token,
+    GitAccess, GitCall, GitService, PushedReference, asked_pulls, basic_credentials, decide_git,
+    git_variables, is_caused_by_token,
 };
 pub use links::{ApiAddress, rewritten_link};
 pub use push::{
     ChangedWorkflows, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand, PushHead, check_reference,
     check_workflows, parse_push,
 };
-pub use push_answer::{forge_messages, parse_porcelain, push_advertisement, push_report};
+pub use push_answer::{forge_messages, parse_porcelain, push_advertisement, push_report, shown_refusal};
 pub use refusal::CallRefusal;
 pub use targets::CommitTarget;
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};

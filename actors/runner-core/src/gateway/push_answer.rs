@@ -114,6 +114,28 @@ pub fn push_report(
     out
 }
 
+/// A refusal of a request that git has sent already, as git shows it: of another answer it shows
+/// the status alone. Its content type, and the answer; nothing for other requests.
+#[must_use]
+pub fn shown_refusal(path: &str, message: &str) -> Option<(String, Vec<u8>)> {
+    let service = path.rsplit('/').next().unwrap_or_default();
+    let message = shown(message);
+    let mut out = Vec::new();
+    match service {
+        "git-upload-pack" => packet(&mut out, format!("ERR {message}\n").as_bytes()),
+        "git-receive-pack" => {
+            let mut report = Vec::new();
+            packet(&mut report, b"unpack refused\n");
+            report.extend_from_slice(b"0000");
+            packet(&mut out, format!("\u{2}{message}\n").as_bytes());
+            packet(&mut out, &[&[1], report.as_slice()].concat());
+            out.extend_from_slice(b"0000");
+        }
+        _ => return None,
+    }
+    Some((format!("application/x-{service}-result"), out))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::push::PushCommand;
@@ -173,5 +195,16 @@ mod tests {
             empty.contains("capabilities^{}\0report-status delete-refs"),
             "{empty}"
         );
+    }
+
+    #[test]
+    fn i17_refusals_are_said_in_the_words_of_the_service() {
+        let (kind, answer) = shown_refusal("/a/b/git-upload-pack", "too much").unwrap();
+        assert_eq!(kind, "application/x-git-upload-pack-result");
+        assert_eq!(answer, b"0011ERR too much\n");
+        let (_, answer) = shown_refusal("/a/b.git/git-receive-pack", "too much").unwrap();
+        let text = String::from_utf8(answer).unwrap();
+        assert_eq!(text, "000e\u{2}too much\n001c\u{1}0013unpack refused\n00000000");
+        assert_eq!(shown_refusal("/a/b/info/refs", "x"), None);
     }
 }

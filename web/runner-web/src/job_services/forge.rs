@@ -30,15 +30,17 @@ pub(super) async fn call(
 ) -> HttpResponse {
     let header = |name: &str| request.headers().get(name)?.to_str().ok();
     let token = token(header(AUTHORIZATION.as_str()).unwrap_or_default());
-    if let Err(refusal) = services.check_forge_token(&token) {
-        return refused(&refusal);
-    }
     // As it stands in the request line: what is decoded could be read otherwise.
     let path = request.uri().path();
     let path = ["/api/v3", "/api/v1", "/api"]
         .iter()
         .find_map(|prefix| path.strip_prefix(prefix))
         .unwrap_or(path);
+    // What a body takes of the memory is bounded before it is read.
+    let _turn = match services.forge_turn(&token, request.method().as_str(), path).await {
+        Ok(turn) => turn,
+        Err(refusal) => return refused(&refusal),
+    };
     let bytes = header(CONTENT_LENGTH.as_str()).and_then(|length| length.parse().ok());
     let uploads = is_upload(request.method().as_str(), path);
     let body = match bytes {

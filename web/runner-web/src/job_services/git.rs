@@ -7,6 +7,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
 use futures_util::StreamExt as _;
+use runner_core::gateway::shown_refusal;
 use runner_actors::{GatewayRefusal, GitAnswer, GitFolder, GitRequest, JobServices};
 
 use super::forge::token;
@@ -26,6 +27,7 @@ pub(super) async fn call(
 ) -> HttpResponse {
     let header = |name: &str| request.headers().get(name)?.to_str().ok();
     let path = request.uri().path();
+    let asked_at = path.to_owned();
     let asked = GitRequest {
         token: token(header(AUTHORIZATION.as_str()).unwrap_or_default()),
         method: request.method().as_str().to_owned(),
@@ -37,10 +39,10 @@ pub(super) async fn call(
     };
     let mut admitted = match services.admit_git(asked) {
         Ok(admitted) => admitted,
-        Err(refusal) => return refused(&refusal),
+        Err(refusal) => return refused(&asked_at, &refusal),
     };
     let failed = |message: &str| {
-        refused(&GatewayRefusal {
+        refused(&asked_at, &GatewayRefusal {
             status: 500,
             message: message.to_owned(),
         })
@@ -54,7 +56,7 @@ pub(super) async fn call(
         let received = tokio::time::timeout(BODY_TIMEOUT, received).await;
         let too_slow = || Err(wrong("the body takes too long"));
         if let Err(refusal) = received.unwrap_or_else(|_| too_slow()) {
-            return refused(&refusal);
+            return refused(&asked_at, &refusal);
         }
         match header(CONTENT_ENCODING.as_str()).unwrap_or("identity") {
             "identity" => {}
@@ -64,14 +66,14 @@ pub(super) async fn call(
                     (admitted, folder, unpacked)
                 });
                 return match unpacked.await {
-                    Ok((admitted, folder, Ok(()))) => answered(admitted.serve(folder).await),
-                    _ => refused(&wrong("the packed body cannot be read")),
+                    Ok((admitted, folder, Ok(()))) => answered(&asked_at, admitted.serve(folder).await),
+                    _ => refused(&asked_at, &wrong("the packed body cannot be read")),
                 };
             }
-            _ => return refused(&wrong("the body is packed in an unknown way")),
+            _ => return refused(&asked_at, &wrong("the body is packed in an unknown way")),
         }
     }
-    answered(admitted.serve(folder).await)
+    answered(&asked_at, admitted.serve(folder).await)
 }
 
 /// As git writes it: `version=2`, and settings like it.
@@ -129,7 +131,7 @@ async fn receive(
     }
 }
 
-fn answered(answer: Result<GitAnswer, GatewayRefusal>) -> HttpResponse {
+fn answered(asked_at: &str, answer: Result<GitAnswer, GatewayRefusal>) -> HttpResponse {
     let of = |kind: String| {
         let mut response = HttpResponse::Ok();
         response.content_type(kind);
@@ -154,12 +156,17 @@ fn answered(answer: Result<GitAnswer, GatewayRefusal>) -> HttpResponse {
         Ok(GitAnswer::Elsewhere(address)) => HttpResponse::Found()
             .insert_header((LOCATION, address))
             .finish(),
-        Err(refusal) => refused(&refusal),
+        Err(refusal) => refused(asked_at, &refusal),
     }
 }
 
-/// git shows plain text as what the remote says.
-fn refused(refusal: &GatewayRefusal) -> HttpResponse {
+/// git shows plain text as what the remote says, and of what it has sent already its own words.
+fn refused(asked_at: &str, refusal: &GatewayRefusal) -> HttpResponse {
+    if refusal.status != 401
+        && let Some((kind, answer)) = shown_refusal(asked_at, &refusal.message)
+    {
+        return HttpResponse::Ok().content_type(kind).body(answer);
+    }
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
     let mut response = HttpResponse::build(status);
     if status == StatusCode::UNAUTHORIZED {
