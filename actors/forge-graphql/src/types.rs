@@ -11,7 +11,7 @@ use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{
     BaseType, FieldDefinition, InputValueDefinition, Type, TypeKind, TypeSystemDefinition,
 };
-use async_graphql::{Error, Value as GqlValue};
+use async_graphql::{Error, Positioned, Value as GqlValue};
 use serde_json::{Value, json};
 
 use crate::ask::{Ask, at};
@@ -37,9 +37,13 @@ enum Shape {
     /// One of several.
     Abstract,
     Enum(BTreeSet<String>),
+    Input(Arguments),
 }
 
 type Shapes = HashMap<String, Shape>;
+
+/// Arguments by name, with their types.
+type Arguments = Vec<(String, Type)>;
 
 /// Where a field's value comes from.
 enum Source {
@@ -54,6 +58,7 @@ struct Row {
     kind: String,
     field: String,
     ty: Type,
+    arguments: Arguments,
     source: Source,
 }
 
@@ -102,7 +107,7 @@ pub(crate) fn schema() -> Result<Schema, SchemaError> {
                 connections.extend(used);
                 Shape::Object
             }
-            TypeKind::InputObject(_) => continue,
+            TypeKind::InputObject(kind) => Shape::Input(typed(&kind.fields)),
         };
         shapes.insert(name, shape);
     }
@@ -177,9 +182,10 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
             kind: kind.to_owned(),
             field: field.to_owned(),
             ty: Type::new(ty).expect("the type is well written"),
+            arguments: Vec::new(),
             source: Source::Places(format!("/{field}")),
         };
-        made(row, Vec::new(), shapes)
+        made(row, shapes)
     };
     let (connection, edge) = (format!("{base}Connection"), format!("{base}Edge"));
     let mut object = Object::new(&connection)
@@ -192,9 +198,10 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
             kind: connection.clone(),
             field: "issueCount".to_owned(),
             ty: Type::new("Int!").expect("the type is well written"),
+            arguments: Vec::new(),
             source: Source::Places("/totalCount".to_owned()),
         };
-        object = object.field(made(count, Vec::new(), shapes));
+        object = object.field(made(count, shapes));
     }
     let mut edge_object = Object::new(&edge)
         .field(row(&edge, "node", base))
@@ -235,6 +242,31 @@ fn argument(definition: &InputValueDefinition) -> InputValue {
     InputValue::new(definition.name.node.as_str(), input(&definition.ty.node))
 }
 
+fn typed(definitions: &[Positioned<InputValueDefinition>]) -> Arguments {
+    let names = definitions.iter().map(|one| &one.node);
+    let typed = names.map(|one| (one.name.node.to_string(), one.ty.node.clone()));
+    typed.collect()
+}
+
+/// One value stands for a list of one.
+fn coerce(values: &mut Value, arguments: &Arguments, shapes: &Shapes) {
+    for (name, ty) in arguments {
+        let Some(value) = values.get_mut(name) else {
+            continue;
+        };
+        if matches!(ty.base, BaseType::List(_)) && !value.is_array() && !value.is_null() {
+            *value = json!([value.take()]);
+        }
+        let Some(Shape::Input(inner)) = shapes.get(base_name(ty)) else {
+            continue;
+        };
+        match value {
+            Value::Array(many) => many.iter_mut().for_each(|one| coerce(one, inner, shapes)),
+            one => coerce(one, inner, shapes),
+        }
+    }
+}
+
 fn field(kind: &str, definition: &FieldDefinition, shapes: &Arc<Shapes>) -> Field {
     let name = definition.name.node.as_str();
     let said = definition.directives.first().map(|directive| &directive.node);
@@ -247,24 +279,26 @@ fn field(kind: &str, definition: &FieldDefinition, shapes: &Arc<Shapes>) -> Fiel
         _ if kind == "Mutation" => Source::Mutation,
         _ => Source::Places(format!("/{name}|/{}", snake_case(name))),
     };
-    let arguments = definition.arguments.iter();
-    let arguments = arguments.map(|one| argument(&one.node)).collect();
     let row = Row {
         kind: kind.to_owned(),
         field: name.to_owned(),
         ty: definition.ty.node.clone(),
+        arguments: typed(&definition.arguments),
         source,
     };
-    made(row, arguments, shapes)
+    made(row, shapes)
 }
 
-fn made(row: Row, arguments: Vec<InputValue>, shapes: &Arc<Shapes>) -> Field {
+fn made(row: Row, shapes: &Arc<Shapes>) -> Field {
     let (name, ty) = (row.field.clone(), output(&row.ty));
+    let arguments = row.arguments.iter();
+    let arguments = arguments.map(|(name, ty)| InputValue::new(name, input(ty)));
+    let arguments: Vec<InputValue> = arguments.collect();
     let (row, shapes) = (Arc::new(row), Arc::clone(shapes));
     let field = Field::new(name, ty, move |context| {
         let (row, shapes) = (Arc::clone(&row), Arc::clone(&shapes));
         FieldFuture::new(async move {
-            let value = match found(&row, &context).await {
+            let value = match found(&row, &context, &shapes).await {
                 Ok(value) => value,
                 Err(failure) => {
                     let error = error(&failure).into_server_error(context.item.pos);
@@ -288,7 +322,11 @@ fn error(failure: &RestFailure) -> Error {
 }
 
 /// What a field's value is, as JSON.
-async fn found(row: &Row, context: &ResolverContext<'_>) -> Outcome<Value> {
+async fn found(
+    row: &Row,
+    context: &ResolverContext<'_>,
+    shapes: &Shapes,
+) -> Outcome<Value> {
     let session = context.data::<Arc<Session>>();
     let session = session.map_err(|error| RestFailure::new(500, error.message))?;
     let nothing = json!({});
@@ -298,13 +336,15 @@ async fn found(row: &Row, context: &ResolverContext<'_>) -> Outcome<Value> {
         let value = value.as_value().clone().into_json();
         args.insert(name.to_string(), value.unwrap_or_default());
     }
+    let mut args = Value::Object(args);
+    coerce(&mut args, &row.arguments, shapes);
     let selects = |name: &str| context.look_ahead().field(name).exists();
     let ask = Ask {
         session,
         kind: &row.kind,
         field: &row.field,
         of,
-        args: args.into(),
+        args,
         counts: selects("totalCount") || selects("issueCount"),
         nodes: selects("nodes") || selects("edges") || selects("pageInfo"),
     };
@@ -356,7 +396,7 @@ fn shaped(value: Value, ty: &Type, shapes: &Shapes) -> Option<FieldValue<'static
                 let kind = concrete(name, &value);
                 Some(FieldValue::owned_any(value).with_type(kind))
             }
-            Shape::Object | Shape::Abstract => None,
+            Shape::Object | Shape::Abstract | Shape::Input(_) => None,
         },
     }
 }

@@ -23,6 +23,10 @@ pub(super) fn changes(
             (pull.open, pull.merged) = (false, true);
             Answer::ok(json!({"merged": true}))
         }
+        ("GET", ["pulls", n, "commits"]) => {
+            let sha = model.repo(repo).pulls.get(&number(n))?.head_sha.clone();
+            page(call, vec![json!({"sha": sha, "commit": {"message": "a commit"}})])
+        }
         ("GET", ["pulls", n, "reviews"]) => {
             let reviews = &model.repo(repo).reviews;
             let own = reviews.iter().filter(|(pull, _)| *pull == number(n));
@@ -59,6 +63,9 @@ pub(super) fn changes(
             let own = statuses.filter(|status| status.sha == *sha);
             let own = own.map(|it| json!({"context": it.context, "status": it.state}));
             Answer::ok(json!({"statuses": own.collect::<Vec<_>>()}))
+        }
+        ("GET", ["commits", _, "check-runs"]) if !call.gitea => {
+            Answer::ok(json!({"total_count": 0, "check_runs": []}))
         }
         ("DELETE", ["branches", name]) if call.gitea => gone(model, repo, name),
         ("DELETE", ["git", "refs", "heads", name]) if !call.gitea => gone(model, repo, name),
