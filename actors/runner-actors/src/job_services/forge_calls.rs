@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forge_graphql::{translated, translated_answer};
+use forge_graphql_core::{translated, translated_answer};
 use futures_util::Stream;
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{

@@ -38,8 +38,8 @@ pub(super) fn changes(
             page(call, labels)
         }
         ("GET", ["labels", name]) if !call.gitea => {
-            let labels = model.repo(repo).labels.iter();
-            let found = labels.cloned().find(|label| label["name"] == *name);
+            let mut labels = model.repo(repo).labels.iter();
+            let found = labels.find(|label| label["name"] == *name).cloned();
             found.map_or_else(|| Answer::refused(404, "not found"), Answer::ok)
         }
         ("POST", ["labels"]) => {
@@ -54,7 +54,8 @@ pub(super) fn changes(
         ("DELETE", ["issues", n, "labels", label]) => {
             let labels = model.extra(repo, number(n));
             let labels = labels["labels"].as_array_mut()?;
-            labels.retain(|own| own["name"] != **label && own["id"].to_string() != **label);
+            let id = label.parse::<u64>().ok();
+            labels.retain(|own| own["name"] != **label && own["id"].as_u64() != id);
             Answer::of(204, Value::Null)
         }
         ("GET", ["assignees"]) => page(call, vec![json!({"login": "ada", "id": 1})]),

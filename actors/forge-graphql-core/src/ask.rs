@@ -31,7 +31,7 @@ impl Ask<'_> {
     }
 
     /// The id of this, by what it is called.
-    pub(crate) fn id(&self, key: impl ToString) -> Value {
+    pub(crate) fn id(&self, key: impl Into<String>) -> Value {
         id(self.session, self.kind, key)
     }
 
@@ -56,7 +56,7 @@ impl Ask<'_> {
 }
 
 /// The id of something in the job's repository.
-pub(crate) fn id(session: &Session, kind: &str, key: impl ToString) -> Value {
+pub(crate) fn id(session: &Session, kind: &str, key: impl Into<String>) -> Value {
     NodeId::new(kind, &session.job.repository, key).text().into()
 }
 

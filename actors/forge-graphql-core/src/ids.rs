@@ -23,11 +23,11 @@ pub(crate) struct NodeId {
 }
 
 impl NodeId {
-    pub(crate) fn new(kind: &str, repository: &str, key: impl ToString) -> Self {
+    pub(crate) fn new(kind: &str, repository: &str, key: impl Into<String>) -> Self {
         Self {
             kind: kind.to_owned(),
             repository: repository.to_owned(),
-            key: key.to_string(),
+            key: key.into(),
         }
     }
 

@@ -56,7 +56,7 @@ fn everywhere(ask: &Ask<'_>) -> Option<Value> {
         ("Label", "id") => ask.id(format!("{}/{}", key("id"), key("name"))),
         ("Milestone", "id") => match &ask.of["number"] {
             Value::Null => ask.id(key("id")),
-            number => ask.id(number),
+            number => ask.id(plain(number)),
         },
         ("User" | "Bot" | "Organization", "id") => match &ask.of["login"] {
             Value::Null => ask.id(key("username")),

@@ -195,7 +195,7 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
         .field(row(&connection, "totalCount", "Int!"));
     if base == "SearchResultItem" {
         let count = Row {
-            kind: connection.clone(),
+            kind: connection,
             field: "issueCount".to_owned(),
             ty: Type::new("Int!").expect("the type is well written"),
             arguments: Vec::new(),

@@ -217,7 +217,7 @@ impl List {
             (_, _, false, Some(total)) => total,
             _ => self.count(session).await?,
         };
-        Ok(connection(nodes, &cursors, start > 0, more, total))
+        Ok(connection(&nodes, &cursors, start > 0, more, total))
     }
 }
 
@@ -226,7 +226,7 @@ fn largest(session: &Session) -> usize {
 }
 
 fn connection(
-    nodes: Vec<Value>,
+    nodes: &[Value],
     cursors: &[String],
     before: bool,
     after: bool,
@@ -255,10 +255,10 @@ pub(crate) fn of_items(items: Vec<Value>, part: &Part) -> Value {
     let nodes: Vec<Value> = items.into_iter().skip(start).take(wanted).collect();
     let cursors: Vec<String> = (0..nodes.len()).map(|at| cursor(start + at + 1)).collect();
     let more = start + nodes.len() < total;
-    connection(nodes, &cursors, start > 0, more, total)
+    connection(&nodes, &cursors, start > 0, more, total)
 }
 
 /// A connection with nothing in it: of what REST does not have.
 pub(crate) fn nothing() -> Value {
-    connection(Vec::new(), &[], false, false, 0)
+    connection(&[], &[], false, false, 0)
 }
