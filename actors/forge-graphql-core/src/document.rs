@@ -1,7 +1,7 @@
 //! A document and its answer.
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::Poll;
 
 use async_graphql::dynamic::Schema;
@@ -49,8 +49,10 @@ impl GraphQl {
     /// Never: the schema is a constant, and a test builds it.
     #[must_use]
     pub fn new() -> Self {
+        static SCHEMA: LazyLock<Schema> =
+            LazyLock::new(|| schema().expect("the tables of the schema fit together"));
         Self {
-            schema: schema().expect("the tables of the schema fit together"),
+            schema: SCHEMA.clone(),
         }
     }
 

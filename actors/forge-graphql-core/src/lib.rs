@@ -16,6 +16,7 @@ mod mutate;
 mod resolve;
 mod rest;
 mod session;
+mod shape;
 mod translation;
 mod types;
 

@@ -17,14 +17,14 @@ use crate::rest::{RestAnswer, RestCall, RestFailure, Viewer};
 /// REST calls that one document may cause.
 pub const MAX_CALLS: u32 = 100;
 
-pub(crate) type Outcome<T> = Result<T, RestFailure>;
+pub(crate) type RestResult<T> = Result<T, RestFailure>;
 /// Made once, whoever waits for it.
-type Once<T> = Shared<BoxFuture<'static, Outcome<T>>>;
+type Once<T> = Shared<BoxFuture<'static, RestResult<T>>>;
 
 /// What is waited for.
 pub(crate) enum Request {
-    Call(RestCall, oneshot::Sender<Outcome<RestAnswer>>),
-    Viewer(oneshot::Sender<Outcome<Viewer>>),
+    Call(RestCall, oneshot::Sender<RestResult<RestAnswer>>),
+    Viewer(oneshot::Sender<RestResult<Viewer>>),
 }
 
 /// Whose document it is.
@@ -61,7 +61,7 @@ impl Session {
 
     /// Refuses every repository but the job's. GitHub says the same of what a token does not see,
     /// and clients that look at several remotes go on.
-    pub(crate) fn check_repository(&self, name: &str) -> Outcome<()> {
+    pub(crate) fn check_repository(&self, name: &str) -> RestResult<()> {
         if name.eq_ignore_ascii_case(&self.job.repository) {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl Session {
         &self,
         path: &str,
         query: &[(&str, String)],
-    ) -> Outcome<Arc<RestAnswer>> {
+    ) -> RestResult<Arc<RestAnswer>> {
         let call = self.call_of("GET", path, query, None);
         let key = format!("{}?{}", call.path, call.query.clone().unwrap_or_default());
         let made = || {
@@ -88,12 +88,12 @@ impl Session {
     }
 
     /// The body of what is read below the repository.
-    pub(crate) async fn body(&self, path: &str) -> Outcome<Value> {
+    pub(crate) async fn body(&self, path: &str) -> RestResult<Value> {
         Ok(self.read(path, &[]).await?.body.clone())
     }
 
     /// The same; null where it is not there.
-    pub(crate) async fn body_if_there(&self, path: &str) -> Outcome<Value> {
+    pub(crate) async fn body_if_there(&self, path: &str) -> RestResult<Value> {
         match self.body(path).await {
             Err(failure) if failure.status == 404 => Ok(Value::Null),
             other => other,
@@ -106,7 +106,7 @@ impl Session {
         method: &'static str,
         path: &str,
         body: Option<Value>,
-    ) -> Outcome<Value> {
+    ) -> RestResult<Value> {
         self.change_with(method, path, &[], body).await
     }
 
@@ -117,13 +117,13 @@ impl Session {
         path: &str,
         query: &[(&str, String)],
         body: Option<Value>,
-    ) -> Outcome<Value> {
+    ) -> RestResult<Value> {
         self.read.lock().clear();
         let call = self.call_of(method, path, query, body);
         Ok(self.send(call).await?.body)
     }
 
-    pub(crate) async fn viewer(&self) -> Outcome<Viewer> {
+    pub(crate) async fn viewer(&self) -> RestResult<Viewer> {
         let asked = || {
             let (reply, answer) = oneshot::channel();
             let sent = self.requests.unbounded_send(Request::Viewer(reply));
@@ -157,15 +157,21 @@ impl Session {
     }
 
     /// Sends a call at once; its answer is waited for.
-    fn send(&self, call: RestCall) -> impl Future<Output = Outcome<RestAnswer>> + Send + 'static {
+    fn send(
+        &self,
+        call: RestCall,
+    ) -> impl Future<Output = RestResult<RestAnswer>> + Send + 'static {
         let (reply, answer) = oneshot::channel();
         let sent = if self.made.fetch_add(1, Ordering::Relaxed) < MAX_CALLS {
             let sent = self.requests.unbounded_send(Request::Call(call, reply));
             sent.map_err(|_| gone())
         } else {
-            Err(RestFailure::new(429, format!(
-                "the document needs more than {MAX_CALLS} calls of the REST API: ask for less at once"
-            )))
+            Err(RestFailure::new(
+                429,
+                format!(
+                    "the document needs more than {MAX_CALLS} calls of the REST API: ask for less at once"
+                ),
+            ))
         };
         async move {
             sent?;

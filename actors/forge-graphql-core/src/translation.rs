@@ -105,7 +105,10 @@ pub fn translated_answer(forge: Forge, method: &str, path: &str, body: &[u8]) ->
     }
     let all: Value = serde_json::from_slice(body).ok()?;
     let full = format!("refs/{}", name.replace("%2F", "/").replace("%2f", "/"));
-    let one = all.as_array()?.iter().find(|one| one["ref"] == full.as_str())?;
+    let one = all
+        .as_array()?
+        .iter()
+        .find(|one| one["ref"] == full.as_str())?;
     serde_json::to_vec(one).ok()
 }
 
@@ -158,13 +161,34 @@ mod tests {
     #[test]
     fn i17_calls_are_sent_as_the_forge_has_them() {
         for (call, expected) in [
-            ("DELETE /repos/a/b/git/refs/heads/x/y", "DELETE /repos/a/b/branches/x/y"),
-            ("DELETE /repos/a/b/git/refs/tags/v1", "DELETE /repos/a/b/tags/v1"),
-            ("GET /repos/a/b/git/ref/heads/x", "GET /repos/a/b/git/refs/heads/x"),
-            ("GET /repos/a/b/commits/abc", "GET /repos/a/b/git/commits/abc"),
-            ("GET /repos/a/b/commits/abc/status", "GET /repos/a/b/commits/abc/status"),
-            ("PUT /repos/a/b/pulls/7/merge", "POST /repos/a/b/pulls/7/merge"),
-            ("GET /repos/a/b/issues?per_page=9", "GET /repos/a/b/issues?limit=9"),
+            (
+                "DELETE /repos/a/b/git/refs/heads/x/y",
+                "DELETE /repos/a/b/branches/x/y",
+            ),
+            (
+                "DELETE /repos/a/b/git/refs/tags/v1",
+                "DELETE /repos/a/b/tags/v1",
+            ),
+            (
+                "GET /repos/a/b/git/ref/heads/x",
+                "GET /repos/a/b/git/refs/heads/x",
+            ),
+            (
+                "GET /repos/a/b/commits/abc",
+                "GET /repos/a/b/git/commits/abc",
+            ),
+            (
+                "GET /repos/a/b/commits/abc/status",
+                "GET /repos/a/b/commits/abc/status",
+            ),
+            (
+                "PUT /repos/a/b/pulls/7/merge",
+                "POST /repos/a/b/pulls/7/merge",
+            ),
+            (
+                "GET /repos/a/b/issues?per_page=9",
+                "GET /repos/a/b/issues?limit=9",
+            ),
             ("GET /repos/a/b", "GET /repos/a/b"),
             ("GET /git/ref/heads/x", "GET /git/ref/heads/x"),
         ] {
@@ -186,7 +210,9 @@ mod tests {
         let diff = translated(Forge::Forgejo, "GET", "/repos/a/b/pulls/7", None, diff);
         assert_eq!(diff.path, "/repos/a/b/pulls/7.diff");
         let merge = translated(Forge::Gitea, "PUT", "/repos/a/b/pulls/7/merge", None, "");
-        let body = merge.body(br#"{"merge_method": "squash", "commit_title": "t"}"#).unwrap();
+        let body = merge
+            .body(br#"{"merge_method": "squash", "commit_title": "t"}"#)
+            .unwrap();
         let body: Value = serde_json::from_slice(&body).unwrap();
         assert_eq!(body, json!({"Do": "squash", "MergeTitleField": "t"}));
         let all = br#"[{"ref": "refs/heads/x-y"}, {"ref": "refs/heads/x"}]"#;

@@ -1,24 +1,25 @@
 //! The schema: the tables in `schema/` as `async_graphql` types, and how a REST answer becomes one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use async_graphql::Error;
 use async_graphql::dynamic::{
-    Enum, Field, FieldFuture, FieldValue, InputObject, InputValue, Interface, InterfaceField,
-    Object, ResolverContext, Scalar, Schema, SchemaBuilder, SchemaError, TypeRef, Union,
+    Enum, Field, FieldFuture, InputObject, InputValue, Interface, InterfaceField, Object,
+    ResolverContext, Scalar, Schema, SchemaBuilder, SchemaError, TypeRef, Union,
 };
 use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{
     BaseType, FieldDefinition, InputValueDefinition, Type, TypeKind, TypeSystemDefinition,
 };
-use async_graphql::{Error, Positioned, Value as GqlValue};
 use serde_json::{Value, json};
 
 use crate::ask::{Ask, at};
 use crate::mutate::mutate;
 use crate::resolve::resolve;
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
+use crate::shape::{Arguments, Shape, Shapes, base_name, coerce, shaped, typed};
 
 const TABLES: [&str; 3] = [
     include_str!("schema/objects.graphql"),
@@ -29,21 +30,6 @@ const TABLES: [&str; 3] = [
 /// How deep and how large a document may be.
 const MAX_DEPTH: usize = 24;
 const MAX_COMPLEXITY: usize = 2_000;
-
-/// What a value of a type is.
-enum Shape {
-    Scalar,
-    Object,
-    /// One of several.
-    Abstract,
-    Enum(BTreeSet<String>),
-    Input(Arguments),
-}
-
-type Shapes = HashMap<String, Shape>;
-
-/// Arguments by name, with their types.
-type Arguments = Vec<(String, Type)>;
 
 /// Where a field's value comes from.
 enum Source {
@@ -94,11 +80,17 @@ pub(crate) fn schema() -> Result<Schema, SchemaError> {
             TypeKind::Scalar => Shape::Scalar,
             TypeKind::Interface(_) | TypeKind::Union(_) => Shape::Abstract,
             TypeKind::Enum(kind) => {
-                let words = kind.values.iter().map(|value| value.node.value.node.to_string());
+                let words = kind
+                    .values
+                    .iter()
+                    .map(|value| value.node.value.node.to_string());
                 Shape::Enum(words.collect())
             }
             TypeKind::Object(kind) => {
-                let used = kind.fields.iter().map(|field| base_name(&field.node.ty.node));
+                let used = kind
+                    .fields
+                    .iter()
+                    .map(|field| base_name(&field.node.ty.node));
                 let used = used.filter_map(|used| {
                     let ending = ["Connection", "Edge"];
                     let base = ending.iter().find_map(|ending| used.strip_suffix(ending));
@@ -137,7 +129,10 @@ fn registered(
     match kind {
         TypeKind::Scalar => builder.register(Scalar::new(name)),
         TypeKind::Enum(kind) => {
-            let words = kind.values.iter().map(|value| value.node.value.node.to_string());
+            let words = kind
+                .values
+                .iter()
+                .map(|value| value.node.value.node.to_string());
             builder.register(Enum::new(name).items(words.collect::<Vec<_>>()))
         }
         TypeKind::Union(kind) => {
@@ -212,13 +207,6 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
     vec![object, edge_object]
 }
 
-fn base_name(ty: &Type) -> &str {
-    match &ty.base {
-        BaseType::Named(name) => name.as_str(),
-        BaseType::List(inner) => base_name(inner),
-    }
-}
-
 /// A type as what is given back: any of it may fail alone.
 fn output(ty: &Type) -> TypeRef {
     match &ty.base {
@@ -242,34 +230,12 @@ fn argument(definition: &InputValueDefinition) -> InputValue {
     InputValue::new(definition.name.node.as_str(), input(&definition.ty.node))
 }
 
-fn typed(definitions: &[Positioned<InputValueDefinition>]) -> Arguments {
-    let names = definitions.iter().map(|one| &one.node);
-    let typed = names.map(|one| (one.name.node.to_string(), one.ty.node.clone()));
-    typed.collect()
-}
-
-/// One value stands for a list of one.
-fn coerce(values: &mut Value, arguments: &Arguments, shapes: &Shapes) {
-    for (name, ty) in arguments {
-        let Some(value) = values.get_mut(name) else {
-            continue;
-        };
-        if matches!(ty.base, BaseType::List(_)) && !value.is_array() && !value.is_null() {
-            *value = json!([value.take()]);
-        }
-        let Some(Shape::Input(inner)) = shapes.get(base_name(ty)) else {
-            continue;
-        };
-        match value {
-            Value::Array(many) => many.iter_mut().for_each(|one| coerce(one, inner, shapes)),
-            one => coerce(one, inner, shapes),
-        }
-    }
-}
-
 fn field(kind: &str, definition: &FieldDefinition, shapes: &Arc<Shapes>) -> Field {
     let name = definition.name.node.as_str();
-    let said = definition.directives.first().map(|directive| &directive.node);
+    let said = definition
+        .directives
+        .first()
+        .map(|directive| &directive.node);
     let value = said.and_then(|said| said.arguments.first());
     let value = value.and_then(|(_, value)| value.node.clone().into_json().ok());
     let source = match (said.map(|said| said.name.node.as_str()), value) {
@@ -322,15 +288,14 @@ fn error(failure: &RestFailure) -> Error {
 }
 
 /// What a field's value is, as JSON.
-async fn found(
-    row: &Row,
-    context: &ResolverContext<'_>,
-    shapes: &Shapes,
-) -> Outcome<Value> {
+async fn found(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> RestResult<Value> {
     let session = context.data::<Arc<Session>>();
     let session = session.map_err(|error| RestFailure::new(500, error.message))?;
     let nothing = json!({});
-    let of = context.parent_value.downcast_ref::<Value>().unwrap_or(&nothing);
+    let of = context
+        .parent_value
+        .downcast_ref::<Value>()
+        .unwrap_or(&nothing);
     let mut args = serde_json::Map::new();
     for (name, value) in context.args.iter() {
         let value = value.as_value().clone().into_json();
@@ -353,7 +318,10 @@ async fn found(
         Source::Mutation => mutate(session, &row.field, &ask.args["input"]).await,
         Source::Function => match resolve(&ask).await {
             Some(value) => value,
-            None => Err(RestFailure::not_answered(&format!("{}.{}", row.kind, row.field))),
+            None => Err(RestFailure::not_answered(&format!(
+                "{}.{}",
+                row.kind, row.field
+            ))),
         },
         Source::Places(_) if row.field == "edges" => Ok(edges(of)),
         Source::Places(_) if row.field == "subject" => {
@@ -367,74 +335,10 @@ async fn found(
 
 fn edges(of: &Value) -> Value {
     let nodes = of["nodes"].as_array().into_iter().flatten();
-    let edges = nodes.enumerate().map(|(at, node)| {
-        json!({"node": node, "cursor": of["cursors"][at], "size": node["size"]})
-    });
+    let edges = nodes
+        .enumerate()
+        .map(|(at, node)| json!({"node": node, "cursor": of["cursors"][at], "size": node["size"]}));
     edges.collect()
-}
-
-/// JSON as a value of this type; what does not fit is nothing.
-fn shaped(value: Value, ty: &Type, shapes: &Shapes) -> Option<FieldValue<'static>> {
-    match &ty.base {
-        BaseType::List(inner) => {
-            let Value::Array(values) = value else {
-                return None;
-            };
-            let values = values.into_iter();
-            let values = values.map(|value| shaped(value, inner, shapes).unwrap_or(FieldValue::NULL));
-            Some(FieldValue::list(values))
-        }
-        BaseType::Named(name) => match shapes.get(name.as_str())? {
-            Shape::Scalar => scalar(value, name, ty.nullable),
-            Shape::Enum(words) => {
-                let word = value.as_str()?.to_ascii_uppercase();
-                let word = words.contains(&word).then_some(word)?;
-                Some(FieldValue::value(word))
-            }
-            Shape::Object if value.is_object() => Some(FieldValue::owned_any(value)),
-            Shape::Abstract if value.is_object() => {
-                let kind = concrete(name, &value);
-                Some(FieldValue::owned_any(value).with_type(kind))
-            }
-            Shape::Object | Shape::Abstract | Shape::Input(_) => None,
-        },
-    }
-}
-
-/// What is left out is empty where the type says that it is there.
-fn scalar(value: Value, name: &str, nullable: bool) -> Option<FieldValue<'static>> {
-    let value = match (name, value) {
-        // Gitea's word for never.
-        ("DateTime" | "GitTimestamp", Value::String(time)) if time.starts_with("0001-") => {
-            return None;
-        }
-        ("String", Value::String(text)) => json!(text),
-        ("String", Value::Null) if !nullable => json!(""),
-        ("Int", Value::Null) if !nullable => json!(0),
-        ("Boolean", Value::Null) if !nullable => json!(false),
-        ("BigInt", Value::Number(number)) => json!(number.to_string()),
-        ("URI", Value::String(text)) if text.is_empty() => return None,
-        (_, Value::Null) => return None,
-        (_, value) => value,
-    };
-    GqlValue::from_json(value).ok().map(FieldValue::value)
-}
-
-/// Which type of several this is.
-fn concrete(of: &str, value: &Value) -> String {
-    if let Some(kind) = value["__typename"].as_str() {
-        return kind.to_owned();
-    }
-    let word = match of {
-        "Actor" if value["type"] == "Bot" => "Bot",
-        "Actor" | "RepositoryOwner" if value["type"] == "Organization" => "Organization",
-        "RequestedReviewer" if value["login"].is_null() => "Team",
-        "GitObject" => "Commit",
-        "IssueOrPullRequest" | "SearchResultItem" if value["head"].is_object() => "PullRequest",
-        "IssueOrPullRequest" | "SearchResultItem" => "Issue",
-        _ => "User",
-    };
-    word.to_owned()
 }
 
 fn snake_case(name: &str) -> String {

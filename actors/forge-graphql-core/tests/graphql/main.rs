@@ -1,5 +1,7 @@
 //! Documents as programs write them, against REST answers as forges give them.
 
+#![allow(clippy::unwrap_used)]
+
 mod bounds;
 mod changes;
 mod reads;
@@ -39,7 +41,11 @@ impl Script {
         let short = format!("{} {path}", call.method);
         let query = call.query.as_ref().map(|query| format!("?{query}"));
         let body = call.body.as_ref().map(|body| format!(" {body}"));
-        let shown = format!("{short}{}{}", query.unwrap_or_default(), body.unwrap_or_default());
+        let shown = format!(
+            "{short}{}{}",
+            query.unwrap_or_default(),
+            body.unwrap_or_default()
+        );
         self.calls.borrow_mut().push(shown);
         let failure = |status, message: &str| RestFailure {
             status,
@@ -61,7 +67,12 @@ impl Script {
             found.map_or(other, |(_, value)| value.parse().unwrap())
         };
         let (page, size) = (number(["page", ""], 1), number(["limit", "per_page"], 30));
-        let items = all.iter().skip((page - 1) * size).take(size).cloned().collect();
+        let items = all
+            .iter()
+            .skip((page - 1) * size)
+            .take(size)
+            .cloned()
+            .collect();
         let total = all.len().to_string();
         Ok(RestAnswer::new(items, None, Some(&total)))
     }

@@ -36,10 +36,20 @@ fn i17_a_pull_request_is_read_at_github() {
         ("GET /pulls/7", github_pull()),
         (
             "GET /pulls/7/reviews",
-            json!([review("bob", "CHANGES_REQUESTED"), review("bob", "APPROVED"), review("eve", "COMMENTED")]),
+            json!([
+                review("bob", "CHANGES_REQUESTED"),
+                review("bob", "APPROVED"),
+                review("eve", "COMMENTED")
+            ]),
         ),
-        ("GET /issues/7/comments", json!([{"id": 9, "body": "hello", "user": {"login": "runner"}}])),
-        ("GET /commits/abc/status", json!({"statuses": [{"context": "ci", "state": "success"}]})),
+        (
+            "GET /issues/7/comments",
+            json!([{"id": 9, "body": "hello", "user": {"login": "runner"}}]),
+        ),
+        (
+            "GET /commits/abc/status",
+            json!({"statuses": [{"context": "ci", "state": "success"}]}),
+        ),
         (
             "GET /commits/abc/check-runs",
             json!({"total_count": 1, "check_runs": [{"name": "lint", "status": "completed", "conclusion": "failure"}]}),
@@ -54,11 +64,20 @@ fn i17_a_pull_request_is_read_at_github() {
         ("mergeable", json!("UNKNOWN")),
         ("mergeCommit", json!({"oid": "c0ffee"})),
         ("isCrossRepository", json!(true)),
-        ("author", json!({"__typename": "User", "login": "ada", "name": null})),
-        ("mergedBy", json!({"__typename": "Bot", "login": "hook[bot]"})),
+        (
+            "author",
+            json!({"__typename": "User", "login": "ada", "name": null}),
+        ),
+        (
+            "mergedBy",
+            json!({"__typename": "Bot", "login": "hook[bot]"}),
+        ),
         ("changedFiles", json!(0)),
         ("milestone", Value::Null),
-        ("labels", json!({"nodes": [{"name": "bug", "color": "ff0000"}], "totalCount": 1})),
+        (
+            "labels",
+            json!({"nodes": [{"name": "bug", "color": "ff0000"}], "totalCount": 1}),
+        ),
         ("reviewDecision", json!("APPROVED")),
         ("count", json!({"totalCount": 2})),
         ("projectItems", json!({"nodes": []})),
@@ -69,7 +88,10 @@ fn i17_a_pull_request_is_read_at_github() {
     assert_eq!(*asked, json!({"__typename": "Team", "slug": "crew"}));
     assert_eq!(pull["reviews"]["totalCount"], 3);
     assert_eq!(pull["latestReviews"]["nodes"].as_array().unwrap().len(), 2);
-    assert_eq!(pull["comments"]["nodes"][0], json!({"body": "hello", "viewerDidAuthor": true}));
+    assert_eq!(
+        pull["comments"]["nodes"][0],
+        json!({"body": "hello", "viewerDidAuthor": true})
+    );
     let commit = &pull["statusCheckRollup"]["nodes"][0]["commit"];
     assert_eq!(commit["oid"], "abc");
     let rollup = &commit["statusCheckRollup"];
@@ -97,7 +119,10 @@ fn i17_a_pull_request_is_read_at_gitea() {
         ),
         ("GET /pulls/7/commits", json!([{"sha": "abc"}])),
         ("GET /issues/7/comments", json!([])),
-        ("GET /commits/abc/status", json!({"statuses": [{"context": "ci", "status": "pending"}]})),
+        (
+            "GET /commits/abc/status",
+            json!({"statuses": [{"context": "ci", "status": "pending"}]}),
+        ),
     ]);
     let found = data(Forge::Gitea, &script, PULL);
     let pull = &found["pullRequest"];
@@ -114,11 +139,17 @@ fn i17_a_pull_request_is_read_at_gitea() {
     ] {
         assert_eq!(pull[field], expected, "{field}");
     }
-    assert_eq!(pull["reviews"]["nodes"], json!([{"state": "CHANGES_REQUESTED", "author": {"login": "eve"}}]));
+    assert_eq!(
+        pull["reviews"]["nodes"],
+        json!([{"state": "CHANGES_REQUESTED", "author": {"login": "eve"}}])
+    );
     let rollup = &pull["statusCheckRollup"]["nodes"][0]["commit"]["statusCheckRollup"];
     assert_eq!(rollup["state"], "PENDING");
     let calls = script.calls.borrow();
-    assert!(!calls.iter().any(|call| call.contains("check-runs")), "{calls:#?}");
+    assert!(
+        !calls.iter().any(|call| call.contains("check-runs")),
+        "{calls:#?}"
+    );
 }
 
 fn issue(number: u64) -> Value {
@@ -139,15 +170,29 @@ fn i17_lists_are_read_page_by_page() {
         let found = data(Forge::Gitea, &script, &fields(&after));
         let found = &found["issues"];
         assert_eq!(found["totalCount"], 7);
-        numbers.extend(found["nodes"].as_array().unwrap().iter().map(|one| one["number"].as_u64()));
+        numbers.extend(
+            found["nodes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one["number"].as_u64()),
+        );
         assert_eq!(found["pageInfo"]["hasNextPage"], more);
         after = found["pageInfo"]["endCursor"].clone();
     }
     assert_eq!(numbers, (1..=7).map(Some).collect::<Vec<_>>());
-    let last = data(Forge::Gitea, &script, "issues(last: 2) { nodes { number } }");
+    let last = data(
+        Forge::Gitea,
+        &script,
+        "issues(last: 2) { nodes { number } }",
+    );
     // As GitHub's own program asks for the first ones.
     assert_eq!(last["issues"]["nodes"].as_array().unwrap().len(), 2);
-    let count = data(Forge::Gitea, &script, "issues(states: [OPEN]) { totalCount }");
+    let count = data(
+        Forge::Gitea,
+        &script,
+        "issues(states: [OPEN]) { totalCount }",
+    );
     assert_eq!(count["issues"]["totalCount"], 7);
 }
 
@@ -159,8 +204,15 @@ fn i17_github_s_list_of_issues_is_without_pull_requests() {
         ("GET ", repository()),
         ("GET /issues", json!([issue(1), pull, issue(3)])),
     ]);
-    let found = data(Forge::GitHub, &script, "issues(first: 9) { totalCount nodes { number } }");
-    assert_eq!(found["issues"], json!({"totalCount": 2, "nodes": [{"number": 1}, {"number": 3}]}));
+    let found = data(
+        Forge::GitHub,
+        &script,
+        "issues(first: 9) { totalCount nodes { number } }",
+    );
+    assert_eq!(
+        found["issues"],
+        json!({"totalCount": 2, "nodes": [{"number": 1}, {"number": 3}]})
+    );
 }
 
 #[test]
@@ -172,8 +224,14 @@ fn i17_a_search_stays_in_the_repository() {
     let query = "query($q: String!) { search(query: $q, type: ISSUE, first: 9) { issueCount nodes { ... on PullRequest { number } } } }";
     let own = json!({"q": "repo:acme/rocket is:pr state:open author:ada"});
     let found = ask(Forge::Gitea, &script, query, &own);
-    assert_eq!(found["data"]["search"], json!({"issueCount": 1, "nodes": [{"number": 7}]}));
-    for (words, kind) in [("repo:acme/secret is:pr", "NOT_FOUND"), ("is:pr", "FORBIDDEN")] {
+    assert_eq!(
+        found["data"]["search"],
+        json!({"issueCount": 1, "nodes": [{"number": 7}]})
+    );
+    for (words, kind) in [
+        ("repo:acme/secret is:pr", "NOT_FOUND"),
+        ("is:pr", "FORBIDDEN"),
+    ] {
         let found = ask(Forge::Gitea, &script, query, &json!({"q": words}));
         assert_eq!(found["errors"][0]["type"], kind, "{found:#}");
     }
@@ -183,10 +241,22 @@ fn i17_a_search_stays_in_the_repository() {
 fn i17_a_repository_and_what_is_in_it_are_read() {
     let script = Script::new(&[
         ("GET ", repository()),
-        ("GET /git/ref/tags/v1", json!({"ref": "refs/tags/v1", "object": {"sha": "abc", "type": "commit"}})),
-        ("GET /commits/abc", json!({"sha": "abc", "commit": {"message": "one\n\ntwo"}})),
-        ("GET /contents/docs/a.md", json!({"sha": "b10b", "size": 5, "content": "aGVs\nbG8="})),
-        ("GET /releases", json!([{"id": 5, "tag_name": "v2", "draft": true}])),
+        (
+            "GET /git/ref/tags/v1",
+            json!({"ref": "refs/tags/v1", "object": {"sha": "abc", "type": "commit"}}),
+        ),
+        (
+            "GET /commits/abc",
+            json!({"sha": "abc", "commit": {"message": "one\n\ntwo"}}),
+        ),
+        (
+            "GET /contents/docs/a.md",
+            json!({"sha": "b10b", "size": 5, "content": "aGVs\nbG8="}),
+        ),
+        (
+            "GET /releases",
+            json!([{"id": 5, "tag_name": "v2", "draft": true}]),
+        ),
     ]);
     let found = data(
         Forge::GitHub,
@@ -225,7 +295,10 @@ fn i17_what_fails_is_an_error_in_github_s_shape_and_the_rest_is_answered() {
     }";
     let found = ask(Forge::GitHub, &script, query, &json!({"owner": "ACME"}));
     let own = json!({"issue": {"title": "issue 1"}, "gone": null, "pullRequest": null});
-    assert_eq!(found["data"], json!({"own": own, "other": null, "organization": null}));
+    assert_eq!(
+        found["data"],
+        json!({"own": own, "other": null, "organization": null})
+    );
     let mut errors: Vec<(String, String)> = found["errors"]
         .as_array()
         .unwrap()

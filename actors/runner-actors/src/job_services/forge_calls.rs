@@ -251,10 +251,7 @@ fn is_of_pull(answer: &Response) -> bool {
     !text("pull_request_url").is_empty() || text("html_url").contains("/pull/")
 }
 
-pub(super) async fn send(
-    http: &HttpClient,
-    request: Request,
-) -> Result<Response, GatewayRefusal> {
+pub(super) async fn send(http: &HttpClient, request: Request) -> Result<Response, GatewayRefusal> {
     http.call(request).await.map_err(|error| {
         tracing::debug!(event = "run.forge_unreached", %error, "a job's call of the forge has no answer");
         refusal(502, "the forge gives no answer that could be passed on")

@@ -75,12 +75,15 @@ impl Rest for JobRest<'_> {
                 ("accept", "application/json".to_owned()),
                 ("content-type", "application/json".to_owned()),
             ],
-            body: GatewayBody::Whole(call.body.map_or_else(Bytes::new, |body| {
-                Bytes::from(body.to_string())
-            })),
+            body: GatewayBody::Whole(
+                call.body
+                    .map_or_else(Bytes::new, |body| Bytes::from(body.to_string())),
+            ),
         };
         async move {
-            let passed = self.services.pass_on(self.http, self.forge, self.grant, asked);
+            let passed = self
+                .services
+                .pass_on(self.http, self.forge, self.grant, asked);
             read(&passed.await.map_err(failure)?)
         }
         .boxed_local()
@@ -128,7 +131,11 @@ fn read(answer: &GatewayAnswer) -> Result<RestAnswer, RestFailure> {
         let found = headers.find(|(own, _)| *own == name);
         found.map(|(_, value)| value.as_str())
     };
-    Ok(RestAnswer::new(body, header("link"), header("x-total-count")))
+    Ok(RestAnswer::new(
+        body,
+        header("link"),
+        header("x-total-count"),
+    ))
 }
 
 /// Whose token the runner's is: its name and number, nothing more of what the forge says.

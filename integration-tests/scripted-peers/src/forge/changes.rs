@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::call::{Answer, Call, page};
 use super::model::{Issue, Model, Pull};
+use super::shapes::{issue_json, pull_json};
 
 /// Answers a call, or says that it is none of these.
 pub(super) fn changes(
@@ -25,7 +26,10 @@ pub(super) fn changes(
         }
         ("GET", ["pulls", n, "commits"]) => {
             let sha = model.repo(repo).pulls.get(&number(n))?.head_sha.clone();
-            page(call, vec![json!({"sha": sha, "commit": {"message": "a commit"}})])
+            page(
+                call,
+                vec![json!({"sha": sha, "commit": {"message": "a commit"}})],
+            )
         }
         ("GET", ["pulls", n, "reviews"]) => {
             let reviews = &model.repo(repo).reviews;
@@ -94,7 +98,7 @@ fn create_issue(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
         open: true,
         closed_at: None,
     };
-    let json = super::api::issue_json(call, repo, number, &issue);
+    let json = issue_json(call, repo, number, &issue);
     model.repo(repo).issues.insert(number, issue);
     Answer::of(201, json)
 }
@@ -111,7 +115,7 @@ fn create_pull(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
         ..Pull::new(number, &call.login, &sha, &sha)
     };
     model.extra(repo, number)["body"] = call.body["body"].clone();
-    let mut json = super::api::pull_json(call, repo, &pull);
+    let mut json = pull_json(call, repo, &pull);
     model.repo(repo).pulls.insert(number, pull);
     model.complete(repo, &mut json);
     Answer::of(201, json)
@@ -123,8 +127,12 @@ fn edit(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
     if let Some(issue) = of.issues.get_mut(&number) {
         issue.title = text("title").unwrap_or(&issue.title).to_owned();
         issue.body = text("body").unwrap_or(&issue.body).to_owned();
-        issue.open = if state.is_empty() { issue.open } else { state == "open" };
-        return Answer::ok(super::api::issue_json(call, repo, number, issue));
+        issue.open = if state.is_empty() {
+            issue.open
+        } else {
+            state == "open"
+        };
+        return Answer::ok(issue_json(call, repo, number, issue));
     }
     let Some(pull) = of.pulls.get_mut(&number) else {
         return Answer::refused(404, "not found");
@@ -134,8 +142,12 @@ fn edit(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
     }
     pull.title = text("title").unwrap_or(&pull.title).to_owned();
     pull.base_branch = text("base").unwrap_or(&pull.base_branch).to_owned();
-    pull.open = if state.is_empty() { pull.open } else { state == "open" };
-    let mut json = super::api::pull_json(call, repo, pull);
+    pull.open = if state.is_empty() {
+        pull.open
+    } else {
+        state == "open"
+    };
+    let mut json = pull_json(call, repo, pull);
     for name in ["body", "assignees"] {
         if !call.body[name].is_null() {
             model.extra(repo, number)[name] = call.body[name].clone();
