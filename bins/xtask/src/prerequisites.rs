@@ -23,7 +23,7 @@ const ACTIONS_TOOLKIT: [&str; 5] = [
 ];
 
 /// A program, by the names it may have, and Debian's package for it.
-const PROGRAMS: [(&[&str], &str); 14] = [
+const PROGRAMS: [(&[&str], &str); 15] = [
     (&["git"], "git"),
     (&["git-lfs"], "git-lfs"),
     (&["curl"], "curl"),
@@ -40,6 +40,7 @@ const PROGRAMS: [(&[&str], &str); 14] = [
     (&["podman", "buildah"], "buildah"),
     (&["skopeo"], "skopeo"),
     (&["docker-registry"], "docker-registry"),
+    (&["gh"], "gh"),
     (&["systemd-analyze"], "systemd"),
 ];
 /// Programs outside of a user's `PATH`.

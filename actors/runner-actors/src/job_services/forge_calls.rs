@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use forge_graphql_core::{translated, translated_answer};
 use futures_util::Stream;
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
@@ -133,7 +134,13 @@ impl JobServices {
         if asked.path == "/graphql" {
             return self.answer_graphql(http, forge, &grant, asked).await;
         }
-        self.pass_on(http, forge, &grant, asked).await
+        let (method, path) = (asked.method.clone(), asked.path.clone());
+        let asked = as_forge_has_it(forge, asked);
+        let mut answer = self.pass_on(http, forge, &grant, asked).await?;
+        if let Some(body) = translated_answer(forge.kind(), &method, &path, &answer.body) {
+            answer.body = body.into();
+        }
+        Ok(answer)
     }
 
     /// Passes a call of the REST API on: that of a job, or one that answers a document of GraphQL.
@@ -212,6 +219,21 @@ impl JobServices {
 
 fn unknown_token() -> GatewayRefusal {
     refusal(401, "Bad credentials: the token is of no job that runs")
+}
+
+/// A call of GitHub's API as this forge has it.
+fn as_forge_has_it(forge: &ForgeApi, mut asked: GatewayRequest) -> GatewayRequest {
+    let accept = asked.headers.iter().find(|(name, _)| *name == "accept");
+    let accept = accept.map_or("", |(_, value)| value.as_str());
+    let query = asked.query.as_deref();
+    let call = translated(forge.kind(), &asked.method, &asked.path, query, accept);
+    if let GatewayBody::Whole(body) = &asked.body
+        && let Some(body) = call.body(body)
+    {
+        asked.body = GatewayBody::Whole(body.into());
+    }
+    (asked.method, asked.path, asked.query) = (call.method, call.path, call.query);
+    asked
 }
 
 /// The call as it is passed on, with its body as it is sent, or why it is not.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use forge_graphql::{Job, Rest, RestAnswer, RestCall, RestFailure, Viewer};
+use forge_graphql_core::{Job, Rest, RestAnswer, RestCall, RestFailure, Viewer};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use http_clients::http::{HttpClient, Method};

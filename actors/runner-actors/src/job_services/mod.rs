@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use forge_graphql::GraphQl;
+use forge_graphql_core::GraphQl;
 use parking_lot::Mutex;
 use runner_core::cache_scope::CacheScope;
 use runner_core::workflow::CacheMode;

@@ -37,8 +37,8 @@ pub fn upload_base(api: &str) -> String {
     }
 }
 
-/// An answer about releases with the addresses for their files as a job reaches them; `None`: it
-/// has none.
+/// An answer about releases with their own addresses, and those for their files, as a job reaches
+/// them; `None`: it has none.
 #[must_use]
 pub fn with_upload_urls(body: &[u8], api: &ApiAddress, repository: &str) -> Option<Vec<u8>> {
     let mut answer: Value = serde_json::from_slice(body).ok()?;
@@ -52,9 +52,20 @@ pub fn with_upload_urls(body: &[u8], api: &ApiAddress, repository: &str) -> Opti
     };
     let mut found = false;
     for release in releases {
-        if let Some(Value::String(address)) = release.get_mut("upload_url") {
-            *address = uploads.for_job(&api.for_job(address, repository), repository);
-            found = true;
+        let Some(Value::String(address)) = release.get_mut("upload_url") else {
+            continue;
+        };
+        *address = uploads.for_job(&api.for_job(address, repository), repository);
+        found = true;
+        // Programs change a release, and fetch its files, by the addresses that it says.
+        if let Some(Value::String(address)) = release.get_mut("url") {
+            *address = api.for_job(address, repository);
+        }
+        let assets = release.get_mut("assets").and_then(Value::as_array_mut);
+        for asset in assets.into_iter().flatten() {
+            if let Some(Value::String(address)) = asset.get_mut("url") {
+                *address = api.for_job(address, repository);
+            }
         }
     }
     found.then(|| serde_json::to_vec(&answer).ok()).flatten()
@@ -107,6 +118,13 @@ mod tests {
         let changed: Value = serde_json::from_slice(&changed).unwrap();
         assert_eq!(changed["upload_url"], own);
         assert_eq!(changed["id"], 7);
+        let given = r#"{"upload_url": "", "url": "https://api.github.com/repos/a/b/releases/7", "assets": [{"url": "https://api.github.com/repos/a/b/releases/assets/9"}]}"#;
+        let own = with_upload_urls(given.as_bytes(), &api, "a/b").unwrap();
+        let own: Value = serde_json::from_slice(&own).unwrap();
+        let base = "http://127.0.0.1:3128/api/v3/repos/a/b/releases";
+        assert_eq!(own["url"], format!("{base}/7"));
+        assert_eq!(own["assets"][0]["url"], format!("{base}/assets/9"));
+        let given = r#"{"id":7,"upload_url":"https://uploads.github.com/repos/a/b/releases/7/assets{?name,label}"}"#;
         let list = with_upload_urls(format!("[{given}]").as_bytes(), &api, "a/b").unwrap();
         let list: Value = serde_json::from_slice(&list).unwrap();
         assert_eq!(list[0]["upload_url"], own);

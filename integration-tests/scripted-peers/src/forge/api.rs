@@ -10,8 +10,9 @@ use super::call::{Answer, Call, page};
 use super::changes::changes;
 use super::comments::{comments, delete_comment, edit_comment, post_comment};
 use super::hooks::hooks;
-use super::model::{Failure, ForgeState, Issue, Model, Pull, Status};
+use super::model::{Failure, ForgeState, Issue, Model, Status};
 use super::releases::releases;
+use super::shapes::{issue_json, pull_json};
 use crate::server::{Recorded, broken};
 
 pub(super) async fn serve(
@@ -327,24 +328,6 @@ fn search(model: &mut Model, call: &Call<'_>) -> Answer {
     page(call, found)
 }
 
-pub(super) fn issue_json(call: &Call<'_>, repo: &str, number: u64, issue: &Issue) -> Value {
-    json!({
-        "number": number,
-        "title": issue.title,
-        "body": issue.body,
-        "state": if issue.open { "open" } else { "closed" },
-        "closed_at": issue.closed_at.map(super::comments::time),
-        "html_url": format!("{}/{repo}/issues/{number}", call.base),
-        "user": {"login": "someone"},
-        "labels": [{"name": "bug"}],
-        "created_at": "2026-01-02T03:04:05Z",
-        "updated_at": "2026-01-02T03:04:05Z",
-        "pull_request": null,
-        "repository": call.gitea.then(|| json!({"full_name": repo})),
-        "repository_url": (!call.gitea).then(|| format!("{}/repos/{repo}", call.base)),
-    })
-}
-
 fn pulls(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
     let all = model.repo(repo).pulls.values();
     let found: Vec<Value> = all
@@ -352,25 +335,4 @@ fn pulls(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
         .map(|pull| pull_json(call, repo, pull))
         .collect();
     page(call, found)
-}
-
-pub(super) fn pull_json(call: &Call<'_>, repo: &str, pull: &Pull) -> Value {
-    let head = pull.head_repo.as_deref().unwrap_or(repo);
-    json!({
-        "number": pull.number,
-        "title": pull.title,
-        "body": "",
-        "state": if pull.open { "open" } else { "closed" },
-        "draft": false,
-        "merged": pull.merged,
-        "html_url": format!("{}/{repo}/pulls/{}", call.base, pull.number),
-        "user": {"login": pull.author},
-        "head": {
-            "ref": pull.head_branch, "sha": pull.head_sha, "repo": {"full_name": head},
-        },
-        "base": {
-            "ref": pull.base_branch, "sha": pull.base_sha, "repo": {"full_name": repo},
-        },
-        "updated_at": "2026-01-02T03:04:05Z",
-    })
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::call::{Answer, Call, page};
 use super::model::{Issue, Model, Pull};
+use super::shapes::{issue_json, pull_json};
 
 /// Answers a call, or says that it is none of these.
 pub(super) fn changes(
@@ -23,6 +24,13 @@ pub(super) fn changes(
             (pull.open, pull.merged) = (false, true);
             Answer::ok(json!({"merged": true}))
         }
+        ("GET", ["pulls", n, "commits"]) => {
+            let sha = model.repo(repo).pulls.get(&number(n))?.head_sha.clone();
+            page(
+                call,
+                vec![json!({"sha": sha, "commit": {"message": "a commit"}})],
+            )
+        }
         ("GET", ["pulls", n, "reviews"]) => {
             let reviews = &model.repo(repo).reviews;
             let own = reviews.iter().filter(|(pull, _)| *pull == number(n));
@@ -34,8 +42,8 @@ pub(super) fn changes(
             page(call, labels)
         }
         ("GET", ["labels", name]) if !call.gitea => {
-            let labels = model.repo(repo).labels.iter();
-            let found = labels.cloned().find(|label| label["name"] == *name);
+            let mut labels = model.repo(repo).labels.iter();
+            let found = labels.find(|label| label["name"] == *name).cloned();
             found.map_or_else(|| Answer::refused(404, "not found"), Answer::ok)
         }
         ("POST", ["labels"]) => {
@@ -50,7 +58,8 @@ pub(super) fn changes(
         ("DELETE", ["issues", n, "labels", label]) => {
             let labels = model.extra(repo, number(n));
             let labels = labels["labels"].as_array_mut()?;
-            labels.retain(|own| own["name"] != **label && own["id"].to_string() != **label);
+            let id = label.parse::<u64>().ok();
+            labels.retain(|own| own["name"] != **label && own["id"].as_u64() != id);
             Answer::of(204, Value::Null)
         }
         ("GET", ["assignees"]) => page(call, vec![json!({"login": "ada", "id": 1})]),
@@ -59,6 +68,9 @@ pub(super) fn changes(
             let own = statuses.filter(|status| status.sha == *sha);
             let own = own.map(|it| json!({"context": it.context, "status": it.state}));
             Answer::ok(json!({"statuses": own.collect::<Vec<_>>()}))
+        }
+        ("GET", ["commits", _, "check-runs"]) if !call.gitea => {
+            Answer::ok(json!({"total_count": 0, "check_runs": []}))
         }
         ("DELETE", ["branches", name]) if call.gitea => gone(model, repo, name),
         ("DELETE", ["git", "refs", "heads", name]) if !call.gitea => gone(model, repo, name),
@@ -86,7 +98,7 @@ fn create_issue(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
         open: true,
         closed_at: None,
     };
-    let json = super::api::issue_json(call, repo, number, &issue);
+    let json = issue_json(call, repo, number, &issue);
     model.repo(repo).issues.insert(number, issue);
     Answer::of(201, json)
 }
@@ -103,7 +115,7 @@ fn create_pull(model: &mut Model, call: &Call<'_>, repo: &str) -> Answer {
         ..Pull::new(number, &call.login, &sha, &sha)
     };
     model.extra(repo, number)["body"] = call.body["body"].clone();
-    let mut json = super::api::pull_json(call, repo, &pull);
+    let mut json = pull_json(call, repo, &pull);
     model.repo(repo).pulls.insert(number, pull);
     model.complete(repo, &mut json);
     Answer::of(201, json)
@@ -120,7 +132,7 @@ fn edit(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
         } else {
             state == "open"
         };
-        return Answer::ok(super::api::issue_json(call, repo, number, issue));
+        return Answer::ok(issue_json(call, repo, number, issue));
     }
     let Some(pull) = of.pulls.get_mut(&number) else {
         return Answer::refused(404, "not found");
@@ -135,7 +147,7 @@ fn edit(model: &mut Model, call: &Call<'_>, repo: &str, number: u64) -> Answer {
     } else {
         state == "open"
     };
-    let mut json = super::api::pull_json(call, repo, pull);
+    let mut json = pull_json(call, repo, pull);
     for name in ["body", "assignees"] {
         if !call.body[name].is_null() {
             model.extra(repo, number)[name] = call.body[name].clone();

@@ -13,6 +13,7 @@ mod comments;
 mod hooks;
 mod model;
 mod releases;
+mod shapes;
 
 use std::sync::Arc;
 

@@ -29,6 +29,11 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
             let found = releases.find(|release| release.tag == *tag);
             found.map_or_else(not_found, |it| Answer::ok(release_json(call, repo, it)))
         }
+        ("GET" | "PATCH", [id]) => {
+            let mut releases = model.repo(repo).releases.iter();
+            let found = releases.find(|release| release.id.to_string() == **id);
+            found.map_or_else(not_found, |it| Answer::ok(release_json(call, repo, it)))
+        }
         ("POST", [id, "assets"]) => {
             let mut releases = model.repo(repo).releases.iter_mut();
             let Some(release) = releases.find(|release| release.id.to_string() == **id) else {
@@ -53,6 +58,7 @@ fn release_json(call: &Call<'_>, repo: &str, release: &Release) -> Value {
         .collect();
     json!({
         "id": release.id,
+        "url": url,
         "tag_name": release.tag,
         "upload_url": format!("{url}/assets{template}"),
         "assets": assets,

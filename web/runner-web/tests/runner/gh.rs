@@ -7,6 +7,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::process::Command;
 
+use forge_core::Forge;
+use runner_actors::RunnerSettings;
 use scripted_peers::Play;
 
 use crate::gateway::{has, lines};
@@ -51,7 +53,7 @@ struct Stage {
     runner: Runner,
 }
 
-fn stage() -> Stage {
+fn stage(change: fn(&mut RunnerSettings)) -> Stage {
     let program = Command::new("gh").arg("--version").output();
     program.expect("gh is installed (Debian package gh): run the tests by `cargo xtask test`");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -89,6 +91,7 @@ fn stage() -> Stage {
     site.forge.add_issue("acme/secret", 1, "a secret");
     let runner = site.start_with(Setup {
         services: Some(listener),
+        change,
         ..Setup::default()
     });
     Stage { site, runner }
@@ -116,7 +119,16 @@ impl Stage {
 
 #[test]
 fn i17_gh_does_what_workflows_do_with_it() {
-    let stage = stage();
+    does_what_workflows_do(|_| {});
+}
+
+#[test]
+fn i17_gh_does_the_same_where_the_forge_is_github() {
+    does_what_workflows_do(|settings| settings.forge = Forge::GitHub);
+}
+
+fn does_what_workflows_do(change: fn(&mut RunnerSettings)) {
+    let stage = stage(change);
     let script = "git checkout --quiet -b change; git commit --quiet --allow-empty -m change
 tried create gh pr create --head change --base main --title 'A change' --body 'Why it is made'
 tried view gh pr view 8 --json number,title,body,state,headRefName,isDraft,labels --jq '[.number,.title,.body,.state,.headRefName,.isDraft]|tostring'
@@ -132,7 +144,7 @@ tried found gh pr list --search 'better' --label 'good first' --json number --jq
 tried review gh pr review 8 --approve --body fine
 tried status gh pr status
 tried checks gh pr checks 8
-tried merge gh pr merge 8 --squash --delete-branch
+tried merge gh pr merge 8 --squash --delete-branch -R forge.example/acme/rocket
 tried merged gh pr view 8 --json state,mergedAt,comments,reviews --jq '.state, .comments[].body, .reviews[].state'
 tried issue gh issue create --title 'A fault' --body 'It is one'
 tried issues gh issue list
@@ -148,18 +160,24 @@ tried upload gh release upload v1 file.txt#again --clobber
 tried released gh release view v1 --json tagName,assets --jq '.tagName, .assets[].name'
 tried releases gh release list
 tried repo gh repo view --json nameWithOwner,defaultBranchRef --jq '.nameWithOwner, .defaultBranchRef.name'
-tried graphql gh api graphql -F owner=acme -F name=rocket -f query='query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { issues(first: 5, states: OPEN) { totalCount nodes { number title } } } viewer { login } }' --jq '.data.repository.issues.totalCount, .data.viewer.login'
+tried graphql gh api graphql -F owner=acme -F name=rocket -f query='query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { issues(first: 5, states: OPEN) { totalCount nodes { number title } } } viewer { login } }' --jq '.data.repository.issues.totalCount, .data.repository.issues.nodes, .data.viewer.login'
 tried rest gh api repos/acme/rocket/issues/7 --jq .title
+# As git shows it where it is led to the gateway.
+tried here git remote set-url origin http://127.0.0.1:3128/acme/rocket.git
+tried here env GH_HOST=127.0.0.1 gh pr create --head other --base main --title Other --body ''
+tried here env GH_HOST=127.0.0.1 gh repo view --json name
 tried other gh issue view 1 -R forge.example/acme/secret
 tried unknown gh api graphql -f query='{ repository(owner: \"acme\", name: \"rocket\") { vulnerabilityAlerts { totalCount } } }'
 true";
     let said = stage.run(
-        "{contents: write, pull-requests: write, issues: write, statuses: read}",
+        "{contents: write, pull-requests: write, issues: write, statuses: read, checks: read}",
         script,
         "d-1",
     );
     for line in [
         "view: [8,\"A change\",\"Why it is made\",\"OPEN\",\"change\",false]",
+        "text: title:\tA change",
+        "text: Why it is made",
         "labelled: good first",
         "labelled: A better change",
         "list: [8,\"A better change\"]",
@@ -178,11 +196,13 @@ true";
         "graphql: 1",
         "graphql: runner",
         "rest: an issue",
+        "here: {\"name\":\"rocket\"}",
         "other: GraphQL: Could not resolve to a Repository with the name 'acme/secret': the token of the job is of acme/rocket",
-        "unknown: gh: Unknown field \"vulnerabilityAlerts\" on type \"Repository\"",
     ] {
         has(&said, line);
     }
+    let part = "gh: Unknown field \"vulnerabilityAlerts\" on type \"Repository\". (the runner answers GraphQL by REST calls";
+    assert!(said.iter().any(|line| line.contains(part)), "{said:#?}");
     let forge = &stage.site.forge;
     assert!(forge.pull("acme/rocket", 8).unwrap().merged);
     assert_eq!(forge.deleted_branches("acme/rocket"), ["change"]);
@@ -194,7 +214,7 @@ true";
 
 #[test]
 fn i17_gh_is_told_what_a_job_may_not() {
-    let stage = stage();
+    let stage = stage(|_| {});
     let said = stage.run(
         "{issues: read}",
         "tried view gh issue view 7 --json title --jq .title
@@ -207,7 +227,7 @@ true",
     );
     for line in [
         "view: an issue",
-        "comment: GraphQL: Resource not accessible by integration: the job's `permissions` lack `issues: write`",
+        "comment: Message: Resource not accessible by integration: the job's `permissions` lack `issues: write`",
         "create: GraphQL: Resource not accessible by integration",
         "pulls: GraphQL: Resource not accessible by integration: the job's `permissions` lack `pull-requests: read`",
         "release: HTTP 403",

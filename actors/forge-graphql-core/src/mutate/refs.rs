@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::items::{again, target};
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session, escaped, escaped_path};
+use crate::session::{RestResult, Session, escaped, escaped_path};
 
-pub(super) async fn create(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value> {
     target(session, input, "repositoryId").await?;
     let name = input["name"].as_str().unwrap_or_default();
     if session.is_github() {
@@ -15,19 +15,26 @@ pub(super) async fn create(session: &Session, input: &Value) -> Outcome<Value> {
         let reference = session.change("POST", "/git/refs", Some(body)).await?;
         return Ok(json!({"ref": reference}));
     }
-    let (path, body) = match (name.strip_prefix("refs/heads/"), name.strip_prefix("refs/tags/")) {
+    let (path, body) = match (
+        name.strip_prefix("refs/heads/"),
+        name.strip_prefix("refs/tags/"),
+    ) {
         (Some(branch), _) => (
             "/branches",
             json!({"new_branch_name": branch, "old_ref_name": input["oid"]}),
         ),
         (_, Some(tag)) => ("/tags", json!({"tag_name": tag, "target": input["oid"]})),
-        _ => return Err(RestFailure::not_answered(&format!("a new reference `{name}`"))),
+        _ => {
+            return Err(RestFailure::not_answered(&format!(
+                "a new reference `{name}`"
+            )));
+        }
     };
     session.change("POST", path, Some(body)).await?;
     Ok(json!({"ref": {"ref": name, "object": {"sha": input["oid"], "type": "commit"}}}))
 }
 
-pub(super) async fn update(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn update(session: &Session, input: &Value) -> RestResult<Value> {
     let name = target(session, input, "refId").await?.key;
     if !session.is_github() {
         return Err(RestFailure::not_answered("moving a branch of this forge"));
@@ -38,9 +45,12 @@ pub(super) async fn update(session: &Session, input: &Value) -> Outcome<Value> {
     Ok(json!({"ref": again(session, input, "refId").await?}))
 }
 
-pub(super) async fn delete(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn delete(session: &Session, input: &Value) -> RestResult<Value> {
     let name = target(session, input, "refId").await?.key;
-    let path = match (name.strip_prefix("refs/heads/"), name.strip_prefix("refs/tags/")) {
+    let path = match (
+        name.strip_prefix("refs/heads/"),
+        name.strip_prefix("refs/tags/"),
+    ) {
         _ if session.is_github() => format!("/git/{}", escaped_path(&name)),
         (Some(branch), _) => format!("/branches/{}", escaped(branch)),
         (_, Some(tag)) => format!("/tags/{}", escaped(tag)),

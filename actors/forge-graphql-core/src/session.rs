@@ -6,22 +6,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use forge_core::Forge;
+use futures_channel::{mpsc, oneshot};
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::{OnceCell, mpsc, oneshot};
 
 use crate::rest::{RestAnswer, RestCall, RestFailure, Viewer};
 
 /// REST calls that one document may cause.
 pub const MAX_CALLS: u32 = 100;
 
-pub(crate) type Outcome<T> = Result<T, RestFailure>;
-type Cached = Arc<OnceCell<Outcome<Arc<RestAnswer>>>>;
+pub(crate) type RestResult<T> = Result<T, RestFailure>;
+/// Made once, whoever waits for it.
+type Once<T> = Shared<BoxFuture<'static, RestResult<T>>>;
 
 /// What is waited for.
 pub(crate) enum Request {
-    Call(RestCall, oneshot::Sender<Outcome<RestAnswer>>),
-    Viewer(oneshot::Sender<Outcome<Viewer>>),
+    Call(RestCall, oneshot::Sender<RestResult<RestAnswer>>),
+    Viewer(oneshot::Sender<RestResult<Viewer>>),
 }
 
 /// Whose document it is.
@@ -36,8 +39,8 @@ pub struct Job {
 pub(crate) struct Session {
     pub(crate) job: Job,
     requests: mpsc::UnboundedSender<Request>,
-    read: Mutex<HashMap<String, Cached>>,
-    viewer: OnceCell<Outcome<Viewer>>,
+    read: Mutex<HashMap<String, Once<Arc<RestAnswer>>>>,
+    viewer: Mutex<Option<Once<Viewer>>>,
     made: AtomicU32,
 }
 
@@ -47,7 +50,7 @@ impl Session {
             job,
             requests,
             read: Mutex::default(),
-            viewer: OnceCell::new(),
+            viewer: Mutex::default(),
             made: AtomicU32::new(0),
         }
     }
@@ -58,7 +61,7 @@ impl Session {
 
     /// Refuses every repository but the job's. GitHub says the same of what a token does not see,
     /// and clients that look at several remotes go on.
-    pub(crate) fn check_repository(&self, name: &str) -> Outcome<()> {
+    pub(crate) fn check_repository(&self, name: &str) -> RestResult<()> {
         if name.eq_ignore_ascii_case(&self.job.repository) {
             return Ok(());
         }
@@ -73,21 +76,24 @@ impl Session {
         &self,
         path: &str,
         query: &[(&str, String)],
-    ) -> Outcome<Arc<RestAnswer>> {
+    ) -> RestResult<Arc<RestAnswer>> {
         let call = self.call_of("GET", path, query, None);
         let key = format!("{}?{}", call.path, call.query.clone().unwrap_or_default());
-        let cell = self.read.lock().entry(key).or_default().clone();
-        let made = async { self.send(call).await.map(Arc::new) };
-        cell.get_or_init(|| made).await.clone()
+        let made = || {
+            let sent = self.send(call);
+            async { sent.await.map(Arc::new) }.boxed().shared()
+        };
+        let answer = self.read.lock().entry(key).or_insert_with(made).clone();
+        answer.await
     }
 
     /// The body of what is read below the repository.
-    pub(crate) async fn body(&self, path: &str) -> Outcome<Value> {
+    pub(crate) async fn body(&self, path: &str) -> RestResult<Value> {
         Ok(self.read(path, &[]).await?.body.clone())
     }
 
     /// The same; null where it is not there.
-    pub(crate) async fn body_if_there(&self, path: &str) -> Outcome<Value> {
+    pub(crate) async fn body_if_there(&self, path: &str) -> RestResult<Value> {
         match self.body(path).await {
             Err(failure) if failure.status == 404 => Ok(Value::Null),
             other => other,
@@ -100,7 +106,7 @@ impl Session {
         method: &'static str,
         path: &str,
         body: Option<Value>,
-    ) -> Outcome<Value> {
+    ) -> RestResult<Value> {
         self.change_with(method, path, &[], body).await
     }
 
@@ -111,20 +117,25 @@ impl Session {
         path: &str,
         query: &[(&str, String)],
         body: Option<Value>,
-    ) -> Outcome<Value> {
+    ) -> RestResult<Value> {
         self.read.lock().clear();
         let call = self.call_of(method, path, query, body);
         Ok(self.send(call).await?.body)
     }
 
-    pub(crate) async fn viewer(&self) -> Outcome<Viewer> {
-        let asked = async {
+    pub(crate) async fn viewer(&self) -> RestResult<Viewer> {
+        let asked = || {
             let (reply, answer) = oneshot::channel();
-            let sent = self.requests.send(Request::Viewer(reply));
-            sent.map_err(|_| gone())?;
-            answer.await.map_err(|_| gone())?
+            let sent = self.requests.unbounded_send(Request::Viewer(reply));
+            async move {
+                sent.map_err(|_| gone())?;
+                answer.await.map_err(|_| gone())?
+            }
+            .boxed()
+            .shared()
         };
-        self.viewer.get_or_init(|| asked).await.clone()
+        let viewer = self.viewer.lock().get_or_insert_with(asked).clone();
+        viewer.await
     }
 
     fn call_of(
@@ -145,17 +156,27 @@ impl Session {
         }
     }
 
-    async fn send(&self, call: RestCall) -> Outcome<RestAnswer> {
-        if self.made.fetch_add(1, Ordering::Relaxed) >= MAX_CALLS {
-            let message = format!(
-                "the document needs more than {MAX_CALLS} calls of the REST API: ask for less at once"
-            );
-            return Err(RestFailure::new(429, message));
-        }
+    /// Sends a call at once; its answer is waited for.
+    fn send(
+        &self,
+        call: RestCall,
+    ) -> impl Future<Output = RestResult<RestAnswer>> + Send + 'static {
         let (reply, answer) = oneshot::channel();
-        let sent = self.requests.send(Request::Call(call, reply));
-        sent.map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
+        let sent = if self.made.fetch_add(1, Ordering::Relaxed) < MAX_CALLS {
+            let sent = self.requests.unbounded_send(Request::Call(call, reply));
+            sent.map_err(|_| gone())
+        } else {
+            Err(RestFailure::new(
+                429,
+                format!(
+                    "the document needs more than {MAX_CALLS} calls of the REST API: ask for less at once"
+                ),
+            ))
+        };
+        async move {
+            sent?;
+            answer.await.map_err(|_| gone())?
+        }
     }
 }
 

@@ -6,15 +6,15 @@ use super::labels;
 use crate::ids::{NodeId, resolve_id};
 use crate::resolve::{issue_or_pull, node, reaction};
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
 
 /// The id that the input gives under this name.
-pub(super) async fn target(session: &Session, input: &Value, name: &str) -> Outcome<NodeId> {
+pub(super) async fn target(session: &Session, input: &Value, name: &str) -> RestResult<NodeId> {
     resolve_id(session, input[name].as_str().unwrap_or_default()).await
 }
 
 /// The number of an issue or a pull request.
-pub(super) async fn numbered(session: &Session, input: &Value, name: &str) -> Outcome<u64> {
+pub(super) async fn numbered(session: &Session, input: &Value, name: &str) -> RestResult<u64> {
     let id = target(session, input, name).await?;
     if !matches!(id.kind.as_str(), "Issue" | "PullRequest") {
         let message = format!("`{name}` is the id of a {}", id.kind);
@@ -24,12 +24,12 @@ pub(super) async fn numbered(session: &Session, input: &Value, name: &str) -> Ou
 }
 
 /// What this id stands for, as it is now.
-pub(super) async fn again(session: &Session, input: &Value, name: &str) -> Outcome<Value> {
+pub(super) async fn again(session: &Session, input: &Value, name: &str) -> RestResult<Value> {
     node(session, &target(session, input, name).await?).await
 }
 
 /// The names that ids stand for: logins, slugs of teams.
-pub(super) async fn names(session: &Session, ids: &Value) -> Outcome<Vec<String>> {
+pub(super) async fn names(session: &Session, ids: &Value) -> RestResult<Vec<String>> {
     let mut names = Vec::new();
     for id in ids.as_array().into_iter().flatten() {
         let id = resolve_id(session, id.as_str().unwrap_or_default()).await?;
@@ -47,7 +47,7 @@ pub(super) fn fields(pairs: &[(&str, &Value)]) -> Value {
     fields.into()
 }
 
-pub(super) async fn add_comment(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn add_comment(session: &Session, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, "subjectId").await?;
     let body = json!({"body": input["body"]});
     let path = format!("/issues/{number}/comments");
@@ -55,7 +55,7 @@ pub(super) async fn add_comment(session: &Session, input: &Value) -> Outcome<Val
     Ok(json!({"commentEdge": {"node": comment}, "subjectId": input["subjectId"]}))
 }
 
-pub(super) async fn update_comment(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn update_comment(session: &Session, input: &Value) -> RestResult<Value> {
     let id = target(session, input, "id").await?;
     let path = format!("/issues/comments/{}", id.number()?);
     let body = json!({"body": input["body"]});
@@ -63,14 +63,14 @@ pub(super) async fn update_comment(session: &Session, input: &Value) -> Outcome<
     Ok(json!({"issueComment": comment}))
 }
 
-pub(super) async fn delete_comment(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn delete_comment(session: &Session, input: &Value) -> RestResult<Value> {
     let id = target(session, input, "id").await?;
     let path = format!("/issues/comments/{}", id.number()?);
     session.change("DELETE", &path, None).await?;
     Ok(json!({}))
 }
 
-pub(super) async fn create_issue(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn create_issue(session: &Session, input: &Value) -> RestResult<Value> {
     target(session, input, "repositoryId").await?;
     let mut body = fields(&[("title", &input["title"]), ("body", &input["body"])]);
     add_metadata(session, input, &mut body).await?;
@@ -79,7 +79,7 @@ pub(super) async fn create_issue(session: &Session, input: &Value) -> Outcome<Va
 }
 
 /// Assignees, milestone and labels as REST takes them with an issue.
-async fn add_metadata(session: &Session, input: &Value, body: &mut Value) -> Outcome<()> {
+async fn add_metadata(session: &Session, input: &Value, body: &mut Value) -> RestResult<()> {
     if input["assigneeIds"].is_array() {
         body["assignees"] = json!(names(session, &input["assigneeIds"]).await?);
     }
@@ -99,7 +99,7 @@ pub(super) async fn update(
     input: &Value,
     id: &str,
     payload: &str,
-) -> Outcome<Value> {
+) -> RestResult<Value> {
     let number = numbered(session, input, id).await?;
     let state = input["state"].as_str().map(str::to_ascii_lowercase);
     let mut body = fields(&[
@@ -110,7 +110,11 @@ pub(super) async fn update(
     add_metadata(session, input, &mut body).await?;
     // `null` takes the milestone away: GitHub by the same, Gitea by 0.
     if input.get("milestoneId").is_some_and(Value::is_null) {
-        body["milestone"] = if session.is_github() { Value::Null } else { json!(0) };
+        body["milestone"] = if session.is_github() {
+            Value::Null
+        } else {
+            json!(0)
+        };
     }
     // Gitea changes labels by a call of their own.
     let labels = body.as_object_mut().and_then(|body| body.remove("labels"));
@@ -120,7 +124,9 @@ pub(super) async fn update(
     }
     if let Some(labels) = labels {
         let path = format!("/issues/{number}/labels");
-        session.change("PUT", &path, Some(json!({"labels": labels}))).await?;
+        session
+            .change("PUT", &path, Some(json!({"labels": labels})))
+            .await?;
     }
     if payload == "pullRequest" {
         let body = fields(&[
@@ -140,7 +146,7 @@ pub(super) async fn set_state(
     input: &Value,
     id: &str,
     state: &str,
-) -> Outcome<Value> {
+) -> RestResult<Value> {
     let kind = target(session, input, id).await?.kind;
     let number = numbered(session, input, id).await?;
     let mut body = json!({"state": state});
@@ -156,7 +162,7 @@ pub(super) async fn set_state(
     Ok(json!({payload: again(session, input, id).await?}))
 }
 
-pub(super) async fn lock(session: &Session, input: &Value, lock: bool) -> Outcome<Value> {
+pub(super) async fn lock(session: &Session, input: &Value, lock: bool) -> RestResult<Value> {
     let number = numbered(session, input, "lockableId").await?;
     let path = format!("/issues/{number}/lock");
     let reason = input["lockReason"].as_str();
@@ -172,7 +178,7 @@ pub(super) async fn lock(session: &Session, input: &Value, lock: bool) -> Outcom
 }
 
 /// Gitea takes assignees with the issue only, all of them.
-pub(super) async fn assign(session: &Session, input: &Value, add: bool) -> Outcome<Value> {
+pub(super) async fn assign(session: &Session, input: &Value, add: bool) -> RestResult<Value> {
     let number = numbered(session, input, "assignableId").await?;
     let names = names(session, &input["assigneeIds"]).await?;
     if session.is_github() {
@@ -190,18 +196,24 @@ pub(super) async fn assign(session: &Session, input: &Value, add: bool) -> Outco
         if add {
             all.extend(names);
         }
-        session.change("PATCH", &path, Some(json!({"assignees": all}))).await?;
+        session
+            .change("PATCH", &path, Some(json!({"assignees": all})))
+            .await?;
     }
     Ok(json!({"assignable": issue_or_pull(session, number).await?}))
 }
 
-pub(super) async fn add_reaction(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn add_reaction(session: &Session, input: &Value) -> RestResult<Value> {
     let id = target(session, input, "subjectId").await?;
     let number = id.number()?;
     let path = match id.kind.as_str() {
         "IssueComment" => format!("/issues/comments/{number}/reactions"),
         "Issue" | "PullRequest" => format!("/issues/{number}/reactions"),
-        kind => return Err(RestFailure::not_answered(&format!("a reaction to a {kind}"))),
+        kind => {
+            return Err(RestFailure::not_answered(&format!(
+                "a reaction to a {kind}"
+            )));
+        }
     };
     let content = input["content"].as_str().unwrap_or_default();
     let body = json!({"content": reaction(content)});

@@ -1,24 +1,25 @@
 //! The schema: the tables in `schema/` as `async_graphql` types, and how a REST answer becomes one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use async_graphql::Error;
 use async_graphql::dynamic::{
-    Enum, Field, FieldFuture, FieldValue, InputObject, InputValue, Interface, InterfaceField,
-    Object, ResolverContext, Scalar, Schema, SchemaBuilder, SchemaError, TypeRef, Union,
+    Enum, Field, FieldFuture, InputObject, InputValue, Interface, InterfaceField, Object,
+    ResolverContext, Scalar, Schema, SchemaBuilder, SchemaError, TypeRef, Union,
 };
 use async_graphql::parser::parse_schema;
 use async_graphql::parser::types::{
     BaseType, FieldDefinition, InputValueDefinition, Type, TypeKind, TypeSystemDefinition,
 };
-use async_graphql::{Error, Value as GqlValue};
 use serde_json::{Value, json};
 
 use crate::ask::{Ask, at};
 use crate::mutate::mutate;
 use crate::resolve::resolve;
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
+use crate::shape::{Arguments, Shape, Shapes, base_name, coerce, shaped, typed};
 
 const TABLES: [&str; 3] = [
     include_str!("schema/objects.graphql"),
@@ -29,17 +30,6 @@ const TABLES: [&str; 3] = [
 /// How deep and how large a document may be.
 const MAX_DEPTH: usize = 24;
 const MAX_COMPLEXITY: usize = 2_000;
-
-/// What a value of a type is.
-enum Shape {
-    Scalar,
-    Object,
-    /// One of several.
-    Abstract,
-    Enum(BTreeSet<String>),
-}
-
-type Shapes = HashMap<String, Shape>;
 
 /// Where a field's value comes from.
 enum Source {
@@ -54,6 +44,7 @@ struct Row {
     kind: String,
     field: String,
     ty: Type,
+    arguments: Arguments,
     source: Source,
 }
 
@@ -89,11 +80,17 @@ pub(crate) fn schema() -> Result<Schema, SchemaError> {
             TypeKind::Scalar => Shape::Scalar,
             TypeKind::Interface(_) | TypeKind::Union(_) => Shape::Abstract,
             TypeKind::Enum(kind) => {
-                let words = kind.values.iter().map(|value| value.node.value.node.to_string());
+                let words = kind
+                    .values
+                    .iter()
+                    .map(|value| value.node.value.node.to_string());
                 Shape::Enum(words.collect())
             }
             TypeKind::Object(kind) => {
-                let used = kind.fields.iter().map(|field| base_name(&field.node.ty.node));
+                let used = kind
+                    .fields
+                    .iter()
+                    .map(|field| base_name(&field.node.ty.node));
                 let used = used.filter_map(|used| {
                     let ending = ["Connection", "Edge"];
                     let base = ending.iter().find_map(|ending| used.strip_suffix(ending));
@@ -102,7 +99,7 @@ pub(crate) fn schema() -> Result<Schema, SchemaError> {
                 connections.extend(used);
                 Shape::Object
             }
-            TypeKind::InputObject(_) => continue,
+            TypeKind::InputObject(kind) => Shape::Input(typed(&kind.fields)),
         };
         shapes.insert(name, shape);
     }
@@ -132,7 +129,10 @@ fn registered(
     match kind {
         TypeKind::Scalar => builder.register(Scalar::new(name)),
         TypeKind::Enum(kind) => {
-            let words = kind.values.iter().map(|value| value.node.value.node.to_string());
+            let words = kind
+                .values
+                .iter()
+                .map(|value| value.node.value.node.to_string());
             builder.register(Enum::new(name).items(words.collect::<Vec<_>>()))
         }
         TypeKind::Union(kind) => {
@@ -177,9 +177,10 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
             kind: kind.to_owned(),
             field: field.to_owned(),
             ty: Type::new(ty).expect("the type is well written"),
+            arguments: Vec::new(),
             source: Source::Places(format!("/{field}")),
         };
-        made(row, Vec::new(), shapes)
+        made(row, shapes)
     };
     let (connection, edge) = (format!("{base}Connection"), format!("{base}Edge"));
     let mut object = Object::new(&connection)
@@ -189,12 +190,13 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
         .field(row(&connection, "totalCount", "Int!"));
     if base == "SearchResultItem" {
         let count = Row {
-            kind: connection.clone(),
+            kind: connection,
             field: "issueCount".to_owned(),
             ty: Type::new("Int!").expect("the type is well written"),
+            arguments: Vec::new(),
             source: Source::Places("/totalCount".to_owned()),
         };
-        object = object.field(made(count, Vec::new(), shapes));
+        object = object.field(made(count, shapes));
     }
     let mut edge_object = Object::new(&edge)
         .field(row(&edge, "node", base))
@@ -203,13 +205,6 @@ fn connection_types(base: &str, shapes: &Arc<Shapes>) -> Vec<Object> {
         edge_object = edge_object.field(row(&edge, "size", "Int!"));
     }
     vec![object, edge_object]
-}
-
-fn base_name(ty: &Type) -> &str {
-    match &ty.base {
-        BaseType::Named(name) => name.as_str(),
-        BaseType::List(inner) => base_name(inner),
-    }
 }
 
 /// A type as what is given back: any of it may fail alone.
@@ -237,7 +232,10 @@ fn argument(definition: &InputValueDefinition) -> InputValue {
 
 fn field(kind: &str, definition: &FieldDefinition, shapes: &Arc<Shapes>) -> Field {
     let name = definition.name.node.as_str();
-    let said = definition.directives.first().map(|directive| &directive.node);
+    let said = definition
+        .directives
+        .first()
+        .map(|directive| &directive.node);
     let value = said.and_then(|said| said.arguments.first());
     let value = value.and_then(|(_, value)| value.node.clone().into_json().ok());
     let source = match (said.map(|said| said.name.node.as_str()), value) {
@@ -247,24 +245,26 @@ fn field(kind: &str, definition: &FieldDefinition, shapes: &Arc<Shapes>) -> Fiel
         _ if kind == "Mutation" => Source::Mutation,
         _ => Source::Places(format!("/{name}|/{}", snake_case(name))),
     };
-    let arguments = definition.arguments.iter();
-    let arguments = arguments.map(|one| argument(&one.node)).collect();
     let row = Row {
         kind: kind.to_owned(),
         field: name.to_owned(),
         ty: definition.ty.node.clone(),
+        arguments: typed(&definition.arguments),
         source,
     };
-    made(row, arguments, shapes)
+    made(row, shapes)
 }
 
-fn made(row: Row, arguments: Vec<InputValue>, shapes: &Arc<Shapes>) -> Field {
+fn made(row: Row, shapes: &Arc<Shapes>) -> Field {
     let (name, ty) = (row.field.clone(), output(&row.ty));
+    let arguments = row.arguments.iter();
+    let arguments = arguments.map(|(name, ty)| InputValue::new(name, input(ty)));
+    let arguments: Vec<InputValue> = arguments.collect();
     let (row, shapes) = (Arc::new(row), Arc::clone(shapes));
     let field = Field::new(name, ty, move |context| {
         let (row, shapes) = (Arc::clone(&row), Arc::clone(&shapes));
         FieldFuture::new(async move {
-            let value = match found(&row, &context).await {
+            let value = match found(&row, &context, &shapes).await {
                 Ok(value) => value,
                 Err(failure) => {
                     let error = error(&failure).into_server_error(context.item.pos);
@@ -288,23 +288,28 @@ fn error(failure: &RestFailure) -> Error {
 }
 
 /// What a field's value is, as JSON.
-async fn found(row: &Row, context: &ResolverContext<'_>) -> Outcome<Value> {
+async fn found(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> RestResult<Value> {
     let session = context.data::<Arc<Session>>();
     let session = session.map_err(|error| RestFailure::new(500, error.message))?;
     let nothing = json!({});
-    let of = context.parent_value.downcast_ref::<Value>().unwrap_or(&nothing);
+    let of = context
+        .parent_value
+        .downcast_ref::<Value>()
+        .unwrap_or(&nothing);
     let mut args = serde_json::Map::new();
     for (name, value) in context.args.iter() {
         let value = value.as_value().clone().into_json();
         args.insert(name.to_string(), value.unwrap_or_default());
     }
+    let mut args = Value::Object(args);
+    coerce(&mut args, &row.arguments, shapes);
     let selects = |name: &str| context.look_ahead().field(name).exists();
     let ask = Ask {
         session,
         kind: &row.kind,
         field: &row.field,
         of,
-        args: args.into(),
+        args,
         counts: selects("totalCount") || selects("issueCount"),
         nodes: selects("nodes") || selects("edges") || selects("pageInfo"),
     };
@@ -313,7 +318,10 @@ async fn found(row: &Row, context: &ResolverContext<'_>) -> Outcome<Value> {
         Source::Mutation => mutate(session, &row.field, &ask.args["input"]).await,
         Source::Function => match resolve(&ask).await {
             Some(value) => value,
-            None => Err(RestFailure::not_answered(&format!("{}.{}", row.kind, row.field))),
+            None => Err(RestFailure::not_answered(&format!(
+                "{}.{}",
+                row.kind, row.field
+            ))),
         },
         Source::Places(_) if row.field == "edges" => Ok(edges(of)),
         Source::Places(_) if row.field == "subject" => {
@@ -327,74 +335,10 @@ async fn found(row: &Row, context: &ResolverContext<'_>) -> Outcome<Value> {
 
 fn edges(of: &Value) -> Value {
     let nodes = of["nodes"].as_array().into_iter().flatten();
-    let edges = nodes.enumerate().map(|(at, node)| {
-        json!({"node": node, "cursor": of["cursors"][at], "size": node["size"]})
-    });
+    let edges = nodes
+        .enumerate()
+        .map(|(at, node)| json!({"node": node, "cursor": of["cursors"][at], "size": node["size"]}));
     edges.collect()
-}
-
-/// JSON as a value of this type; what does not fit is nothing.
-fn shaped(value: Value, ty: &Type, shapes: &Shapes) -> Option<FieldValue<'static>> {
-    match &ty.base {
-        BaseType::List(inner) => {
-            let Value::Array(values) = value else {
-                return None;
-            };
-            let values = values.into_iter();
-            let values = values.map(|value| shaped(value, inner, shapes).unwrap_or(FieldValue::NULL));
-            Some(FieldValue::list(values))
-        }
-        BaseType::Named(name) => match shapes.get(name.as_str())? {
-            Shape::Scalar => scalar(value, name, ty.nullable),
-            Shape::Enum(words) => {
-                let word = value.as_str()?.to_ascii_uppercase();
-                let word = words.contains(&word).then_some(word)?;
-                Some(FieldValue::value(word))
-            }
-            Shape::Object if value.is_object() => Some(FieldValue::owned_any(value)),
-            Shape::Abstract if value.is_object() => {
-                let kind = concrete(name, &value);
-                Some(FieldValue::owned_any(value).with_type(kind))
-            }
-            Shape::Object | Shape::Abstract => None,
-        },
-    }
-}
-
-/// What is left out is empty where the type says that it is there.
-fn scalar(value: Value, name: &str, nullable: bool) -> Option<FieldValue<'static>> {
-    let value = match (name, value) {
-        // Gitea's word for never.
-        ("DateTime" | "GitTimestamp", Value::String(time)) if time.starts_with("0001-") => {
-            return None;
-        }
-        ("String", Value::String(text)) => json!(text),
-        ("String", Value::Null) if !nullable => json!(""),
-        ("Int", Value::Null) if !nullable => json!(0),
-        ("Boolean", Value::Null) if !nullable => json!(false),
-        ("BigInt", Value::Number(number)) => json!(number.to_string()),
-        ("URI", Value::String(text)) if text.is_empty() => return None,
-        (_, Value::Null) => return None,
-        (_, value) => value,
-    };
-    GqlValue::from_json(value).ok().map(FieldValue::value)
-}
-
-/// Which type of several this is.
-fn concrete(of: &str, value: &Value) -> String {
-    if let Some(kind) = value["__typename"].as_str() {
-        return kind.to_owned();
-    }
-    let word = match of {
-        "Actor" if value["type"] == "Bot" => "Bot",
-        "Actor" | "RepositoryOwner" if value["type"] == "Organization" => "Organization",
-        "RequestedReviewer" if value["login"].is_null() => "Team",
-        "GitObject" => "Commit",
-        "IssueOrPullRequest" | "SearchResultItem" if value["head"].is_object() => "PullRequest",
-        "IssueOrPullRequest" | "SearchResultItem" => "Issue",
-        _ => "User",
-    };
-    word.to_owned()
 }
 
 fn snake_case(name: &str) -> String {

@@ -16,8 +16,11 @@ mod mutate;
 mod resolve;
 mod rest;
 mod session;
+mod shape;
+mod translation;
 mod types;
 
 pub use document::{GraphQl, MAX_DOCUMENT};
 pub use rest::{Rest, RestAnswer, RestCall, RestFailure, Viewer};
 pub use session::{Job, MAX_CALLS};
+pub use translation::{Translated, translated, translated_answer};

@@ -6,9 +6,9 @@ use super::items::target;
 use crate::ids::plain;
 use crate::resolve::reference;
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session, escaped_path};
+use crate::session::{RestResult, Session, escaped_path};
 
-pub(super) async fn create(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value> {
     let name = branch(session, input).await?;
     let full = format!("refs/heads/{name}");
     let head = reference(session, &full).await?;
@@ -17,7 +17,9 @@ pub(super) async fn create(session: &Session, input: &Value) -> Outcome<Value> {
     if head != expected {
         return Err(RestFailure::new(
             409,
-            format!("Expected branch to point to \"{expected}\" but it did not. Pull and try again."),
+            format!(
+                "Expected branch to point to \"{expected}\" but it did not. Pull and try again."
+            ),
         ));
     }
     let message = &input["message"];
@@ -37,7 +39,7 @@ pub(super) async fn create(session: &Session, input: &Value) -> Outcome<Value> {
     }))
 }
 
-async fn branch(session: &Session, input: &Value) -> Outcome<String> {
+async fn branch(session: &Session, input: &Value) -> RestResult<String> {
     let branch = &input["branch"];
     let name = if branch["id"].is_string() {
         target(session, branch, "id").await?.key
@@ -58,7 +60,7 @@ async fn of_tree(
     head: &str,
     message: &str,
     changes: &Value,
-) -> Outcome<String> {
+) -> RestResult<String> {
     let mut tree = Vec::new();
     for file in list(changes, "additions") {
         let body = json!({"content": file["contents"], "encoding": "base64"});
@@ -77,7 +79,9 @@ async fn of_tree(
     let body = json!({"message": message, "tree": tree["sha"], "parents": [head]});
     let commit = session.change("POST", "/git/commits", Some(body)).await?;
     let body = json!({"sha": commit["sha"], "force": false});
-    session.change("PATCH", &format!("/git/{}", escaped_path(full)), Some(body)).await?;
+    session
+        .change("PATCH", &format!("/git/{}", escaped_path(full)), Some(body))
+        .await?;
     Ok(plain(&commit["sha"]))
 }
 
@@ -86,7 +90,7 @@ async fn in_one(
     branch: &str,
     message: &str,
     changes: &Value,
-) -> Outcome<String> {
+) -> RestResult<String> {
     let mut files = Vec::new();
     for (name, operation) in [("additions", "create"), ("deletions", "delete")] {
         for file in list(changes, name) {

@@ -5,16 +5,18 @@ use serde_json::{Value, json};
 use super::states::{inner, reaction_groups};
 use crate::ask::Ask;
 use crate::lists::{List, nothing};
-use crate::session::{Outcome, Session, escaped};
+use crate::session::{RestResult, Session, escaped};
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     Some(match ask.field {
         "closed" => Ok(json!(ask.of["state"] == "closed")),
         "repository" => ask.session.body("").await,
         "assignees" => assignees(ask).await,
         "labels" => part_of(ask, "/labels").await,
         "comments" => comments(ask).await,
-        "participants" => ask.part().map(|part| inner(&json!([ask.of["user"]]), &part)),
+        "participants" => ask
+            .part()
+            .map(|part| inner(&json!([ask.of["user"]]), &part)),
         "reactionGroups" => Ok(reaction_groups(ask.of)),
         "reactions" => Ok(nothing()),
         "releaseAssets" => part_of(ask, "/assets").await,
@@ -31,12 +33,12 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
 }
 
 /// An array that is in the answer.
-async fn part_of(ask: &Ask<'_>, place: &str) -> Outcome<Value> {
+async fn part_of(ask: &Ask<'_>, place: &str) -> RestResult<Value> {
     let part = ask.part()?;
     Ok(inner(&ask.value(place).await?, &part))
 }
 
-async fn assignees(ask: &Ask<'_>) -> Outcome<Value> {
+async fn assignees(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let many = ask.value("/assignees").await?;
     if many.is_array() {
@@ -47,7 +49,7 @@ async fn assignees(ask: &Ask<'_>) -> Outcome<Value> {
     Ok(inner(&one.into(), &part))
 }
 
-async fn comments(ask: &Ask<'_>) -> Outcome<Value> {
+async fn comments(ask: &Ask<'_>) -> RestResult<Value> {
     let list = List::new(format!("/issues/{}/comments", ask.number()));
     let part = ask.part()?;
     // Both forges say how many there are with the thing itself.
@@ -67,7 +69,7 @@ fn association(of: &Value) -> Value {
     }
 }
 
-async fn is_viewer(ask: &Ask<'_>) -> Outcome<Value> {
+async fn is_viewer(ask: &Ask<'_>) -> RestResult<Value> {
     let viewer = ask.session.viewer().await?;
     let author = ask.of["user"]["login"].as_str();
     Ok(json!(author.is_some_and(|author| author == viewer.login)))
@@ -84,7 +86,7 @@ fn label_url(repository: &Value, label: &Value) -> Value {
     json!(format!("{base}/labels/{name}"))
 }
 
-async fn is_latest(ask: &Ask<'_>) -> Outcome<Value> {
+async fn is_latest(ask: &Ask<'_>) -> RestResult<Value> {
     let latest = ask.session.body_if_there("/releases/latest").await?;
     Ok(json!(!latest.is_null() && latest["id"] == ask.of["id"]))
 }
@@ -95,7 +97,7 @@ fn tag(release: &Value) -> Value {
 }
 
 /// An issue, or the pull request of that number, with its type.
-pub(crate) async fn issue_or_pull(session: &Session, number: u64) -> Outcome<Value> {
+pub(crate) async fn issue_or_pull(session: &Session, number: u64) -> RestResult<Value> {
     let mut issue = session.body(&format!("/issues/{number}")).await?;
     if issue["pull_request"].is_object() {
         issue = session.body(&format!("/pulls/{number}")).await?;
@@ -112,9 +114,11 @@ pub(crate) fn label_name(key: &str) -> &str {
 }
 
 /// A label by its name; null: there is none. Gitea finds them by numbers only.
-pub(crate) async fn label(session: &Session, name: &str) -> Outcome<Value> {
+pub(crate) async fn label(session: &Session, name: &str) -> RestResult<Value> {
     if session.is_github() {
-        return session.body_if_there(&format!("/labels/{}", escaped(name))).await;
+        return session
+            .body_if_there(&format!("/labels/{}", escaped(name)))
+            .await;
     }
     let all = List::new("/labels").all(session).await?;
     let same = |label: &Value| {

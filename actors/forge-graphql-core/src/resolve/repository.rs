@@ -9,11 +9,13 @@ use super::search::{issues, pulls};
 use crate::ask::Ask;
 use crate::lists::{List, nothing, of_items};
 use crate::rest::RestFailure;
-use crate::session::{Outcome, escaped};
+use crate::session::{RestResult, escaped};
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     let of = ask.of;
-    let own = ask.session.check_repository(of["full_name"].as_str().unwrap_or_default());
+    let own = ask
+        .session
+        .check_repository(of["full_name"].as_str().unwrap_or_default());
     let facts = facts(ask).await;
     if facts.is_some() {
         return facts;
@@ -36,7 +38,11 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
         "issue" => issue(ask).await,
         "issueOrPullRequest" => {
             let number = ask.args["number"].as_u64().unwrap_or_default();
-            named(issue_or_pull(ask.session, number).await, "issue or pull request", number)
+            named(
+                issue_or_pull(ask.session, number).await,
+                "issue or pull request",
+                number,
+            )
         }
         "pullRequest" => {
             let number = ask.args["number"].as_u64().unwrap_or_default();
@@ -49,7 +55,9 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
         "labels" => labels(ask).await,
         "milestone" => {
             let number = ask.args["number"].as_u64().unwrap_or_default();
-            ask.session.body_if_there(&format!("/milestones/{number}")).await
+            ask.session
+                .body_if_there(&format!("/milestones/{number}"))
+                .await
         }
         "milestones" => milestones(ask).await,
         "release" => release(ask).await,
@@ -64,7 +72,7 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
 }
 
 /// What the repository's own answer says.
-async fn facts(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+async fn facts(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     let of = ask.of;
     let total = |value: Value| json!({"totalCount": value.as_u64().unwrap_or(0), "nodes": []});
     let unless_denied = |value: Option<bool>| json!(value.unwrap_or(true));
@@ -93,7 +101,10 @@ async fn facts(ask: &Ask<'_>) -> Option<Outcome<Value>> {
             let allowed = ask.truth("/allow_auto_merge").await;
             allowed.map(|allowed| json!(allowed.unwrap_or(!github)))
         }
-        "watchers" => ask.value("/subscribers_count|/watchers_count").await.map(total),
+        "watchers" => ask
+            .value("/subscribers_count|/watchers_count")
+            .await
+            .map(total),
         "stargazers" => ask.value("/stargazers_count|/stars_count").await.map(total),
         "forks" => Ok(nothing()),
         "viewerPermission" => permission(ask).await,
@@ -126,7 +137,7 @@ fn license(of: &Value) -> Value {
 }
 
 /// What the job may, not what the runner's own token may.
-async fn permission(ask: &Ask<'_>) -> Outcome<Value> {
+async fn permission(ask: &Ask<'_>) -> RestResult<Value> {
     let full = ask.of["full_name"].as_str().unwrap_or_default();
     let own = ask.session.check_repository(full).is_ok();
     let writes = own && ask.session.viewer().await?.writes;
@@ -140,7 +151,7 @@ fn default_branch(of: &Value) -> Value {
     }
 }
 
-fn named(found: Outcome<Value>, what: &str, number: u64) -> Outcome<Value> {
+fn named(found: RestResult<Value>, what: &str, number: u64) -> RestResult<Value> {
     found.map_err(|failure| match failure.status {
         404 | 410 => RestFailure::not_found(format!(
             "Could not resolve to a {what} with the number of {number}."
@@ -149,7 +160,7 @@ fn named(found: Outcome<Value>, what: &str, number: u64) -> Outcome<Value> {
     })
 }
 
-async fn issue(ask: &Ask<'_>) -> Outcome<Value> {
+async fn issue(ask: &Ask<'_>) -> RestResult<Value> {
     let number = ask.args["number"].as_u64().unwrap_or_default();
     let found = ask.session.body(&format!("/issues/{number}")).await;
     let found = named(found, "Issue", number)?;
@@ -160,11 +171,11 @@ async fn issue(ask: &Ask<'_>) -> Outcome<Value> {
     Ok(found)
 }
 
-async fn listed(ask: &Ask<'_>, path: &str) -> Outcome<Value> {
+async fn listed(ask: &Ask<'_>, path: &str) -> RestResult<Value> {
     List::new(path).connection(ask.session, &ask.part()?).await
 }
 
-async fn labels(ask: &Ask<'_>) -> Outcome<Value> {
+async fn labels(ask: &Ask<'_>) -> RestResult<Value> {
     let words = ask.text("query").to_lowercase();
     let mut list = List::new("/labels");
     if !words.is_empty() {
@@ -176,7 +187,7 @@ async fn labels(ask: &Ask<'_>) -> Outcome<Value> {
     list.connection(ask.session, &ask.part()?).await
 }
 
-async fn milestones(ask: &Ask<'_>) -> Outcome<Value> {
+async fn milestones(ask: &Ask<'_>) -> RestResult<Value> {
     let states = ask.args["states"].as_array().cloned().unwrap_or_default();
     let state = match states.as_slice() {
         [one] => one.as_str().unwrap_or("all").to_ascii_lowercase(),
@@ -187,9 +198,12 @@ async fn milestones(ask: &Ask<'_>) -> Outcome<Value> {
 }
 
 /// A release by its tag; that of a draft is found in the list only.
-async fn release(ask: &Ask<'_>) -> Outcome<Value> {
+async fn release(ask: &Ask<'_>) -> RestResult<Value> {
     let tag = ask.text("tagName");
-    let found = ask.session.body_if_there(&format!("/releases/tags/{}", escaped(tag))).await?;
+    let found = ask
+        .session
+        .body_if_there(&format!("/releases/tags/{}", escaped(tag)))
+        .await?;
     if !found.is_null() {
         return Ok(found);
     }
@@ -198,7 +212,7 @@ async fn release(ask: &Ask<'_>) -> Outcome<Value> {
     Ok(all.find(|one| one["tag_name"] == tag).unwrap_or_default())
 }
 
-async fn refs(ask: &Ask<'_>) -> Outcome<Value> {
+async fn refs(ask: &Ask<'_>) -> RestResult<Value> {
     let (path, prefix) = match ask.text("refPrefix").trim_end_matches('/') {
         "refs/tags" => ("/tags", "refs/tags"),
         _ => ("/branches", "refs/heads"),
@@ -216,7 +230,7 @@ async fn refs(ask: &Ask<'_>) -> Outcome<Value> {
     Ok(found)
 }
 
-async fn languages(ask: &Ask<'_>) -> Outcome<Value> {
+async fn languages(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let sizes = ask.session.body("/languages").await?;
     let sizes = sizes.as_object().cloned().unwrap_or_default();
@@ -225,7 +239,7 @@ async fn languages(ask: &Ask<'_>) -> Outcome<Value> {
     Ok(of_items(languages.collect(), &part))
 }
 
-async fn topics(ask: &Ask<'_>) -> Outcome<Value> {
+async fn topics(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let topics = ask.value("/topics").await?;
     let topics = topics.as_array().into_iter().flatten();

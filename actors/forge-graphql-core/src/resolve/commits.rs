@@ -8,9 +8,9 @@ use super::states::status_state;
 use crate::ask::{Ask, commit, id};
 use crate::ids::plain;
 use crate::lists::{List, of_items};
-use crate::session::{Outcome, Session, escaped, escaped_path};
+use crate::session::{RestResult, Session, escaped, escaped_path};
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     let sha = || plain(&ask.of["sha"]);
     Some(match (ask.kind, ask.field) {
         ("Ref", "id") => Ok(id(ask.session, "Ref", plain(&ask.of["ref"]))),
@@ -57,14 +57,16 @@ fn split(name: &str) -> (&str, &str) {
 }
 
 /// A branch or tag by its name; null: there is none. Gitea answers with all that begin so.
-pub(crate) async fn reference(session: &Session, name: &str) -> Outcome<Value> {
+pub(crate) async fn reference(session: &Session, name: &str) -> RestResult<Value> {
     let full = match name.strip_prefix("refs/") {
         Some(_) => name.to_owned(),
         None => format!("refs/heads/{name}"),
     };
     let rest = escaped_path(full.trim_start_matches("refs/"));
     let word = if session.is_github() { "ref" } else { "refs" };
-    let found = session.body_if_there(&format!("/git/{word}/{rest}")).await?;
+    let found = session
+        .body_if_there(&format!("/git/{word}/{rest}"))
+        .await?;
     Ok(match found {
         Value::Array(all) => {
             let same = |one: &Value| one["ref"] == full.as_str();
@@ -74,7 +76,7 @@ pub(crate) async fn reference(session: &Session, name: &str) -> Outcome<Value> {
     })
 }
 
-async fn target(ask: &Ask<'_>) -> Outcome<Value> {
+async fn target(ask: &Ask<'_>) -> RestResult<Value> {
     let mut of = ask.of.clone();
     if of["object"].is_null() {
         of = reference(ask.session, &plain(&of["ref"])).await?;
@@ -92,7 +94,7 @@ async fn target(ask: &Ask<'_>) -> Outcome<Value> {
 }
 
 /// What `revision`, or `revision:path`, is.
-pub(super) async fn object(session: &Session, expression: &str) -> Outcome<Value> {
+pub(super) async fn object(session: &Session, expression: &str) -> RestResult<Value> {
     let Some((revision, path)) = expression.split_once(':') else {
         let found = commit(session, expression).await;
         return match found {
@@ -120,11 +122,14 @@ fn typed(mut value: Value, kind: &str) -> Value {
     value
 }
 
-async fn entries(ask: &Ask<'_>) -> Outcome<Value> {
+async fn entries(ask: &Ask<'_>) -> RestResult<Value> {
     let mut entries = ask.of["entries"].clone();
     if entries.is_null() {
         let sha = plain(&ask.of["sha"]);
-        let tree = ask.session.body(&format!("/git/trees/{}", escaped(&sha))).await?;
+        let tree = ask
+            .session
+            .body(&format!("/git/trees/{}", escaped(&sha)))
+            .await?;
         entries = tree["tree"].clone();
     }
     for entry in entries.as_array_mut().into_iter().flatten() {
@@ -149,7 +154,7 @@ fn text(file: &Value) -> Value {
     String::from_utf8(bytes).map_or(Value::Null, Value::from)
 }
 
-async fn message(ask: &Ask<'_>) -> Outcome<String> {
+async fn message(ask: &Ask<'_>) -> RestResult<String> {
     Ok(plain(&ask.value("/commit/message").await?))
 }
 
@@ -158,7 +163,7 @@ fn headline(message: &str) -> (&str, &str) {
     (first, rest.trim_start_matches('\n'))
 }
 
-async fn person(ask: &Ask<'_>, role: &str) -> Outcome<Value> {
+async fn person(ask: &Ask<'_>, role: &str) -> RestResult<Value> {
     let mut person = ask.value(&format!("/commit/{role}")).await?;
     if person.is_object() {
         person["user"] = ask.value(&format!("/{role}")).await?;
@@ -166,19 +171,22 @@ async fn person(ask: &Ask<'_>, role: &str) -> Outcome<Value> {
     Ok(person)
 }
 
-async fn authors(ask: &Ask<'_>) -> Outcome<Value> {
+async fn authors(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let author = person(ask, "author").await?;
     Ok(of_items(vec![author], &part))
 }
 
-async fn parents(ask: &Ask<'_>) -> Outcome<Value> {
+async fn parents(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let parents = ask.value("/parents").await?;
-    Ok(of_items(parents.as_array().cloned().unwrap_or_default(), &part))
+    Ok(of_items(
+        parents.as_array().cloned().unwrap_or_default(),
+        &part,
+    ))
 }
 
-async fn history(ask: &Ask<'_>) -> Outcome<Value> {
+async fn history(ask: &Ask<'_>) -> RestResult<Value> {
     let mut list = List::new("/commits").query("sha", plain(&ask.of["sha"]));
     for name in ["path", "since", "until"] {
         if let Some(value) = ask.args[name].as_str() {
@@ -188,19 +196,22 @@ async fn history(ask: &Ask<'_>) -> Outcome<Value> {
     list.connection(ask.session, &ask.part()?).await
 }
 
-async fn pulls_of_commit(ask: &Ask<'_>) -> Outcome<Value> {
+async fn pulls_of_commit(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let sha = plain(&ask.of["sha"]);
     if ask.session.is_github() {
         let list = List::new(format!("/commits/{}/pulls", escaped(&sha)));
         return list.connection(ask.session, &part).await;
     }
-    let one = ask.session.body_if_there(&format!("/commits/{}/pull", escaped(&sha))).await?;
+    let one = ask
+        .session
+        .body_if_there(&format!("/commits/{}/pull", escaped(&sha)))
+        .await?;
     let one: Vec<Value> = one.is_object().then_some(one).into_iter().collect();
     Ok(of_items(one, &part))
 }
 
-async fn pulls_of_branch(ask: &Ask<'_>) -> Outcome<Value> {
+async fn pulls_of_branch(ask: &Ask<'_>) -> RestResult<Value> {
     let name = plain(&ask.of["ref"]);
     let branch = json!(split(&name).1);
     let list = List::new("/pulls").query("state", "all");
@@ -208,14 +219,14 @@ async fn pulls_of_branch(ask: &Ask<'_>) -> Outcome<Value> {
     list.connection(ask.session, &ask.part()?).await
 }
 
-async fn statuses(session: &Session, sha: &str) -> Outcome<Value> {
+async fn statuses(session: &Session, sha: &str) -> RestResult<Value> {
     let path = format!("/commits/{}/status", escaped(sha));
     session.body_if_there(&path).await
 }
 
 /// All that was checked of a commit: statuses, and at GitHub checks. What may not be read is an
 /// error, not a part that is left out: a failure could be in it.
-pub(super) async fn rollup(session: &Session, sha: &str) -> Outcome<Value> {
+pub(super) async fn rollup(session: &Session, sha: &str) -> RestResult<Value> {
     let mut all = Vec::new();
     let combined = statuses(session, sha).await?;
     for status in combined["statuses"].as_array().into_iter().flatten() {
@@ -238,6 +249,8 @@ pub(super) async fn rollup(session: &Session, sha: &str) -> Outcome<Value> {
         None => "PENDING",
     };
     let worst = ["FAILURE", "ERROR", "PENDING"];
-    let worst = worst.into_iter().find(|state| all.iter().any(|one| of(one) == *state));
+    let worst = worst
+        .into_iter()
+        .find(|state| all.iter().any(|one| of(one) == *state));
     Ok(json!({"state": worst.unwrap_or("SUCCESS"), "all": all}))
 }

@@ -1,14 +1,17 @@
 //! A document and its answer.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 
 use async_graphql::dynamic::Schema;
 use async_graphql::{Request as Document, Response, ServerError, Variables};
+use futures_channel::mpsc;
 use futures_util::StreamExt as _;
+use futures_util::future::poll_fn;
 use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 
 use crate::rest::Rest;
 use crate::session::{Job, Request, Session};
@@ -46,8 +49,10 @@ impl GraphQl {
     /// Never: the schema is a constant, and a test builds it.
     #[must_use]
     pub fn new() -> Self {
+        static SCHEMA: LazyLock<Schema> =
+            LazyLock::new(|| schema().expect("the tables of the schema fit together"));
         Self {
-            schema: schema().expect("the tables of the schema fit together"),
+            schema: SCHEMA.clone(),
         }
     }
 
@@ -61,23 +66,34 @@ impl GraphQl {
             Ok(asked) => asked,
             Err(error) => return refused(&format!("the body is no GraphQL request: {error}")),
         };
-        let (requests, mut waiting) = mpsc::unbounded_channel();
+        let (requests, mut waiting) = mpsc::unbounded();
         let session = Arc::new(Session::new(job, requests));
         let mut document = Document::new(asked.query)
             .variables(Variables::from_json(asked.variables))
             .data(session);
         document.operation_name = asked.operation_name;
-        let answered = self.schema.execute(document);
-        tokio::pin!(answered);
+        let mut answered = pin!(self.schema.execute(document));
         let mut calls = FuturesUnordered::new();
-        let response = loop {
-            tokio::select! {
-                response = &mut answered => break response,
-                Some(request) = waiting.recv() => calls.push(made(rest, request)),
-                Some(()) = calls.next(), if !calls.is_empty() => {}
+        // The calls are made here, beside what waits for them.
+        let response = poll_fn(|context| {
+            loop {
+                if let Poll::Ready(response) = answered.as_mut().poll(context) {
+                    return Poll::Ready(response);
+                }
+                let mut moved = false;
+                while let Poll::Ready(Some(request)) = waiting.poll_next_unpin(context) {
+                    calls.push(made(rest, request));
+                    moved = true;
+                }
+                while let Poll::Ready(Some(())) = calls.poll_next_unpin(context) {
+                    moved = true;
+                }
+                if !moved {
+                    return Poll::Pending;
+                }
             }
-        };
-        shown(response)
+        });
+        shown(response.await)
     }
 }
 

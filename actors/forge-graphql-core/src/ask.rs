@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::ids::NodeId;
 use crate::lists::Part;
-use crate::session::{Outcome, Session, escaped};
+use crate::session::{RestResult, Session, escaped};
 
 /// One field that is asked for.
 pub(crate) struct Ask<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct Ask<'a> {
 
 impl Ask<'_> {
     /// The part of a connection.
-    pub(crate) fn part(&self) -> Outcome<Part> {
+    pub(crate) fn part(&self) -> RestResult<Part> {
         Part::of(&self.args, self.counts, self.nodes)
     }
 
@@ -31,13 +31,13 @@ impl Ask<'_> {
     }
 
     /// The id of this, by what it is called.
-    pub(crate) fn id(&self, key: impl ToString) -> Value {
+    pub(crate) fn id(&self, key: impl Into<String>) -> Value {
         id(self.session, self.kind, key)
     }
 
     /// What stands at the first of these places, split by `|`. Lists say less than the thing
     /// itself: it is read where nothing stands there.
-    pub(crate) async fn value(&self, places: &str) -> Outcome<Value> {
+    pub(crate) async fn value(&self, places: &str) -> RestResult<Value> {
         if let Some(found) = at(self.of, places) {
             return Ok(found);
         }
@@ -45,7 +45,7 @@ impl Ask<'_> {
         Ok(at(&whole, places).unwrap_or_default())
     }
 
-    pub(crate) async fn truth(&self, places: &str) -> Outcome<Option<bool>> {
+    pub(crate) async fn truth(&self, places: &str) -> RestResult<Option<bool>> {
         Ok(self.value(places).await?.as_bool())
     }
 
@@ -56,8 +56,10 @@ impl Ask<'_> {
 }
 
 /// The id of something in the job's repository.
-pub(crate) fn id(session: &Session, kind: &str, key: impl ToString) -> Value {
-    NodeId::new(kind, &session.job.repository, key).text().into()
+pub(crate) fn id(session: &Session, kind: &str, key: impl Into<String>) -> Value {
+    NodeId::new(kind, &session.job.repository, key)
+        .text()
+        .into()
 }
 
 /// What stands at the first of these places; places that are not there are passed over.
@@ -65,12 +67,14 @@ pub(crate) fn at(value: &Value, places: &str) -> Option<Value> {
     let mut found = places.split('|').filter_map(|place| value.pointer(place));
     let first = found.next()?;
     // Forges leave empty what they do not have.
-    let better = std::iter::once(first).chain(found).find(|one| !one.is_null());
+    let better = std::iter::once(first)
+        .chain(found)
+        .find(|one| !one.is_null());
     Some(better.unwrap_or(first).clone())
 }
 
 /// A thing as REST gives it when it is asked for by itself; null: there is no such call.
-async fn whole(session: &Session, kind: &str, of: &Value) -> Outcome<Value> {
+async fn whole(session: &Session, kind: &str, of: &Value) -> RestResult<Value> {
     match kind {
         "PullRequest" => {
             let number = of["number"].as_u64().unwrap_or_default();
@@ -89,7 +93,7 @@ async fn whole(session: &Session, kind: &str, of: &Value) -> Outcome<Value> {
 }
 
 /// A commit by its hash or name.
-pub(crate) async fn commit(session: &Session, name: &str) -> Outcome<Value> {
+pub(crate) async fn commit(session: &Session, name: &str) -> RestResult<Value> {
     let folder = if session.is_github() { "" } else { "/git" };
     session
         .body(&format!("{folder}/commits/{}", escaped(name)))

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
 
 /// Pages that are read for one connection.
 const MAX_PAGES: usize = 10;
@@ -25,10 +25,13 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    pub(crate) fn of(args: &Value, counts: bool, nodes: bool) -> Outcome<Self> {
+    pub(crate) fn of(args: &Value, counts: bool, nodes: bool) -> RestResult<Self> {
         let number = |name: &str| match &args[name] {
             Value::Null => Ok(None),
-            value => match value.as_u64().and_then(|number| usize::try_from(number).ok()) {
+            value => match value
+                .as_u64()
+                .and_then(|number| usize::try_from(number).ok())
+            {
                 Some(number) if number <= MAX_ITEMS => Ok(Some(number)),
                 _ => Err(RestFailure::new(
                     422,
@@ -39,7 +42,10 @@ impl Part {
         let start = match args["after"].as_str() {
             None | Some("") => 0,
             Some(cursor) => position(cursor).ok_or_else(|| {
-                RestFailure::new(422, format!("`{cursor}` does not appear to be a valid cursor"))
+                RestFailure::new(
+                    422,
+                    format!("`{cursor}` does not appear to be a valid cursor"),
+                )
             })?,
         };
         Ok(Self {
@@ -130,9 +136,13 @@ impl List {
         session: &Session,
         page: usize,
         size: usize,
-    ) -> Outcome<(Vec<Value>, Option<usize>, bool)> {
+    ) -> RestResult<(Vec<Value>, Option<usize>, bool)> {
         let mut query: Vec<(&str, String)> = self.query.clone();
-        let limit = if session.is_github() { "per_page" } else { "limit" };
+        let limit = if session.is_github() {
+            "per_page"
+        } else {
+            "limit"
+        };
         query.extend([(limit, size.to_string()), ("page", page.to_string())]);
         let answer = session.read(&self.path, &query).await?;
         let items = answer.body.pointer(self.within).and_then(Value::as_array);
@@ -153,7 +163,7 @@ impl List {
     }
 
     /// All of it, as far as it is read.
-    pub(crate) async fn all(&self, session: &Session) -> Outcome<Vec<Value>> {
+    pub(crate) async fn all(&self, session: &Session) -> RestResult<Vec<Value>> {
         let size = largest(session);
         let mut all = Vec::new();
         for page in 1..=MAX_PAGES {
@@ -167,7 +177,7 @@ impl List {
         Ok(all)
     }
 
-    async fn count(&self, session: &Session) -> Outcome<usize> {
+    async fn count(&self, session: &Session) -> RestResult<usize> {
         if self.keep.is_some() {
             return Ok(self.all(session).await?.len());
         }
@@ -176,7 +186,7 @@ impl List {
     }
 
     /// The part of it that is asked for.
-    pub(crate) async fn connection(&self, session: &Session, part: &Part) -> Outcome<Value> {
+    pub(crate) async fn connection(&self, session: &Session, part: &Part) -> RestResult<Value> {
         if !part.nodes {
             let total = self.count(session).await?;
             return Ok(json!({"totalCount": total, "nodes": [], "cursors": []}));
@@ -187,7 +197,11 @@ impl List {
         }
         let largest = largest(session);
         let aligned = self.keep.is_none() && wanted > 0 && start.is_multiple_of(wanted);
-        let size = if aligned { wanted.min(largest) } else { largest };
+        let size = if aligned {
+            wanted.min(largest)
+        } else {
+            largest
+        };
         let (mut nodes, mut cursors) = (Vec::new(), Vec::new());
         let (mut page, mut skipped) = (start / size + 1, start % size);
         let (mut more, mut total) = (false, None);
@@ -217,7 +231,7 @@ impl List {
             (_, _, false, Some(total)) => total,
             _ => self.count(session).await?,
         };
-        Ok(connection(nodes, &cursors, start > 0, more, total))
+        Ok(connection(&nodes, &cursors, start > 0, more, total))
     }
 }
 
@@ -226,7 +240,7 @@ fn largest(session: &Session) -> usize {
 }
 
 fn connection(
-    nodes: Vec<Value>,
+    nodes: &[Value],
     cursors: &[String],
     before: bool,
     after: bool,
@@ -255,10 +269,10 @@ pub(crate) fn of_items(items: Vec<Value>, part: &Part) -> Value {
     let nodes: Vec<Value> = items.into_iter().skip(start).take(wanted).collect();
     let cursors: Vec<String> = (0..nodes.len()).map(|at| cursor(start + at + 1)).collect();
     let more = start + nodes.len() < total;
-    connection(nodes, &cursors, start > 0, more, total)
+    connection(&nodes, &cursors, start > 0, more, total)
 }
 
 /// A connection with nothing in it: of what REST does not have.
 pub(crate) fn nothing() -> Value {
-    connection(Vec::new(), &[], false, false, 0)
+    connection(&[], &[], false, false, 0)
 }

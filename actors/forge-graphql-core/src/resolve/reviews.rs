@@ -7,9 +7,9 @@ use super::states::review_state;
 use crate::ask::Ask;
 use crate::lists::{List, of_items};
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
 
-pub(super) async fn of_review(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+pub(super) async fn of_review(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     Some(match ask.field {
         "state" => Ok(json!(review_state(ask.of))),
         "commit" => Ok(match &ask.of["commit_id"] {
@@ -26,7 +26,7 @@ fn list(number: u64) -> List {
         .keep(|review| review_state(review).is_some())
 }
 
-pub(super) async fn all(ask: &Ask<'_>) -> Outcome<Value> {
+pub(super) async fn all(ask: &Ask<'_>) -> RestResult<Value> {
     let author = ask.text("author").to_owned();
     let states: Vec<Value> = ask.args["states"].as_array().cloned().unwrap_or_default();
     let list = list(ask.number()).keep(move |review| {
@@ -37,7 +37,7 @@ pub(super) async fn all(ask: &Ask<'_>) -> Outcome<Value> {
 }
 
 /// The last opinion of each reviewer; where one has none, the last remark.
-async fn last_ones(ask: &Ask<'_>) -> Outcome<Vec<Value>> {
+async fn last_ones(ask: &Ask<'_>) -> RestResult<Vec<Value>> {
     let mut last: Vec<Value> = Vec::new();
     for review in list(ask.number()).all(ask.session).await? {
         let state = review_state(&review).unwrap_or_default();
@@ -56,15 +56,18 @@ async fn last_ones(ask: &Ask<'_>) -> Outcome<Vec<Value>> {
     Ok(last)
 }
 
-pub(super) async fn latest(ask: &Ask<'_>) -> Outcome<Value> {
+pub(super) async fn latest(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     Ok(of_items(last_ones(ask).await?, &part))
 }
 
 /// What the rules of protection ask for is not known: a request stands for it.
-pub(super) async fn decision(ask: &Ask<'_>) -> Outcome<Value> {
+pub(super) async fn decision(ask: &Ask<'_>) -> RestResult<Value> {
     let last = last_ones(ask).await?;
-    let any = |state: &str| last.iter().any(|review| review_state(review) == Some(state));
+    let any = |state: &str| {
+        last.iter()
+            .any(|review| review_state(review) == Some(state))
+    };
     let asked = ask.value("/requested_reviewers").await?;
     let asked = asked.as_array().is_some_and(|asked| !asked.is_empty());
     Ok(match () {
@@ -75,7 +78,7 @@ pub(super) async fn decision(ask: &Ask<'_>) -> Outcome<Value> {
     })
 }
 
-pub(super) async fn requests(ask: &Ask<'_>) -> Outcome<Value> {
+pub(super) async fn requests(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     let mut all = Vec::new();
     for (place, kind) in [
@@ -92,12 +95,15 @@ pub(super) async fn requests(ask: &Ask<'_>) -> Outcome<Value> {
 }
 
 /// A review by `pull request/review`.
-pub(super) async fn review(session: &Session, key: &str) -> Outcome<Value> {
-    let numbers = key.split_once('/').and_then(|(pull, review)| {
-        Some((pull.parse::<u64>().ok()?, review.parse::<u64>().ok()?))
-    });
-    let (pull, review) = numbers.ok_or_else(|| RestFailure::not_found("there is no such review"))?;
-    let mut found = session.body(&format!("/pulls/{pull}/reviews/{review}")).await?;
+pub(super) async fn review(session: &Session, key: &str) -> RestResult<Value> {
+    let numbers = key
+        .split_once('/')
+        .and_then(|(pull, review)| Some((pull.parse::<u64>().ok()?, review.parse::<u64>().ok()?)));
+    let (pull, review) =
+        numbers.ok_or_else(|| RestFailure::not_found("there is no such review"))?;
+    let mut found = session
+        .body(&format!("/pulls/{pull}/reviews/{review}"))
+        .await?;
     found["pull"] = json!(pull);
     Ok(found)
 }

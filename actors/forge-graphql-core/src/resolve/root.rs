@@ -7,9 +7,9 @@ use super::{commits, items, reviews};
 use crate::ask::Ask;
 use crate::ids::{NodeId, resolve_id};
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     Some(match ask.field {
         "repository" => repository(ask).await,
         "node" => found(ask.session, ask.text("id")).await,
@@ -23,22 +23,24 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
     })
 }
 
-async fn repository(ask: &Ask<'_>) -> Outcome<Value> {
+async fn repository(ask: &Ask<'_>) -> RestResult<Value> {
     let name = format!("{}/{}", ask.text("owner"), ask.text("name"));
     ask.session.check_repository(&name)?;
     ask.session.body("").await
 }
 
-async fn viewer(session: &Session) -> Outcome<Value> {
+async fn viewer(session: &Session) -> RestResult<Value> {
     let viewer = session.viewer().await?;
     Ok(json!({"login": viewer.login, "id": viewer.id}))
 }
 
 /// The repository's owner, where it is one; others are out of reach.
-async fn organization(ask: &Ask<'_>) -> Outcome<Value> {
+async fn organization(ask: &Ask<'_>) -> RestResult<Value> {
     let login = ask.text("login");
     let owner = ask.session.body("").await?["owner"].clone();
-    let same = owner["login"].as_str().is_some_and(|own| own.eq_ignore_ascii_case(login));
+    let same = owner["login"]
+        .as_str()
+        .is_some_and(|own| own.eq_ignore_ascii_case(login));
     if same && owner["type"] == "Organization" {
         return Ok(owner);
     }
@@ -47,7 +49,7 @@ async fn organization(ask: &Ask<'_>) -> Outcome<Value> {
     )))
 }
 
-async fn nodes(ask: &Ask<'_>) -> Outcome<Value> {
+async fn nodes(ask: &Ask<'_>) -> RestResult<Value> {
     let mut nodes = Vec::new();
     for id in ask.args["ids"].as_array().unwrap_or(&Vec::new()) {
         nodes.push(found(ask.session, id.as_str().unwrap_or_default()).await?);
@@ -55,26 +57,38 @@ async fn nodes(ask: &Ask<'_>) -> Outcome<Value> {
     Ok(nodes.into())
 }
 
-async fn found(session: &Session, text: &str) -> Outcome<Value> {
+async fn found(session: &Session, text: &str) -> RestResult<Value> {
     node(session, &resolve_id(session, text).await?).await
 }
 
 /// What an id stands for, with its type.
-pub(crate) async fn node(session: &Session, id: &NodeId) -> Outcome<Value> {
+pub(crate) async fn node(session: &Session, id: &NodeId) -> RestResult<Value> {
     let mut found = match id.kind.as_str() {
         "Repository" => session.body("").await?,
         "PullRequest" => session.body(&format!("/pulls/{}", id.number()?)).await?,
         "Issue" => return items::issue_or_pull(session, id.number()?).await,
-        "IssueComment" => session.body(&format!("/issues/comments/{}", id.number()?)).await?,
+        "IssueComment" => {
+            session
+                .body(&format!("/issues/comments/{}", id.number()?))
+                .await?
+        }
         "PullRequestReview" => reviews::review(session, &id.key).await?,
         "Release" => session.body(&format!("/releases/{}", id.number()?)).await?,
-        "Milestone" => session.body(&format!("/milestones/{}", id.number()?)).await?,
+        "Milestone" => {
+            session
+                .body(&format!("/milestones/{}", id.number()?))
+                .await?
+        }
         "Label" => items::label(session, items::label_name(&id.key)).await?,
         "Commit" | "PullRequestCommit" => json!({"sha": id.key}),
         "Ref" => commits::reference(session, &id.key).await?,
         "User" | "Bot" | "Organization" => json!({"login": id.key}),
         "Team" => json!({"slug": id.key}),
-        kind => return Err(RestFailure::not_answered(&format!("a node of the type {kind}"))),
+        kind => {
+            return Err(RestFailure::not_answered(&format!(
+                "a node of the type {kind}"
+            )));
+        }
     };
     if found.is_object() {
         found["__typename"] = json!(id.kind);

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::items::{again, fields, names, numbered, target};
 use crate::resolve::draft_prefix;
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
 
 const ID: &str = "pullRequestId";
 
-pub(super) async fn create(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value> {
     target(session, input, "repositoryId").await?;
     let draft = input["draft"] == true;
     let title = input["title"].as_str().unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) async fn create(session: &Session, input: &Value) -> Outcome<Value> {
 }
 
 /// Merges, or lets the forge do it when it can.
-pub(super) async fn merge(session: &Session, input: &Value, later: bool) -> Outcome<Value> {
+pub(super) async fn merge(session: &Session, input: &Value, later: bool) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     let method = input["mergeMethod"].as_str().unwrap_or("MERGE");
     let method = method.to_ascii_lowercase();
@@ -60,7 +60,9 @@ pub(super) async fn merge(session: &Session, input: &Value, later: bool) -> Outc
     };
     if later {
         if session.is_github() {
-            return Err(RestFailure::not_answered("merging later (`--auto`) at GitHub"));
+            return Err(RestFailure::not_answered(
+                "merging later (`--auto`) at GitHub",
+            ));
         }
         body["merge_when_checks_succeed"] = json!(true);
     }
@@ -70,16 +72,18 @@ pub(super) async fn merge(session: &Session, input: &Value, later: bool) -> Outc
 }
 
 /// Takes back what [`merge`] left for later.
-pub(super) async fn keep_open(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn keep_open(session: &Session, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     if session.is_github() {
         return Err(RestFailure::not_answered("merging later at GitHub"));
     }
-    session.change("DELETE", &format!("/pulls/{number}/merge"), None).await?;
+    session
+        .change("DELETE", &format!("/pulls/{number}/merge"), None)
+        .await?;
     Ok(json!({"pullRequest": again(session, input, ID).await?}))
 }
 
-pub(super) async fn set_draft(session: &Session, input: &Value, draft: bool) -> Outcome<Value> {
+pub(super) async fn set_draft(session: &Session, input: &Value, draft: bool) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     if session.is_github() {
         let what = "making a draft of a pull request, or a pull request of a draft, at GitHub";
@@ -100,7 +104,7 @@ pub(super) async fn set_draft(session: &Session, input: &Value, draft: bool) -> 
     Ok(json!({"pullRequest": again(session, input, ID).await?}))
 }
 
-pub(super) async fn update_branch(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn update_branch(session: &Session, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     if session.is_github() {
         let body = fields(&[("expected_head_sha", &input["expectedHeadOid"])]);
@@ -110,13 +114,15 @@ pub(super) async fn update_branch(session: &Session, input: &Value) -> Outcome<V
         let rebase = input["updateMethod"] == "REBASE";
         let style = if rebase { "rebase" } else { "merge" };
         let path = format!("/pulls/{number}/update");
-        session.change_with("POST", &path, &[("style", style.to_owned())], None).await?;
+        session
+            .change_with("POST", &path, &[("style", style.to_owned())], None)
+            .await?;
     }
     Ok(json!({"pullRequest": again(session, input, ID).await?}))
 }
 
 /// A review; Gitea's word for an approval is another.
-pub(super) async fn review(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn review(session: &Session, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     let event = match input["event"].as_str() {
         Some("APPROVE") if !session.is_github() => json!("APPROVED"),
@@ -135,14 +141,17 @@ pub(super) async fn review(session: &Session, input: &Value) -> Outcome<Value> {
 }
 
 /// Those that are not named are no longer asked, unless it says `union`.
-pub(super) async fn request_reviews(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn request_reviews(session: &Session, input: &Value) -> RestResult<Value> {
     let number = numbered(session, input, ID).await?;
     let path = format!("/pulls/{number}/requested_reviewers");
     let users = names(session, &input["userIds"]).await?;
     let teams = names(session, &input["teamIds"]).await?;
     if input["union"] != true {
         let pull = session.body(&format!("/pulls/{number}")).await?;
-        let own = pull["requested_reviewers"].as_array().cloned().unwrap_or_default();
+        let own = pull["requested_reviewers"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
         let own = own.iter().filter_map(|user| user["login"].as_str());
         let dropped: Vec<&str> = own
             .filter(|login| !users.iter().any(|user| user == login))

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
 
 /// Stands in front, so that ids of ours are known.
 const PREFIX: &str = "orrery:";
@@ -23,11 +23,11 @@ pub(crate) struct NodeId {
 }
 
 impl NodeId {
-    pub(crate) fn new(kind: &str, repository: &str, key: impl ToString) -> Self {
+    pub(crate) fn new(kind: &str, repository: &str, key: impl Into<String>) -> Self {
         Self {
             kind: kind.to_owned(),
             repository: repository.to_owned(),
-            key: key.to_string(),
+            key: key.into(),
         }
     }
 
@@ -45,7 +45,7 @@ impl NodeId {
     }
 
     /// The number, of an issue or a pull request.
-    pub(crate) fn number(&self) -> Outcome<u64> {
+    pub(crate) fn number(&self) -> RestResult<u64> {
         let number = self.key.parse();
         number.map_err(|_| RestFailure::not_found(format!("a {} has no number", self.kind)))
     }
@@ -53,9 +53,24 @@ impl NodeId {
 
 /// Where lists say `node_id`: how such an id begins, its type, the list, and the key in an item.
 const LISTS: [(&str, &str, &str, &str); 7] = [
-    ("PR_", "PullRequest", "/pulls?state=all&sort=updated&direction=desc", "/number"),
-    ("I_", "Issue", "/issues?state=all&sort=updated&direction=desc", "/number"),
-    ("IC_", "IssueComment", "/issues/comments?sort=updated&direction=desc", "/id"),
+    (
+        "PR_",
+        "PullRequest",
+        "/pulls?state=all&sort=updated&direction=desc",
+        "/number",
+    ),
+    (
+        "I_",
+        "Issue",
+        "/issues?state=all&sort=updated&direction=desc",
+        "/number",
+    ),
+    (
+        "IC_",
+        "IssueComment",
+        "/issues/comments?sort=updated&direction=desc",
+        "/id",
+    ),
     ("LA_", "Label", "/labels", "/name"),
     ("MI_", "Milestone", "/milestones?state=all", "/number"),
     ("RE_", "Release", "/releases", "/id"),
@@ -68,7 +83,7 @@ const MAX_PAGES: u32 = 5;
 ///
 /// # Errors
 /// It is of another repository, or of nobody's making.
-pub(crate) async fn resolve_id(session: &Session, text: &str) -> Outcome<NodeId> {
+pub(crate) async fn resolve_id(session: &Session, text: &str) -> RestResult<NodeId> {
     if let Some(id) = NodeId::parse(text) {
         session.check_repository(&id.repository)?;
         return Ok(id);
@@ -83,7 +98,7 @@ pub(crate) async fn resolve_id(session: &Session, text: &str) -> Outcome<NodeId>
 }
 
 /// An id as REST gives it out.
-async fn listed(session: &Session, text: &str) -> Outcome<Option<NodeId>> {
+async fn listed(session: &Session, text: &str) -> RestResult<Option<NodeId>> {
     let own = &session.job.repository;
     if text.starts_with("R_") || legacy(text).is_some_and(|kind| kind == "Repository") {
         let found = session.body("").await?["node_id"] == *text;
@@ -141,7 +156,11 @@ mod tests {
 
     #[test]
     fn i17_ids_stand_for_what_they_were_made_of() {
-        for (kind, key) in [("PullRequest", "7"), ("Label", "3:a: b"), ("Ref", "refs/heads/x")] {
+        for (kind, key) in [
+            ("PullRequest", "7"),
+            ("Label", "3:a: b"),
+            ("Ref", "refs/heads/x"),
+        ] {
             let id = NodeId::new(kind, "acme/rocket", key);
             assert_eq!(NodeId::parse(&id.text()), Some(id));
         }

@@ -9,10 +9,10 @@ mod refs;
 use serde_json::Value;
 
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session};
+use crate::session::{RestResult, Session};
 
 /// Carries a mutation out; gives what its payload says.
-pub(crate) async fn mutate(session: &Session, name: &str, input: &Value) -> Outcome<Value> {
+pub(crate) async fn mutate(session: &Session, name: &str, input: &Value) -> RestResult<Value> {
     let done = match name {
         "addComment" => items::add_comment(session, input).await,
         "updateIssueComment" => items::update_comment(session, input).await,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::ask::Ask;
 use crate::ids::plain;
 use crate::lists::nothing;
-use crate::session::Outcome;
+use crate::session::RestResult;
 
 pub(crate) use commits::reference;
 pub(crate) use items::{issue_or_pull, label, label_name};
@@ -22,7 +22,7 @@ pub(crate) use root::node;
 pub(crate) use states::{draft_prefix, reaction};
 
 /// What a field says; `None`: nothing answers it.
-pub(crate) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+pub(crate) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     if let Some(value) = everywhere(ask) {
         return Some(Ok(value));
     }
@@ -46,8 +46,14 @@ fn everywhere(ask: &Ask<'_>) -> Option<Value> {
     Some(match (ask.kind, ask.field) {
         (
             _,
-            "projects" | "projectsV2" | "projectCards" | "projectItems" | "closingIssuesReferences"
-            | "branchProtectionRules" | "organizations" | "teams",
+            "projects"
+            | "projectsV2"
+            | "projectCards"
+            | "projectItems"
+            | "closingIssuesReferences"
+            | "branchProtectionRules"
+            | "organizations"
+            | "teams",
         ) => nothing(),
         ("Issue" | "PullRequest", "id") => ask.id(key("number")),
         ("IssueComment" | "Release", "id") => ask.id(key("id")),
@@ -56,7 +62,7 @@ fn everywhere(ask: &Ask<'_>) -> Option<Value> {
         ("Label", "id") => ask.id(format!("{}/{}", key("id"), key("name"))),
         ("Milestone", "id") => match &ask.of["number"] {
             Value::Null => ask.id(key("id")),
-            number => ask.id(number),
+            number => ask.id(plain(number)),
         },
         ("User" | "Bot" | "Organization", "id") => match &ask.of["login"] {
             Value::Null => ask.id(key("username")),

@@ -8,9 +8,9 @@ use super::states::{is_draft, is_merged, pull_state};
 use crate::ask::Ask;
 use crate::ids::plain;
 use crate::lists::{List, of_items};
-use crate::session::Outcome;
+use crate::session::RestResult;
 
-pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
+pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     let pull = ask.of;
     Some(match ask.field {
         "state" => Ok(json!(pull_state(pull))),
@@ -41,7 +41,7 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<Outcome<Value>> {
     })
 }
 
-async fn mergeable(ask: &Ask<'_>) -> Outcome<Value> {
+async fn mergeable(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(json!(match ask.truth("/mergeable").await? {
         Some(true) => "MERGEABLE",
         Some(false) => "CONFLICTING",
@@ -50,7 +50,7 @@ async fn mergeable(ask: &Ask<'_>) -> Outcome<Value> {
 }
 
 /// Gitea says no more than whether it can be merged.
-async fn merge_state(ask: &Ask<'_>) -> Outcome<Value> {
+async fn merge_state(ask: &Ask<'_>) -> RestResult<Value> {
     if let Some(word) = ask.value("/mergeable_state").await?.as_str() {
         return Ok(json!(word.to_ascii_uppercase()));
     }
@@ -90,7 +90,7 @@ pub(super) fn owner(repository: &Value) -> Value {
 }
 
 /// The last one is the head, which needs no list.
-async fn commits(ask: &Ask<'_>) -> Outcome<Value> {
+async fn commits(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
     if ask.args["last"] == 1 && !part.counts {
         return Ok(of_items(vec![json!({"sha": ask.of["head"]["sha"]})], &part));
@@ -105,7 +105,7 @@ async fn commits(ask: &Ask<'_>) -> Outcome<Value> {
     list.connection(ask.session, &part).await
 }
 
-async fn files(ask: &Ask<'_>) -> Outcome<Value> {
+async fn files(ask: &Ask<'_>) -> RestResult<Value> {
     let list = List::new(format!("/pulls/{}/files", ask.number()));
     list.connection(ask.session, &ask.part()?).await
 }
@@ -119,5 +119,7 @@ fn headline(ask: &Ask<'_>) -> Value {
     let login = owner(&pull["head"]["repo"]);
     let login = login["login"].as_str().unwrap_or_default();
     let branch = pull["head"]["ref"].as_str().unwrap_or_default();
-    json!(format!("Merge pull request #{number} from {login}/{branch}"))
+    json!(format!(
+        "Merge pull request #{number} from {login}/{branch}"
+    ))
 }

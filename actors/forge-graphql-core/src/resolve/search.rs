@@ -7,7 +7,7 @@ use super::states::{is_draft, pull_state};
 use crate::ask::Ask;
 use crate::lists::List;
 use crate::rest::RestFailure;
-use crate::session::Outcome;
+use crate::session::RestResult;
 
 /// What is looked for.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -73,7 +73,10 @@ impl Filter {
             && among("requested_reviewers", &self.reviewer)
             && self.mentioned.as_ref().is_none_or(mentions)
             && (!is_pull || draft)
-            && self.words.iter().all(|word| title.contains(word) || body.contains(word))
+            && self
+                .words
+                .iter()
+                .all(|word| title.contains(word) || body.contains(word))
     }
 
     /// REST's word for the states.
@@ -99,17 +102,27 @@ impl Filter {
     }
 }
 
-async fn connection(ask: &Ask<'_>, filter: Filter, is_pull: bool) -> Outcome<Value> {
+async fn connection(ask: &Ask<'_>, filter: Filter, is_pull: bool) -> RestResult<Value> {
     let github = ask.session.is_github();
     let path = if is_pull { "/pulls" } else { "/issues" };
     let mut list = List::new(path).query("state", filter.state());
     if github {
-        let sort = if filter.by_update { "updated" } else { "created" };
+        let sort = if filter.by_update {
+            "updated"
+        } else {
+            "created"
+        };
         let direction = if filter.ascending { "asc" } else { "desc" };
         list = list.query("sort", sort).query("direction", direction);
         if let (true, Some(head)) = (is_pull, &filter.head) {
             // Branches of forks are left out: GitHub finds those by their owner only.
-            let owner = ask.session.job.repository.split('/').next().unwrap_or_default();
+            let owner = ask
+                .session
+                .job
+                .repository
+                .split('/')
+                .next()
+                .unwrap_or_default();
             list = list.query("head", format!("{owner}:{head}"));
         }
     } else if !is_pull {
@@ -166,7 +179,7 @@ fn ordered(ask: &Ask<'_>, filter: &mut Filter) {
 }
 
 /// The repository's issues.
-pub(super) async fn issues(ask: &Ask<'_>) -> Outcome<Value> {
+pub(super) async fn issues(ask: &Ask<'_>) -> RestResult<Value> {
     let by = &ask.args["filterBy"];
     let mut states = texts(&ask.args["states"]);
     states.extend(texts(&by["states"]));
@@ -189,7 +202,7 @@ pub(super) async fn issues(ask: &Ask<'_>) -> Outcome<Value> {
 }
 
 /// The repository's pull requests.
-pub(super) async fn pulls(ask: &Ask<'_>) -> Outcome<Value> {
+pub(super) async fn pulls(ask: &Ask<'_>) -> RestResult<Value> {
     let mut filter = Filter {
         states: texts(&ask.args["states"]),
         labels: texts(&ask.args["labels"]),
@@ -202,10 +215,12 @@ pub(super) async fn pulls(ask: &Ask<'_>) -> Outcome<Value> {
 }
 
 /// A search of the repository's issues or pull requests.
-pub(super) async fn search(ask: &Ask<'_>) -> Outcome<Value> {
+pub(super) async fn search(ask: &Ask<'_>) -> RestResult<Value> {
     let kind = ask.text("type");
     if !kind.starts_with("ISSUE") {
-        return Err(RestFailure::not_answered(&format!("a search of the type {kind}")));
+        return Err(RestFailure::not_answered(&format!(
+            "a search of the type {kind}"
+        )));
     }
     let viewer = if ask.text("query").contains("@me") {
         ask.session.viewer().await?.login
@@ -221,7 +236,10 @@ pub(super) async fn search(ask: &Ask<'_>) -> Outcome<Value> {
     if repositories.is_empty() {
         return Err(RestFailure::new(
             403,
-            format!("a search names its repository: add `repo:{}`", ask.session.job.repository),
+            format!(
+                "a search names its repository: add `repo:{}`",
+                ask.session.job.repository
+            ),
         ));
     }
     for repository in repositories {
@@ -252,7 +270,7 @@ fn words(query: &str) -> Vec<(String, String)> {
     words
 }
 
-fn parsed(words: &[(String, String)], viewer: &str) -> Outcome<(Filter, bool)> {
+fn parsed(words: &[(String, String)], viewer: &str) -> RestResult<(Filter, bool)> {
     let mut filter = Filter::default();
     let mut is_pull = None;
     for (name, value) in words {

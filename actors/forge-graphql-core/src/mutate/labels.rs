@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::ids::resolve_id;
 use crate::resolve::{issue_or_pull, label, label_name};
 use crate::rest::RestFailure;
-use crate::session::{Outcome, Session, escaped};
+use crate::session::{RestResult, Session, escaped};
 
 /// The labels that ids stand for, as a forge takes them.
-pub(super) async fn values(session: &Session, ids: &Value) -> Outcome<Value> {
+pub(super) async fn values(session: &Session, ids: &Value) -> RestResult<Value> {
     let mut values = Vec::new();
     for id in ids.as_array().into_iter().flatten() {
         let id = resolve_id(session, id.as_str().unwrap_or_default()).await?;
@@ -17,34 +17,46 @@ pub(super) async fn values(session: &Session, ids: &Value) -> Outcome<Value> {
     Ok(values.into())
 }
 
-async fn value(session: &Session, key: &str) -> Outcome<Value> {
+async fn value(session: &Session, key: &str) -> RestResult<Value> {
     let name = label_name(key);
     if session.is_github() {
         return Ok(json!(name));
     }
-    match key.split_once('/').and_then(|(id, _)| id.parse::<u64>().ok()) {
+    match key
+        .split_once('/')
+        .and_then(|(id, _)| id.parse::<u64>().ok())
+    {
         Some(id) => Ok(json!(id)),
         None => match label(session, name).await? {
-            Value::Null => Err(RestFailure::not_found(format!("there is no label '{name}'"))),
+            Value::Null => Err(RestFailure::not_found(format!(
+                "there is no label '{name}'"
+            ))),
             label => Ok(label["id"].clone()),
         },
     }
 }
 
-async fn number(session: &Session, input: &Value) -> Outcome<u64> {
+async fn number(session: &Session, input: &Value) -> RestResult<u64> {
     let id = input["labelableId"].as_str().unwrap_or_default();
-    resolve_id(session, id).await?.number()
+    let id = resolve_id(session, id).await?;
+    if !matches!(id.kind.as_str(), "Issue" | "PullRequest") {
+        let message = format!("a {} has no labels", id.kind);
+        return Err(RestFailure::new(422, message));
+    }
+    id.number()
 }
 
-pub(super) async fn add(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn add(session: &Session, input: &Value) -> RestResult<Value> {
     let number = number(session, input).await?;
     let labels = values(session, &input["labelIds"]).await?;
     let path = format!("/issues/{number}/labels");
-    session.change("POST", &path, Some(json!({"labels": labels}))).await?;
+    session
+        .change("POST", &path, Some(json!({"labels": labels})))
+        .await?;
     Ok(json!({"labelable": issue_or_pull(session, number).await?}))
 }
 
-pub(super) async fn remove(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn remove(session: &Session, input: &Value) -> RestResult<Value> {
     let number = number(session, input).await?;
     let labels = values(session, &input["labelIds"]).await?;
     for label in labels.as_array().into_iter().flatten() {
@@ -55,10 +67,14 @@ pub(super) async fn remove(session: &Session, input: &Value) -> Outcome<Value> {
     Ok(json!({"labelable": issue_or_pull(session, number).await?}))
 }
 
-pub(super) async fn create(session: &Session, input: &Value) -> Outcome<Value> {
+pub(super) async fn create(session: &Session, input: &Value) -> RestResult<Value> {
     let color = input["color"].as_str().unwrap_or_default();
     let color = color.trim_start_matches('#');
-    let color = if session.is_github() { color.to_owned() } else { format!("#{color}") };
+    let color = if session.is_github() {
+        color.to_owned()
+    } else {
+        format!("#{color}")
+    };
     let body = json!({
         "name": input["name"], "color": color, "description": input["description"],
     });
