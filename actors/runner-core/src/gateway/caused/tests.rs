@@ -282,7 +282,7 @@ fn i17_a_call_that_was_never_answered_swallows_nobody_else_s_events() {
         assert_eq!(verdict, expected, "{line} {account:?} {after} {call:?}");
     }
     // What came before the call is nothing of it.
-    let mut earlier = file.clone();
+    let mut earlier = file;
     earlier.at_ms = NOW + 60_000;
     let push = event("push heads/main a>b by runner");
     assert_eq!(asked(&earlier, &push, runner, 0), NotCaused);
