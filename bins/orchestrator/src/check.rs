@@ -146,8 +146,8 @@ pub(crate) fn report(
     ExitCode::SUCCESS
 }
 
-/// What is wrong with the database, the object storage and the VM hosts; without asking them, whether the
-/// database's address is one.
+/// What is wrong with the database, the object storage and the VM hosts; without asking them,
+/// whether the database's address is one.
 fn peer_faults(checked: &Checked, is_offline: bool) -> Vec<PeerFault> {
     let config = &checked.config;
     let url = config.store.url.as_ref().map(|url| url.expose().as_str());

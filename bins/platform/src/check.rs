@@ -242,8 +242,8 @@ impl Checker<'_> {
 }
 
 impl Plan {
-    /// What is wrong with the databases, object storages and VM hosts of the products; those that are no
-    /// addresses only, where nobody is to be asked.
+    /// What is wrong with the databases, object storages and VM hosts of the products; those that
+    /// are no addresses only, where nobody is to be asked.
     pub(crate) fn peer_faults(&self, is_offline: bool) -> Vec<PeerFault> {
         let mut faults = Vec::new();
         if let Some(config) = self.runner.as_ref().filter(|_| !is_offline) {
