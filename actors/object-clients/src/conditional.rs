@@ -48,6 +48,7 @@ impl ObjectStorage {
         key: &str,
         known: Option<&ObjectVersion>,
     ) -> Result<SmallObject, ObjectError> {
+        self.check_folder()?;
         if let Some(folder) = self.folder() {
             let found = read_file(&folder.join(key), known);
             return found.map_err(|source| file_error(&folder.join(key), source));
@@ -91,6 +92,7 @@ impl ObjectStorage {
         expected: Option<&ObjectVersion>,
         bytes: Vec<u8>,
     ) -> Result<Replaced, ObjectError> {
+        self.check_folder()?;
         if let Some(folder) = self.folder() {
             let replaced = replace_file(&folder.join(key), expected, &bytes);
             return replaced.map_err(|source| file_error(&folder.join(key), source));
@@ -124,7 +126,6 @@ fn version_of(bytes: &[u8]) -> ObjectVersion {
 fn read_file(path: &Path, known: Option<&ObjectVersion>) -> io::Result<SmallObject> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A folder that is not mounted is no missing object.
             return Ok(SmallObject::Missing);
         }
         read => read?,

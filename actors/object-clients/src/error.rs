@@ -90,6 +90,17 @@ pub enum ObjectError {
         /// Whose the files are.
         owner: String,
     },
+    /// It was a place before, and is an empty folder now.
+    #[error(
+        "{place} was used before, and is an empty folder now: mount it, where it is a share; or, \
+         where it was emptied on purpose, remove {memory}"
+    )]
+    NotMounted {
+        /// Where.
+        place: String,
+        /// The file that remembers it.
+        memory: String,
+    },
     /// A file of this machine.
     #[error("{file}: {source}")]
     File {

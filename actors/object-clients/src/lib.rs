@@ -24,6 +24,7 @@ mod crypto;
 mod error;
 mod http;
 mod in_memory;
+mod mount;
 mod ownership;
 mod parallel;
 mod storage;

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use crate::crypto::RingCrypto;
 use crate::error::ObjectError;
 use crate::http::HttpBridge;
+use crate::mount::RememberedFolder;
 use crate::worker::{Worker, next};
 
 /// Bytes of one part of an upload, and the most that is held of it.
@@ -44,6 +45,8 @@ struct Inner {
     place: String,
     /// Where the objects are files.
     folder: Option<PathBuf>,
+    /// That it is the place, where nobody claims it.
+    remembered: Option<RememberedFolder>,
     worker: Worker,
     /// The thread ends with the last of them.
     _bridge: HttpBridge,
@@ -72,6 +75,27 @@ impl ObjectStorage {
     /// # Errors
     /// When there can be no further thread, or the folder cannot be made.
     pub fn open(place: &ObjectPlace) -> Result<Self, ObjectError> {
+        Self::open_folder(place, None)
+    }
+
+    /// The same of a place that nobody claims. Of a folder `memory`, a folder of this machine
+    /// alone, keeps that it has been the place: when it is empty later, it is a share that is not
+    /// mounted, and nothing is read there or written.
+    ///
+    /// # Errors
+    /// As there, and when that cannot be kept.
+    pub fn open_remembered(place: &ObjectPlace, memory: &Path) -> Result<Self, ObjectError> {
+        let remembered = match place {
+            ObjectPlace::Folder(folder) => Some(RememberedFolder::new(folder, memory)?),
+            ObjectPlace::Bucket(_) => None,
+        };
+        Self::open_folder(place, remembered)
+    }
+
+    fn open_folder(
+        place: &ObjectPlace,
+        remembered: Option<RememberedFolder>,
+    ) -> Result<Self, ObjectError> {
         let shown = place.shown();
         let local = |source| ObjectError::File {
             file: shown.clone(),
@@ -99,6 +123,7 @@ impl ObjectStorage {
                 objects,
                 place: shown,
                 folder,
+                remembered,
                 worker,
                 _bridge: bridge,
             }),
@@ -200,6 +225,7 @@ impl ObjectStorage {
     ) -> Result<String, ObjectError> {
         let path = Key::from(key);
         let (chunks, mut coming) = mpsc::channel::<object_store::Result<Bytes>>(CHUNKS);
+        self.check_folder()?;
         let objects = Arc::clone(&self.inner.objects);
         self.inner.worker.spawn(async move {
             let mut stream = match objects.get(&path).await {
@@ -312,6 +338,12 @@ impl ObjectStorage {
         self.inner.folder.as_deref()
     }
 
+    /// That a folder is the place, where that is remembered.
+    pub(crate) fn check_folder(&self) -> Result<(), ObjectError> {
+        let remembered = self.inner.remembered.as_ref();
+        remembered.map_or(Ok(()), |one| one.check(&self.inner.place))
+    }
+
     pub(crate) fn within_probe<T, F>(
         &self,
         key: &str,
@@ -321,6 +353,7 @@ impl ObjectStorage {
         T: Send + 'static,
         F: Future<Output = object_store::Result<T>> + Send + 'static,
     {
+        self.check_folder()?;
         let work = work(Arc::clone(&self.inner.objects));
         let done = self.inner.worker.wait(probed(work));
         match done {
@@ -338,6 +371,7 @@ impl ObjectStorage {
         T: Send + 'static,
         F: Future<Output = object_store::Result<T>> + Send + 'static,
     {
+        self.check_folder()?;
         let done = self
             .inner
             .worker

@@ -189,6 +189,30 @@ mod tests {
     }
 
     #[test]
+    fn i17_a_target_s_event_is_compared_by_the_pull_request_s_own_head() {
+        let (head, base) = ("a".repeat(40), "b".repeat(40));
+        let repository = "acme/rocket".parse().unwrap();
+        let reference = "refs/heads/main".parse().unwrap();
+        let kind = EventKind::PullRequestTarget;
+        let event = StoredEvent::local(kind, &repository, &reference, &base, "", None);
+        let payload = |of: &str| {
+            serde_json::json!({
+                "action": "synchronize", "after": head, "sender": {"login": "ada"},
+                "pull_request": {"head": {"ref": "x", "sha": head, "repo": {"full_name": of}}},
+            })
+        };
+        for (of, own) in [("Acme/Rocket", Some("x")), ("eve/rocket", None)] {
+            let event = event.clone().with_payload(&payload(of));
+            let record = RunRecord::received(&event, "d-1".to_owned());
+            let noted = NotedEvent::of(&event, &record).unwrap();
+            assert_eq!(noted.commits(), [&head]);
+            assert_eq!(noted.references, ["refs/heads/x"]);
+            assert_eq!(noted.head_branch.as_deref(), own);
+            assert_eq!(noted.actor.as_deref(), Some("ada"));
+        }
+    }
+
+    #[test]
     fn i17_calls_are_noted_settled_and_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path(), &Options::new("test")).unwrap();

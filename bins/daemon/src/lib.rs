@@ -25,5 +25,6 @@ pub mod replica;
 pub mod settings;
 pub mod steps;
 pub mod store;
+pub mod vm_hosts;
 
 pub use error_chain::error_chain;

@@ -53,7 +53,10 @@ pub fn of_objects(setting: &'static str, error: &ObjectError) -> PeerFault {
     PeerFault {
         setting,
         reason: error.to_string(),
-        is_away: matches!(error, ObjectError::Unavailable { .. }),
+        is_away: matches!(
+            error,
+            ObjectError::Unavailable { .. } | ObjectError::NotMounted { .. }
+        ),
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) const EXIT_FAILED: u8 = 1;
     version,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Exit codes: 0 ok, 1 the configuration is invalid or the orchestrator cannot start, 2 wrong usage, 6 with --check: the database or the object storage does not answer.\n\
+    after_help = "Exit codes: 0 ok, 1 the configuration is invalid or the orchestrator cannot start, 2 wrong usage, 6 with --check: the database, the object storage or a VM host does not answer.\n\
         Signals: SIGHUP reads the configuration again; SIGTERM and Ctrl-C end every agent within its grace period.\n\n\
         Examples:\n  orchestrator orchestrator.toml\n  orchestrator --check orchestrator.toml"
 )]
@@ -34,8 +34,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// With --check: ask no database and no object storage, so that one that is away for a moment
-    /// keeps nothing from starting
+    /// With --check: ask no database, no object storage and no VM host, so that one that is away
+    /// for a moment keeps nothing from starting
     #[arg(long, requires = "check")]
     pub(crate) offline: bool,
 

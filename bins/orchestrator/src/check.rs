@@ -9,6 +9,7 @@ use config_core::{
 };
 use daemon::peers::{self, PeerFault};
 use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
+use daemon::vm_hosts;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
@@ -145,8 +146,8 @@ pub(crate) fn report(
     ExitCode::SUCCESS
 }
 
-/// What is wrong with the database and the object storage; without asking them, whether the
-/// database's address is one.
+/// What is wrong with the database, the object storage and the VM hosts; without asking them,
+/// whether the database's address is one.
 fn peer_faults(checked: &Checked, is_offline: bool) -> Vec<PeerFault> {
     let config = &checked.config;
     let url = config.store.url.as_ref().map(|url| url.expose().as_str());
@@ -154,7 +155,11 @@ fn peer_faults(checked: &Checked, is_offline: bool) -> Vec<PeerFault> {
     let store = peers::try_store_address("`url` in [store]", url, &options, is_offline);
     let objects = config.objects.as_ref().filter(|_| !is_offline);
     let objects = peers::try_objects("[objects]", objects);
-    store.into_iter().chain(objects).collect()
+    let hosts = match is_offline {
+        true => Vec::new(),
+        false => vm_hosts::try_vm_hosts("[vm_hosts]", &config.vm_hosts),
+    };
+    store.into_iter().chain(objects).chain(hosts).collect()
 }
 
 fn print_json(view: &CheckView) {

@@ -8,6 +8,7 @@ use config_core::{
     Diagnostic, Diagnostics, Environment, Secret, Severity, UnknownKeys, ValueError,
 };
 use daemon::peers::{self, PeerFault};
+use daemon::vm_hosts;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::Checked as Agents;
 use runner_web::boot::STORE_SCHEMA;
@@ -241,8 +242,8 @@ impl Checker<'_> {
 }
 
 impl Plan {
-    /// What is wrong with the databases and object storages of the products; those that are no
-    /// addresses only, where nobody is to be asked.
+    /// What is wrong with the databases, object storages and VM hosts of the products; those that
+    /// are no addresses only, where nobody is to be asked.
     pub(crate) fn peer_faults(&self, is_offline: bool) -> Vec<PeerFault> {
         let mut faults = Vec::new();
         if let Some(config) = self.runner.as_ref().filter(|_| !is_offline) {
@@ -254,6 +255,8 @@ impl Plan {
             ));
             let objects = config.runner.objects.as_ref();
             faults.extend(peers::try_objects("[runner.objects]", objects));
+            let hosts = &config.runner.vm_hosts;
+            faults.extend(vm_hosts::try_vm_hosts("[runner.vm_hosts]", hosts));
         }
         if let Some(agents) = &self.orchestrator {
             let config = &agents.checked.config;
@@ -266,6 +269,10 @@ impl Plan {
             ));
             let objects = config.objects.as_ref().filter(|_| !is_offline);
             faults.extend(peers::try_objects("[objects] of the orchestrator", objects));
+            if !is_offline {
+                let setting = "[vm_hosts] of the orchestrator";
+                faults.extend(vm_hosts::try_vm_hosts(setting, &config.vm_hosts));
+            }
         }
         faults
     }

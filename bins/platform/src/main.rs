@@ -25,7 +25,7 @@ The file's tables [search], [vm_manager], [runner] and [orchestrator] say which 
 can be left out. The products' own variables apply here as well: see docs/CONFIG.md.
 
 Exit codes: 0 ok, 1 the configuration is invalid or the platform cannot start, 2 wrong usage, 6 with
---check: a database or an object storage does not answer.
+--check: a database, an object storage or a VM host does not answer.
 Signals: SIGTERM and Ctrl-C end everything; SIGHUP reads the orchestrator's configuration again,
 and is ignored without one.
 
@@ -51,8 +51,8 @@ struct Arguments {
     /// Check the configuration of all products, say everything that is wrong with it, and end.
     #[arg(long)]
     check: bool,
-    /// With --check: ask no database and no object storage, so that one that is away for a moment
-    /// keeps nothing from starting.
+    /// With --check: ask no database, no object storage and no VM host, so that one that is away
+    /// for a moment keeps nothing from starting.
     #[arg(long, requires = "check")]
     offline: bool,
     /// How the log looks; JSON lines unless said, in the data folder where a terminal shows the

@@ -285,7 +285,7 @@ workflow-runner exec deploy.yml --event workflow_dispatch --input target=staging
 /// The contract's variables, for `--help`.
 const SERVE_HELP: &str = "Environment: PORT, HOST, FORGE_WEBHOOK_SECRET (needed), FORGE_TOKEN, FORGE_URL, VMM_API_URL, VMM_AUTH_TOKEN, USE_LLM_PARSER, \
 LOCALLLM_BASE_URL, LOCALLLM_MODEL, CLOUDLLM_API_KEY, CLOUDLLM_MODEL, REPOSITORY_PATH, LOG_LEVEL, LOG_FORMAT, WORKFLOW_RUNNER_CONFIG, WORKFLOW_RUNNER_DATA, WORKFLOW_RUNNER_STORE_URL, \
-WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage, 6 with --check: the database or the object storage does not answer.\n\n\
+WORKFLOW_RUNNER_API_TOKEN, WORKFLOW_RUNNER_PUBLIC_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; see docs/CONFIG.md.\nExit codes: 0 ended as asked, 1 failed or the configuration is invalid, 2 usage, 6 with --check: the database, the object storage or a VM host does not answer.\n\n\
 Examples:\n  workflow-runner serve --config runner.toml\n  workflow-runner serve --check --config runner.toml";
 
 /// How to serve.
@@ -307,8 +307,8 @@ pub(crate) struct ServeOptions {
     /// Check the configuration, the database and the object storage, and end
     #[arg(long)]
     pub(crate) check: bool,
-    /// With --check: ask no database and no object storage, so that one that is away for a moment
-    /// keeps nothing from starting
+    /// With --check: ask no database, no object storage and no VM host, so that one that is away
+    /// for a moment keeps nothing from starting
     #[arg(long, requires = "check")]
     pub(crate) offline: bool,
 }

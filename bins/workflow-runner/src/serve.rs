@@ -7,6 +7,7 @@ use daemon::objects::{self, ConfiguredFiles, MigrateObjectsOptions};
 use daemon::peers::{self, PeerFault};
 use daemon::settings::{ConfigText, effective, schema};
 use daemon::store::ConfigFile;
+use daemon::vm_hosts;
 use daemon::{first_screen, lifecycle};
 use edge_web::BodyLimits;
 use runner_actors::{RunnerService, file_migration};
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
     }
 }
 
-/// What is wrong with the database and the object storage.
+/// What is wrong with the database, the object storage and the VM hosts.
 fn peer_faults(config: &RunnerConfig) -> Vec<PeerFault> {
     let store = peers::try_store(
         "the store (WORKFLOW_RUNNER_STORE_URL, or `url` in [store])",
@@ -72,7 +73,8 @@ fn peer_faults(config: &RunnerConfig) -> Vec<PeerFault> {
         &store_options(),
     );
     let objects = peers::try_objects("[objects]", config.runner.objects.as_ref());
-    store.into_iter().chain(objects).collect()
+    let hosts = vm_hosts::try_vm_hosts("[vm_hosts]", &config.runner.vm_hosts);
+    store.into_iter().chain(objects).chain(hosts).collect()
 }
 
 /// Where VMs come from, for people.

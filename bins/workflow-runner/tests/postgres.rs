@@ -148,6 +148,7 @@ fn i18_the_sample_of_a_cluster_is_taken_on_every_host() {
         check
             .args(["--check", "--config"])
             .arg(&sample)
+            .env_remove("VMM_API_URL")
             .env(
                 "WORKFLOW_RUNNER_API_TOKEN",
                 "0123456789abcdef0123456789abcdef",
@@ -163,7 +164,10 @@ fn i18_the_sample_of_a_cluster_is_taken_on_every_host() {
         }
         let output = check.output().unwrap();
         let printed = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.success(), printed)
+        // Its VM hosts are nobody's.
+        let mut lines = printed.lines();
+        let is_away = lines.all(|line| line.starts_with("error: [vm_hosts]: the host `vm-"));
+        (output.status.code() == Some(6) && is_away, printed)
     };
     for host in ["ci-1.example:3000", "ci-2.example:3000"] {
         let (taken, printed) = check(Some(host));
@@ -188,6 +192,8 @@ fn i18_a_check_tells_what_is_wrong_from_who_is_away_and_offline_asks_nobody() {
     let check = |url: &str, more: &[&str]| {
         let checked = runner()
             .args(["serve", "--check", "--data"])
+            // The one of this machine may start later.
+            .env_remove("VMM_API_URL")
             .arg(folder.path())
             .args(more)
             .env("WORKFLOW_RUNNER_STORE_URL", url)
@@ -215,6 +221,13 @@ fn i18_a_check_tells_what_is_wrong_from_who_is_away_and_offline_asks_nobody() {
     assert_eq!(code, Some(6), "{said}");
     assert!(said.contains("see that the server runs"), "{said}");
     assert_eq!(check(&server.url(), &offline), (Some(0), String::new()));
+    let away = "[vm_hosts.east]\nurl = \"http://127.0.0.1:9\"\n";
+    std::fs::write(&objects, away).unwrap();
+    let (code, said) = check("", &with_objects);
+    assert_eq!(code, Some(6), "{said}");
+    let expected = "error: [vm_hosts]: the host `east`: the VM manager is not reachable";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!(check("", &offline), (Some(0), String::new()));
     std::fs::write(&objects, "port = \"none\"\n").unwrap();
     let (code, said) = check(&server.url(), &offline);
     assert_eq!(code, Some(1), "what is wrong is refused: {said}");

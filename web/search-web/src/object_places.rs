@@ -5,6 +5,9 @@ use search_actors::snapshots::{SnapshotMode, SnapshotPlace};
 use search_core::role::{ServerMode, ServerSettings};
 use search_core::snapshots::PartError;
 
+/// What of the data folder keeps which shares were there.
+const PLACES: &str = "places";
+
 /// Why there is no place for snapshots.
 #[derive(Debug, thiserror::Error)]
 pub enum SnapshotPlaceError {
@@ -38,16 +41,19 @@ pub enum SnapshotPlaceError {
 /// # Errors
 /// See `SnapshotPlaceError`.
 pub fn open_snapshots(settings: &ServerSettings) -> Result<ObjectStorage, SnapshotPlaceError> {
+    Ok(ObjectStorage::open(&snapshot_place(settings)?)?)
+}
+
+fn snapshot_place(settings: &ServerSettings) -> Result<ObjectPlace, SnapshotPlaceError> {
     let url = settings
         .snapshots
         .as_ref()
         .ok_or(SnapshotPlaceError::None)?;
-    let place = place(settings, url.value.as_str(), false).map_err(|error| match error {
+    place(settings, url.value.as_str(), false).map_err(|error| match error {
         PlaceError::Plain(server) => SnapshotPlaceError::Plain(server),
         PlaceError::NoKeys => SnapshotPlaceError::NoKeys,
         error => SnapshotPlaceError::Address(error),
-    })?;
-    Ok(ObjectStorage::open(&place)?)
+    })
 }
 
 /// Why there is no place for backups.
@@ -108,8 +114,9 @@ fn place(
 /// See `SnapshotPlaceError`.
 pub fn snapshot_mode(settings: &ServerSettings) -> Result<SnapshotMode, SnapshotPlaceError> {
     let place = || -> Result<SnapshotPlace, SnapshotPlaceError> {
+        let memory = settings.data_path.value.join(PLACES);
         Ok(SnapshotPlace {
-            storage: open_snapshots(settings)?,
+            storage: ObjectStorage::open_remembered(&snapshot_place(settings)?, &memory)?,
             parts: settings.index_parts.value,
         })
     };

@@ -5,6 +5,7 @@
 //! <data>/token.key       what tokens are signed with, 0600
 //! <data>/images, kernels what VMs are made of
 //! <data>/vms             a directory for each VM; emptied at each start
+//! <data>/places         which shares of images were there
 //! <data>/kvm.json        what the canary said, until the host boots again
 //! ```
 
@@ -42,6 +43,7 @@ pub fn image_storage(
     let settings = config.objects.clone().map(|objects| ImageStorageSettings {
         objects,
         keep_free: config.images.keep_free,
+        memory: Some(config.data.value.join("places")),
     });
     let opened = settings.map(|settings| ImageStorage::open(settings, store));
     opened.transpose()

@@ -19,6 +19,7 @@ mod push;
 mod tests;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -69,6 +70,8 @@ pub struct ImageStorageSettings {
     pub objects: ObjectSettings,
     /// Bytes that a fetch leaves free on the disk of the images.
     pub keep_free: u64,
+    /// A folder of this host that keeps which shares were there; nothing: they are not remembered.
+    pub memory: Option<PathBuf>,
 }
 
 #[derive(Debug, Default)]
@@ -87,8 +90,13 @@ impl ImageStorage {
         settings: ImageStorageSettings,
         store: ImageStore,
     ) -> Result<Self, ImageStorageError> {
+        let place = &settings.objects.place;
+        let objects = match &settings.memory {
+            Some(memory) => ObjectStorage::open_remembered(place, memory)?,
+            None => ObjectStorage::open(place)?,
+        };
         Ok(Self {
-            objects: ObjectStorage::open(&settings.objects.place)?,
+            objects,
             store,
             settings,
             known: Arc::default(),

@@ -34,7 +34,11 @@ impl Host {
             grace: Duration::ZERO,
             sweep_every: Duration::from_secs(3600),
         };
-        let settings = ImageStorageSettings { objects, keep_free };
+        let settings = ImageStorageSettings {
+            objects,
+            keep_free,
+            memory: Some(folder.path().join("places")),
+        };
         let storage = ImageStorage::open(settings, store).unwrap();
         Self { folder, storage }
     }
@@ -394,4 +398,23 @@ fn i18_a_name_that_was_given_here_stays_and_one_that_was_fetched_follows() {
     a.push("one");
     assert_eq!(b.pull("one").unwrap().digest, second);
     assert_eq!(b.storage.store.local_name("one").unwrap().digest, second);
+}
+
+#[test]
+fn i18_a_share_of_images_that_is_not_mounted_is_no_folder_to_push_into() {
+    let share = TempDir::new().unwrap();
+    let (mounted, elsewhere) = (share.path().join("share"), share.path().join("mounted"));
+    let host = Host::new(ObjectPlace::Folder(mounted.clone()));
+    host.make("full", &[Some(1), None]);
+    host.push("full");
+    fs::rename(&mounted, &elsewhere).unwrap();
+    fs::create_dir(&mounted).unwrap();
+    let refused = host.storage.push(&by("full"), NEW, &|_| {}).unwrap_err();
+    let shown = refused.to_string();
+    assert!(shown.contains("mount it, where it is a share"), "{shown}");
+    assert!(host.storage.index().is_err(), "it is not taken for empty");
+    assert_eq!(fs::read_dir(&mounted).unwrap().count(), 0);
+    fs::remove_dir(&mounted).unwrap();
+    fs::rename(&elsewhere, &mounted).unwrap();
+    assert_eq!(host.storage.index().unwrap().images.len(), 1);
 }

@@ -144,6 +144,13 @@ echo head $(git rev-parse HEAD~0) built $(git rev-parse origin/main)";
         reason,
         "this push was made with the token of a job, and starts nothing"
     );
+    // Of an annotated tag the forge names the tag itself, and its commit.
+    let mut event = stage.site.push(&pushed);
+    event["ref"] = "refs/tags/v1".into();
+    event["after"] = stage.at_forge("refs/tags/v1").unwrap().into();
+    let run = stage.runner.run("push", "d-tag", &event);
+    let record = stage.runner.ended(&run);
+    assert_eq!(record["state"], "ignored", "{record:#}");
     // A person's push of something else does.
     stage.site.git(&["reset", "--quiet", "--hard", &pushed]);
     stage.site.write("README", "a person's\n");
