@@ -16,9 +16,9 @@ use std::sync::Arc;
 use config_core::quoted;
 use git_engine::{GitError, Mirror, PushedRef, Quarantine, Remote};
 use runner_core::gateway::{
-    ChangedWorkflows, asked_pulls, GitCall, GitService, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand,
-    PushHead, check_reference, check_workflows, decide_git, forge_messages, parse_porcelain,
-    parse_push, push_advertisement, push_report,
+    ChangedWorkflows, GitCall, GitService, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand,
+    PushHead, asked_pulls, check_reference, check_workflows, decide_git, forge_messages,
+    parse_porcelain, parse_push, push_advertisement, push_report,
 };
 use runner_core::workflow::WORKFLOW_DIRECTORIES;
 use tokio::sync::OwnedSemaphorePermit;

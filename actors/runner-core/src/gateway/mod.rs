@@ -34,7 +34,9 @@ pub use push::{
     ChangedWorkflows, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand, PushHead, check_reference,
     check_workflows, parse_push,
 };
-pub use push_answer::{forge_messages, parse_porcelain, push_advertisement, push_report, shown_refusal};
+pub use push_answer::{
+    forge_messages, parse_porcelain, push_advertisement, push_report, shown_refusal,
+};
 pub use refusal::CallRefusal;
 pub use targets::CommitTarget;
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};

@@ -204,7 +204,10 @@ mod tests {
         assert_eq!(answer, b"0011ERR too much\n");
         let (_, answer) = shown_refusal("/a/b.git/git-receive-pack", "too much").unwrap();
         let text = String::from_utf8(answer).unwrap();
-        assert_eq!(text, "000e\u{2}too much\n001c\u{1}0013unpack refused\n00000000");
+        assert_eq!(
+            text,
+            "000e\u{2}too much\n001c\u{1}0013unpack refused\n00000000"
+        );
         assert_eq!(shown_refusal("/a/b/info/refs", "x"), None);
     }
 }

@@ -37,7 +37,10 @@ pub(super) async fn call(
         .find_map(|prefix| path.strip_prefix(prefix))
         .unwrap_or(path);
     // What a body takes of the memory is bounded before it is read.
-    let _turn = match services.forge_turn(&token, request.method().as_str(), path).await {
+    let _turn = match services
+        .forge_turn(&token, request.method().as_str(), path)
+        .await
+    {
         Ok(turn) => turn,
         Err(refusal) => return refused(&refusal),
     };

@@ -7,8 +7,8 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, LOCATION};
 use actix_web::{HttpRequest, HttpResponse, web};
 use futures_util::StreamExt as _;
-use runner_core::gateway::shown_refusal;
 use runner_actors::{GatewayRefusal, GitAnswer, GitFolder, GitRequest, JobServices};
+use runner_core::gateway::shown_refusal;
 
 use super::forge::token;
 use crate::file_chunks::FileChunks;
@@ -42,10 +42,13 @@ pub(super) async fn call(
         Err(refusal) => return refused(&asked_at, &refusal),
     };
     let failed = |message: &str| {
-        refused(&asked_at, &GatewayRefusal {
-            status: 500,
-            message: message.to_owned(),
-        })
+        refused(
+            &asked_at,
+            &GatewayRefusal {
+                status: 500,
+                message: message.to_owned(),
+            },
+        )
     };
     admitted.wait_for_turn().await;
     let Ok(folder) = admitted.folder() else {
@@ -66,7 +69,9 @@ pub(super) async fn call(
                     (admitted, folder, unpacked)
                 });
                 return match unpacked.await {
-                    Ok((admitted, folder, Ok(()))) => answered(&asked_at, admitted.serve(folder).await),
+                    Ok((admitted, folder, Ok(()))) => {
+                        answered(&asked_at, admitted.serve(folder).await)
+                    }
                     _ => refused(&asked_at, &wrong("the packed body cannot be read")),
                 };
             }
