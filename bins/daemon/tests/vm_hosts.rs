@@ -32,7 +32,7 @@ fn host(name: &str, url: &str) -> VmHostSettings {
 fn i18_a_check_asks_every_vm_host() {
     let vmm = manager();
     let (here, away) = (host("here", &vmm.url()), host("away", "http://127.0.0.1:9"));
-    let asked = ask_vm_hosts("[vm_hosts]", &[here.clone(), away.clone()]);
+    let asked = ask_vm_hosts("[vm_hosts]", &[here.clone(), away]);
     assert_eq!(asked[0].name, "here");
     asked[0].answer.as_ref().unwrap();
     let fault = asked[1].answer.as_ref().unwrap_err();
