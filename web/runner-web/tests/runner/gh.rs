@@ -117,19 +117,8 @@ impl Stage {
     }
 }
 
-#[test]
-fn i17_gh_does_what_workflows_do_with_it() {
-    does_what_workflows_do(|_| {});
-}
-
-#[test]
-fn i17_gh_does_the_same_where_the_forge_is_github() {
-    does_what_workflows_do(|settings| settings.forge = Forge::GitHub);
-}
-
-fn does_what_workflows_do(change: fn(&mut RunnerSettings)) {
-    let stage = stage(change);
-    let script = "git checkout --quiet -b change; git commit --quiet --allow-empty -m change
+/// What workflows do with it.
+const USUAL: &str = "git checkout --quiet -b change; git commit --quiet --allow-empty -m change
 tried create gh pr create --head change --base main --title 'A change' --body 'Why it is made'
 tried view gh pr view 8 --json number,title,body,state,headRefName,isDraft,labels --jq '[.number,.title,.body,.state,.headRefName,.isDraft]|tostring'
 tried text gh pr view 8
@@ -169,9 +158,22 @@ tried here env GH_HOST=127.0.0.1 gh repo view --json name
 tried other gh issue view 1 -R forge.example/acme/secret
 tried unknown gh api graphql -f query='{ repository(owner: \"acme\", name: \"rocket\") { vulnerabilityAlerts { totalCount } } }'
 true";
+
+#[test]
+fn i17_gh_does_what_workflows_do_with_it() {
+    does_what_workflows_do(|_| {});
+}
+
+#[test]
+fn i17_gh_does_the_same_where_the_forge_is_github() {
+    does_what_workflows_do(|settings| settings.forge = Forge::GitHub);
+}
+
+fn does_what_workflows_do(change: fn(&mut RunnerSettings)) {
+    let stage = stage(change);
     let said = stage.run(
         "{contents: write, pull-requests: write, issues: write, statuses: read, checks: read}",
-        script,
+        USUAL,
         "d-1",
     );
     for line in [
