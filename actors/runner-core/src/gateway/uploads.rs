@@ -119,11 +119,11 @@ mod tests {
         assert_eq!(changed["upload_url"], own);
         assert_eq!(changed["id"], 7);
         let given = r#"{"upload_url": "", "url": "https://api.github.com/repos/a/b/releases/7", "assets": [{"url": "https://api.github.com/repos/a/b/releases/assets/9"}]}"#;
-        let own = with_upload_urls(given.as_bytes(), &api, "a/b").unwrap();
-        let own: Value = serde_json::from_slice(&own).unwrap();
+        let urls = with_upload_urls(given.as_bytes(), &api, "a/b").unwrap();
+        let urls: Value = serde_json::from_slice(&urls).unwrap();
         let base = "http://127.0.0.1:3128/api/v3/repos/a/b/releases";
-        assert_eq!(own["url"], format!("{base}/7"));
-        assert_eq!(own["assets"][0]["url"], format!("{base}/assets/9"));
+        assert_eq!(urls["url"], format!("{base}/7"));
+        assert_eq!(urls["assets"][0]["url"], format!("{base}/assets/9"));
         let given = r#"{"id":7,"upload_url":"https://uploads.github.com/repos/a/b/releases/7/assets{?name,label}"}"#;
         let list = with_upload_urls(format!("[{given}]").as_bytes(), &api, "a/b").unwrap();
         let list: Value = serde_json::from_slice(&list).unwrap();

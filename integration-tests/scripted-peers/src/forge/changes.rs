@@ -24,13 +24,6 @@ pub(super) fn changes(
             (pull.open, pull.merged) = (false, true);
             Answer::ok(json!({"merged": true}))
         }
-        ("GET", ["pulls", n, "commits"]) => {
-            let sha = model.repo(repo).pulls.get(&number(n))?.head_sha.clone();
-            page(
-                call,
-                vec![json!({"sha": sha, "commit": {"message": "a commit"}})],
-            )
-        }
         ("GET", ["pulls", n, "reviews"]) => {
             let reviews = &model.repo(repo).reviews;
             let own = reviews.iter().filter(|(pull, _)| *pull == number(n));
@@ -75,6 +68,42 @@ pub(super) fn changes(
         ("DELETE", ["branches", name]) if call.gitea => gone(model, repo, name),
         ("DELETE", ["git", "refs", "heads", name]) if !call.gitea => gone(model, repo, name),
         ("GET", ["releases", "latest"]) => Answer::refused(404, "not found"),
+        _ => return reads(model, call, repo, rest),
+    })
+}
+
+/// What is read only.
+fn reads(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&str]) -> Option<Answer> {
+    let number = |text: &str| text.parse::<u64>().unwrap_or_default();
+    Some(match (call.method, rest) {
+        ("GET", ["pulls", n]) if n.ends_with(".diff") => Answer::ok(json!("a diff")),
+        ("GET", ["pulls", _, "files"]) => {
+            page(call, vec![json!({"filename": "a.txt", "additions": 1})])
+        }
+        ("POST" | "DELETE", ["pulls", _, "requested_reviewers"]) => Answer::of(201, json!([])),
+        ("GET", ["languages"]) => Answer::ok(json!({"Rust": 7})),
+        ("GET", ["milestones"]) => page(call, Vec::new()),
+        ("GET", ["actions", "runs"]) => {
+            let run = json!({"id": 5, "status": "completed", "conclusion": "success",
+                "head_branch": "main", "event": "push", "display_title": "a run", "workflow_id": 1,
+                "created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"});
+            Answer::ok(json!({"total_count": 1, "workflow_runs": [run]}))
+        }
+        ("GET", ["actions", "workflows"]) => {
+            let workflow = json!({"id": 1, "name": "CI", "state": "active", "path": "ci.yml"});
+            Answer::ok(json!({"total_count": 1, "workflows": [workflow]}))
+        }
+        ("GET", ["pulls", n, "commits"]) => {
+            let sha = model.repo(repo).pulls.get(&number(n))?.head_sha.clone();
+            let who =
+                json!({"name": "Ada", "email": "a@example.org", "date": "2026-01-02T03:04:05Z"});
+            let commit = json!({"message": "a commit", "author": who, "committer": who});
+            let author = json!({"login": "ada", "id": 1});
+            page(
+                call,
+                vec![json!({"sha": sha, "author": author, "commit": commit})],
+            )
+        }
         _ => return None,
     })
 }

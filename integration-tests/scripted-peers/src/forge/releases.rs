@@ -29,6 +29,11 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
             let found = releases.find(|release| release.tag == *tag);
             found.map_or_else(not_found, |it| Answer::ok(release_json(call, repo, it)))
         }
+        ("DELETE", [id]) => {
+            let releases = &mut model.repo(repo).releases;
+            releases.retain(|release| release.id.to_string() != **id);
+            Answer::of(204, Value::Null)
+        }
         ("GET" | "PATCH", [id]) => {
             let mut releases = model.repo(repo).releases.iter();
             let found = releases.find(|release| release.id.to_string() == **id);

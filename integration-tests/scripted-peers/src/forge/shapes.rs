@@ -30,7 +30,8 @@ pub(super) fn pull_json(call: &Call<'_>, repo: &str, pull: &Pull) -> Value {
         "title": pull.title,
         "body": "",
         "state": if pull.open { "open" } else { "closed" },
-        "draft": false,
+        // As Gitea has it: by the title.
+        "draft": call.gitea && pull.title.starts_with("WIP:"),
         "merged": pull.merged,
         "html_url": format!("{}/{repo}/pulls/{}", call.base, pull.number),
         "user": {"login": pull.author},

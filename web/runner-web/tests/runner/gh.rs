@@ -117,19 +117,8 @@ impl Stage {
     }
 }
 
-#[test]
-fn i17_gh_does_what_workflows_do_with_it() {
-    does_what_workflows_do(|_| {});
-}
-
-#[test]
-fn i17_gh_does_the_same_where_the_forge_is_github() {
-    does_what_workflows_do(|settings| settings.forge = Forge::GitHub);
-}
-
-fn does_what_workflows_do(change: fn(&mut RunnerSettings)) {
-    let stage = stage(change);
-    let script = "git checkout --quiet -b change; git commit --quiet --allow-empty -m change
+/// What workflows do with it.
+const USUAL: &str = "git checkout --quiet -b change; git commit --quiet --allow-empty -m change
 tried create gh pr create --head change --base main --title 'A change' --body 'Why it is made'
 tried view gh pr view 8 --json number,title,body,state,headRefName,isDraft,labels --jq '[.number,.title,.body,.state,.headRefName,.isDraft]|tostring'
 tried text gh pr view 8
@@ -169,9 +158,22 @@ tried here env GH_HOST=127.0.0.1 gh repo view --json name
 tried other gh issue view 1 -R forge.example/acme/secret
 tried unknown gh api graphql -f query='{ repository(owner: \"acme\", name: \"rocket\") { vulnerabilityAlerts { totalCount } } }'
 true";
+
+#[test]
+fn i17_gh_does_what_workflows_do_with_it() {
+    does_what_workflows_do(|_| {});
+}
+
+#[test]
+fn i17_gh_does_the_same_where_the_forge_is_github() {
+    does_what_workflows_do(|settings| settings.forge = Forge::GitHub);
+}
+
+fn does_what_workflows_do(change: fn(&mut RunnerSettings)) {
+    let stage = stage(change);
     let said = stage.run(
         "{contents: write, pull-requests: write, issues: write, statuses: read, checks: read}",
-        script,
+        USUAL,
         "d-1",
     );
     for line in [
@@ -210,6 +212,59 @@ true";
     assert_eq!(forge.comments("acme/rocket", 8).len(), 1);
     let mut asked = forge.requests().into_iter();
     assert!(!asked.any(|asked| asked.path.contains("secret")));
+}
+
+#[test]
+fn i17_gh_reads_every_field_that_it_knows_and_changes_more() {
+    let stage = stage(|_| {});
+    let script = "all() { \"$@\" --json 2>&1 | sed 1d | tr -d ' ' | paste -sd,; }
+git checkout --quiet -b change; git commit --quiet --allow-empty -m change
+tried create gh pr create --draft --head change --base main --title 'A change' --body 'Why'
+tried draft gh pr view 8 --json title --jq .title
+tried ready gh pr ready 8
+tried title gh pr view 8 --json title,isDraft --jq '.title, .isDraft'
+for kind in 'pr view 8' 'issue view 7' 'repo view'; do
+  fields=$(all gh $kind); echo \"$kind: $(gh $kind --json $fields 2>&1 | tr -d '\\n' | cut -c1-3000)\"
+done
+for kind in 'pr list' 'issue list' 'issue status'; do
+  fields=$(all gh $kind); echo \"$kind: $(gh $kind --json $fields 2>&1 | tr -d '\\n' | cut -c1-3000)\"
+done
+tried diff gh pr diff 8
+tried close gh pr close 8
+tried closed gh pr view 8 --json state --jq .state
+tried reopen gh pr reopen 8
+tried base gh pr edit 8 --base next --body 'Why it is better' --add-assignee ada --add-reviewer ada
+tried edited gh pr view 8 --json baseRefName,body --jq '.baseRefName, .body'
+tried release gh release create v1 --notes All
+tried edit gh release edit v1 --notes More
+tried delete gh release delete v1 --yes
+tried gone gh release view v1
+tried runs gh run list
+tried workflows gh workflow list
+tried assigned gh issue edit 7 --title 'Another title' --add-assignee ada
+tried issue gh issue view 7 --json title --jq .title
+true";
+    let said = stage.run("write-all", script, "d-1");
+    for line in [
+        "draft: WIP: A change",
+        "title: A change",
+        "title: false",
+        "pr view 8: {\"additions\":0,",
+        "issue view 7: {\"assignees\":[],",
+        "repo view: {\"assignableUsers\":[{",
+        "pr list: [{\"additions\":0,",
+        "issue list: [{\"assignees\":[],",
+        "diff: \"a diff\"",
+        "closed: CLOSED",
+        "edited: next",
+        "edited: Why it is better",
+        "runs: completed\tsuccess\ta run",
+        "workflows: CI\tactive\t1",
+        "gone: release not found",
+        "issue: Another title",
+    ] {
+        has(&said, line);
+    }
 }
 
 #[test]
