@@ -278,9 +278,9 @@ impl Quarantine {
     }
 
     /// Of these commits, given with their parents, those that have something else at one of the
-    /// paths than each of their parents, or anything there and no parents: with the first such path.
-    /// What stands there is compared by kind and id: a link to an object that is not here is not
-    /// the folder of that id.
+    /// paths than each of their parents, or anything there and no parents: with the first such
+    /// path. What stands there is compared by kind and id: a link to an object that is not here is
+    /// not the folder of that id.
     ///
     /// # Errors
     /// When git fails.

@@ -22,6 +22,7 @@ mod git_backend;
 mod graphql;
 mod identity;
 mod noted_calls;
+mod push_checks;
 mod room;
 mod targets;
 mod zip_files;

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use super::JobServices;
 use super::forge::{ForgeApi, ForgeGrant, GatewayRefusal, refusal};
-use super::git::{GitFolder, UNTOLD, check_new_commits};
+use super::git::{GitFolder, UNTOLD};
+use super::push_checks::check_new_commits;
 
 /// The head of a pull request.
 struct PullHead {

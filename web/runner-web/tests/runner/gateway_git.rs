@@ -306,9 +306,9 @@ tried larger git push origin HEAD:larger || true";
         "cut: 00",
         "none: 000eunpack ok",
         "bad: 00",
-        "junk: the push: ",
+        "junk: 00",
         "gzip: 000eunpack ok",
-        "notgzip: the packed body cannot be read",
+        "notgzip: 00",
         "large pushed",
     ] {
         has(&said, line);
@@ -318,6 +318,8 @@ tried larger git push origin HEAD:larger || true";
         "ng refs/heads/first fetch first: the reference has moved at the forge",
         "ng refs/heads/cut unpacker error",
         "ng refs/heads/none ",
+        "the push: a packet has no length",
+        "the packed body cannot be read",
         "ng refs/heads/bad unpacker error",
     ] {
         assert!(all.contains(words), "{words} in {said:#?}");
