@@ -13,7 +13,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use git_engine::{GitError, Mirror, PushedRef, Quarantine, Remote};
+use git_engine::{Mirror, PushedRef, Quarantine, Remote};
 use runner_core::gateway::{
     GitCall, GitService, MAX_PUSH_HEAD, PushCommand, PushHead, asked_pulls, decide_git,
     forge_messages, parse_porcelain, parse_push, push_advertisement, push_report,
