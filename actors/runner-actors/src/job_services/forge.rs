@@ -160,12 +160,36 @@ impl ForgeApi {
         if url.origin() != Url::parse(&base).ok()?.origin() {
             return None;
         }
+        Some(self.authorized(method, url))
+    }
+
+    fn authorized(&self, method: Method, url: Url) -> Request {
         let scheme = match self.kind {
             Forge::GitHub => "Bearer",
             Forge::Gitea | Forge::Forgejo => "token",
         };
         let request = Request::new(method, url).authorization(scheme, &self.token);
-        Some(request.within(CALL_TIMEOUT).at_most(MAX_ANSWER))
+        request.within(CALL_TIMEOUT).at_most(MAX_ANSWER)
+    }
+
+    /// Whether files of releases are fetched for a job: where the forge answers with what the
+    /// client cannot follow.
+    pub(super) fn serves_files(&self, is_gh: bool) -> bool {
+        is_gh || self.kind != Forge::GitHub
+    }
+
+    /// A call of an address that the forge gave, with the runner's token; nothing where it is
+    /// another server's.
+    pub(super) fn request_at(&self, method: Method, address: &str) -> Option<Request> {
+        let url = Url::parse(address).ok()?;
+        (url.origin() == self.base.origin()).then(|| self.authorized(method, url))
+    }
+
+    /// What the forge keeps elsewhere, by the address that it gave: without the token.
+    pub(super) fn stored(&self, address: &str) -> Option<Request> {
+        let url = self.base.join(address).ok()?;
+        let request = Request::get(url).within(CALL_TIMEOUT);
+        Some(request.at_most(MAX_ANSWER))
     }
 }
 

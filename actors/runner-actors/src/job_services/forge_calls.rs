@@ -20,6 +20,7 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
+use super::release_files::{asks_for_file, file_of};
 use super::{BASE, JobServices, noted_calls};
 use crate::clock::now_ms;
 
@@ -72,6 +73,8 @@ pub struct GatewayRequest {
     pub headers: Vec<(&'static str, String)>,
     /// The body.
     pub body: GatewayBody,
+    /// GitHub's own program asks: it reaches nothing but the gateway.
+    pub is_gh: bool,
 }
 
 /// The forge's answer, or the gateway's own.
@@ -167,6 +170,7 @@ impl JobServices {
         let request = forge.request(method, &call.path, asked.query.as_deref());
         let mut request =
             request.ok_or_else(|| refusal(400, "the address of the call is wrong"))?;
+        let is_file_wanted = asks_for_file(forge, &asked);
         let of = (forge, grant);
         let named = (word.as_str(), call.path.as_str());
         self.check_target(http, of, named, &mut body).await?;
@@ -200,6 +204,10 @@ impl JobServices {
             noted.settle(forge, http, answered.as_ref().ok()).await;
         }
         let mut response = answered?;
+        if is_file_wanted {
+            let file = file_of(forge, http, response).await?;
+            return Ok(shown(file, &api, repository));
+        }
         if call.path.contains("/releases") {
             // Their files are uploaded where the answer says.
             if let Some(body) = with_upload_urls(&response.body, &api, repository) {

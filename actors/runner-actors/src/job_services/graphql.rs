@@ -75,6 +75,7 @@ impl Rest for JobRest<'_> {
                 ("accept", "application/json".to_owned()),
                 ("content-type", "application/json".to_owned()),
             ],
+            is_gh: false,
             body: GatewayBody::Whole(
                 call.body
                     .map_or_else(Bytes::new, |body| Bytes::from(body.to_string())),

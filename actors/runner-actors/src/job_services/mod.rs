@@ -23,6 +23,7 @@ mod graphql;
 mod identity;
 mod noted_calls;
 mod push_checks;
+mod release_files;
 mod room;
 mod targets;
 mod zip_files;

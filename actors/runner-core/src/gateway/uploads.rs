@@ -61,10 +61,15 @@ pub fn with_upload_urls(body: &[u8], api: &ApiAddress, repository: &str) -> Opti
         if let Some(Value::String(address)) = release.get_mut("url") {
             *address = api.for_job(address, repository);
         }
+        let id = release.get("id").and_then(Value::as_u64);
         let assets = release.get_mut("assets").and_then(Value::as_array_mut);
         for asset in assets.into_iter().flatten() {
             if let Some(Value::String(address)) = asset.get_mut("url") {
                 *address = api.for_job(address, repository);
+            } else if let (Some(id), Some(file)) = (id, asset["id"].as_u64()) {
+                // Gitea names none.
+                let below = format!("/repos/{repository}/releases/{id}/assets/{file}");
+                asset["url"] = format!("{}{below}", api.gateway).into();
             }
         }
     }

@@ -29,6 +29,28 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
             let found = releases.find(|release| release.tag == *tag);
             found.map_or_else(not_found, |it| Answer::ok(release_json(call, repo, it)))
         }
+        // The file itself, as text of JSON.
+        ("GET", ["assets", file]) | ("GET", [_, "assets", file, "content"]) => {
+            let releases = model.repo(repo).releases.iter();
+            let mut files = releases.flat_map(|release| {
+                let named = release.assets.iter().enumerate();
+                named.map(|(at, (_, bytes))| (file_id(release, at), bytes))
+            });
+            let found = files.find(|(id, _)| id.to_string() == **file);
+            found.map_or_else(not_found, |(_, bytes)| {
+                Answer::ok(String::from_utf8_lossy(bytes).into())
+            })
+        }
+        ("GET", [id, "assets", file]) => {
+            let mut releases = model.repo(repo).releases.iter();
+            let found = releases.find(|release| release.id.to_string() == **id);
+            let about = found.and_then(|it| {
+                let about = release_json(call, repo, it)["assets"].take();
+                let mut about = about.as_array()?.iter();
+                about.find(|one| one["id"].to_string() == **file).cloned()
+            });
+            about.map_or_else(not_found, Answer::ok)
+        }
         ("DELETE", [id]) => {
             let releases = &mut model.repo(repo).releases;
             releases.retain(|release| release.id.to_string() != **id);
@@ -45,9 +67,10 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
                 return not_found();
             };
             let name = call.parameter("name").unwrap_or_default().to_owned();
-            let json = asset_json(&name, &call.raw);
             release.assets.push((name, call.raw.to_vec()));
-            Answer::of(201, json)
+            let mut json = release_json(call, repo, release);
+            let last = json["assets"].as_array_mut().and_then(Vec::pop);
+            Answer::of(201, last.unwrap_or_default())
         }
         _ => not_found(),
     }
@@ -57,9 +80,20 @@ fn release_json(call: &Call<'_>, repo: &str, release: &Release) -> Value {
     let api = if call.gitea { "/api/v1" } else { "" };
     let url = format!("{}{api}/repos/{repo}/releases/{}", call.base, release.id);
     let template = if call.gitea { "" } else { "{?name,label}" };
-    let assets = release.assets.iter();
+    let assets = release.assets.iter().enumerate();
     let assets: Vec<Value> = assets
-        .map(|(name, bytes)| asset_json(name, bytes))
+        .map(|(at, (name, bytes))| {
+            let id = file_id(release, at);
+            let mut asset = json!({"id": id, "name": name, "size": bytes.len()});
+            match call.gitea {
+                true => asset["browser_download_url"] = format!("{url}/assets/{id}/content").into(),
+                false => {
+                    let all = format!("{}/repos/{repo}/releases", call.base);
+                    asset["url"] = format!("{all}/assets/{id}").into();
+                }
+            }
+            asset
+        })
         .collect();
     json!({
         "id": release.id,
@@ -70,6 +104,6 @@ fn release_json(call: &Call<'_>, repo: &str, release: &Release) -> Value {
     })
 }
 
-fn asset_json(name: &str, bytes: &[u8]) -> Value {
-    json!({"name": name, "size": bytes.len()})
+fn file_id(release: &Release, at: usize) -> u64 {
+    release.id * 100 + at as u64
 }

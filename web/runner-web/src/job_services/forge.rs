@@ -69,6 +69,7 @@ pub(super) async fn call(
         path: path.to_owned(),
         query: request.uri().query().map(str::to_owned),
         headers: passed.collect(),
+        is_gh: header("user-agent").is_some_and(|agent| agent.starts_with("GitHub CLI")),
         body,
     };
     match services.call_forge(&http, asked).await {

@@ -148,6 +148,8 @@ tried release gh release create v1 --title One --notes 'All of it' file.txt
 tried upload gh release upload v1 file.txt#again --clobber
 tried released gh release view v1 --json tagName,assets --jq '.tagName, .assets[].name'
 tried releases gh release list
+tried download gh release download v1 --pattern 'file*' --dir got
+tried got awk 1 got/file.txt
 tried repo gh repo view --json nameWithOwner,defaultBranchRef --jq '.nameWithOwner, .defaultBranchRef.name'
 tried graphql gh api graphql -F owner=acme -F name=rocket -f query='query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { issues(first: 5, states: OPEN) { totalCount nodes { number title } } } viewer { login } }' --jq '.data.repository.issues.totalCount, .data.repository.issues.nodes, .data.viewer.login'
 tried rest gh api repos/acme/rocket/issues/7 --jq .title
@@ -193,6 +195,7 @@ fn does_what_workflows_do(change: fn(&mut RunnerSettings)) {
         "state: done",
         "released: v1",
         "released: file.txt",
+        "got: \"file\\n\"",
         "repo: acme/rocket",
         "repo: main",
         "graphql: 1",

@@ -1,0 +1,46 @@
+//! Files of releases, as clients of GitHub's API ask for them: by the file's address, for bytes.
+//!
+//! GitHub answers with where they are stored, which `gh` could not reach: all that it asks for goes
+//! to the gateway. Gitea and Forgejo answer with a description.
+
+use http_clients::http::{HttpClient, Method, Response};
+use serde_json::Value;
+
+use super::forge::{ForgeApi, GatewayRefusal};
+use super::forge_calls::{GatewayRequest, send};
+
+/// Whether a call asks for the bytes of a file that the gateway has to fetch.
+pub(super) fn asks_for_file(forge: &ForgeApi, asked: &GatewayRequest) -> bool {
+    let is_file = |path: &str| {
+        let parts: Vec<&str> = path.split('/').collect();
+        matches!(parts.as_slice(), ["", "repos", _, _, "releases", .., "assets", id] if !id.is_empty())
+    };
+    let wants_bytes = asked.headers.iter().any(|(name, value)| {
+        *name == "accept" && value.contains("application/octet-stream")
+    });
+    asked.method == "GET" && wants_bytes && is_file(&asked.path) && forge.serves_files(asked.is_gh)
+}
+
+/// The file that an answer tells of; the answer itself where it tells of none.
+///
+/// # Errors
+/// When it cannot be had.
+pub(super) async fn file_of(
+    forge: &ForgeApi,
+    http: &HttpClient,
+    answer: Response,
+) -> Result<Response, GatewayRefusal> {
+    let request = match answer.headers.get("location") {
+        Some(location) if (300..400).contains(&answer.status) => forge.stored(location),
+        _ if answer.is_success() => {
+            let about: Value = answer.json().unwrap_or_default();
+            let address = about["browser_download_url"].as_str();
+            address.and_then(|address| forge.request_at(Method::Get, address))
+        }
+        _ => None,
+    };
+    match request {
+        Some(request) => send(http, request).await,
+        None => Ok(answer),
+    }
+}
