@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::artifacts::ListedArtifact;
 use super::forge::{ForgeApi, ForgeGrant, GatewayRefusal, refusal};
-use super::forge_calls::{GatewayAnswer, GatewayRequest};
+use super::gateway_request::{GatewayAnswer, GatewayRequest};
 use super::{JobServices, JobSession};
 use crate::artifacts::ArtifactStore;
 

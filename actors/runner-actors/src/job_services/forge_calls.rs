@@ -1,14 +1,12 @@
 //! Calls of the forge's API that jobs make: decided on, passed on, and their answers as a job sees
 //! them.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use forge_graphql_core::{translated, translated_answer};
-use futures_util::Stream;
-use http_clients::http::{HttpClient, Method, Request, Response};
+use http_clients::http::{HttpClient, Method, Response};
 use runner_core::gateway::{
     ApiAddress, ForgeCall, PullCheck, ShownAnswer, checked_body, decide, is_upload, rewritten_link,
     shown_answer, with_upload_urls,
@@ -20,6 +18,7 @@ use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
+use super::gateway_request::{GatewayAnswer, GatewayBody, GatewayRequest, send};
 use super::release_files::{asks_for_file, file_of};
 use super::{BASE, JobServices, noted_calls};
 use crate::clock::now_ms;
@@ -45,48 +44,6 @@ const CREDENTIALS: [&str; 3] = ["access_token", "token", "sudo"];
 
 /// An upload may take a minute, and a second more for each of these many bytes.
 const UPLOAD_RATE: u64 = 256 << 10;
-
-/// What a call is sent with.
-pub enum GatewayBody {
-    /// All of it; empty: none.
-    Whole(Bytes),
-    /// A file of a release, which is passed on as it comes.
-    File {
-        /// How many bytes come.
-        bytes: u64,
-        /// The bytes.
-        chunks: Pin<Box<dyn Stream<Item = Result<Bytes, std::io::Error>>>>,
-    },
-}
-
-/// A call as a job makes it.
-pub struct GatewayRequest {
-    /// What it shows as its token.
-    pub token: String,
-    /// The method's word.
-    pub method: String,
-    /// The path below the API, as it stands in the request line.
-    pub path: String,
-    /// The query, as it stands there.
-    pub query: Option<String>,
-    /// Headers that are passed on.
-    pub headers: Vec<(&'static str, String)>,
-    /// The body.
-    pub body: GatewayBody,
-    /// GitHub's own program asks: it reaches nothing but the gateway.
-    pub is_gh: bool,
-}
-
-/// The forge's answer, or the gateway's own.
-#[derive(Debug, Clone)]
-pub struct GatewayAnswer {
-    /// The status code.
-    pub status: u16,
-    /// Headers that a job sees.
-    pub headers: Vec<(&'static str, String)>,
-    /// The body.
-    pub body: Bytes,
-}
 
 impl JobServices {
     /// Where jobs find the forge's API and its GraphQL; nothing where they have no token.
@@ -307,13 +264,6 @@ fn is_of_pull(answer: &Response) -> bool {
     };
     let text = |name: &str| comment[name].as_str().unwrap_or_default();
     !text("pull_request_url").is_empty() || text("html_url").contains("/pull/")
-}
-
-pub(super) async fn send(http: &HttpClient, request: Request) -> Result<Response, GatewayRefusal> {
-    http.call(request).await.map_err(|error| {
-        tracing::debug!(event = "run.forge_unreached", %error, "a job's call of the forge has no answer");
-        refusal(502, "the forge gives no answer that could be passed on")
-    })
 }
 
 fn shown(response: Response, api: &ApiAddress, repository: &str) -> GatewayAnswer {

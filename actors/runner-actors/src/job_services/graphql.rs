@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::JobServices;
 use super::forge::{Account, ForgeApi, ForgeGrant, GatewayRefusal, refusal};
-use super::forge_calls::{GatewayAnswer, GatewayBody, GatewayRequest, send};
+use super::gateway_request::{GatewayAnswer, GatewayBody, GatewayRequest, send};
 use crate::clock::now_ms;
 
 /// Who a token is whose account the forge does not tell, as that of an app.

@@ -7,7 +7,7 @@ use http_clients::http::{HttpClient, Method, Response};
 use serde_json::Value;
 
 use super::forge::{ForgeApi, GatewayRefusal};
-use super::forge_calls::{GatewayRequest, send};
+use super::gateway_request::{GatewayRequest, send};
 
 /// Whether a call asks for the bytes of a file that the gateway has to fetch.
 pub(super) fn asks_for_file(forge: &ForgeApi, asked: &GatewayRequest) -> bool {
@@ -15,9 +15,10 @@ pub(super) fn asks_for_file(forge: &ForgeApi, asked: &GatewayRequest) -> bool {
         let parts: Vec<&str> = path.split('/').collect();
         matches!(parts.as_slice(), ["", "repos", _, _, "releases", .., "assets", id] if !id.is_empty())
     };
-    let wants_bytes = asked.headers.iter().any(|(name, value)| {
-        *name == "accept" && value.contains("application/octet-stream")
-    });
+    let wants_bytes = asked
+        .headers
+        .iter()
+        .any(|(name, value)| *name == "accept" && value.contains("application/octet-stream"));
     asked.method == "GET" && wants_bytes && is_file(&asked.path) && forge.serves_files(asked.is_gh)
 }
 

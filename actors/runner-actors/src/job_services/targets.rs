@@ -142,7 +142,7 @@ async fn pull_head(
     let request = forge
         .request(Method::Get, &path, None)
         .ok_or_else(unknown)?;
-    let answer = super::forge_calls::send(http, request).await?;
+    let answer = super::gateway_request::send(http, request).await?;
     let pull: Value = answer.json().unwrap_or_default();
     let text = |at: &str| pull.pointer(at).and_then(Value::as_str);
     let sha = text("/head/sha").filter(|_| answer.is_success());
