@@ -122,6 +122,8 @@ impl PullRequestEvent {
     pub fn origin(&self) -> Origin {
         match &self.pull_request.head {
             None => Origin::Unknown,
+            // What is pushed for review without a branch (AGit) is in no fork, and anybody's.
+            Some(head) if head.branch.as_str().starts_with("refs/") => Origin::Fork,
             Some(head) if head.repository.as_ref() == Some(&self.repository.name) => {
                 Origin::SameRepository
             }

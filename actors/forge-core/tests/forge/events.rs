@@ -211,6 +211,14 @@ fn forgejo_merged_pull_request_of_a_deleted_fork() {
 }
 
 #[test]
+fn i17_a_pull_request_without_a_branch_is_from_a_stranger() {
+    // As Gitea tells of what is pushed to `refs/for/main`: everybody who reads may.
+    let head = json!("refs/pull/7/head");
+    let event = with("gitea_pull_request", "/pull_request/head/ref", head);
+    assert_eq!(pull_request(&event).origin(), Origin::Fork);
+}
+
+#[test]
 fn pull_request_actions() {
     let action =
         |word: &str| pull_request(&with("gitea_pull_request", "/action", json!(word))).action;

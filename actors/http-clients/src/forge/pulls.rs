@@ -182,6 +182,8 @@ impl TryFrom<wire::Pull> for ForgePull {
             branch.repo.as_ref()?.full_name.parse().ok()
         };
         let (head_repo, base_repo) = (repo(&pull.head), repo(&pull.base));
+        // What is pushed for review without a branch (AGit) is in no fork, and anybody's.
+        let has_branch = !pull.head.name.starts_with("refs/");
         Ok(Self {
             number: pull.number.try_into().map_err(bad_reply)?,
             title: pull.title,
@@ -193,7 +195,7 @@ impl TryFrom<wire::Pull> for ForgePull {
             head_sha: pull.head.sha.parse().map_err(bad_reply)?,
             head_branch: pull.head.name,
             // A repository that is gone counts as another one.
-            is_fork: head_repo.is_none() || head_repo != base_repo,
+            is_fork: head_repo.is_none() || head_repo != base_repo || !has_branch,
             head_repo,
             base_sha: pull.base.sha.parse().map_err(bad_reply)?,
             base_branch: pull.base.name.parse().map_err(bad_reply)?,

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use forge_graphql_core::{translated, translated_answer};
 use http_clients::http::{HttpClient, Method, Response};
 use runner_core::gateway::{
-    ApiAddress, ForgeCall, PullCheck, ShownAnswer, checked_body, decide, is_upload, rewritten_link,
-    shown_answer, with_upload_urls,
+    ApiAddress, ForgeCall, PullCheck, ShownAnswer, checked_body, decide, is_of_releases, is_upload,
+    rewritten_link, shown_answer, with_upload_urls,
 };
 
 use runner_core::workflow::PermissionLevel;
@@ -165,7 +165,7 @@ impl JobServices {
             let file = file_of(forge, http, response).await?;
             return Ok(shown(file, &api, repository));
         }
-        if call.path.contains("/releases") {
+        if is_of_releases(&call.path) {
             // Their files are uploaded where the answer says.
             if let Some(body) = with_upload_urls(&response.body, &api, repository) {
                 response.body = body.into();
@@ -173,7 +173,7 @@ impl JobServices {
         }
         let writes = &grant.may.permissions;
         let writes = writes.allows("contents", PermissionLevel::Write);
-        match shown_answer(&call.path, &response.body, writes) {
+        match shown_answer(&call.path, &response.body, repository, writes) {
             ShownAnswer::Whole => {}
             ShownAnswer::Part(body) => response.body = body.into(),
             ShownAnswer::Nothing => return Err(refusal(404, "Not Found")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use forge_core::Forge;
 use git_engine::{GitError, Quarantine};
 use http_clients::http::{HttpClient, Method};
-use runner_core::gateway::{CommitTarget, pull_path};
+use runner_core::gateway::{CommitTarget, is_true, pull_path};
 use serde_json::Value;
 
 use super::JobServices;
@@ -36,37 +36,46 @@ impl JobServices {
         let target = target.map_err(|refused| refusal(422, refused.to_string()))?;
         match target {
             None => Ok(()),
-            Some(CommitTarget::Named(name)) => self.look_at(grant, name, None).await,
+            Some(CommitTarget::Named(named)) => {
+                let tag = named.unless_tag.clone();
+                let id = self.look_at(grant, named.name.clone(), None, tag).await?;
+                named.fix(body, id.as_deref());
+                Ok(())
+            }
             Some(CommitTarget::Pull(number)) => {
                 let head = pull_head(http, forge, grant, path, number).await?;
                 if !head.is_own {
-                    if body["merge_when_checks_succeed"] == true {
+                    if is_true(body, "merge_when_checks_succeed") {
                         let message = "a pull request of another repository is not merged later: its head may change until then";
                         return Err(refusal(403, message));
                     }
                     let reference = format!("refs/pull/{number}/head");
                     let sha = head.sha.clone();
-                    self.look_at(grant, sha, Some(reference)).await?;
+                    self.look_at(grant, sha, Some(reference), None).await?;
                 }
                 bind(forge.kind(), body, &head.sha)
             }
         }
     }
 
-    /// Looks at a branch, a tag or a commit, which the forge may have behind a reference.
+    /// Looks at a branch, a tag or a commit, which the forge may have behind a reference, and gives
+    /// its id; nothing where the tag is there already.
     async fn look_at(
         &self,
         grant: &Arc<ForgeGrant>,
         name: String,
         reference: Option<String>,
-    ) -> Result<(), GatewayRefusal> {
+        unless_tag: Option<String>,
+    ) -> Result<Option<String>, GatewayRefusal> {
+        let turn = Arc::clone(&grant.git_at_once).acquire_owned().await;
         let among_all = Arc::clone(&self.shared.git_at_once).acquire_owned().await;
         let folder = GitFolder::new(&self.shared.folder);
         let folder = folder.map_err(|_| refusal(507, "the runner has no room for the call"))?;
         let (services, grant) = (self.clone(), Arc::clone(grant));
         let looked = tokio::task::spawn_blocking(move || {
-            let _among_all = among_all;
-            services.looked_at(&grant, &folder, &name, reference.as_deref())
+            let _turns = (turn, among_all);
+            let (reference, tag) = (reference.as_deref(), unless_tag.as_deref());
+            services.looked_at(&grant, &folder, (&name, reference), tag)
         });
         looked.await.unwrap_or_else(|_| Err(refusal(500, UNTOLD)))
     }
@@ -76,9 +85,9 @@ impl JobServices {
         &self,
         grant: &ForgeGrant,
         folder: &GitFolder,
-        name: &str,
-        reference: Option<&str>,
-    ) -> Result<(), GatewayRefusal> {
+        (name, reference): (&str, Option<&str>),
+        unless_tag: Option<&str>,
+    ) -> Result<Option<String>, GatewayRefusal> {
         let backend = self.shared.forge.as_ref();
         let backend = backend.and_then(|forge| forge.git.as_ref());
         let backend = backend.ok_or_else(|| refusal(404, "git is not served here"))?;
@@ -96,14 +105,19 @@ impl JobServices {
         let mirror = mirror.map_err(|error| told(&error))?;
         let quarantine = Quarantine::open(&mirror, &remote, &folder.quarantine());
         let quarantine = quarantine.map_err(|error| told(&error))?;
-        let is_there = |(_, known): &(String, String)| {
-            let kinds = ["", "refs/heads/", "refs/tags/"];
-            kinds
-                .iter()
-                .any(|kind| known.strip_prefix(kind) == Some(name))
-        };
-        if quarantine.references().iter().any(is_there) {
-            return Ok(());
+        let references = quarantine.references();
+        let tag = unless_tag.map(|tag| format!("refs/tags/{tag}"));
+        if tag.is_some_and(|tag| references.iter().any(|(_, known)| *known == tag)) {
+            return Ok(None);
+        }
+        let known = ["refs/heads/", "refs/tags/", ""].iter().find_map(|kind| {
+            let mut found = references.iter();
+            found.find(|(_, known)| known.strip_prefix(kind) == Some(name))
+        });
+        if let Some((id, _)) = known {
+            let commit = quarantine.commit(id).map_err(|error| told(&error))?;
+            let none = || refusal(422, format!("{name} leads to no commit"));
+            return commit.ok_or_else(none).map(Some);
         }
         let is_id = name.len() == 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id {
@@ -125,7 +139,9 @@ impl JobServices {
         let Some(commit) = found else {
             return Err(refusal(422, format!("the forge has no commit {name}")));
         };
-        check_new_commits(&quarantine, &[commit]).map_err(|reason| refusal(403, reason))
+        let looked = check_new_commits(&quarantine, std::slice::from_ref(&commit));
+        looked.map_err(|reason| refusal(403, reason))?;
+        Ok(Some(commit))
     }
 }
 
@@ -146,7 +162,9 @@ async fn pull_head(
     let pull: Value = answer.json().unwrap_or_default();
     let text = |at: &str| pull.pointer(at).and_then(Value::as_str);
     let sha = text("/head/sha").filter(|_| answer.is_success());
-    let own = text("/head/repo/full_name");
+    // What is pushed for review without a branch (AGit) is in no fork, and anybody's.
+    let is_branch = text("/head/ref").is_some_and(|name| !name.starts_with("refs/"));
+    let own = text("/head/repo/full_name").filter(|_| is_branch);
     Ok(PullHead {
         sha: sha.ok_or_else(unknown)?.to_owned(),
         is_own: own.is_some_and(|own| own.eq_ignore_ascii_case(&grant.may.repository)),

@@ -17,16 +17,35 @@ pub enum ShownAnswer {
     Nothing,
 }
 
-/// What a job sees of an answer; `writes`: it may write contents, and so sees releases that are not
-/// published.
+/// Endpoints whose answers are files of the repository, or of a run.
+const FILES: [&str; 9] = [
+    "actions", "archive", "contents", "git", "media", "raw", "readme", "tarball", "zipball",
+];
+
+fn endpoint(path: &str) -> &str {
+    path.split('/').nth(4).unwrap_or_default()
+}
+
+/// Whether a call is of releases.
 #[must_use]
-pub fn shown_answer(path: &str, body: &[u8], writes: bool) -> ShownAnswer {
+pub fn is_of_releases(path: &str) -> bool {
+    endpoint(path) == "releases"
+}
+
+/// What a job of `repository` sees of an answer; `writes`: it may write contents, and so sees
+/// releases that are not published.
+#[must_use]
+pub fn shown_answer(path: &str, body: &[u8], repository: &str, writes: bool) -> ShownAnswer {
+    if FILES.contains(&endpoint(path)) {
+        return ShownAnswer::Whole;
+    }
     let holds = |word: &str| {
         let word = word.as_bytes();
         body.windows(word.len()).any(|part| part == word)
     };
-    let hides_drafts = !writes && path.contains("/releases") && holds("draft");
-    if !hides_drafts && !holds(CLONE_TOKEN) {
+    let hides_drafts = !writes && is_of_releases(path) && holds("draft");
+    let is_timeline = path.ends_with("/timeline");
+    if !hides_drafts && !is_timeline && !holds(CLONE_TOKEN) {
         return ShownAnswer::Whole;
     }
     let Ok(mut answer) = serde_json::from_slice::<Value>(body) else {
@@ -40,8 +59,21 @@ pub fn shown_answer(path: &str, body: &[u8], writes: bool) -> ShownAnswer {
             _ => {}
         }
     }
+    if let (true, Value::Array(all)) = (is_timeline, &mut answer) {
+        all.retain(|event| !is_of_another(event, repository));
+    }
     remove_token(&mut answer);
     ShownAnswer::Part(answer.to_string().into_bytes())
+}
+
+/// Whether an event of an issue tells of one of another repository, with its text.
+fn is_of_another(event: &Value, repository: &str) -> bool {
+    let named = [
+        "/source/issue/repository/full_name",
+        "/ref_issue/repository/full_name",
+    ];
+    let mut names = named.iter().filter_map(|at| event.pointer(at)?.as_str());
+    names.any(|name| !name.eq_ignore_ascii_case(repository))
 }
 
 fn remove_token(value: &mut Value) {
@@ -60,7 +92,7 @@ mod tests {
     use super::*;
 
     fn shown(path: &str, body: &str, writes: bool) -> ShownAnswer {
-        shown_answer(path, body.as_bytes(), writes)
+        shown_answer(path, body.as_bytes(), "a/b", writes)
     }
 
     fn part(text: &str) -> ShownAnswer {
@@ -94,5 +126,27 @@ mod tests {
         let one = r#"{"id":1,"draft":true}"#;
         assert_eq!(shown("/repos/a/b/releases/1", one, false), Nothing);
         assert_eq!(shown("/repos/a/b/releases/1", one, true), Whole);
+    }
+
+    #[test]
+    fn i17_files_are_shown_as_they_are() {
+        let file = r#"{"draft":true,"temp_clone_token":"an example"}"#;
+        for path in ["contents/docs/releases.json", "raw/x", "git/blobs/1"] {
+            let path = format!("/repos/a/b/{path}");
+            assert_eq!(shown(&path, file, false), Whole, "{path}");
+        }
+    }
+
+    #[test]
+    fn i17_a_timeline_tells_of_the_own_repository() {
+        let of = |name: &str| {
+            format!(r#"{{"source":{{"issue":{{"repository":{{"full_name":"{name}"}}}}}}}}"#)
+        };
+        let all = format!("[{},{},{{}}]", of("A/b"), of("a/secret"));
+        let seen = format!("[{},{{}}]", of("A/b"));
+        assert_eq!(
+            shown("/repos/a/b/issues/7/timeline", &all, true),
+            part(&seen)
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! What the body of a call may say.
 
+use std::collections::HashSet;
+
 use config_core::quoted;
 use serde_json::{Map, Value};
 
@@ -17,8 +19,14 @@ const PATHS: [&str; 2] = ["path", "from_path"];
 /// may not, by that, decide what is run with secrets.
 pub fn checked_body(path: &str, repository: &str, body: &[u8]) -> Result<Value, CallRefusal> {
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
-        return refuse("the body is no JSON");
+        return refuse(
+            "the body is no JSON: send an object of JSON, such as `{\"title\": \"…\"}`; forms are not taken",
+        );
     };
+    // What people send to their own workflows may be called as they like.
+    if !path.ends_with("/dispatches") {
+        check_keys(&body)?;
+    }
     let writes_files = path.contains("/git/trees") || path.contains("/contents");
     if writes_files {
         check_paths(&body)?;
@@ -56,6 +64,26 @@ fn check_head(pull: &Map<String, Value>, repository: &str) -> Result<(), CallRef
         ));
     }
     Ok(())
+}
+
+/// Servers read keys in any case, and take the last of several: each is there once.
+fn check_keys(value: &Value) -> Result<(), CallRefusal> {
+    match value {
+        Value::Object(object) => {
+            let mut seen = HashSet::new();
+            for (key, value) in object {
+                // Some letters beyond ASCII are read as if they were within it.
+                if !key.is_ascii() || !seen.insert(key.to_ascii_lowercase()) {
+                    let key = quoted(key);
+                    return refuse(format!("the key {key} of the body can be read in two ways"));
+                }
+                check_keys(value)?;
+            }
+            Ok(())
+        }
+        Value::Array(values) => values.iter().try_for_each(check_keys),
+        _ => Ok(()),
+    }
 }
 
 fn check_paths(value: &Value) -> Result<(), CallRefusal> {
@@ -154,6 +182,15 @@ mod tests {
         assert!(checked(issues, "{\"title\": \"a\"").is_err());
         let read = checked(issues, r#"{"title": "a", "title": "b"}"#).unwrap();
         assert_eq!(read.to_string(), r#"{"title":"b"}"#);
+        for body in [
+            r#"{"OLD_REF_NAME": "main", "old_ref_name": "x"}"#,
+            r#"{"files": [{"path": "a", "Path": "b"}]}"#,
+            "{\"target_commiti\u{17f}h\": \"x\"}",
+        ] {
+            assert!(checked(issues, body).is_err(), "{body}");
+        }
+        let dispatch = "/repos/acme/rocket/dispatches";
+        assert!(checked(dispatch, r#"{"client_payload": {"ä": 1, "A": 1, "a": 2}}"#).is_ok());
     }
 
     #[test]

@@ -312,6 +312,10 @@ mod tests {
         }
         for call in [
             "PATCH /repos/acme/rocket",
+            "PATCH /repos/acme/rocket/branches/main",
+            "PATCH /repos/acme/rocket/issues/7/comments/9",
+            "POST /repos/acme/rocket/pulls/",
+            "GET /repos/acme/rocket/forks",
             "POST /repos/acme/rocket/diffpatch",
             "POST /repos/acme/rocket/merge-upstream",
             "POST /repos/acme/rocket/branches/main/rename",

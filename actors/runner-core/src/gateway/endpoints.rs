@@ -65,6 +65,8 @@ pub(super) fn requirement(method: &str, path: &[&str]) -> Option<Requirement> {
     match *first {
         // These reach into other repositories.
         "issues" if path.iter().any(|part| LINKS.contains(part)) => None,
+        // An older way, of which the issue is not looked at.
+        "issues" if third == "comments" && path.len() > 3 => None,
         "issues" => issues(level, second, third),
         "labels" | "milestones" => plain(ISSUES),
         "assignees" => only_read(ISSUES),
@@ -74,6 +76,8 @@ pub(super) fn requirement(method: &str, path: &[&str]) -> Option<Requirement> {
         | "releases" | "comments" | "license" | "codeowners" | "raw" | "archive" | "media"
         | "editorconfig" | "dispatches" | "dependency-graph" => plain(&["contents"]),
         // Rules of protection are the administrator's, for names with slashes as well.
+        // A rename, at Gitea and Forgejo.
+        "branches" if method == "PATCH" => None,
         "branches" | "tags" if path.iter().any(|part| is_rule(part)) => None,
         "branches" | "tags" => plain(&["contents"]),
         "commits" => only_commit(path.last().copied().unwrap_or_default(), plain),
@@ -100,8 +104,8 @@ pub(super) fn requirement(method: &str, path: &[&str]) -> Option<Requirement> {
         "projects" => plain(&["repository-projects"]),
         "discussions" => plain(&["discussions"]),
         "collaborators" | "contributors" | "languages" | "topics" | "stargazers"
-        | "subscribers" | "forks" | "events" | "stats" | "activity" | "rules" | "rulesets"
-        | "community" | "issue_templates" | "issue_config" => only_read(&[]),
+        | "subscribers" | "events" | "stats" | "activity" | "rules" | "rulesets" | "community"
+        | "issue_templates" | "issue_config" => only_read(&[]),
         _ => None,
     }
 }

@@ -17,7 +17,7 @@ mod refusal;
 mod targets;
 mod uploads;
 
-pub use answers::{ShownAnswer, shown_answer};
+pub use answers::{ShownAnswer, is_of_releases, shown_answer};
 pub use body::checked_body;
 pub use call::{ForgeCall, PullCheck, decide};
 pub use caused::{
@@ -38,5 +38,5 @@ pub use push_answer::{
     forge_messages, parse_porcelain, push_advertisement, push_report, shown_refusal,
 };
 pub use refusal::CallRefusal;
-pub use targets::CommitTarget;
+pub use targets::{CommitTarget, NamedCommit, is_true};
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};

@@ -23,7 +23,9 @@ pub(super) fn parts(path: &str) -> Result<Vec<&str>, CallRefusal> {
     if rest.bytes().any(odd) {
         return wrong("has characters that must be written as %XX");
     }
-    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    if rest.ends_with('/') {
+        return wrong("ends with a slash");
+    }
     let parts: Vec<&str> = rest.split('/').collect();
     for (at, part) in parts.iter().enumerate() {
         if part.is_empty() {

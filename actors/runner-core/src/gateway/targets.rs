@@ -12,10 +12,44 @@ use super::refusal::CallRefusal;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitTarget {
     /// A branch or a tag, which then is at the forge; or a whole id.
-    Named(String),
+    Named(NamedCommit),
     /// The head of this pull request.
     Pull(u64),
 }
+
+/// A commit that a body names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedCommit {
+    /// How it is named.
+    pub name: String,
+    /// The key that names it.
+    key: &'static str,
+    /// The key that takes its id.
+    id_key: &'static str,
+    /// It is not looked at where this tag is at the forge already: then nothing is made.
+    pub unless_tag: Option<String>,
+}
+
+impl NamedCommit {
+    /// Names it in the body by its id, which nobody reads otherwise, now or later; nothing: not at
+    /// all.
+    pub fn fix(&self, body: &mut Value, id: Option<&str>) {
+        let Some(object) = body.as_object_mut() else {
+            return;
+        };
+        object.retain(|name, _| !name.eq_ignore_ascii_case(self.key));
+        let Some(id) = id else { return };
+        object.insert(self.id_key.to_owned(), id.into());
+        let has_message = object.keys().any(|key| key.eq_ignore_ascii_case(MESSAGE));
+        if self.key == "head" && !has_message {
+            let base = text_of(object, "base").unwrap_or_default();
+            let message = format!("Merge {} into {base}", self.name);
+            object.insert(MESSAGE.to_owned(), message.into());
+        }
+    }
+}
+
+const MESSAGE: &str = "commit_message";
 
 impl CommitTarget {
     /// What a call brings there, if anything; `path` as it stands in the request line, `body` as it
@@ -35,49 +69,62 @@ impl CommitTarget {
         let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
         let empty = serde_json::Map::new();
         let object = body.as_object().unwrap_or(&empty);
-        let given = |keys: &[&str]| {
-            let mut found = keys.iter().filter_map(|key| text_of(object, key));
-            found.find(|text| !text.is_empty()).map(str::to_owned)
+        let given = |key: &str| {
+            let text = text_of(object, key).filter(|text| !text.is_empty());
+            text.map(str::to_owned)
         };
-        let named = |keys: &[&str]| Ok(given(keys).map(Self::Named));
-        match rest.as_slice() {
+        let named = |key, id_key, unless_tag| {
+            given(key).map(|name| {
+                Self::Named(NamedCommit {
+                    name,
+                    key,
+                    id_key,
+                    unless_tag,
+                })
+            })
+        };
+        let new = |kind: &str, key| given(key).map_or(Ok(()), |name| check_name(kind, &name));
+        Ok(match rest.as_slice() {
             ["git", "refs", ..] => {
-                if let Some(name) = given(&["ref"]) {
-                    check_name(&name)?;
-                }
-                named(&["sha"])
+                new("", "ref")?;
+                named("sha", "sha", None)
             }
             ["branches"] => {
-                if let Some(name) = given(&["new_branch_name"]) {
-                    check_name(&format!("refs/heads/{name}"))?;
-                }
-                named(&["old_ref_name", "old_branch_name"])
+                new("refs/heads/", "new_branch_name")?;
+                named("old_ref_name", "old_ref_name", None)
+                    .or_else(|| named("old_branch_name", "old_ref_name", None))
             }
+            ["branches", ..] => named("new_commit_id", "new_commit_id", None),
             ["tags"] => {
-                if let Some(name) = given(&["tag_name"]) {
-                    check_name(&format!("refs/tags/{name}"))?;
-                }
-                named(&["target"])
+                new("refs/tags/", "tag_name")?;
+                named("target", "target", None)
             }
             ["releases", ..] => {
-                if let Some(name) = given(&["tag_name"]) {
-                    check_name(&format!("refs/tags/{name}"))?;
-                }
-                named(&["target_commitish"])
+                new("refs/tags/", "tag_name")?;
+                let key = "target_commitish";
+                named(key, key, given("tag_name"))
             }
-            ["merges"] => named(&["head"]),
-            ["pulls", number, "merge"] => match number.parse() {
-                Ok(number) => Ok(Some(Self::Pull(number))),
-                Err(_) => Err(CallRefusal("a pull request has a number".to_owned())),
-            },
-            _ => Ok(None),
-        }
+            ["merges"] => named("head", "head", None),
+            ["pulls", number, "merge"] => {
+                let number = number.parse();
+                let wrong = |_| CallRefusal("a pull request has a number".to_owned());
+                Some(Self::Pull(number.map_err(wrong)?))
+            }
+            _ => None,
+        })
     }
 }
 
-fn check_name(name: &str) -> Result<(), CallRefusal> {
+/// Whether a body has a key, in any case, that is true.
+#[must_use]
+pub fn is_true(body: &Value, key: &str) -> bool {
+    let mut all = body.as_object().into_iter().flatten();
+    all.any(|(name, value)| name.eq_ignore_ascii_case(key) && *value == Value::Bool(true))
+}
+
+fn check_name(kind: &str, name: &str) -> Result<(), CallRefusal> {
     let command = PushCommand {
-        reference: name.to_owned(),
+        reference: format!("{kind}{name}"),
         old: "0".repeat(40),
         new: "1".repeat(40),
     };
@@ -98,7 +145,8 @@ mod tests {
     #[test]
     fn i17_calls_that_bring_commits_onto_references_are_known() {
         let sha = "1".repeat(40);
-        let named = |name: &str| Ok(Some(CommitTarget::Named(name.to_owned())));
+        let named = |name: &str| Ok(Some(name.to_owned()));
+        let seven = Ok(Some("pull 7".to_owned()));
         for (call, body, expected) in [
             (
                 "POST git/refs",
@@ -141,21 +189,19 @@ mod tests {
                 json!({"base": "main", "head": sha}),
                 named(&sha),
             ),
-            (
-                "PUT pulls/7/merge",
-                json!({}),
-                Ok(Some(CommitTarget::Pull(7))),
-            ),
-            (
-                "POST pulls/7/merge",
-                Value::Null,
-                Ok(Some(CommitTarget::Pull(7))),
-            ),
+            ("PUT pulls/7/merge", json!({}), seven.clone()),
+            ("POST pulls/7/merge", Value::Null, seven),
             ("GET git/refs/heads/x", Value::Null, Ok(None)),
             ("DELETE git/refs/heads/x", Value::Null, Ok(None)),
             ("POST issues", json!({"sha": sha}), Ok(None)),
         ] {
-            assert_eq!(of(call, &body), expected, "{call}");
+            let found = of(call, &body).map(|found| {
+                found.map(|target| match target {
+                    CommitTarget::Named(named) => named.name,
+                    CommitTarget::Pull(number) => format!("pull {number}"),
+                })
+            });
+            assert_eq!(found, expected, "{call}");
         }
         for (call, body) in [
             (
@@ -174,5 +220,46 @@ mod tests {
         ] {
             assert!(of(call, &body).is_err(), "{call}");
         }
+    }
+
+    #[test]
+    fn i17_a_commit_is_named_to_the_forge_by_its_id() {
+        let id = "2".repeat(40);
+        let fixed = |call, mut body: Value, id: Option<&str>| {
+            let Ok(Some(CommitTarget::Named(named))) = of(call, &body) else {
+                panic!("{call}");
+            };
+            named.fix(&mut body, id);
+            body
+        };
+        let branch = json!({"new_branch_name": "x", "old_branch_name": "pull/5/head"});
+        assert_eq!(
+            fixed("POST branches", branch, Some(&id)),
+            json!({"new_branch_name": "x", "old_ref_name": id})
+        );
+        let moved = fixed(
+            "PUT branches/x",
+            json!({"new_commit_id": "main"}),
+            Some(&id),
+        );
+        assert_eq!(moved, json!({"new_commit_id": id}));
+        let merge = fixed(
+            "POST merges",
+            json!({"base": "main", "head": "x"}),
+            Some(&id),
+        );
+        let message = "Merge x into main";
+        assert_eq!(
+            merge,
+            json!({"base": "main", "head": id, "commit_message": message})
+        );
+        // A release of a tag that is there already.
+        let edit = json!({"tag_name": "v1", "Target_Commitish": "gone"});
+        assert_eq!(
+            fixed("PATCH releases/7", edit, None),
+            json!({"tag_name": "v1"})
+        );
+        assert!(is_true(&json!({"Merge_When": true}), "merge_when"));
+        assert!(!is_true(&json!({"merge_when": "true"}), "merge_when"));
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
             found.map_or_else(not_found, |it| Answer::ok(release_json(call, repo, it)))
         }
         // The file itself, as text of JSON.
-        ("GET", ["assets", file]) | ("GET", [_, "assets", file, "content"]) => {
+        ("GET", ["assets", file] | [_, "assets", file, "content"]) => {
             let releases = model.repo(repo).releases.iter();
             let mut files = releases.flat_map(|release| {
                 let named = release.assets.iter().enumerate();
@@ -47,7 +47,8 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
             let about = found.and_then(|it| {
                 let about = release_json(call, repo, it)["assets"].take();
                 let mut about = about.as_array()?.iter();
-                about.find(|one| one["id"].to_string() == **file).cloned()
+                let id = file.parse::<u64>().ok();
+                about.find(|one| one["id"].as_u64() == id).cloned()
             });
             about.map_or_else(not_found, Answer::ok)
         }

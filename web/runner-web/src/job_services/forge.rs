@@ -48,6 +48,12 @@ pub(super) async fn call(
     let uploads = is_upload(request.method().as_str(), path);
     let body = match bytes {
         Some(bytes) if uploads => file(bytes, payload),
+        None if uploads => {
+            return refused(&GatewayRefusal {
+                status: 411,
+                message: "a file of a release is sent with its length (Content-Length)".to_owned(),
+            });
+        }
         _ => whole(payload).await,
     };
     let body = match body {
