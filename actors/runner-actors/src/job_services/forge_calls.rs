@@ -19,7 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayAnswer, GatewayBody, GatewayRequest, send};
-use super::release_files::{asks_for_file, file_of};
+use super::release_files::{asks_for_file, check_published, file_of};
 use super::{BASE, JobServices, noted_calls};
 use crate::clock::now_ms;
 
@@ -127,6 +127,11 @@ impl JobServices {
         let request = forge.request(method, &call.path, asked.query.as_deref());
         let mut request =
             request.ok_or_else(|| refusal(400, "the address of the call is wrong"))?;
+        let writes = &grant.may.permissions;
+        let writes = writes.allows("contents", PermissionLevel::Write);
+        if !writes && is_of_releases(&call.path) {
+            check_published(forge, http, &call.path).await?;
+        }
         let is_file_wanted = asks_for_file(forge, &asked);
         let of = (forge, grant);
         let named = (word.as_str(), call.path.as_str());
@@ -171,8 +176,6 @@ impl JobServices {
                 response.body = body.into();
             }
         }
-        let writes = &grant.may.permissions;
-        let writes = writes.allows("contents", PermissionLevel::Write);
         match shown_answer(&call.path, &response.body, repository, writes) {
             ShownAnswer::Whole => {}
             ShownAnswer::Part(body) => response.body = body.into(),

@@ -6,7 +6,7 @@
 use http_clients::http::{HttpClient, Method, Response};
 use serde_json::Value;
 
-use super::forge::{ForgeApi, GatewayRefusal};
+use super::forge::{ForgeApi, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayRequest, send};
 
 /// Whether a call asks for the bytes of a file that the gateway has to fetch.
@@ -20,6 +20,35 @@ pub(super) fn asks_for_file(forge: &ForgeApi, asked: &GatewayRequest) -> bool {
         .iter()
         .any(|(name, value)| *name == "accept" && value.contains("application/octet-stream"));
     asked.method == "GET" && wants_bytes && is_file(&asked.path) && forge.serves_files(asked.is_gh)
+}
+
+/// Refuses files of a release that is not published, for a job that may not write: they are as if
+/// they were not there.
+///
+/// # Errors
+/// It is a draft's, or the forge gives no answer.
+pub(super) async fn check_published(
+    forge: &ForgeApi,
+    http: &HttpClient,
+    path: &str,
+) -> Result<(), GatewayRefusal> {
+    let parts: Vec<&str> = path.split('/').collect();
+    let about = match parts.as_slice() {
+        ["", "repos", _, _, "releases", "assets", _] => path.to_owned(),
+        ["", "repos", owner, name, "releases", id, "assets", ..] => {
+            format!("/repos/{owner}/{name}/releases/{id}")
+        }
+        _ => return Ok(()),
+    };
+    let request = forge.request(Method::Get, &about, None);
+    let request = request.ok_or_else(|| refusal(404, "Not Found"))?;
+    let answer: Value = send(http, request).await?.json().unwrap_or_default();
+    // Of a file GitHub does not say whose it is; drafts have no tag in its address.
+    let address = answer["browser_download_url"].as_str().unwrap_or_default();
+    match answer["draft"] == true || address.contains("/releases/download/untagged-") {
+        true => Err(refusal(404, "Not Found")),
+        false => Ok(()),
+    }
 }
 
 /// The file that an answer tells of; the answer itself where it tells of none.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use scripted_peers::Pull;
 use serde_json::{Value, json};
 
+use crate::gateway::workflow;
 use crate::gateway_calls::{Stage, stage};
 
 /// A stranger's pull requests: with a workflow of its own, and without; their heads.
@@ -94,28 +95,84 @@ fn i17_rest_calls_bring_no_workflow_of_a_stranger_onto_a_reference() {
     // It is merged as it was looked at, or not at all.
     assert_eq!(asked[6].1, json!({"Do": "merge", "head_commit_id": fine}));
     drop(asked);
+    let merge = json!({"Do": "merge", "Merge_When_Checks_Succeed": true});
+    let twice = json!({"OLD_REF_NAME": "main", "old_ref_name": &evil, "new_branch_name": "x"});
+    let short = json!({"ref": "refs/heads/x", "sha": &evil[..12]});
+    let by_pull = json!({"new_branch_name": "x", "old_ref_name": "refs/pull/7/head"});
+    let bound = json!({"Do": "merge", "head_commit_id": &evil});
+    let moved = json!({"new_commit_id": &evil, "force": true});
     let odd = [
-        (
-            "POST",
-            "/git/refs",
-            json!({"ref": "refs/heads/x", "sha": &evil[..12]}),
-        ),
-        (
-            "POST",
-            "/branches",
-            json!({"new_branch_name": "x", "old_ref_name": "refs/pull/7/head"}),
-        ),
-        (
-            "POST",
-            "/pulls/8/merge",
-            json!({"Do": "merge", "merge_when_checks_succeed": true}),
-        ),
-        (
-            "POST",
-            "/pulls/8/merge",
-            json!({"Do": "merge", "head_commit_id": evil}),
-        ),
+        ("POST", "/git/refs", short),
+        ("POST", "/branches", by_pull),
+        ("POST", "/branches", twice),
+        ("PUT", "/branches/main", moved),
+        ("POST", "/pulls/8/merge", merge),
+        ("POST", "/pulls/8/merge", bound),
         ("POST", "/pulls/99/merge", json!({"Do": "merge"})),
     ];
-    stage.job(&odd, &["422", "422", "403", "409", "404"]);
+    stage.job(&odd, &["422", "422", "403", "403", "403", "409", "404"]);
+}
+
+#[test]
+fn i17_a_name_that_forges_read_otherwise_is_sent_as_its_commit() {
+    let stage = stage();
+    let (evil, _) = strangers(&stage);
+    // Forges find the stranger's head by this name before they find the branch.
+    stage.site.git(&["branch", "pull/7/head"]);
+    let own = stage.site.git(&["rev-parse", "refs/heads/pull/7/head"]);
+    let asked = Arc::<Mutex<Vec<Value>>>::default();
+    let seen = Arc::clone(&asked);
+    stage.site.forge.answer("POST", "/branches", move |body| {
+        seen.lock().unwrap().push(body.clone());
+        (201, json!({}))
+    });
+    let named = json!({"new_branch_name": "x", "old_branch_name": "pull/7/head"});
+    stage.job(&[("POST", "/branches", named)], &["201"]);
+    let sent = json!({"new_branch_name": "x", "old_ref_name": own});
+    assert_eq!(*asked.lock().unwrap(), [sent]);
+    // Pushed for review without a branch: it says that it is of the repository itself.
+    let pull = Pull {
+        head_branch: "refs/pull/9/head".to_owned(),
+        ..Pull::new(9, "stranger", &evil, &own)
+    };
+    stage.site.forge.add_pull("acme/rocket", pull);
+    stage.site.git(&["update-ref", "refs/pull/9/head", &evil]);
+    let merge = ("POST", "/pulls/9/merge", json!({"Do": "merge"}));
+    stage.job(&[merge], &["403"]);
+}
+
+#[test]
+fn i17_files_of_a_draft_are_nothing_for_who_only_reads() {
+    let stage = stage();
+    let forge = &stage.site.forge;
+    for (id, draft) in [("5", true), ("6", false)] {
+        let about = json!({"id": 5, "draft": draft, "tag_name": "v1"});
+        forge.answer("GET", &format!("/releases/{id}"), move |_| {
+            (200, about.clone())
+        });
+        let files = json!([{"id": 1, "name": "a"}]);
+        forge.answer("GET", &format!("/releases/{id}/assets"), move |_| {
+            (200, files.clone())
+        });
+        let file = json!({"id": 1, "name": "a"});
+        forge.answer("GET", &format!("/releases/{id}/assets/1"), move |_| {
+            (200, file.clone())
+        });
+    }
+    let untagged = "https://forge.example/acme/rocket/releases/download/untagged-1/a";
+    let file = json!({"id": 9, "browser_download_url": untagged});
+    forge.answer("GET", "/releases/assets/9", move |_| (200, file.clone()));
+    let calls = [
+        ("GET", "/releases/5", Value::Null),
+        ("GET", "/releases/5/assets", Value::Null),
+        ("GET", "/releases/5/assets/1", Value::Null),
+        ("GET", "/releases/assets/9", Value::Null),
+        ("GET", "/releases/6/assets", Value::Null),
+        ("GET", "/releases/6/assets/1", Value::Null),
+    ];
+    stage.job(&calls, &["200"; 6]);
+    stage
+        .site
+        .commit(&workflow("permissions: {contents: read}"));
+    stage.job(&calls, &["404", "404", "404", "404", "200", "200"]);
 }
