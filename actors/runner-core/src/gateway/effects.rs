@@ -10,6 +10,8 @@ use super::refusal::CallRefusal;
 const BRANCHES: &str = "refs/heads/";
 const TAGS: &str = "refs/tags/";
 const ZEROS: &str = "0000000000000000000000000000000000000000";
+/// Longest name that is noted: what a job names may have the size of a body.
+const MAX_NAME: usize = 512;
 
 /// What a call may cause at the forge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,9 +71,9 @@ pub struct CausingCall {
 impl CallMove {
     fn of(reference: String, old: Option<&str>, new: Option<&str>) -> Self {
         Self {
-            reference,
-            old: old.map(str::to_owned),
-            new: new.map(str::to_owned),
+            reference: bounded(reference),
+            old: old.and_then(whole_id),
+            new: new.and_then(whole_id),
             is_own_commit: false,
         }
     }
@@ -172,16 +174,14 @@ impl CausingCall {
         if is_draft || status == 204 && self.commit_at == Some("/sha") && !is_merge {
             return None;
         }
-        let text = |path: &str| {
-            let text = answer.pointer(path)?.as_str()?;
-            (!text.is_empty()).then(|| text.to_owned())
-        };
-        if let Some(one) = self.effects.moves.first_mut() {
-            let commit = self.commit_at.and_then(text);
-            one.new = one.new.take().or(commit);
-            if let Some(tag) = self.tag_at.and_then(text) {
-                one.reference = format!("{TAGS}{tag}");
-            }
+        let text = |path: &str| answer.pointer(path)?.as_str();
+        let commit = self.commit_at.and_then(text).and_then(whole_id);
+        for one in &mut self.effects.moves {
+            one.new = one.new.take().or_else(|| commit.clone());
+        }
+        let tag = self.tag_at.and_then(text).filter(|tag| !tag.is_empty());
+        if let (Some(one), Some(tag)) = (self.effects.moves.first_mut(), tag) {
+            one.reference = bounded(format!("{TAGS}{tag}"));
         }
         if let Some(pull) = &mut self.effects.pull {
             pull.number = pull.number.or_else(|| answer["number"].as_u64());
@@ -198,9 +198,9 @@ impl CausingCall {
         let text = |path: &str| pull.pointer(path).and_then(Value::as_str);
         if let Some(one) = self.effects.moves.first_mut() {
             if let Some(base) = text("/base/ref") {
-                one.reference = format!("{BRANCHES}{base}");
+                one.reference = bounded(format!("{BRANCHES}{base}"));
             }
-            let commit = text("/merge_commit_sha").map(str::to_owned);
+            let commit = text("/merge_commit_sha").and_then(whole_id);
             one.new = one.new.take().or(commit);
         }
         if let Some(head) = text("/head/ref").filter(|_| self.removes_head) {
@@ -209,6 +209,25 @@ impl CausingCall {
         }
         self.effects
     }
+}
+
+/// A name as it is noted; what is too long: any.
+fn bounded(reference: String) -> String {
+    let any = if reference.starts_with(TAGS) {
+        TAGS
+    } else {
+        BRANCHES
+    };
+    match reference.len() > MAX_NAME {
+        true => any.to_owned(),
+        false => reference,
+    }
+}
+
+/// A whole id as events have it; nothing where it is none.
+fn whole_id(text: &str) -> Option<String> {
+    let is_whole = matches!(text.len(), 40 | 64) && text.bytes().all(|one| one.is_ascii_hexdigit());
+    is_whole.then(|| text.to_ascii_lowercase())
 }
 
 fn field<'a>(body: &'a Value, name: &str) -> Option<&'a str> {
