@@ -106,12 +106,7 @@ async fn note(
 
 impl NotedForgeCall {
     /// Notes what the forge has answered; nothing: it gave no answer.
-    async fn settle(
-        self,
-        forge: &ForgeApi,
-        http: &HttpClient,
-        response: Option<&Response>,
-    ) {
+    async fn settle(self, forge: &ForgeApi, http: &HttpClient, response: Option<&Response>) {
         let question = self.call.question;
         let effects = match response {
             None => Some(self.call.effects),

@@ -230,8 +230,16 @@ fn whole_id(text: &str) -> Option<String> {
     is_whole.then(|| text.to_ascii_lowercase())
 }
 
+/// A field as Gitea and Forgejo find it: its name in any case.
+fn value_of<'a>(body: &'a Value, name: &str) -> Option<&'a Value> {
+    let mut fields = body.as_object()?.iter();
+    let found = fields.find(|(key, _)| key.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value)
+}
+
 fn field<'a>(body: &'a Value, name: &str) -> Option<&'a str> {
-    body[name].as_str().filter(|text| !text.is_empty())
+    let text = value_of(body, name)?.as_str()?;
+    (!text.is_empty()).then_some(text)
 }
 
 fn branch(name: Option<&str>) -> String {
@@ -248,7 +256,13 @@ fn of_reference(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall
             let name = branch(made.or(commit("branch")));
             let mut one = CallMove::of(name, made.map(|_| ZEROS), None);
             one.is_own_commit = true;
-            moving(one, Some("/commit/sha"))
+            // GitHub makes no branch here, and reads no other spelling of a name.
+            let exact = body["branch"].as_str();
+            let other = CallMove::of(branch(exact), None, None);
+            let is_other = other.reference != one.reference;
+            let mut call = CausingCall::moving(one, Some("/commit/sha"));
+            call.effects.moves.extend(is_other.then_some(other));
+            Some(call)
         }
         ("POST", ["merges"]) => {
             let mut one = CallMove::of(branch(commit("base")), None, None);
@@ -275,7 +289,6 @@ fn of_reference(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall
             moving(made, Some("/commit/id"))
         }
         ("POST", ["branches", name @ .., "rename"]) => renamed(&name.join("/"), commit("new_name")),
-        ("PATCH", ["branches", name @ ..]) => renamed(&name.join("/"), commit("name")),
         ("PUT", ["branches", name @ ..]) => {
             let name = branch(Some(&name.join("/")));
             moving(CallMove::of(name, None, commit("new_commit_id")), None)
@@ -332,7 +345,7 @@ fn of_pull(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
     let changing = |actions: &[&str]| CausingCall::changing(Some(number), actions);
     match (method, rest[0], rest.get(2).copied().unwrap_or_default()) {
         ("PATCH", _, "") => {
-            let given = |names: &&[&str]| names.iter().any(|name| body.get(name).is_some());
+            let given = |names: &&[&str]| names.iter().any(|name| value_of(body, name).is_some());
             let changed = FIELDS.iter().filter(|(names, _)| given(names));
             let changed = changed.flat_map(|(_, actions)| actions.iter().copied());
             // Title, text, base and whatever else there is.
@@ -347,7 +360,8 @@ fn of_pull(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
             }];
             call.commit_at = Some("/sha");
             call.question = Some(PullQuestion::After(number));
-            call.removes_head = body["delete_branch_after_merge"] == true;
+            let removes = value_of(body, "delete_branch_after_merge");
+            call.removes_head = removes == Some(&Value::Bool(true));
             Some(call)
         }
         ("PUT" | "POST", "pulls", "update-branch" | "update") => {

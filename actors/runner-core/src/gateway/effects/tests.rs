@@ -32,7 +32,8 @@ fn call(line: &str, body: &Value) -> Option<CausingCall> {
 const CALLS: &str = r#"
 PUT /contents/a.txt | {"branch": "b/c"} | {"commit": {"sha": "N"}} | refs/heads/b/c ?>?! | refs/heads/b/c ?>b!
 PUT /contents/a.txt | {} | {"commit": {"sha": "N"}} | refs/heads/ ?>?! | refs/heads/ ?>b!
-POST /contents | {"branch": "main", "new_branch": "x"} | {"commit": {"sha": "N"}} | refs/heads/x 0>?! | refs/heads/x 0>b!
+POST /contents | {"branch": "main", "new_branch": "x"} | {"commit": {"sha": "N"}} | refs/heads/x 0>?!; refs/heads/main ?>? | refs/heads/x 0>b!; refs/heads/main ?>b
+PUT /contents/a.txt | {"Branch": "x"} | {"commit": {"sha": "N"}} | refs/heads/x ?>?!; refs/heads/ ?>? | refs/heads/x ?>b!; refs/heads/ ?>b
 DELETE /contents/a%20b/c | {"branch": "main"} | {"commit": {"sha": "N"}} | refs/heads/main ?>?! | refs/heads/main ?>b!
 POST /diffpatch | {"branch": "main"} | {"commit": {"sha": "N"}} | refs/heads/main ?>?! | refs/heads/main ?>b!
 POST /merges | {"base": "main", "head": "x"} | {"sha": "N"} | refs/heads/main ?>?! | refs/heads/main ?>b!
@@ -44,7 +45,7 @@ PATCH /git/refs/tags/v1 | {"sha": "N", "force": true} | {} | refs/tags/v1 ?>? |
 DELETE /git/refs/heads/x%2Fy | {} | null | refs/heads/x/y ?>0 |
 POST /branches | {"new_branch_name": "x"} | {"commit": {"id": "N"}} | refs/heads/x 0>? | refs/heads/x 0>b
 POST /branches/x/rename | {"new_name": "y"} | {"commit": {"sha": "N"}} | refs/heads/y 0>?; refs/heads/x ?>0 | refs/heads/y 0>b; refs/heads/x ?>0
-PATCH /branches/x | {"name": "y"} | null | refs/heads/y 0>?; refs/heads/x ?>0 |
+PUT /branches/x/z | {"New_Commit_ID": "N"} | null | refs/heads/x/z ?>b |
 PUT /branches/x/y | {"new_commit_id": "N"} | null | refs/heads/x/y ?>b |
 DELETE /branches/x/y | {} | null | refs/heads/x/y ?>0 |
 POST /tags | {"tag_name": "v1", "target": "main"} | {"commit": {"sha": "N"}} | refs/tags/v1 0>? |
@@ -53,6 +54,7 @@ POST /releases | {"tag_name": "v1"} | {"tag_name": "v1", "draft": false} | refs/
 PATCH /releases/5 | {"draft": false} | {"tag_name": "v2", "draft": false} | refs/tags/ 0>? | refs/tags/v2 0>?
 POST /pulls | {"head": "x", "base": "main"} | {"number": 9} | #? MADE | #9 MADE
 PATCH /pulls/7 | {"state": "closed"} | {"number": 7} | #7 closed,reopened,edited |
+PATCH /pulls/7 | {"State": "closed", "ASSIGNEES": []} | {} | #7 closed,reopened,assigned,unassigned,edited |
 PATCH /issues/7 | {"title": "t", "labels": []} | {} | #7 labeled,unlabeled,edited |
 PUT /pulls/7/merge | {} | {"sha": "N"} | refs/heads/ ?>?!; #7 closed | refs/heads/ ?>b!; #7 closed
 PUT /pulls/7/update-branch | {} | {} | refs/heads/ ?>?; #7 synchronize,synchronized |
@@ -72,8 +74,8 @@ fn i17_each_call_that_moves_something_says_what() {
         let [line, body, answer, before, after] = cells.as_slice() else {
             panic!("{row}");
         };
-        let id = "b".repeat(40);
-        let json = |text: &str| serde_json::from_str::<Value>(&text.replace('N', &id)).unwrap();
+        let id = format!("\"{}\"", "b".repeat(40));
+        let json = |text: &str| serde_json::from_str::<Value>(&text.replace("\"N\"", &id)).unwrap();
         let (body, answer) = (json(body), json(answer));
         let before = before.replace("MADE", &made);
         let after = match *after {
@@ -129,7 +131,7 @@ fn i17_a_merge_and_an_update_are_known_by_their_pull_request() {
         "merged": true, "merge_commit_sha": "c".repeat(40), "base": {"ref": "main"},
         "head": {"ref": "x", "sha": "d".repeat(40), "repo": {"full_name": "Acme/Rocket"}},
     });
-    let body = json!({"Do": "merge", "delete_branch_after_merge": true});
+    let body = json!({"Do": "merge", "Delete_Branch_After_Merge": true});
     let merge = call("POST /pulls/7/merge", &body).unwrap();
     assert_eq!(merge.question, Some(PullQuestion::After(7)));
     let merged = merge.clone().answered(200, &Value::Null, Some(&pull));
@@ -192,7 +194,11 @@ fn i17_what_a_job_names_is_noted_in_few_bytes() {
     let tag = call("POST /tags", &many).unwrap();
     assert_eq!(bounded(&tag.effects), "refs/tags/ 0>?");
     // What is no whole id is not compared; events have ids in lower case.
-    for (id, expected) in [("B".repeat(40), "b"), ("b".repeat(39), "?"), ("z".repeat(40), "?")] {
+    for (id, expected) in [
+        ("B".repeat(40), "b"),
+        ("b".repeat(39), "?"),
+        ("z".repeat(40), "?"),
+    ] {
         let call = call("PATCH /git/refs/heads/x", &json!({"sha": id})).unwrap();
         assert_eq!(shown(&call.effects), format!("refs/heads/x ?>{expected}"));
     }
