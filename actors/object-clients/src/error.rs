@@ -90,10 +90,10 @@ pub enum ObjectError {
         /// Whose the files are.
         owner: String,
     },
-    /// It was a place before, and is an empty folder now.
+    /// It was a place before, and is an empty folder or another one now.
     #[error(
-        "{place} was used before, and is an empty folder now: mount it, where it is a share; or, \
-         where it was emptied on purpose, remove {memory}"
+        "{place} was used before, and is an empty folder or another one now: mount it, where it is \
+         a share; or, where that was done on purpose, remove {memory}"
     )]
     NotMounted {
         /// Where.

@@ -1,19 +1,26 @@
 //! A folder that is a share: while that is not mounted, it is empty, and not the place.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use crate::error::ObjectError;
 
-/// The file in the folder that says that it is the place.
+/// The file in the folder that says that it is the place, by an id: the disk below an unmounted
+/// share may have one as well.
 const PLACE_FILE: &str = ".orrery-place";
+
+/// Whoever makes the mark writes it within so many looks at it.
+const LOOKS: u32 = 20;
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What of the folder is remembered elsewhere.
 #[derive(Debug)]
 pub(crate) struct RememberedFolder {
     folder: PathBuf,
-    /// That the folder was the place.
+    /// That the folder was the place, and the id of its mark.
     memory: PathBuf,
 }
 
@@ -30,29 +37,82 @@ impl RememberedFolder {
 
     /// Whether the folder is the place, which is remembered from then on.
     pub(crate) fn check(&self, place: &str) -> Result<(), ObjectError> {
-        let file = self.folder.join(PLACE_FILE);
-        let is_known = self.memory.exists();
-        if is_known && file.exists() {
-            return Ok(());
-        }
-        if is_known && is_empty(&self.folder) {
-            return Err(ObjectError::NotMounted {
+        let not_mounted = || {
+            Err(ObjectError::NotMounted {
                 place: place.to_owned(),
                 memory: self.memory.display().to_string(),
-            });
+            })
+        };
+        let known = self.known()?;
+        match (known.as_deref(), self.mark()?) {
+            (Some(known), Some(mark)) if known == mark => Ok(()),
+            // It was remembered without an id.
+            (None | Some(""), Some(mark)) => self.remember(&mark),
+            (Some(_), Some(_)) => not_mounted(),
+            (Some(_), None) if is_empty(&self.folder) => not_mounted(),
+            (_, None) => match self.make_mark()? {
+                Some(mark) => self.remember(&mark),
+                None if known.is_none() => self.remember(""),
+                None => Ok(()),
+            },
         }
-        // Who may only read there leaves it to those who write.
-        match fs::write(&file, "") {
-            Ok(()) => {}
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
-                ) => {}
-            Err(error) => return Err(failed(&file)(error)),
-        }
-        let shown = format!("{}\n", self.folder.display());
+    }
+
+    /// The id that is remembered; empty: none, but the folder.
+    fn known(&self) -> Result<Option<String>, ObjectError> {
+        let text = read(&self.memory)?;
+        Ok(text.map(|text| text.lines().nth(1).unwrap_or_default().to_owned()))
+    }
+
+    /// The id in the folder; empty: of a mark without one.
+    fn mark(&self) -> Result<Option<String>, ObjectError> {
+        let text = read(&self.folder.join(PLACE_FILE))?;
+        Ok(text.map(|text| text.trim_end().to_owned()))
+    }
+
+    fn remember(&self, mark: &str) -> Result<(), ObjectError> {
+        let shown = format!("{}\n{mark}\n", self.folder.display());
         fs::write(&self.memory, shown).map_err(failed(&self.memory))
+    }
+
+    /// Marks the folder, where nobody else has just done so; nothing: whoever may only read there
+    /// leaves it to those who write.
+    fn make_mark(&self) -> Result<Option<String>, ObjectError> {
+        let file = self.folder.join(PLACE_FILE);
+        let made = File::options().write(true).create_new(true).open(&file);
+        let mut made = match made {
+            Ok(made) => made,
+            Err(error) => {
+                return match error.kind() {
+                    ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Ok(None),
+                    ErrorKind::AlreadyExists => self.mark_of_others(),
+                    _ => Err(failed(&file)(error)),
+                };
+            }
+        };
+        let mark = uuid::Uuid::new_v4().simple().to_string();
+        made.write_all(mark.as_bytes()).map_err(failed(&file))?;
+        Ok(Some(mark))
+    }
+
+    /// The mark that another process is writing.
+    fn mark_of_others(&self) -> Result<Option<String>, ObjectError> {
+        for _ in 0..LOOKS {
+            match self.mark()? {
+                Some(mark) if !mark.is_empty() => return Ok(Some(mark)),
+                _ => thread::sleep(LOOK_INTERVAL),
+            }
+        }
+        self.mark()
+    }
+}
+
+/// The text of a file; nothing where there is none.
+fn read(file: &Path) -> Result<Option<String>, ObjectError> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(file)(error)),
     }
 }
 

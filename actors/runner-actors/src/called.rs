@@ -14,8 +14,13 @@ use crate::records::RunRecord;
 
 /// By repository, time and a number of its own.
 const CALLED: Table<CallKey, CalledRow> = Table::new("runner_called");
+/// The login of the app whose token the runner has, as the last event has told it.
+const CALLER: Table<String, CallerRow> = Table::new("runner_caller");
+const APP: &str = "app";
 /// Calls in one repository that are remembered; beyond it the oldest are forgotten.
 const MAX_CALLS: usize = 1_000;
+/// With those that are spared because they are in flight.
+const MAX_READ: usize = 2 * MAX_CALLS;
 /// The same of all repositories together.
 const MAX_ALL: u64 = 20_000;
 /// No event of a call comes later.
@@ -31,6 +36,27 @@ struct CalledRow {
 
 impl Row for CalledRow {
     const SCHEMA: u16 = 1;
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct CallerRow {
+    login: String,
+}
+
+impl Row for CallerRow {
+    const SCHEMA: u16 = 1;
+}
+
+/// The login of the app whose token the runner has; nothing until an event has told it.
+pub(crate) fn app(rows: &mut impl ReadRows) -> Result<Option<String>, StoreError> {
+    let row = rows.get(&CALLER, &APP.to_owned())?;
+    Ok(row.map(|row| row.login))
+}
+
+/// Remembers the login of the app whose token the runner has.
+pub(crate) fn learn_app(rows: &mut WriteTxn<'_>, login: &str) -> Result<(), StoreError> {
+    let login = login.to_owned();
+    rows.put(&CALLER, &APP.to_owned(), &CallerRow { login })
 }
 
 /// Notes a call that is about to be made.
@@ -66,27 +92,33 @@ pub(crate) fn settle(
 /// The calls of a repository.
 pub(crate) fn of(rows: &mut impl ReadRows, repository: &str) -> Result<Vec<NotedCall>, StoreError> {
     let repository = repository.to_lowercase();
-    let calls = rows.below(&CALLED, &repository, None, MAX_CALLS + 1)?;
+    let calls = rows.below(&CALLED, &repository, None, MAX_READ)?;
     Ok(calls.into_iter().map(|(_, row)| row.call).collect())
 }
 
 /// What is too old to matter, and what is too much.
 fn forget_old(rows: &mut WriteTxn<'_>, repository: &str, now_ms: u64) -> Result<(), StoreError> {
     let repository = repository.to_lowercase();
-    let own = rows.below(&CALLED, &repository, None, MAX_CALLS)?;
-    let excess = usize::from(own.len() >= MAX_CALLS);
-    for (at, (key, _)) in own.iter().enumerate() {
-        if at >= excess && now_ms.saturating_sub(key.1) <= REMEMBERED_MS {
+    let own = rows.below(&CALLED, &repository, None, MAX_READ)?;
+    let mut excess = (own.len() + 1).saturating_sub(MAX_CALLS);
+    for (key, row) in &own {
+        let is_old = now_ms.saturating_sub(key.1) > REMEMBERED_MS;
+        if excess == 0 && !is_old {
             break;
         }
+        // Its answer is still to come: without the note its event would start a run.
+        if is_in_flight(row, now_ms) {
+            continue;
+        }
+        excess = excess.saturating_sub(1);
         rows.delete(&CALLED, key)?;
     }
     if rows.len(&CALLED)? < MAX_ALL {
         return Ok(());
     }
     let mut all = Vec::new();
-    rows.for_each(&CALLED, .., |key, _| {
-        all.push(key);
+    rows.for_each(&CALLED, .., |key, row| {
+        all.extend((!is_in_flight(&row, now_ms)).then_some(key));
         ControlFlow::Continue(())
     })?;
     all.sort_unstable_by_key(|key| key.1);
@@ -94,6 +126,10 @@ fn forget_old(rows: &mut WriteTxn<'_>, repository: &str, now_ms: u64) -> Result<
         rows.delete(&CALLED, key)?;
     }
     Ok(())
+}
+
+fn is_in_flight(row: &CalledRow, now_ms: u64) -> bool {
+    row.call.until_ms.is_some_and(|until| now_ms < until)
 }
 
 /// An event as the calls are compared with it.
@@ -244,13 +280,35 @@ mod tests {
         store
             .write_blocking(|rows| {
                 for at in 0..2_000 {
-                    super::note(rows, "acme/rocket", call(2 * REMEMBERED_MS + at))?;
+                    let mut noted = call(2 * REMEMBERED_MS + at);
+                    // The first ones and one of them all are in flight.
+                    noted.until_ms = noted.until_ms.filter(|_| at < 3 || at == 500);
+                    super::note(rows, "acme/rocket", noted)?;
                 }
                 Ok::<_, StoreError>(())
             })
             .unwrap();
         let all = all();
         assert_eq!(all.len(), MAX_CALLS);
-        assert_eq!(all.last(), Some(&call(2 * REMEMBERED_MS + 1_999)));
+        assert_eq!(all.last().unwrap().at_ms, 2 * REMEMBERED_MS + 1_999);
+        let in_flight = all.iter().filter(|call| call.until_ms.is_some());
+        let at: Vec<u64> = in_flight
+            .map(|call| call.at_ms - 2 * REMEMBERED_MS)
+            .collect();
+        assert_eq!(at, [0, 1, 2, 500]);
+    }
+
+    #[test]
+    fn i17_the_app_of_the_token_is_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), &Options::new("test")).unwrap();
+        assert_eq!(store.read_blocking(|rows| app(rows)).unwrap(), None);
+        for login in ["our[bot]", "new[bot]"] {
+            store
+                .write_blocking(move |rows| learn_app(rows, login))
+                .unwrap();
+            let told = store.read_blocking(|rows| app(rows)).unwrap();
+            assert_eq!(told.as_deref(), Some(login));
+        }
     }
 }

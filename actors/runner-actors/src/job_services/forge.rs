@@ -63,7 +63,7 @@ pub(crate) struct ForgePermissions {
 /// The same of a job that runs, with its calls.
 pub(crate) struct ForgeGrant {
     pub(super) may: ForgePermissions,
-    pub(super) at_once: Semaphore,
+    pub(super) at_once: Arc<Semaphore>,
     /// Calls whose bodies are in memory.
     pub(super) bodies: Arc<Semaphore>,
     pub(super) git_at_once: Arc<Semaphore>,
@@ -197,7 +197,7 @@ impl ForgeGrant {
     pub(crate) fn new(may: ForgePermissions, job: blake3::Hash) -> Self {
         Self {
             may,
-            at_once: Semaphore::new(MAX_AT_ONCE),
+            at_once: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             bodies: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
             calls: Mutex::default(),

@@ -117,7 +117,7 @@ impl JobServices {
         let permitted = permitted(grant, &asked);
         let (call, mut body) = permitted.map_err(|message| refusal(403, message))?;
         grant.count(now_ms())?;
-        let _turn = grant.at_once.acquire().await;
+        let turn = Arc::clone(&grant.at_once).acquire_owned().await;
         if let Some(answer) = self.answer_of_artifacts(forge, grant, &asked).await? {
             return Ok(answer);
         }
@@ -160,12 +160,8 @@ impl JobServices {
         };
         let (api, repository) = (forge.address(BASE), &grant.may.repository);
         let moved = (word.as_str(), call.path.as_str(), whole.as_ref());
-        let noted = noted_calls::note(forge, http, repository, moved).await?;
-        let answered = send(http, request).await;
-        if let Some(noted) = noted {
-            noted.settle(forge, http, answered.as_ref().ok()).await;
-        }
-        let mut response = answered?;
+        let made = noted_calls::make(self, http, repository, moved, request, turn.ok());
+        let mut response = made.await?;
         if is_file_wanted {
             let file = file_of(forge, http, response).await?;
             return Ok(shown(file, &api, repository));

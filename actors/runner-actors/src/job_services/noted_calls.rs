@@ -5,12 +5,15 @@
 //!               └──────────── its webhook: the event waits for what is noted ─▶ ignored
 //! ```
 
-use http_clients::http::{HttpClient, Method, Response};
+use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{CausingCall, NotedCall, PullQuestion, pull_path};
 use serde_json::Value;
 use store::Store;
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::JobServices;
 use super::forge::{CALL_TIMEOUT, ForgeApi, GatewayRefusal, refusal};
+use super::gateway_request::send;
 use crate::called::{self, CallKey};
 use crate::clock::now_ms;
 
@@ -18,24 +21,59 @@ use crate::clock::now_ms;
 const MARGIN_MS: u64 = 15_000;
 
 /// A call that is noted.
-pub(super) struct NotedForgeCall {
+struct NotedForgeCall {
     store: Store,
     key: CallKey,
     call: CausingCall,
     path: String,
 }
 
-/// What is noted of a call that may cause events; nothing where it causes none.
+/// Makes a call; one that may cause events is noted before and settled after, whether or not its
+/// client still waits: what is in flight in the notes would seem never answered otherwise.
 ///
 /// # Errors
-/// It cannot be noted: then it is not made, for it could start runs.
-pub(super) async fn note(
-    forge: &ForgeApi,
+/// It cannot be noted, or the forge gives no answer.
+pub(super) async fn make(
+    services: &JobServices,
     http: &HttpClient,
     repository: &str,
     (method, path, body): (&str, &str, &[u8]),
+    request: Request,
+    turn: Option<OwnedSemaphorePermit>,
+) -> Result<Response, GatewayRefusal> {
+    let Some(call) = CausingCall::of(method, path, body) else {
+        return send(http, request).await;
+    };
+    let (services, http) = (services.clone(), http.clone());
+    let (repository, path) = (repository.to_owned(), path.to_owned());
+    let made = actix_rt::spawn(async move {
+        let _turn = turn;
+        let Some(forge) = &services.shared.forge else {
+            return send(&http, request).await;
+        };
+        let noted = note(forge, &http, &repository, &path, call).await?;
+        let answered = send(&http, request).await;
+        if let Some(noted) = noted {
+            noted.settle(forge, &http, answered.as_ref().ok()).await;
+        }
+        answered
+    });
+    let message = "the call was given up";
+    made.await.unwrap_or_else(|_| Err(refusal(502, message)))
+}
+
+/// What is noted of a call that may cause events; nothing where events are not told apart.
+///
+/// # Errors
+/// It cannot be noted: then it is not made, for it could start runs.
+async fn note(
+    forge: &ForgeApi,
+    http: &HttpClient,
+    repository: &str,
+    path: &str,
+    mut call: CausingCall,
 ) -> Result<Option<NotedForgeCall>, GatewayRefusal> {
-    let (Some(mut call), Some(git)) = (CausingCall::of(method, path, body), &forge.git) else {
+    let Some(git) = &forge.git else {
         return Ok(None);
     };
     if let Some(PullQuestion::Before(number)) = call.question
@@ -68,12 +106,7 @@ pub(super) async fn note(
 
 impl NotedForgeCall {
     /// Notes what the forge has answered; nothing: it gave no answer.
-    pub(super) async fn settle(
-        self,
-        forge: &ForgeApi,
-        http: &HttpClient,
-        response: Option<&Response>,
-    ) {
+    async fn settle(self, forge: &ForgeApi, http: &HttpClient, response: Option<&Response>) {
         let question = self.call.question;
         let effects = match response {
             None => Some(self.call.effects),

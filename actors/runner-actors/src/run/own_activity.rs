@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http_clients::forge::{ForgeError, Refusal};
 use runner_core::gateway::{
-    CallVerdict, NotedCall, TokenAccount, concerns_calls, is_caused_by_call,
+    CallVerdict, NotedCall, TokenAccount, app_of_calls, concerns_calls, is_caused_by_call,
 };
 use runner_core::state::RunState;
 use store::{ReadTxn, StoreError};
@@ -52,7 +52,8 @@ pub(super) async fn own_activity(services: &RunServices, ledger: &mut Ledger) ->
 /// Whose the runner's token is.
 enum Account {
     Unknown,
-    App,
+    /// Of an app, with its login once an event has told it.
+    App(Option<String>),
     Of(String),
 }
 
@@ -69,7 +70,7 @@ async fn account(services: &RunServices) -> Account {
                 ForgeError::Permanent {
                     kind: Refusal::Forbidden,
                     ..
-                } => Account::App,
+                } => Account::App(read(services, |rows| called::app(rows)).await),
                 _ => Account::Unknown,
             }
         }
@@ -113,6 +114,9 @@ async fn caused_by_call(services: &RunServices, ledger: &mut Ledger, event: &Not
         match verdict(&calls, event, account) {
             CallVerdict::Wait => say_waiting(ledger).await,
             verdict => {
+                if let Account::App(login) = account {
+                    learn_app(services, &calls, event, login.as_deref()).await;
+                }
                 ledger.record.reason = reason;
                 return verdict == CallVerdict::Caused;
             }
@@ -124,10 +128,29 @@ async fn caused_by_call(services: &RunServices, ledger: &mut Ledger, event: &Not
 fn verdict(calls: &[NotedCall], event: &NotedEvent, account: &Account) -> CallVerdict {
     let account = match account {
         Account::Unknown => TokenAccount::Unknown,
-        Account::App => TokenAccount::App,
+        Account::App(login) => TokenAccount::App(login.as_deref()),
         Account::Of(account) => TokenAccount::Of(account),
     };
     event.compared(|event| is_caused_by_call(calls, event, account, now_ms()))
+}
+
+/// Remembers which app the token is of, where the event tells it.
+async fn learn_app(
+    services: &RunServices,
+    calls: &[NotedCall],
+    event: &NotedEvent,
+    known: Option<&str>,
+) {
+    let told = event.compared(|event| app_of_calls(calls, event).map(str::to_owned));
+    let Some(login) = told.filter(|told| Some(told.as_str()) != known) else {
+        return;
+    };
+    let store = &services.recorder.store;
+    let learnt = store.write(move |rows| called::learn_app(rows, &login));
+    // The next push tells it again.
+    if let Err(error) = learnt.await {
+        tracing::debug!(event = "run.app_not_noted", %error, "it is not noted which app the runner's token is of");
+    }
 }
 
 /// Says once what the run waits for.

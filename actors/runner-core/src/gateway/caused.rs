@@ -48,8 +48,8 @@ pub struct CallEvent<'a> {
 pub enum TokenAccount<'a> {
     /// It is not known now.
     Unknown,
-    /// Of an app, which the forge names otherwise.
-    App,
+    /// Of an app, which the forge names otherwise: by this login, once an event has told it.
+    App(Option<&'a str>),
     /// Of this account.
     Of(&'a str),
 }
@@ -70,8 +70,10 @@ pub enum CallVerdict {
 enum Fit {
     /// Nobody else can have caused it.
     Own,
-    /// It is just what the call does.
-    Exact(u64),
+    /// It is just what the call does, and what somebody else does once at most.
+    Exact,
+    /// It is just what the call does, and what others do as well.
+    Repeatable,
     /// It may be; what would tell is not known.
     Possible,
 }
@@ -82,10 +84,26 @@ impl TokenAccount<'_> {
         let actor = event.actor?;
         match self {
             Self::Unknown => None,
-            Self::App => Some(actor.ends_with("[bot]")),
-            Self::Of(account) => Some(actor.eq_ignore_ascii_case(account)),
+            // Other apps are bots as well.
+            Self::App(None) => (!is_bot(actor)).then_some(false),
+            Self::App(Some(account)) | Self::Of(account) => {
+                Some(actor.eq_ignore_ascii_case(account))
+            }
         }
     }
+}
+
+fn is_bot(actor: &str) -> bool {
+    actor.ends_with("[bot]")
+}
+
+/// The login of the app whose token the jobs have, where the event tells it: a push of a commit
+/// that the forge has made for one of the calls.
+#[must_use]
+pub fn app_of_calls<'a>(calls: &[NotedCall], event: &CallEvent<'a>) -> Option<&'a str> {
+    let actor = event.actor.filter(|actor| is_bot(actor))?;
+    let is_own = |call: &NotedCall| fit(call, event) == Some(Fit::Own);
+    (event.kind == EventKind::Push && calls.iter().any(is_own)).then_some(actor)
 }
 
 /// Whether any of the calls may have caused the event: only then the forge is asked whose the token
@@ -120,9 +138,10 @@ pub fn is_caused_by_call(
                 continue;
             }
             Fit::Own => age <= CAUSED_FOR_MS,
-            Fit::Exact(lasts) => age <= lasts,
-            // What was never answered must not swallow the events of others.
-            Fit::Possible => of_account == Some(true) && age <= REPEATABLE_FOR_MS,
+            Fit::Exact => age <= CAUSED_FOR_MS,
+            // Neither a person's label nor what was never answered swallows the events of others,
+            // also while nobody says whose the token is.
+            Fit::Repeatable | Fit::Possible => of_account == Some(true) && age <= REPEATABLE_FOR_MS,
         };
         if caused {
             return CallVerdict::Caused;
@@ -156,7 +175,7 @@ fn fit_of_move(one: &CallMove, event: &CallEvent<'_>) -> Option<Fit> {
             .head_branch
             .map(|branch| format!("refs/heads/{branch}"));
         let closes = one.removes() && own.is_some_and(|own| names(&own));
-        return closes.then_some(Fit::Exact(REPEATABLE_FOR_MS));
+        return closes.then_some(Fit::Repeatable);
     }
     if !event.references.iter().any(names) {
         return None;
@@ -187,7 +206,7 @@ fn moved(one: &CallMove, event: &CallEvent<'_>) -> Option<Fit> {
     let fits = event.commits.contains(&new.as_str());
     fits.then_some(match one.is_own_commit {
         true => Fit::Own,
-        false => Fit::Exact(CAUSED_FOR_MS),
+        false => Fit::Exact,
     })
 }
 
@@ -198,10 +217,10 @@ fn fit_of_pull(pull: &CallPull, event: &CallEvent<'_>) -> Option<Fit> {
     }
     match pull.number {
         // It is opened once.
-        Some(number) if event.number == Some(number) => Some(Fit::Exact(match action {
-            "opened" => CAUSED_FOR_MS,
-            _ => REPEATABLE_FOR_MS,
-        })),
+        Some(number) if event.number == Some(number) => Some(match action {
+            "opened" => Fit::Exact,
+            _ => Fit::Repeatable,
+        }),
         None if action == "opened" => Some(Fit::Possible),
         _ => None,
     }

@@ -10,6 +10,8 @@ use super::refusal::CallRefusal;
 const BRANCHES: &str = "refs/heads/";
 const TAGS: &str = "refs/tags/";
 const ZEROS: &str = "0000000000000000000000000000000000000000";
+/// Longest name that is noted: what a job names may have the size of a body.
+const MAX_NAME: usize = 512;
 
 /// What a call may cause at the forge.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,9 +71,9 @@ pub struct CausingCall {
 impl CallMove {
     fn of(reference: String, old: Option<&str>, new: Option<&str>) -> Self {
         Self {
-            reference,
-            old: old.map(str::to_owned),
-            new: new.map(str::to_owned),
+            reference: bounded(reference),
+            old: old.and_then(whole_id),
+            new: new.and_then(whole_id),
             is_own_commit: false,
         }
     }
@@ -172,16 +174,14 @@ impl CausingCall {
         if is_draft || status == 204 && self.commit_at == Some("/sha") && !is_merge {
             return None;
         }
-        let text = |path: &str| {
-            let text = answer.pointer(path)?.as_str()?;
-            (!text.is_empty()).then(|| text.to_owned())
-        };
-        if let Some(one) = self.effects.moves.first_mut() {
-            let commit = self.commit_at.and_then(text);
-            one.new = one.new.take().or(commit);
-            if let Some(tag) = self.tag_at.and_then(text) {
-                one.reference = format!("{TAGS}{tag}");
-            }
+        let text = |path: &str| answer.pointer(path)?.as_str();
+        let commit = self.commit_at.and_then(text).and_then(whole_id);
+        for one in &mut self.effects.moves {
+            one.new = one.new.take().or_else(|| commit.clone());
+        }
+        let tag = self.tag_at.and_then(text).filter(|tag| !tag.is_empty());
+        if let (Some(one), Some(tag)) = (self.effects.moves.first_mut(), tag) {
+            one.reference = bounded(format!("{TAGS}{tag}"));
         }
         if let Some(pull) = &mut self.effects.pull {
             pull.number = pull.number.or_else(|| answer["number"].as_u64());
@@ -198,9 +198,9 @@ impl CausingCall {
         let text = |path: &str| pull.pointer(path).and_then(Value::as_str);
         if let Some(one) = self.effects.moves.first_mut() {
             if let Some(base) = text("/base/ref") {
-                one.reference = format!("{BRANCHES}{base}");
+                one.reference = bounded(format!("{BRANCHES}{base}"));
             }
-            let commit = text("/merge_commit_sha").map(str::to_owned);
+            let commit = text("/merge_commit_sha").and_then(whole_id);
             one.new = one.new.take().or(commit);
         }
         if let Some(head) = text("/head/ref").filter(|_| self.removes_head) {
@@ -211,8 +211,35 @@ impl CausingCall {
     }
 }
 
+/// A name as it is noted; what is too long: any.
+fn bounded(reference: String) -> String {
+    let any = if reference.starts_with(TAGS) {
+        TAGS
+    } else {
+        BRANCHES
+    };
+    match reference.len() > MAX_NAME {
+        true => any.to_owned(),
+        false => reference,
+    }
+}
+
+/// A whole id as events have it; nothing where it is none.
+fn whole_id(text: &str) -> Option<String> {
+    let is_whole = matches!(text.len(), 40 | 64) && text.bytes().all(|one| one.is_ascii_hexdigit());
+    is_whole.then(|| text.to_ascii_lowercase())
+}
+
+/// A field as Gitea and Forgejo find it: its name in any case.
+fn value_of<'a>(body: &'a Value, name: &str) -> Option<&'a Value> {
+    let mut fields = body.as_object()?.iter();
+    let found = fields.find(|(key, _)| key.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value)
+}
+
 fn field<'a>(body: &'a Value, name: &str) -> Option<&'a str> {
-    body[name].as_str().filter(|text| !text.is_empty())
+    let text = value_of(body, name)?.as_str()?;
+    (!text.is_empty()).then_some(text)
 }
 
 fn branch(name: Option<&str>) -> String {
@@ -229,7 +256,13 @@ fn of_reference(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall
             let name = branch(made.or(commit("branch")));
             let mut one = CallMove::of(name, made.map(|_| ZEROS), None);
             one.is_own_commit = true;
-            moving(one, Some("/commit/sha"))
+            // GitHub makes no branch here, and reads no other spelling of a name.
+            let exact = body["branch"].as_str();
+            let other = CallMove::of(branch(exact), None, None);
+            let is_other = other.reference != one.reference;
+            let mut call = CausingCall::moving(one, Some("/commit/sha"));
+            call.effects.moves.extend(is_other.then_some(other));
+            Some(call)
         }
         ("POST", ["merges"]) => {
             let mut one = CallMove::of(branch(commit("base")), None, None);
@@ -256,7 +289,6 @@ fn of_reference(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall
             moving(made, Some("/commit/id"))
         }
         ("POST", ["branches", name @ .., "rename"]) => renamed(&name.join("/"), commit("new_name")),
-        ("PATCH", ["branches", name @ ..]) => renamed(&name.join("/"), commit("name")),
         ("PUT", ["branches", name @ ..]) => {
             let name = branch(Some(&name.join("/")));
             moving(CallMove::of(name, None, commit("new_commit_id")), None)
@@ -313,7 +345,7 @@ fn of_pull(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
     let changing = |actions: &[&str]| CausingCall::changing(Some(number), actions);
     match (method, rest[0], rest.get(2).copied().unwrap_or_default()) {
         ("PATCH", _, "") => {
-            let given = |names: &&[&str]| names.iter().any(|name| body.get(name).is_some());
+            let given = |names: &&[&str]| names.iter().any(|name| value_of(body, name).is_some());
             let changed = FIELDS.iter().filter(|(names, _)| given(names));
             let changed = changed.flat_map(|(_, actions)| actions.iter().copied());
             // Title, text, base and whatever else there is.
@@ -328,7 +360,8 @@ fn of_pull(method: &str, rest: &[&str], body: &Value) -> Option<CausingCall> {
             }];
             call.commit_at = Some("/sha");
             call.question = Some(PullQuestion::After(number));
-            call.removes_head = body["delete_branch_after_merge"] == true;
+            let removes = value_of(body, "delete_branch_after_merge");
+            call.removes_head = removes == Some(&Value::Bool(true));
             Some(call)
         }
         ("PUT" | "POST", "pulls", "update-branch" | "update") => {

@@ -21,7 +21,8 @@ pub use answers::{ShownAnswer, is_of_releases, shown_answer};
 pub use body::checked_body;
 pub use call::{ForgeCall, PullCheck, decide};
 pub use caused::{
-    CallEvent, CallVerdict, NotedCall, TokenAccount, concerns_calls, is_caused_by_call,
+    CallEvent, CallVerdict, NotedCall, TokenAccount, app_of_calls, concerns_calls,
+    is_caused_by_call,
 };
 pub use effects::{CallEffects, CallMove, CallPull, CausingCall, PullQuestion, pull_path};
 pub use gh::{gh_settings, gh_variables};

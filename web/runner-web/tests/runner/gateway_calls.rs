@@ -4,12 +4,16 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use scripted_peers::{Failure, PlannedFailure, Play, Pull};
 use serde_json::{Value, json};
 
 use crate::gateway::{has, lines, workflow};
 use crate::harness::{Runner, Setup, Site, within};
+
+/// Whoever calls this does not wait for the answer.
+const LEFT: &str = "/contents/left";
 
 /// Method, path below the repository, body.
 pub(crate) type Call = (&'static str, &'static str, Value);
@@ -61,6 +65,11 @@ fn send(services: SocketAddr, token: &str, (method, path, body): &Call) -> Strin
         .write_all(format!("{head}{body}").as_bytes())
         .unwrap();
     let mut answer = String::new();
+    if *path == LEFT {
+        // The program ends before the answer comes.
+        std::thread::sleep(Duration::from_millis(300));
+        return "left".to_owned();
+    }
     stream.read_to_string(&mut answer).unwrap();
     answer.split(' ').nth(1).unwrap_or_default().to_owned()
 }
@@ -249,4 +258,20 @@ fn i17_calls_that_are_refused_or_never_answered_swallow_nobody_s_events() {
     assert_eq!(stage.state("push", &delivery, &by_ada), "succeeded");
     let (delivery, by_runner) = stage.next("runner");
     assert_eq!(stage.state("push", &delivery, &by_runner), "ignored");
+}
+
+#[test]
+fn i17_what_becomes_of_a_call_is_noted_when_nobody_waits_for_its_answer() {
+    let stage = stage();
+    let (built, own) = stage.next("runner");
+    let sha = own["after"].clone();
+    stage.site.forge.answer("PUT", LEFT, move |_| {
+        std::thread::sleep(Duration::from_secs(1));
+        (200, json!({"commit": {"sha": sha}}))
+    });
+    stage.job(&[("PUT", LEFT, json!({"branch": "main"}))], &["left"]);
+    std::thread::sleep(Duration::from_secs(1));
+    let (delivery, by_hand) = stage.next("runner");
+    assert_eq!(stage.state("push", &delivery, &by_hand), "succeeded");
+    assert_eq!(stage.state("push", &built, &own), "ignored");
 }

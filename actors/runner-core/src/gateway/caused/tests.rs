@@ -104,22 +104,28 @@ fn event(line: &'static str) -> Line {
 }
 
 fn asked(call: &NotedCall, line: &Line, account: TokenAccount<'_>, after: u64) -> CallVerdict {
-    let event = CallEvent {
+    let event = compared(line, after);
+    is_caused_by_call(std::slice::from_ref(call), &event, account, NOW + after)
+}
+
+fn compared(line: &Line, after: u64) -> CallEvent<'_> {
+    CallEvent {
         kind: line.kind,
         action: line.action,
         references: &line.references,
-        commits: &[line.commit],
+        commits: std::slice::from_ref(&line.commit),
         before: line.before,
         number: line.number,
         head_branch: line.branch,
         actor: line.actor,
         at_ms: NOW + after,
-    };
-    is_caused_by_call(std::slice::from_ref(call), &event, account, NOW + after)
+    }
 }
 
 use CallVerdict::{Caused, NotCaused, Wait};
 use TokenAccount::{App, Of, Unknown};
+
+const BOT: TokenAccount<'_> = App(Some("our[bot]"));
 
 #[test]
 fn i17_after_the_answer_only_the_call_s_own_events_are_taken_for_it() {
@@ -166,8 +172,28 @@ fn i17_after_the_answer_only_the_call_s_own_events_are_taken_for_it() {
         // The commit was there before: somebody else may go to it.
         (&reset, "push heads/main a>b by runner", runner, 0, Caused),
         (&reset, "push heads/main a>b by ada", runner, 0, NotCaused),
-        (&reset, "push heads/main a>b by our[bot]", App, 0, Caused),
-        (&reset, "push heads/main a>b by ada", App, 0, NotCaused),
+        (
+            &reset,
+            "push heads/main a>b by our[bot]",
+            App(None),
+            0,
+            Caused,
+        ),
+        (
+            &reset,
+            "push heads/main a>b by ada",
+            App(None),
+            0,
+            NotCaused,
+        ),
+        (&reset, "push heads/main a>b by our[bot]", BOT, 0, Caused),
+        (
+            &reset,
+            "push heads/main a>b by other[bot]",
+            BOT,
+            0,
+            NotCaused,
+        ),
         (&made, "push heads/x 0>b by runner", runner, 0, Caused),
         (&made, "push heads/x c>b by runner", runner, 0, NotCaused),
         (&made, "create heads/x by runner", runner, 0, Caused),
@@ -191,6 +217,15 @@ fn i17_after_the_answer_only_the_call_s_own_events_are_taken_for_it() {
         (&labels, "labeled #7 by runner", runner, 600_001, NotCaused),
         (&labels, "labeled #7 by ada", runner, 0, NotCaused),
         (&labels, "labeled #8 by runner", runner, 0, NotCaused),
+        // Nobody says whose the token is, or who did it: somebody else may have.
+        (&labels, "labeled #7 by ada", Unknown, 0, NotCaused),
+        (&labels, "labeled #7", runner, 0, NotCaused),
+        (&gone, "closed #7 by ada", Unknown, 0, NotCaused),
+        (&opened, "opened #7 by ada", Unknown, 0, Caused),
+        // Not every app is the token's.
+        (&labels, "labeled #7 by other[bot]", App(None), 0, NotCaused),
+        (&labels, "labeled #7 by other[bot]", BOT, 0, NotCaused),
+        (&labels, "labeled #7 by Our[bot]", BOT, 0, Caused),
         (&labels, "synchronize x b by runner", runner, 0, NotCaused),
     ] {
         let verdict = asked(call, &event(line), account, after);
@@ -247,9 +282,16 @@ fn i17_a_call_that_was_never_answered_swallows_nobody_else_s_events() {
         (
             &file,
             "push heads/main a>b by our[bot]",
-            App,
+            BOT,
             60_000,
             Caused,
+        ),
+        (
+            &file,
+            "push heads/main a>b by other[bot]",
+            App(None),
+            60_000,
+            NotCaused,
         ),
         (
             &file,
@@ -258,7 +300,7 @@ fn i17_a_call_that_was_never_answered_swallows_nobody_else_s_events() {
             60_000,
             NotCaused,
         ),
-        (&file, "push heads/main a>b by ada", App, 60_000, NotCaused),
+        (&file, "push heads/main a>b by ada", BOT, 60_000, NotCaused),
         // Nobody says whose it is, or whose the token is.
         (&file, "push heads/main ?>b", runner, 60_000, NotCaused),
         (
@@ -286,4 +328,23 @@ fn i17_a_call_that_was_never_answered_swallows_nobody_else_s_events() {
     earlier.at_ms = NOW + 60_000;
     let push = event("push heads/main a>b by runner");
     assert_eq!(asked(&earlier, &push, runner, 0), NotCaused);
+}
+
+#[test]
+fn i17_an_app_is_known_by_the_push_of_what_was_made_for_a_call() {
+    let file = moving("refs/heads/main", None, Some("b"), true);
+    let reset = moving("refs/heads/main", None, Some("b"), false);
+    let open = moving("refs/heads/main", None, None, true);
+    for (effects, line, expected) in [
+        (&file, "push heads/main a>b by our[bot]", Some("our[bot]")),
+        (&file, "push heads/main a>b by ada", None),
+        (&file, "push heads/main b>c by other[bot]", None),
+        (&file, "synchronize main b by other[bot]", None),
+        (&reset, "push heads/main a>b by other[bot]", None),
+        (&open, "push heads/main a>b by other[bot]", None),
+    ] {
+        let event = event(line);
+        let told = app_of_calls(&[answered(effects.clone())], &compared(&event, 0));
+        assert_eq!(told, expected, "{line} {effects:?}");
+    }
 }
