@@ -11,6 +11,7 @@
 mod ask;
 mod document;
 mod ids;
+mod limits;
 mod lists;
 mod mutate;
 mod resolve;

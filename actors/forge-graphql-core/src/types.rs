@@ -15,6 +15,7 @@ use async_graphql::parser::types::{
 use serde_json::{Value, json};
 
 use crate::ask::{Ask, at};
+use crate::limits::{MAX_DEPTH, MAX_FIELDS};
 use crate::mutate::mutate;
 use crate::resolve::resolve;
 use crate::rest::RestFailure;
@@ -26,10 +27,6 @@ const TABLES: [&str; 3] = [
     include_str!("schema/issues.graphql"),
     include_str!("schema/mutations.graphql"),
 ];
-
-/// How deep and how large a document may be.
-const MAX_DEPTH: usize = 24;
-const MAX_COMPLEXITY: usize = 2_000;
 
 /// Where a field's value comes from.
 enum Source {
@@ -55,7 +52,7 @@ struct Row {
 pub(crate) fn schema() -> Result<Schema, SchemaError> {
     let mut builder = Schema::build("Query", Some("Mutation"), None)
         .limit_depth(MAX_DEPTH)
-        .limit_complexity(MAX_COMPLEXITY)
+        .limit_complexity(MAX_FIELDS)
         .limit_directives(8);
     let mut types = Vec::new();
     for table in TABLES {

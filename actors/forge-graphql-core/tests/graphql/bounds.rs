@@ -121,3 +121,71 @@ fn i17_what_is_not_there_is_named() {
     );
     assert_eq!(part["pullRequests"]["nodes"][0]["number"], 7);
 }
+
+#[test]
+fn i17_what_fragments_come_to_is_told_before_it_is_walked_through() {
+    let script = Script::new(&[("GET ", repository())]);
+    let spread = |name: usize| format!("...f{name} ").repeat(50);
+    let mut doubling = format!(
+        "{{ repository(owner: \"a\", name: \"b\") {{ {} }} }} ",
+        spread(0)
+    );
+    for at in 0..28 {
+        doubling += &format!("fragment f{at} on Repository {{ {} }} ", spread(at + 1));
+    }
+    doubling += "fragment f28 on Repository { name }";
+    // One below another, each of which is small.
+    let mut chain = "{ repository(owner: \"a\", name: \"b\") { ...f0 } } ".to_owned();
+    for at in 0..5_000 {
+        chain += &format!("fragment f{at} on Repository {{ ...f{} }} ", at + 1);
+    }
+    chain += "fragment f5000 on Repository { name }";
+    let schema = format!(
+        "{{ __type(name: \"Repository\") {{ {} name {} }} }}",
+        "fields { type {".repeat(2),
+        "} }".repeat(2)
+    );
+    let mutual = "{ ...a } fragment a on Query { ...b } fragment b on Query { ...a }";
+    for (query, said) in [
+        (doubling.as_str(), "2000 fields"),
+        (&chain, "in one another"),
+        (&schema, "the schema"),
+        (mutual, "within itself"),
+    ] {
+        let found = ask(Gitea, &script, query, &json!({}));
+        assert!(message(&found).contains(said), "{found}");
+    }
+    assert!(script.calls.borrow().is_empty());
+}
+
+#[test]
+fn i17_brackets_are_counted_before_they_are_parsed() {
+    let script = Script::default();
+    let many = 60_000;
+    let list = format!(
+        "{{ nodes(ids: {}{}) {{ id }} }}",
+        "[".repeat(many),
+        "]".repeat(many)
+    );
+    let ty = format!(
+        "query($a: {}Int{}) {{ viewer {{ login }} }}",
+        "[".repeat(many),
+        "]".repeat(many)
+    );
+    let hidden = format!("{{ nodes(ids: [\"\"\"x\" {}", "[".repeat(many));
+    for query in [list.as_str(), &ty, &"{a".repeat(many), &hidden] {
+        let found = ask(Gitea, &script, query, &json!({}));
+        let said = message(&found);
+        assert!(
+            said.contains("brackets") || said.contains("no end"),
+            "{said}"
+        );
+    }
+    // Those of strings and comments are none.
+    let text = "[".repeat(100);
+    let query = format!(
+        "# {text}\n{{ viewer {{ login }} a: node(id: \"\\\"{text}\") {{ id }} b: node(id: \"\"\"{text} \\\"\"\" \"\"\") {{ id }} }}"
+    );
+    let found = ask(Gitea, &script, &query, &json!({}));
+    assert_eq!(found["data"]["viewer"]["login"], "runner", "{found}");
+}
