@@ -189,3 +189,73 @@ fn i17_brackets_are_counted_before_they_are_parsed() {
     let found = ask(Gitea, &script, &query, &json!({}));
     assert_eq!(found["data"]["viewer"]["login"], "runner", "{found}");
 }
+
+/// Issues as GitHub lists them.
+fn issues(many: u64, body: &str) -> Value {
+    let one = |number| json!({"number": number, "title": "a", "body": body, "state": "open", "comments": 0});
+    (1..=many).map(one).collect()
+}
+
+#[test]
+fn i17_lists_within_lists_are_not_copied_without_end() {
+    let script = Script::new(&[("GET ", repository()), ("GET /issues", issues(100, ""))]);
+    let nested = format!(
+        "{{ repository(owner: \"acme\", name: \"rocket\") {{ {} name {} }} }}",
+        "issues(first: 100) { nodes { repository { ".repeat(3),
+        "} } }".repeat(3)
+    );
+    let found = ask(GitHub, &script, &nested, &json!({}));
+    let errors = found["errors"].as_array().unwrap();
+    assert_eq!(errors.len(), 1, "the same is told once");
+    assert_eq!(errors[0]["type"], "RESOURCE_LIMITS_EXCEEDED");
+    assert!(
+        message(&found).contains("ask for less"),
+        "{}",
+        message(&found)
+    );
+    assert!(found.to_string().len() < 4 << 20);
+    let names: String = (0..1_900).map(|at| format!("a{at}: title ")).collect();
+    let wide = format!(
+        "{{ repository(owner: \"acme\", name: \"rocket\") {{ issues(first: 100) {{ nodes {{ repository {{ issues(first: 100) {{ nodes {{ {names} }} }} }} }} }} }} }}"
+    );
+    let found = ask(GitHub, &script, &wide, &json!({}));
+    assert!(
+        message(&found).contains("fields of items"),
+        "{}",
+        message(&found)
+    );
+    assert!(found.to_string().len() < 8 << 20);
+    let bodies: String = (0..50).map(|at| format!("a{at}: body ")).collect();
+    let script = Script::new(&[
+        ("GET ", repository()),
+        ("GET /issues", issues(100, &"x".repeat(40_000))),
+    ]);
+    let long = format!(
+        "{{ repository(owner: \"acme\", name: \"rocket\") {{ issues(first: 100) {{ nodes {{ {bodies} }} }} }} }}"
+    );
+    let found = ask(GitHub, &script, &long, &json!({}));
+    assert!(
+        message(&found).contains("67108864 bytes"),
+        "{}",
+        message(&found)
+    );
+    assert!(found.to_string().len() < 70 << 20);
+}
+
+#[test]
+fn i17_a_document_keeps_no_more_of_the_forge_s_answers_than_it_may() {
+    let file = json!({"sha": "a", "size": 1, "content": "QUJD".repeat(5 << 20)});
+    let names: Vec<String> = (0..5).map(|at| format!("GET /contents/{at}")).collect();
+    let mut answers = vec![("GET ", repository())];
+    answers.extend(names.iter().map(|name| (name.as_str(), file.clone())));
+    let script = Script::new(&answers);
+    let files: String = (0..5)
+        .map(|at| {
+            format!("a{at}: object(expression: \"HEAD:{at}\") {{ ... on Blob {{ byteSize }} }} ")
+        })
+        .collect();
+    let query = format!("{{ repository(owner: \"acme\", name: \"rocket\") {{ {files} }} }}");
+    let found = ask(GitHub, &script, &query, &json!({}));
+    assert_eq!(found["errors"][0]["type"], "RESOURCE_LIMITS_EXCEEDED");
+    assert!(message(&found).contains("bytes"), "{}", message(&found));
+}
