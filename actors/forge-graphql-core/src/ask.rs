@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::ids::NodeId;
 use crate::lists::Part;
-use crate::rest::RestAnswer;
+use crate::rest::{RestAnswer, RestFailure};
 use crate::session::{RestResult, Session, escaped};
 
 /// One field that is asked for.
@@ -26,6 +26,33 @@ impl Ask<'_> {
     /// The part of a connection.
     pub(crate) fn part(&self) -> RestResult<Part> {
         Part::of(&self.args, self.counts, self.nodes)
+    }
+
+    /// The words of `query`, in small letters; nothing: it is not given.
+    pub(crate) fn words(&self) -> Option<String> {
+        let words = self.text("query").to_lowercase();
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// What `orderBy` asks for: the places of one of these fields, and whether the largest comes
+    /// first.
+    pub(crate) fn order(
+        &self,
+        known: &[(&str, &'static str)],
+    ) -> RestResult<Option<(&'static str, bool)>> {
+        let order = &self.args["orderBy"];
+        if order.is_null() {
+            return Ok(None);
+        }
+        let found = known.iter().find(|(field, _)| order["field"] == *field);
+        let (_, places) = found.ok_or_else(|| {
+            let what = format!(
+                "`orderBy` with the field {} of {}",
+                order["field"], self.field
+            );
+            RestFailure::not_answered(&what)
+        })?;
+        Ok(Some((*places, order["direction"] == "DESC")))
     }
 
     /// The argument's text, or nothing.

@@ -39,6 +39,12 @@ impl Part {
                 )),
             },
         };
+        if args["before"]
+            .as_str()
+            .is_some_and(|before| !before.is_empty())
+        {
+            return Err(RestFailure::not_answered("`before`"));
+        }
         let start = match args["after"].as_str() {
             None | Some("") => 0,
             Some(cursor) => position(cursor).ok_or_else(|| {
@@ -57,10 +63,20 @@ impl Part {
         })
     }
 
-    /// `last` taken as `first`: of lists that are asked for in their order.
-    pub(crate) fn forwards(mut self) -> Self {
-        self.first = self.first.or(self.last.take());
-        self
+    /// `last` taken as `first`, and whether that is so: of lists that are asked for the other way
+    /// round then.
+    ///
+    /// # Errors
+    /// A cursor is given, which is a place in the list as it is.
+    pub(crate) fn forwards(mut self) -> RestResult<(Self, bool)> {
+        if !self.is_from_end() {
+            return Ok((self, false));
+        }
+        if self.start > 0 {
+            return Err(RestFailure::not_answered("`last` with `after`"));
+        }
+        self.first = self.last.take();
+        Ok((self, true))
     }
 
     fn size(&self) -> usize {
@@ -103,6 +119,8 @@ pub(crate) struct List {
     /// Where the items are in the answer.
     within: &'static str,
     keep: Option<Keep>,
+    /// What it is ordered by, and whether the largest comes first; as the forge has it otherwise.
+    order: Option<(&'static str, bool)>,
     /// What is added to each item.
     marks: Vec<(&'static str, Value)>,
 }
@@ -114,6 +132,7 @@ impl List {
             query: Vec::new(),
             within: "",
             keep: None,
+            order: None,
             marks: Vec::new(),
         }
     }
@@ -134,6 +153,12 @@ impl List {
             None => Box::new(keep),
             Some(before) => Box::new(move |item| before(item) && keep(item)),
         });
+        self
+    }
+
+    /// Ordered by what stands at the first of these places, split by `|`.
+    pub(crate) fn order(mut self, places: &'static str, largest_first: bool) -> Self {
+        self.order = Some((places, largest_first));
         self
     }
 
@@ -235,6 +260,11 @@ impl List {
             let total = self.count(session).await?;
             return Ok(json!({"totalCount": total, "nodes": [], "cursors": []}));
         }
+        if let Some((places, largest_first)) = self.order {
+            let mut all = self.all(session).await?;
+            sort(&mut all, places, largest_first);
+            return Ok(of_items(all, part));
+        }
         let (wanted, mut start) = (part.size(), part.start);
         if part.is_from_end() {
             if self.keep.is_some() {
@@ -325,6 +355,21 @@ fn connection(
     })
 }
 
+/// Orders items by what stands at the first of these places, split by `|`.
+pub(crate) fn sort(items: &mut [Value], places: &str, largest_first: bool) {
+    let key = |item: &Value| {
+        let mut found = places.split('|').filter_map(|place| item.pointer(place));
+        let found = found.find(|value| !value.is_null());
+        let number = found.and_then(Value::as_u64);
+        let text = found.and_then(Value::as_str).map(str::to_lowercase);
+        (number, text)
+    };
+    items.sort_by_cached_key(key);
+    if largest_first {
+        items.reverse();
+    }
+}
+
 /// A connection of what is there already.
 pub(crate) fn of_items(items: Vec<Value>, part: &Part) -> Value {
     let (total, wanted) = (items.len(), part.size());
@@ -336,6 +381,23 @@ pub(crate) fn of_items(items: Vec<Value>, part: &Part) -> Value {
     let cursors: Vec<String> = (0..nodes.len()).map(|at| cursor(start + at + 1)).collect();
     let more = start + nodes.len() < total;
     connection(&nodes, &cursors, start > 0, more, total)
+}
+
+/// The same the other way round: what was asked for from its end. Its cursors lead nowhere.
+pub(crate) fn backwards(mut found: Value) -> Value {
+    let has_more = found["pageInfo"]["hasNextPage"].take();
+    for list in ["nodes", "cursors"] {
+        if let Some(all) = found[list].as_array_mut() {
+            all.reverse();
+        }
+    }
+    for cursor in found["cursors"].as_array_mut().into_iter().flatten() {
+        *cursor = json!("");
+    }
+    found["pageInfo"] = json!({
+        "hasNextPage": false, "hasPreviousPage": has_more, "startCursor": null, "endCursor": null,
+    });
+    found
 }
 
 /// A connection with nothing in it: of what REST does not have.
