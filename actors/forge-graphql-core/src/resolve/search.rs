@@ -111,7 +111,8 @@ impl Filter {
         }
     }
 
-    fn is_plain(&self) -> bool {
+    /// Whether REST's list by itself has these, and no others.
+    fn is_plain(&self, is_pull: bool) -> bool {
         let plain = Self {
             states: self.states.clone(),
             ascending: self.ascending,
@@ -119,7 +120,9 @@ impl Filter {
             since: self.since.clone(),
             ..Self::default()
         };
-        *self == plain && !self.states.iter().any(|state| state == "MERGED")
+        // What was merged is closed at REST.
+        let has = |state: &str| self.states.iter().any(|one| one == state);
+        *self == plain && (!is_pull || has("CLOSED") == has("MERGED"))
     }
 }
 
@@ -187,7 +190,7 @@ async fn connection(ask: &Ask<'_>, mut filter: Filter, is_pull: bool) -> RestRes
         list = list.query_labels(&filter.labels);
     }
     // GitHub's list of issues has pull requests in it.
-    if !filter.is_plain() || (github && !is_pull) {
+    if !filter.is_plain(is_pull) || (github && !is_pull) {
         list = list.keep(move |item| {
             (is_pull || !item["pull_request"].is_object()) && filter.keeps(item, is_pull)
         });
