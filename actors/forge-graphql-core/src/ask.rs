@@ -1,9 +1,12 @@
 //! What a resolver is asked: a field of something, with arguments.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::ids::NodeId;
 use crate::lists::Part;
+use crate::rest::{RestAnswer, RestFailure};
 use crate::session::{RestResult, Session, escaped};
 
 /// One field that is asked for.
@@ -25,6 +28,33 @@ impl Ask<'_> {
         Part::of(&self.args, self.counts, self.nodes)
     }
 
+    /// The words of `query`, in small letters; nothing: it is not given.
+    pub(crate) fn words(&self) -> Option<String> {
+        let words = self.text("query").to_lowercase();
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// What `orderBy` asks for: the places of one of these fields, and whether the largest comes
+    /// first.
+    pub(crate) fn order(
+        &self,
+        known: &[(&str, &'static str)],
+    ) -> RestResult<Option<(&'static str, bool)>> {
+        let order = &self.args["orderBy"];
+        if order.is_null() {
+            return Ok(None);
+        }
+        let found = known.iter().find(|(field, _)| order["field"] == *field);
+        let (_, places) = found.ok_or_else(|| {
+            let what = format!(
+                "`orderBy` with the field {} of {}",
+                order["field"], self.field
+            );
+            RestFailure::not_answered(&what)
+        })?;
+        Ok(Some((*places, order["direction"] == "DESC")))
+    }
+
     /// The argument's text, or nothing.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.args[name].as_str().unwrap_or_default()
@@ -42,7 +72,8 @@ impl Ask<'_> {
             return Ok(found);
         }
         let whole = whole(self.session, self.kind, self.of).await?;
-        Ok(at(&whole, places).unwrap_or_default())
+        let found = whole.and_then(|whole| at(&whole.body, places));
+        Ok(found.unwrap_or_default())
     }
 
     pub(crate) async fn truth(&self, places: &str) -> RestResult<Option<bool>> {
@@ -73,29 +104,29 @@ pub(crate) fn at(value: &Value, places: &str) -> Option<Value> {
     Some(better.unwrap_or(first).clone())
 }
 
-/// A thing as REST gives it when it is asked for by itself; null: there is no such call.
-async fn whole(session: &Session, kind: &str, of: &Value) -> RestResult<Value> {
-    match kind {
+/// A thing as REST gives it when it is asked for by itself; nothing: there is no such call.
+async fn whole(session: &Session, kind: &str, of: &Value) -> RestResult<Option<Arc<RestAnswer>>> {
+    let path = match kind {
         "PullRequest" => {
             let number = of["number"].as_u64().unwrap_or_default();
-            session.body(&format!("/pulls/{number}")).await
+            format!("/pulls/{number}")
         }
-        "Commit" => {
-            let sha = of["sha"].as_str().unwrap_or_default();
-            commit(session, sha).await
-        }
+        "Commit" => commit_path(session, of["sha"].as_str().unwrap_or_default()),
         "Repository" => match of["full_name"].as_str() {
-            Some(name) if session.check_repository(name).is_ok() => session.body("").await,
-            _ => Ok(Value::Null),
+            Some(name) if session.check_repository(name).is_ok() => String::new(),
+            _ => return Ok(None),
         },
-        _ => Ok(Value::Null),
-    }
+        _ => return Ok(None),
+    };
+    session.read(&path, &[]).await.map(Some)
+}
+
+fn commit_path(session: &Session, name: &str) -> String {
+    let folder = if session.is_github() { "" } else { "/git" };
+    format!("{folder}/commits/{}", escaped(name))
 }
 
 /// A commit by its hash or name.
 pub(crate) async fn commit(session: &Session, name: &str) -> RestResult<Value> {
-    let folder = if session.is_github() { "" } else { "/git" };
-    session
-        .body(&format!("{folder}/commits/{}", escaped(name)))
-        .await
+    session.body(&commit_path(session, name)).await
 }

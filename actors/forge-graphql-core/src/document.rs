@@ -13,6 +13,7 @@ use futures_util::stream::FuturesUnordered;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::limits;
 use crate::rest::Rest;
 use crate::session::{Job, Request, Session};
 use crate::types::schema;
@@ -66,11 +67,16 @@ impl GraphQl {
             Ok(asked) => asked,
             Err(error) => return refused(&format!("the body is no GraphQL request: {error}")),
         };
+        let parsed = match limits::parsed(&asked.query) {
+            Ok(parsed) => parsed,
+            Err(message) => return refused(&message),
+        };
         let (requests, mut waiting) = mpsc::unbounded();
         let session = Arc::new(Session::new(job, requests));
         let mut document = Document::new(asked.query)
             .variables(Variables::from_json(asked.variables))
             .data(session);
+        document.set_parsed_query(parsed);
         document.operation_name = asked.operation_name;
         let mut answered = pin!(self.schema.execute(document));
         let mut calls = FuturesUnordered::new();

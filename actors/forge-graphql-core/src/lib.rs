@@ -9,8 +9,10 @@
 //! names it.
 
 mod ask;
+mod budget;
 mod document;
 mod ids;
+mod limits;
 mod lists;
 mod mutate;
 mod resolve;
@@ -20,6 +22,7 @@ mod shape;
 mod translation;
 mod types;
 
+pub use budget::MAX_BYTES;
 pub use document::{GraphQl, MAX_DOCUMENT};
 pub use rest::{Rest, RestAnswer, RestCall, RestFailure, Viewer};
 pub use session::{Job, MAX_CALLS};

@@ -88,6 +88,7 @@ impl RestFailure {
             401 | 403 => "FORBIDDEN",
             404 | 410 => "NOT_FOUND",
             400 | 405 | 409 | 422 => "UNPROCESSABLE",
+            413 => "RESOURCE_LIMITS_EXCEEDED",
             429 => "RATE_LIMITED",
             501 => "NOT_ANSWERED",
             _ => "INTERNAL",

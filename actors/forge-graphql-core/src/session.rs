@@ -12,6 +12,7 @@ use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use crate::budget::Budget;
 use crate::rest::{RestAnswer, RestCall, RestFailure, Viewer};
 
 /// REST calls that one document may cause.
@@ -42,6 +43,7 @@ pub(crate) struct Session {
     read: Mutex<HashMap<String, Once<Arc<RestAnswer>>>>,
     viewer: Mutex<Option<Once<Viewer>>>,
     made: AtomicU32,
+    pub(crate) budget: Arc<Budget>,
 }
 
 impl Session {
@@ -52,6 +54,7 @@ impl Session {
             read: Mutex::default(),
             viewer: Mutex::default(),
             made: AtomicU32::new(0),
+            budget: Arc::default(),
         }
     }
 
@@ -89,7 +92,9 @@ impl Session {
 
     /// The body of what is read below the repository.
     pub(crate) async fn body(&self, path: &str) -> RestResult<Value> {
-        Ok(self.read(path, &[]).await?.body.clone())
+        let answer = self.read(path, &[]).await?;
+        self.budget.copy(&answer.body)?;
+        Ok(answer.body.clone())
     }
 
     /// The same; null where it is not there.
@@ -173,9 +178,12 @@ impl Session {
                 ),
             ))
         };
+        let budget = Arc::clone(&self.budget);
         async move {
             sent?;
-            answer.await.map_err(|_| gone())?
+            let answer = answer.await.map_err(|_| gone())??;
+            budget.keep(&answer.body)?;
+            Ok(answer)
         }
     }
 }

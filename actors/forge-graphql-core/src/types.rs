@@ -15,6 +15,7 @@ use async_graphql::parser::types::{
 use serde_json::{Value, json};
 
 use crate::ask::{Ask, at};
+use crate::limits::{MAX_DEPTH, MAX_FIELDS};
 use crate::mutate::mutate;
 use crate::resolve::resolve;
 use crate::rest::RestFailure;
@@ -26,10 +27,6 @@ const TABLES: [&str; 3] = [
     include_str!("schema/issues.graphql"),
     include_str!("schema/mutations.graphql"),
 ];
-
-/// How deep and how large a document may be.
-const MAX_DEPTH: usize = 24;
-const MAX_COMPLEXITY: usize = 2_000;
 
 /// Where a field's value comes from.
 enum Source {
@@ -55,7 +52,7 @@ struct Row {
 pub(crate) fn schema() -> Result<Schema, SchemaError> {
     let mut builder = Schema::build("Query", Some("Mutation"), None)
         .limit_depth(MAX_DEPTH)
-        .limit_complexity(MAX_COMPLEXITY)
+        .limit_complexity(MAX_FIELDS)
         .limit_directives(8);
     let mut types = Vec::new();
     for table in TABLES {
@@ -264,9 +261,13 @@ fn made(row: Row, shapes: &Arc<Shapes>) -> Field {
     let field = Field::new(name, ty, move |context| {
         let (row, shapes) = (Arc::clone(&row), Arc::clone(&shapes));
         FieldFuture::new(async move {
-            let value = match found(&row, &context, &shapes).await {
+            let value = match counted(&row, &context, &shapes).await {
                 Ok(value) => value,
                 Err(failure) => {
+                    let session = context.data::<Arc<Session>>();
+                    if session.is_ok_and(|session| !session.budget.is_news(&failure)) {
+                        return Ok(None);
+                    }
                     let error = error(&failure).into_server_error(context.item.pos);
                     context.add_error(context.set_error_path(error));
                     return Ok(None);
@@ -285,6 +286,16 @@ fn error(failure: &RestFailure) -> Error {
     extensions.set("type", failure.kind());
     error.extensions = Some(extensions);
     error
+}
+
+/// What a field's value is, counted with what is asked for of it.
+async fn counted(row: &Row, context: &ResolverContext<'_>, shapes: &Shapes) -> RestResult<Value> {
+    let value = found(row, context, shapes).await?;
+    let fields = context.field().selection_set().count();
+    if let Ok(session) = context.data::<Arc<Session>>() {
+        session.budget.hand_out(&value, fields)?;
+    }
+    Ok(value)
 }
 
 /// What a field's value is, as JSON.

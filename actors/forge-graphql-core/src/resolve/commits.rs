@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::states::status_state;
+use super::states::{pull_state, status_state};
 use crate::ask::{Ask, commit, id};
 use crate::ids::plain;
 use crate::lists::{List, of_items};
@@ -213,27 +213,51 @@ async fn pulls_of_commit(ask: &Ask<'_>) -> RestResult<Value> {
 
 async fn pulls_of_branch(ask: &Ask<'_>) -> RestResult<Value> {
     let name = plain(&ask.of["ref"]);
-    let branch = json!(split(&name).1);
-    let list = List::new("/pulls").query("state", "all");
-    let list = list.keep(move |pull| pull["head"]["ref"] == branch);
+    let branch = split(&name).1.to_owned();
+    let own = ask.session.job.repository.clone();
+    let states = ask.args["states"].as_array().cloned().unwrap_or_default();
+    let state = if states == ["OPEN"] { "open" } else { "all" };
+    let mut list = List::new("/pulls").query("state", state);
+    if let (true, Some((owner, _))) = (ask.session.is_github(), own.split_once('/')) {
+        list = list.query("head", format!("{owner}:{branch}"));
+    }
+    // Branches of forks may have the same name.
+    let list = list.keep(move |pull| {
+        let from = pull["head"]["repo"]["full_name"].as_str();
+        pull["head"]["ref"] == branch.as_str()
+            && from.is_some_and(|from| from.eq_ignore_ascii_case(&own))
+            && (states.is_empty() || states.contains(&json!(pull_state(pull))))
+    });
     list.connection(ask.session, &ask.part()?).await
 }
 
+/// The statuses of a commit, the last of each name; null: none.
 async fn statuses(session: &Session, sha: &str) -> RestResult<Value> {
-    let path = format!("/commits/{}/status", escaped(sha));
-    session.body_if_there(&path).await
+    let all = all_statuses(session, sha).await?;
+    if all.is_empty() {
+        return Ok(Value::Null);
+    }
+    let is = |state: &str| all.iter().any(|one| status_state(one) == state);
+    let state = match () {
+        () if is("FAILURE") || is("ERROR") => "failure",
+        () if is("PENDING") => "pending",
+        () => "success",
+    };
+    Ok(json!({"state": state, "statuses": all}))
+}
+
+async fn all_statuses(session: &Session, sha: &str) -> RestResult<Vec<Value>> {
+    let list = List::new(format!("/commits/{}/status", escaped(sha))).within("/statuses");
+    match list.mark("__typename", "StatusContext").all(session).await {
+        Err(failure) if failure.status == 404 => Ok(Vec::new()),
+        all => all,
+    }
 }
 
 /// All that was checked of a commit: statuses, and at GitHub checks. What may not be read is an
 /// error, not a part that is left out: a failure could be in it.
 pub(super) async fn rollup(session: &Session, sha: &str) -> RestResult<Value> {
-    let mut all = Vec::new();
-    let combined = statuses(session, sha).await?;
-    for status in combined["statuses"].as_array().into_iter().flatten() {
-        let mut status = status.clone();
-        status["__typename"] = json!("StatusContext");
-        all.push(status);
-    }
+    let mut all = all_statuses(session, sha).await?;
     if session.is_github() {
         let list = List::new(format!("/commits/{}/check-runs", escaped(sha))).within("/check_runs");
         let list = list.mark("__typename", "CheckRun");

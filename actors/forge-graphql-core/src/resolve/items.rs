@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::states::{inner, reaction_groups};
 use crate::ask::Ask;
-use crate::lists::{List, nothing};
+use crate::lists::{List, nothing, sort};
 use crate::session::{RestResult, Session, escaped};
 
 pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
@@ -12,14 +12,14 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
         "closed" => Ok(json!(ask.of["state"] == "closed")),
         "repository" => ask.session.body("").await,
         "assignees" => assignees(ask).await,
-        "labels" => part_of(ask, "/labels").await,
+        "labels" => labels(ask).await,
         "comments" => comments(ask).await,
         "participants" => ask
             .part()
             .map(|part| inner(&json!([ask.of["user"]]), &part)),
         "reactionGroups" => Ok(reaction_groups(ask.of)),
         "reactions" => Ok(nothing()),
-        "releaseAssets" => part_of(ask, "/assets").await,
+        "releaseAssets" => assets(ask).await,
         "authorAssociation" => Ok(association(ask.of)),
         "viewerDidAuthor" => is_viewer(ask).await,
         "includesCreatedEdit" => Ok(json!(ask.of["created_at"] != ask.of["updated_at"])),
@@ -32,10 +32,27 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
     })
 }
 
-/// An array that is in the answer.
-async fn part_of(ask: &Ask<'_>, place: &str) -> RestResult<Value> {
+/// What labels are ordered by; their numbers grow as they are made.
+pub(super) const LABEL_ORDERS: [(&str, &str); 2] = [("CREATED_AT", "/id"), ("NAME", "/name")];
+
+async fn labels(ask: &Ask<'_>) -> RestResult<Value> {
     let part = ask.part()?;
-    Ok(inner(&ask.value(place).await?, &part))
+    let mut labels = ask.value("/labels").await?;
+    if let (Some(labels), Some((places, largest_first))) =
+        (labels.as_array_mut(), ask.order(&LABEL_ORDERS)?)
+    {
+        sort(labels, places, largest_first);
+    }
+    Ok(inner(&labels, &part))
+}
+
+async fn assets(ask: &Ask<'_>) -> RestResult<Value> {
+    let part = ask.part()?;
+    let mut assets = ask.value("/assets").await?;
+    if let (Some(assets), Some(name)) = (assets.as_array_mut(), ask.args["name"].as_str()) {
+        assets.retain(|asset| asset["name"] == name);
+    }
+    Ok(inner(&assets, &part))
 }
 
 async fn assignees(ask: &Ask<'_>) -> RestResult<Value> {
@@ -52,6 +69,8 @@ async fn assignees(ask: &Ask<'_>) -> RestResult<Value> {
 async fn comments(ask: &Ask<'_>) -> RestResult<Value> {
     let list = List::new(format!("/issues/{}/comments", ask.number()));
     let part = ask.part()?;
+    // The order of REST's list is that of their numbers.
+    ask.order(&[])?;
     // Both forges say how many there are with the thing itself.
     if !part.nodes
         && let Some(total) = ask.of["comments"].as_u64()

@@ -50,7 +50,6 @@ fn everywhere(ask: &Ask<'_>) -> Option<Value> {
             | "projectsV2"
             | "projectCards"
             | "projectItems"
-            | "closingIssuesReferences"
             | "branchProtectionRules"
             | "organizations"
             | "teams",

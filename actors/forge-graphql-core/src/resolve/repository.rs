@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::commits::{object, reference};
-use super::items::{issue_or_pull, label};
+use super::items::{LABEL_ORDERS, issue_or_pull, label};
 use super::pulls::owner;
 use super::search::{issues, pulls};
 use crate::ask::Ask;
-use crate::lists::{List, nothing, of_items};
+use crate::lists::{List, nothing, of_items, sort};
 use crate::rest::RestFailure;
 use crate::session::{RestResult, escaped};
 
@@ -61,10 +61,10 @@ pub(super) async fn resolve(ask: &Ask<'_>) -> Option<RestResult<Value>> {
         }
         "milestones" => milestones(ask).await,
         "release" => release(ask).await,
-        "releases" => listed(ask, "/releases").await,
+        "releases" => releases(ask).await,
         "latestRelease" => ask.session.body_if_there("/releases/latest").await,
-        "assignableUsers" | "mentionableUsers" => listed(ask, "/assignees").await,
-        "collaborators" => listed(ask, "/collaborators").await,
+        "assignableUsers" | "mentionableUsers" => users(ask, "/assignees").await,
+        "collaborators" => users(ask, "/collaborators").await,
         "languages" => languages(ask).await,
         "repositoryTopics" => topics(ask).await,
         _ => return None,
@@ -171,18 +171,40 @@ async fn issue(ask: &Ask<'_>) -> RestResult<Value> {
     Ok(found)
 }
 
-async fn listed(ask: &Ask<'_>, path: &str) -> RestResult<Value> {
-    List::new(path).connection(ask.session, &ask.part()?).await
+/// As both forges list them: the newest first.
+async fn releases(ask: &Ask<'_>) -> RestResult<Value> {
+    let mut list = List::new("/releases");
+    match ask.order(&[("CREATED_AT", "/created_at"), ("NAME", "/name")])? {
+        None | Some(("/created_at", true)) => {}
+        Some((places, largest_first)) => list = list.order(places, largest_first),
+    }
+    list.connection(ask.session, &ask.part()?).await
+}
+
+async fn users(ask: &Ask<'_>, path: &str) -> RestResult<Value> {
+    let mut list = List::new(path);
+    if let Some(words) = ask.words() {
+        list = list.keep(move |user| {
+            let has = |name: &str| {
+                let text = user[name].as_str().unwrap_or_default();
+                text.to_lowercase().contains(&words)
+            };
+            has("login") || has("name") || has("full_name")
+        });
+    }
+    list.connection(ask.session, &ask.part()?).await
 }
 
 async fn labels(ask: &Ask<'_>) -> RestResult<Value> {
-    let words = ask.text("query").to_lowercase();
     let mut list = List::new("/labels");
-    if !words.is_empty() {
+    if let Some(words) = ask.words() {
         list = list.keep(move |label| {
             let text = format!("{} {}", label["name"], label["description"]);
             text.to_lowercase().contains(&words)
         });
+    }
+    if let Some((places, largest_first)) = ask.order(&LABEL_ORDERS)? {
+        list = list.order(places, largest_first);
     }
     list.connection(ask.session, &ask.part()?).await
 }
@@ -193,7 +215,22 @@ async fn milestones(ask: &Ask<'_>) -> RestResult<Value> {
         [one] => one.as_str().unwrap_or("all").to_ascii_lowercase(),
         _ => "all".to_owned(),
     };
-    let list = List::new("/milestones").query("state", state);
+    let mut list = List::new("/milestones").query("state", state);
+    if let Some(words) = ask.words() {
+        list = list.keep(move |one| {
+            let title = one["title"].as_str().unwrap_or_default();
+            title.to_lowercase().contains(&words)
+        });
+    }
+    let orders = [
+        ("CREATED_AT", "/created_at"),
+        ("DUE_DATE", "/due_on"),
+        ("NUMBER", "/number|/id"),
+        ("UPDATED_AT", "/updated_at"),
+    ];
+    if let Some((places, largest_first)) = ask.order(&orders)? {
+        list = list.order(places, largest_first);
+    }
     list.connection(ask.session, &ask.part()?).await
 }
 
@@ -215,10 +252,27 @@ async fn release(ask: &Ask<'_>) -> RestResult<Value> {
 async fn refs(ask: &Ask<'_>) -> RestResult<Value> {
     let (path, prefix) = match ask.text("refPrefix").trim_end_matches('/') {
         "refs/tags" => ("/tags", "refs/tags"),
-        _ => ("/branches", "refs/heads"),
+        "refs/heads" => ("/branches", "refs/heads"),
+        other => {
+            let what = format!("`refs` with the prefix `{other}`");
+            return Err(RestFailure::not_answered(&what));
+        }
     };
-    let part = ask.part()?;
-    let mut found = List::new(path).connection(ask.session, &part).await?;
+    let mut list = List::new(path);
+    if let Some(words) = ask.words() {
+        list = list.keep(move |one| {
+            let name = one["name"].as_str().unwrap_or_default();
+            name.to_lowercase().contains(&words)
+        });
+    }
+    let order = match ask.text("direction") {
+        "" => ask.order(&[("ALPHABETICAL", "/name")])?,
+        direction => Some(("/name", direction == "DESC")),
+    };
+    if let Some((places, largest_first)) = order {
+        list = list.order(places, largest_first);
+    }
+    let mut found = list.connection(ask.session, &ask.part()?).await?;
     for node in found["nodes"].as_array_mut().into_iter().flatten() {
         let name = node["name"].as_str().unwrap_or_default();
         let sha = node.pointer("/commit/sha").or(node.pointer("/commit/id"));
@@ -236,7 +290,11 @@ async fn languages(ask: &Ask<'_>) -> RestResult<Value> {
     let sizes = sizes.as_object().cloned().unwrap_or_default();
     let languages = sizes.into_iter();
     let languages = languages.map(|(name, size)| json!({"name": name, "size": size}));
-    Ok(of_items(languages.collect(), &part))
+    let mut languages: Vec<Value> = languages.collect();
+    if let Some((places, largest_first)) = ask.order(&[("SIZE", "/size")])? {
+        sort(&mut languages, places, largest_first);
+    }
+    Ok(of_items(languages, &part))
 }
 
 async fn topics(ask: &Ask<'_>) -> RestResult<Value> {

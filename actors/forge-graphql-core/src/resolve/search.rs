@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::states::{is_draft, pull_state};
 use crate::ask::Ask;
-use crate::lists::List;
+use crate::ids::plain;
+use crate::lists::{List, backwards};
 use crate::rest::RestFailure;
 use crate::session::RestResult;
 
@@ -21,6 +22,9 @@ struct Filter {
     mentioned: Option<String>,
     reviewer: Option<String>,
     milestone: Option<String>,
+    /// Its number, and its own number in all of the forge; `*`: any.
+    milestone_number: Option<String>,
+    milestone_id: Option<String>,
     head: Option<String>,
     base: Option<String>,
     draft: Option<bool>,
@@ -57,15 +61,32 @@ impl Filter {
             };
             wanted.as_ref().is_none_or(any)
         };
-        let text = |name: &str| item[name].as_str().unwrap_or_default().to_lowercase();
-        let (title, body) = (text("title"), text("body"));
-        let mentions = |login: &String| body.contains(&format!("@{}", login.to_lowercase()));
+        // Gitea has but one number.
+        let numbered = |name: &str, wanted: &Option<String>| {
+            let of = &item["milestone"];
+            let own = if of[name].is_null() {
+                &of["id"]
+            } else {
+                &of[name]
+            };
+            let same = |wanted: &String| wanted == "*" || plain(own) == *wanted;
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| of.is_object() && same(wanted))
+        };
+        let has = |name: &str, word: &str| {
+            let text = item[name].as_str().unwrap_or_default();
+            text.to_lowercase().contains(word)
+        };
+        let mentions = |login: &String| has("body", &format!("@{}", login.to_lowercase()));
         let draft = self.draft.is_none_or(|draft| is_draft(item) == draft);
         (self.states.is_empty() || self.states.iter().any(|wanted| wanted == state))
             && self.labels.iter().all(has_label)
             && !self.without_labels.iter().any(has_label)
             && is(&item["user"]["login"], &self.author)
             && is(&item["milestone"]["title"], &self.milestone)
+            && numbered("number", &self.milestone_number)
+            && numbered("id", &self.milestone_id)
             && is(&item["head"]["ref"], &self.head)
             && is(&item["base"]["ref"], &self.base)
             && (among("assignees", &self.assignee)
@@ -76,7 +97,7 @@ impl Filter {
             && self
                 .words
                 .iter()
-                .all(|word| title.contains(word) || body.contains(word))
+                .all(|word| has("title", word) || has("body", word))
     }
 
     /// REST's word for the states.
@@ -90,7 +111,8 @@ impl Filter {
         }
     }
 
-    fn is_plain(&self) -> bool {
+    /// Whether REST's list by itself has these, and no others.
+    fn is_plain(&self, is_pull: bool) -> bool {
         let plain = Self {
             states: self.states.clone(),
             ascending: self.ascending,
@@ -98,12 +120,19 @@ impl Filter {
             since: self.since.clone(),
             ..Self::default()
         };
-        *self == plain && !self.states.iter().any(|state| state == "MERGED")
+        // What was merged is closed at REST.
+        let has = |state: &str| self.states.iter().any(|one| one == state);
+        *self == plain && (!is_pull || has("CLOSED") == has("MERGED"))
     }
 }
 
-async fn connection(ask: &Ask<'_>, filter: Filter, is_pull: bool) -> RestResult<Value> {
+async fn connection(ask: &Ask<'_>, mut filter: Filter, is_pull: bool) -> RestResult<Value> {
     let github = ask.session.is_github();
+    let (part, from_end) = ask.part()?.forwards()?;
+    if from_end {
+        // The last ones are the first ones of the other order.
+        filter.ascending = !filter.ascending;
+    }
     let path = if is_pull { "/pulls" } else { "/issues" };
     let mut list = List::new(path).query("state", filter.state());
     if github {
@@ -125,8 +154,28 @@ async fn connection(ask: &Ask<'_>, filter: Filter, is_pull: bool) -> RestResult<
                 .unwrap_or_default();
             list = list.query("head", format!("{owner}:{head}"));
         }
-    } else if !is_pull {
+    } else if is_pull {
+        // The newest come first where nothing is said.
+        let sort = match (filter.by_update, filter.ascending) {
+            (true, true) => Some("leastupdate"),
+            (true, false) => Some("recentupdate"),
+            (false, true) => Some("oldest"),
+            (false, false) => None,
+        };
+        if let Some(sort) = sort {
+            list = list.query("sort", sort);
+        }
+    } else {
         list = list.query("type", "issues");
+        // Its list of issues has one order, the newest first.
+        if filter.by_update || filter.ascending {
+            let by = if filter.by_update {
+                "/updated_at"
+            } else {
+                "/created_at"
+            };
+            list = list.order(by, !filter.ascending);
+        }
     }
     if !is_pull {
         let known = [("creator", &filter.author, "created_by")];
@@ -141,14 +190,15 @@ async fn connection(ask: &Ask<'_>, filter: Filter, is_pull: bool) -> RestResult<
         list = list.query_labels(&filter.labels);
     }
     // GitHub's list of issues has pull requests in it.
-    if !filter.is_plain() || (github && !is_pull) {
+    if !filter.is_plain(is_pull) || (github && !is_pull) {
         list = list.keep(move |item| {
             (is_pull || !item["pull_request"].is_object()) && filter.keeps(item, is_pull)
         });
     }
     let kind = if is_pull { "PullRequest" } else { "Issue" };
     let list = list.mark("__typename", kind);
-    list.connection(ask.session, &ask.part()?.forwards()).await
+    let found = list.connection(ask.session, &part).await?;
+    Ok(if from_end { backwards(found) } else { found })
 }
 
 impl List {
@@ -171,11 +221,13 @@ fn text(value: &Value) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn ordered(ask: &Ask<'_>, filter: &mut Filter) {
-    let order = &ask.args["orderBy"];
-    filter.by_update = order["field"] == "UPDATED_AT";
+fn ordered(ask: &Ask<'_>, filter: &mut Filter) -> RestResult<()> {
+    let order = ask.order(&[("CREATED_AT", "created"), ("UPDATED_AT", "updated")])?;
     // GitHub's own order, where none is asked for.
-    filter.ascending = order["direction"] != "DESC";
+    let (field, largest_first) = order.unwrap_or(("created", false));
+    filter.by_update = field == "updated";
+    filter.ascending = !largest_first;
+    Ok(())
 }
 
 /// The repository's issues.
@@ -195,9 +247,14 @@ pub(super) async fn issues(ask: &Ask<'_>) -> RestResult<Value> {
         assignee: text(&by["assignee"]),
         mentioned: text(&by["mentioned"]),
         since: text(&by["since"]),
+        milestone_number: text(&by["milestoneNumber"]),
+        milestone_id: text(&by["milestone"]),
         ..Filter::default()
     };
-    ordered(ask, &mut filter);
+    if by["viewerSubscribed"] == true {
+        return Err(RestFailure::not_answered("`viewerSubscribed`"));
+    }
+    ordered(ask, &mut filter)?;
     connection(ask, filter, false).await
 }
 
@@ -210,7 +267,7 @@ pub(super) async fn pulls(ask: &Ask<'_>) -> RestResult<Value> {
         base: text(&ask.args["baseRefName"]),
         ..Filter::default()
     };
-    ordered(ask, &mut filter);
+    ordered(ask, &mut filter)?;
     connection(ask, filter, true).await
 }
 

@@ -4,6 +4,7 @@
 
 mod bounds;
 mod changes;
+mod lists;
 mod reads;
 
 use std::cell::RefCell;
@@ -56,7 +57,8 @@ impl Script {
         }
         let found = self.answers.iter().find(|(known, _)| *known == short);
         let (_, answer) = found.ok_or_else(|| failure(404, "Not Found"))?;
-        let Value::Array(all) = answer else {
+        let within = answer["statuses"].as_array();
+        let Some(all) = answer.as_array().or(within) else {
             return Ok(RestAnswer::new(answer.clone(), None, None));
         };
         // A page of it, as both forges cut them.
@@ -67,14 +69,18 @@ impl Script {
             found.map_or(other, |(_, value)| value.parse().unwrap())
         };
         let (page, size) = (number(["page", ""], 1), number(["limit", "per_page"], 30));
-        let items = all
+        let items: Vec<Value> = all
             .iter()
             .skip((page - 1) * size)
             .take(size)
             .cloned()
             .collect();
+        if within.is_some() {
+            let page = json!({"state": answer["state"], "statuses": Value::Array(items)});
+            return Ok(RestAnswer::new(page, None, None));
+        }
         let total = all.len().to_string();
-        Ok(RestAnswer::new(items, None, Some(&total)))
+        Ok(RestAnswer::new(items.into(), None, Some(&total)))
     }
 }
 

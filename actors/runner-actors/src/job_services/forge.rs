@@ -26,6 +26,8 @@ use crate::settings::RunnerSettings;
 /// Calls of one job in an hour, as GitHub has it for a repository, and at once.
 const MAX_CALLS: u32 = 1_000;
 const MAX_AT_ONCE: usize = 8;
+/// Documents of GraphQL of one job at once: each may hold many answers.
+const MAX_DOCUMENTS_AT_ONCE: usize = 2;
 /// Requests of git's of one job at once: each may hold a pack.
 const MAX_GIT_AT_ONCE: usize = 2;
 const HOUR_MS: u64 = 3_600_000;
@@ -67,6 +69,7 @@ pub(crate) struct ForgeGrant {
     /// Calls whose bodies are in memory.
     pub(super) bodies: Arc<Semaphore>,
     pub(super) git_at_once: Arc<Semaphore>,
+    pub(super) documents_at_once: Semaphore,
     /// When the hour began, and calls since then.
     calls: Mutex<(u64, u32)>,
     /// What its token for the services hashes to.
@@ -200,6 +203,7 @@ impl ForgeGrant {
             at_once: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             bodies: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
+            documents_at_once: Semaphore::new(MAX_DOCUMENTS_AT_ONCE),
             calls: Mutex::default(),
             job,
             artifacts: Mutex::default(),

@@ -1,21 +1,27 @@
 //! GraphQL for jobs: answered by calls of the REST API, each of which is decided on as if the job
 //! had made it.
 
+use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use forge_graphql_core::{Job, Rest, RestAnswer, RestCall, RestFailure, Viewer};
+use forge_graphql_core::{
+    GraphQl, Job, MAX_BYTES, Rest, RestAnswer, RestCall, RestFailure, Viewer,
+};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use http_clients::http::{HttpClient, Method};
 use runner_core::workflow::PermissionLevel;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::JobServices;
 use super::forge::{Account, ForgeApi, ForgeGrant, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayAnswer, GatewayBody, GatewayRequest, send};
 use crate::clock::now_ms;
 
+/// Longest time of one document.
+const DOCUMENT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Who a token is whose account the forge does not tell, as that of an app.
 const APP_ACCOUNT: &str = "github-actions[bot]";
 
@@ -41,18 +47,41 @@ impl JobServices {
             forge,
             grant,
             token: asked.token,
+            read: Cell::new(0),
         };
         let job = Job {
             repository: grant.may.repository.clone(),
             forge: forge.kind(),
         };
-        let answer = self.shared.graphql.answer(job, &rest, &body).await;
+        // Each may hold many answers of the forge.
+        let _turn = grant.documents_at_once.acquire().await;
+        let answer =
+            answered_within(DOCUMENT_TIMEOUT, &self.shared.graphql, job, &rest, &body).await;
         Ok(GatewayAnswer {
             status: 200,
             headers: vec![("content-type", "application/json; charset=utf-8".to_owned())],
             body: answer.to_string().into(),
         })
     }
+}
+
+/// The answer of a document; that it takes too long is one, too.
+async fn answered_within(
+    most: Duration,
+    graphql: &GraphQl,
+    job: Job,
+    rest: &impl Rest,
+    body: &[u8],
+) -> Value {
+    let answered = graphql.answer(job, rest, body);
+    let answered = tokio::time::timeout(most, answered).await;
+    answered.unwrap_or_else(|_| {
+        let seconds = most.as_secs();
+        let message = format!(
+            "the document took more than {seconds} seconds: ask for less at once; what it was to change may be changed"
+        );
+        json!({"errors": [{"type": "RESOURCE_LIMITS_EXCEEDED", "message": message}]})
+    })
 }
 
 /// The REST API as a job has it.
@@ -62,6 +91,8 @@ struct JobRest<'a> {
     forge: &'a ForgeApi,
     grant: &'a Arc<ForgeGrant>,
     token: String,
+    /// Bytes of answers.
+    read: Cell<usize>,
 }
 
 impl Rest for JobRest<'_> {
@@ -85,7 +116,19 @@ impl Rest for JobRest<'_> {
             let passed = self
                 .services
                 .pass_on(self.http, self.forge, self.grant, asked);
-            read(&passed.await.map_err(failure)?)
+            let answer = passed.await.map_err(failure)?;
+            // Counted before it is read, which makes more of it.
+            let bytes = self.read.get().saturating_add(answer.body.len());
+            self.read.set(bytes);
+            if bytes > MAX_BYTES {
+                return Err(RestFailure {
+                    status: 413,
+                    message: format!(
+                        "the document needs more than {MAX_BYTES} bytes of REST answers: ask for less at once"
+                    ),
+                });
+            }
+            read(&answer)
         }
         .boxed_local()
     }
@@ -145,9 +188,70 @@ async fn account(http: &HttpClient, forge: &ForgeApi) -> Result<Account, Gateway
     let request = request.ok_or_else(|| refusal(400, "the address of the call is wrong"))?;
     let answer = send(http, request).await?;
     let user = answer.json::<Value>().unwrap_or_default();
-    let login = user["login"].as_str().filter(|_| answer.is_success());
-    Ok(match login {
-        Some(login) => (login.to_owned(), user["id"].as_u64()),
-        None => (APP_ACCOUNT.to_owned(), None),
-    })
+    whose(answer.status, &user)
+}
+
+/// What the forge says to whose token it is. The token of an app is refused that; any other failure
+/// is none that stays.
+fn whose(status: u16, user: &Value) -> Result<Account, GatewayRefusal> {
+    let login = user["login"].as_str().filter(|login| !login.is_empty());
+    // So is who called too often, with the same status.
+    let message = user["message"].as_str().unwrap_or_default();
+    let too_often = message.to_lowercase().contains("rate limit");
+    match (status, login) {
+        (200..300, Some(login)) => Ok((login.to_owned(), user["id"].as_u64())),
+        (401 | 403 | 404, _) if !too_often => Ok((APP_ACCOUNT.to_owned(), None)),
+        _ => Err(refusal(
+            502,
+            format!("the forge answered {status} to whose token it is"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    /// A forge that does not answer.
+    struct Silent;
+
+    impl Rest for Silent {
+        fn call(&self, _call: RestCall) -> LocalBoxFuture<'_, Result<RestAnswer, RestFailure>> {
+            pending().boxed_local()
+        }
+
+        fn viewer(&self) -> LocalBoxFuture<'_, Result<Viewer, RestFailure>> {
+            pending().boxed_local()
+        }
+    }
+
+    #[tokio::test]
+    async fn i17_a_document_that_takes_too_long_is_answered_with_that() {
+        let job = Job {
+            repository: "acme/rocket".to_owned(),
+            forge: forge_core::Forge::GitHub,
+        };
+        let body = br#"{"query": "{ viewer { login } }"}"#;
+        let most = Duration::from_secs(1);
+        let answer = answered_within(most, &GraphQl::new(), job, &Silent, body).await;
+        let message = answer["errors"][0]["message"].as_str().unwrap();
+        assert!(message.contains("1 seconds"), "{message}");
+    }
+
+    #[test]
+    fn i17_only_who_is_refused_its_account_is_an_app() {
+        let user = json!({"login": "ada", "id": 3});
+        assert_eq!(whose(200, &user), Ok(("ada".to_owned(), Some(3))));
+        for status in [401, 403, 404] {
+            let app = Ok((APP_ACCOUNT.to_owned(), None));
+            assert_eq!(whose(status, &Value::Null), app, "{status}");
+        }
+        for status in [200, 429, 500, 503] {
+            assert!(whose(status, &Value::Null).is_err(), "{status}");
+        }
+        let often = json!({"message": "You have exceeded a secondary rate limit"});
+        assert!(whose(403, &often).is_err());
+    }
 }
