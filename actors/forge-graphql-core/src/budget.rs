@@ -14,6 +14,8 @@ const MAX_ITEMS: usize = 20_000;
 const MAX_ANSWERED: usize = 200_000;
 /// Bytes of a document's REST answers, and bytes that are handed out of them.
 pub const MAX_BYTES: usize = 64 << 20;
+/// How each failure of these begins, and that of whoever counts beside it.
+const TOO_MUCH: &str = "the document needs more than";
 /// What a value takes besides its text.
 const VALUE_BYTES: usize = 32;
 
@@ -60,7 +62,8 @@ impl Budget {
 
     /// Whether it is the first time that a failure is told of: the same of each field helps nobody.
     pub(crate) fn is_news(&self, failure: &RestFailure) -> bool {
-        failure.status != 413 || !self.told.swap(true, Ordering::Relaxed)
+        let is_own = failure.status == 413 && failure.message.starts_with(TOO_MUCH);
+        !is_own || !self.told.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -73,7 +76,7 @@ fn spent(counter: &AtomicUsize, by: usize, limit: usize, what: &str) -> RestResu
     counter.store(limit, Ordering::Relaxed);
     Err(RestFailure::new(
         413,
-        format!("the document needs more than {limit} {what}: ask for less at once"),
+        format!("{TOO_MUCH} {limit} {what}: ask for less at once"),
     ))
 }
 
