@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use serde_json::Value;
 
 use crate::rest::RestFailure;
-use crate::session::RestResult;
 
 /// Items of lists that are handed out, and those that are looked through for them.
 const MAX_ITEMS: usize = 20_000;
@@ -14,6 +13,8 @@ const MAX_ITEMS: usize = 20_000;
 const MAX_ANSWERED: usize = 200_000;
 /// Bytes of a document's REST answers, and bytes that are handed out of them.
 pub const MAX_BYTES: usize = 64 << 20;
+/// How each failure of these begins, and that of whoever counts beside it.
+const TOO_MUCH: &str = "the document needs more than";
 /// What a value takes besides its text.
 const VALUE_BYTES: usize = 32;
 
@@ -24,12 +25,12 @@ pub(crate) struct Budget {
     answered: AtomicUsize,
     handed_out: AtomicUsize,
     kept: AtomicUsize,
-    told: AtomicBool,
+    reported: AtomicBool,
 }
 
 impl Budget {
     /// Counts what a field says, of which as many fields are asked for.
-    pub(crate) fn hand_out(&self, value: &Value, fields: usize) -> RestResult<()> {
+    pub(crate) fn hand_out(&self, value: &Value, fields: usize) -> Result<(), RestFailure> {
         let items = match value {
             Value::Array(items) => {
                 spent(&self.items, items.len(), MAX_ITEMS, "items of lists")?;
@@ -43,28 +44,29 @@ impl Budget {
     }
 
     /// Counts a copy of what was read.
-    pub(crate) fn copy(&self, value: &Value) -> RestResult<()> {
+    pub(crate) fn copy(&self, value: &Value) -> Result<(), RestFailure> {
         spent(&self.handed_out, size(value), MAX_BYTES, "bytes")
     }
 
     /// Counts items that are looked through.
-    pub(crate) fn look_through(&self, items: usize) -> RestResult<()> {
+    pub(crate) fn look_through(&self, items: usize) -> Result<(), RestFailure> {
         let what = "items that are looked through";
         spent(&self.looked_through, items, MAX_ITEMS, what)
     }
 
     /// Counts an answer of REST.
-    pub(crate) fn keep(&self, answer: &Value) -> RestResult<()> {
+    pub(crate) fn keep(&self, answer: &Value) -> Result<(), RestFailure> {
         spent(&self.kept, size(answer), MAX_BYTES, "bytes of REST answers")
     }
 
     /// Whether it is the first time that a failure is told of: the same of each field helps nobody.
     pub(crate) fn is_news(&self, failure: &RestFailure) -> bool {
-        failure.status != 413 || !self.told.swap(true, Ordering::Relaxed)
+        let is_own = failure.status == 413 && failure.message.starts_with(TOO_MUCH);
+        !is_own || !self.reported.swap(true, Ordering::Relaxed)
     }
 }
 
-fn spent(counter: &AtomicUsize, by: usize, limit: usize, what: &str) -> RestResult<()> {
+fn spent(counter: &AtomicUsize, by: usize, limit: usize, what: &str) -> Result<(), RestFailure> {
     let before = counter.fetch_add(by, Ordering::Relaxed);
     if before.saturating_add(by) <= limit {
         return Ok(());
@@ -73,7 +75,7 @@ fn spent(counter: &AtomicUsize, by: usize, limit: usize, what: &str) -> RestResu
     counter.store(limit, Ordering::Relaxed);
     Err(RestFailure::new(
         413,
-        format!("the document needs more than {limit} {what}: ask for less at once"),
+        format!("{TOO_MUCH} {limit} {what}: ask for less at once"),
     ))
 }
 

@@ -384,8 +384,23 @@ pub(crate) fn of_items(items: Vec<Value>, part: &Part) -> Value {
 }
 
 /// The same the other way round: what was asked for from its end. Its cursors lead nowhere.
-pub(crate) fn backwards(mut found: Value) -> Value {
+///
+/// # Errors
+/// There may be more of what is asked for than was read.
+pub(crate) fn backwards(mut found: Value, part: &Part) -> RestResult<Value> {
     let has_more = found["pageInfo"]["hasNextPage"].take();
+    let is_whole = found["nodes"]
+        .as_array()
+        .is_some_and(|all| all.len() == part.size());
+    if part.nodes && has_more == true && !is_whole {
+        return Err(RestFailure::new(
+            422,
+            format!(
+                "the last {} are not among the {MAX_PAGES} pages that are read: ask with `first` and a cursor",
+                part.size()
+            ),
+        ));
+    }
     for list in ["nodes", "cursors"] {
         if let Some(all) = found[list].as_array_mut() {
             all.reverse();
@@ -397,7 +412,7 @@ pub(crate) fn backwards(mut found: Value) -> Value {
     found["pageInfo"] = json!({
         "hasNextPage": false, "hasPreviousPage": has_more, "startCursor": null, "endCursor": null,
     });
-    found
+    Ok(found)
 }
 
 /// A connection with nothing in it: of what REST does not have.

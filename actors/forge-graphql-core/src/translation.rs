@@ -112,6 +112,18 @@ pub fn translated_answer(forge: Forge, method: &str, path: &str, body: &[u8]) ->
     serde_json::to_vec(one).ok()
 }
 
+/// Whether the one reference that was asked for is not there, where the forge lists those that
+/// begin so: what is 404 to the client.
+#[must_use]
+pub fn is_missing_reference(forge: Forge, method: &str, path: &str, body: &[u8]) -> bool {
+    let is_asked = below_repository(path).is_some_and(|(_, rest)| rest.starts_with("/git/ref/"));
+    forge != Forge::GitHub
+        && method == "GET"
+        && is_asked
+        && serde_json::from_slice::<Vec<Value>>(body).is_ok()
+        && translated_answer(forge, method, path, body).is_none()
+}
+
 /// `/repos/owner/name`, and what follows.
 fn below_repository(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix("/repos/")?;
@@ -218,5 +230,11 @@ mod tests {
         let all = br#"[{"ref": "refs/heads/x-y"}, {"ref": "refs/heads/x"}]"#;
         let one = translated_answer(Forge::Gitea, "GET", "/repos/a/b/git/ref/heads/x", all);
         assert_eq!(one.unwrap(), br#"{"ref":"refs/heads/x"}"#);
+        let missing = |name: &str, body: &[u8]| {
+            let path = format!("/repos/a/b/git/ref/heads/{name}");
+            is_missing_reference(Forge::Gitea, "GET", &path, body)
+        };
+        assert!(!missing("x", all) && missing("x-", all) && missing("x", b"[]"));
+        assert!(!missing("x", br#"{"message": "no"}"#));
     }
 }

@@ -198,7 +198,10 @@ async fn connection(ask: &Ask<'_>, mut filter: Filter, is_pull: bool) -> RestRes
     let kind = if is_pull { "PullRequest" } else { "Issue" };
     let list = list.mark("__typename", kind);
     let found = list.connection(ask.session, &part).await?;
-    Ok(if from_end { backwards(found) } else { found })
+    match from_end {
+        true => backwards(found, &part),
+        false => Ok(found),
+    }
 }
 
 impl List {

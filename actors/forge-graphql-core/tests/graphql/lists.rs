@@ -50,8 +50,11 @@ fn i17_the_last_issues_are_the_newest() {
 #[test]
 fn i17_the_last_ones_that_are_kept_are_the_last_of_those() {
     let review = |id: u64, state: &str| json!({"id": id, "user": {"login": "bob"}, "state": state});
-    let mut reviews = vec![review(1, "APPROVED"), review(2, "APPROVED")];
-    reviews.extend((3..=60).map(|id| review(id, "COMMENTED")));
+    let state = |id: u64| match id {
+        20 | 30 | 40 => "APPROVED",
+        _ => "COMMENTED",
+    };
+    let reviews: Vec<Value> = (1..=60).map(|id| review(id, state(id))).collect();
     let script = Script::new(&[
         ("GET ", repository()),
         ("GET /pulls/7", gitea_pull()),
@@ -62,7 +65,7 @@ fn i17_the_last_ones_that_are_kept_are_the_last_of_those() {
     let found = data(Gitea, &script, fields);
     assert_eq!(
         found["pullRequest"]["reviews"]["nodes"],
-        json!([{"databaseId": 2}])
+        json!([{"databaseId": 40}])
     );
 }
 
@@ -199,6 +202,8 @@ fn i17_a_list_that_is_longer_than_is_read_says_so() {
     );
     assert_eq!(kind, "UNPROCESSABLE");
     assert!(message.contains("more than 1000 items"), "{message}");
+    let last = "issues(last: 5, filterBy: {createdBy: \"eve\"}) { nodes { number } }";
+    assert_eq!(failure(&script, last).0, "UNPROCESSABLE");
 }
 
 #[test]
