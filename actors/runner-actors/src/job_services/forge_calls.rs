@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forge_graphql_core::{translated, translated_answer};
+use forge_graphql_core::{is_missing_reference, translated, translated_answer};
 use http_clients::http::{HttpClient, Method, Response};
 use runner_core::gateway::{
     ApiAddress, ForgeCall, PullCheck, ShownAnswer, checked_body, decide, is_of_releases, is_upload,
@@ -97,6 +97,9 @@ impl JobServices {
         let (method, path) = (asked.method.clone(), asked.path.clone());
         let asked = as_forge_has_it(forge, asked);
         let mut answer = self.pass_on(http, forge, &grant, asked).await?;
+        if is_missing_reference(forge.kind(), &method, &path, &answer.body) {
+            return Err(refusal(404, "Not Found"));
+        }
         if let Some(body) = translated_answer(forge.kind(), &method, &path, &answer.body) {
             answer.body = body.into();
         }
