@@ -275,3 +275,32 @@ fn i17_what_becomes_of_a_call_is_noted_when_nobody_waits_for_its_answer() {
     assert_eq!(stage.state("push", &delivery, &by_hand), "succeeded");
     assert_eq!(stage.state("push", &built, &own), "ignored");
 }
+
+#[test]
+fn i17_an_app_is_known_by_its_first_commit_and_events_of_other_apps_start_runs() {
+    let stage = stage();
+    let (built, own) = stage.next("our[bot]");
+    let sha = own["after"].clone();
+    let forge = &stage.site.forge;
+    // Tokens of apps have no account.
+    forge.answer("GET", "/user", |_| (403, json!({"message": "no"})));
+    forge.answer("PUT", "/contents/built", move |_| {
+        (200, json!({"commit": {"sha": sha}}))
+    });
+    forge.answer("PATCH", "/pulls/9", |_| (200, json!({"number": 9})));
+    let calls = [
+        ("PUT", "/contents/built", json!({"branch": "main"})),
+        ("PATCH", "/pulls/9", json!({"State": "open"})),
+    ];
+    stage.job(&calls, &["200", "200"]);
+    assert_eq!(stage.state("push", &built, &own), "ignored");
+    for (actor, expected) in [
+        ("our[bot]", "ignored"),
+        ("other[bot]", "succeeded"),
+        ("ada", "succeeded"),
+    ] {
+        let pull = stage.pull("reopened", 9, actor);
+        let state = stage.state("pull_request", actor, &pull);
+        assert_eq!(state, expected, "{actor}");
+    }
+}

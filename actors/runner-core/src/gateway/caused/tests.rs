@@ -174,13 +174,6 @@ fn i17_after_the_answer_only_the_call_s_own_events_are_taken_for_it() {
         (&reset, "push heads/main a>b by ada", runner, 0, NotCaused),
         (
             &reset,
-            "push heads/main a>b by our[bot]",
-            App(None),
-            0,
-            Caused,
-        ),
-        (
-            &reset,
             "push heads/main a>b by ada",
             App(None),
             0,
