@@ -3,8 +3,6 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use crate::error::ObjectError;
 
@@ -12,9 +10,8 @@ use crate::error::ObjectError;
 /// share may have one as well.
 const PLACE_FILE: &str = ".orrery-place";
 
-/// Whoever makes the mark writes it within so many looks at it.
-const LOOKS: u32 = 20;
-const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// So long is an id.
+const ID_LENGTH: usize = 32;
 
 /// What of the folder is remembered elsewhere.
 #[derive(Debug)]
@@ -64,10 +61,14 @@ impl RememberedFolder {
         Ok(text.map(|text| text.lines().nth(1).unwrap_or_default().to_owned()))
     }
 
-    /// The id in the folder; empty: of a mark without one.
+    /// The id in the folder; empty: of a mark that has none, or not yet.
     fn mark(&self) -> Result<Option<String>, ObjectError> {
         let text = read(&self.folder.join(PLACE_FILE))?;
-        Ok(text.map(|text| text.trim_end().to_owned()))
+        let id = |text: String| match text.trim_end() {
+            id if id.len() == ID_LENGTH => id.to_owned(),
+            _ => String::new(),
+        };
+        Ok(text.map(id))
     }
 
     fn remember(&self, mark: &str) -> Result<(), ObjectError> {
@@ -85,7 +86,8 @@ impl RememberedFolder {
             Err(error) => {
                 return match error.kind() {
                     ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Ok(None),
-                    ErrorKind::AlreadyExists => self.mark_of_others(),
+                    // Where it is still being written, the next look finds its id.
+                    ErrorKind::AlreadyExists => self.mark(),
                     _ => Err(failed(&file)(error)),
                 };
             }
@@ -93,17 +95,6 @@ impl RememberedFolder {
         let mark = uuid::Uuid::new_v4().simple().to_string();
         made.write_all(mark.as_bytes()).map_err(failed(&file))?;
         Ok(Some(mark))
-    }
-
-    /// The mark that another process is writing.
-    fn mark_of_others(&self) -> Result<Option<String>, ObjectError> {
-        for _ in 0..LOOKS {
-            match self.mark()? {
-                Some(mark) if !mark.is_empty() => return Ok(Some(mark)),
-                _ => thread::sleep(LOOK_INTERVAL),
-            }
-        }
-        self.mark()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use scripted_peers::{Failure, PlannedFailure, Play, Pull};
@@ -67,11 +67,16 @@ fn send(services: SocketAddr, token: &str, (method, path, body): &Call) -> Strin
     let mut answer = String::new();
     if *path == LEFT {
         // The program ends before the answer comes.
-        std::thread::sleep(Duration::from_millis(300));
+        pause(300);
         return "left".to_owned();
     }
     stream.read_to_string(&mut answer).unwrap();
     answer.split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+fn pause(ms: u64) {
+    let (_kept, never) = mpsc::channel::<()>();
+    let _ = never.recv_timeout(Duration::from_millis(ms));
 }
 
 impl Stage {
@@ -266,12 +271,41 @@ fn i17_what_becomes_of_a_call_is_noted_when_nobody_waits_for_its_answer() {
     let (built, own) = stage.next("runner");
     let sha = own["after"].clone();
     stage.site.forge.answer("PUT", LEFT, move |_| {
-        std::thread::sleep(Duration::from_secs(1));
+        pause(1_000);
         (200, json!({"commit": {"sha": sha}}))
     });
     stage.job(&[("PUT", LEFT, json!({"branch": "main"}))], &["left"]);
-    std::thread::sleep(Duration::from_secs(1));
+    pause(1_000);
     let (delivery, by_hand) = stage.next("runner");
     assert_eq!(stage.state("push", &delivery, &by_hand), "succeeded");
     assert_eq!(stage.state("push", &built, &own), "ignored");
+}
+
+#[test]
+fn i17_an_app_is_known_by_its_first_commit_and_events_of_other_apps_start_runs() {
+    let stage = stage();
+    let (built, own) = stage.next("our[bot]");
+    let sha = own["after"].clone();
+    let forge = &stage.site.forge;
+    // Tokens of apps have no account.
+    forge.answer("GET", "/user", |_| (403, json!({"message": "no"})));
+    forge.answer("PUT", "/contents/built", move |_| {
+        (200, json!({"commit": {"sha": sha}}))
+    });
+    forge.answer("PATCH", "/pulls/9", |_| (200, json!({"number": 9})));
+    let calls = [
+        ("PUT", "/contents/built", json!({"branch": "main"})),
+        ("PATCH", "/pulls/9", json!({"State": "open"})),
+    ];
+    stage.job(&calls, &["200", "200"]);
+    assert_eq!(stage.state("push", &built, &own), "ignored");
+    for (actor, expected) in [
+        ("our[bot]", "ignored"),
+        ("other[bot]", "succeeded"),
+        ("ada", "succeeded"),
+    ] {
+        let pull = stage.pull("reopened", 9, actor);
+        let state = stage.state("pull_request", actor, &pull);
+        assert_eq!(state, expected, "{actor}");
+    }
 }

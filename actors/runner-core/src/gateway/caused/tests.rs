@@ -174,23 +174,8 @@ fn i17_after_the_answer_only_the_call_s_own_events_are_taken_for_it() {
         (&reset, "push heads/main a>b by ada", runner, 0, NotCaused),
         (
             &reset,
-            "push heads/main a>b by our[bot]",
-            App(None),
-            0,
-            Caused,
-        ),
-        (
-            &reset,
             "push heads/main a>b by ada",
             App(None),
-            0,
-            NotCaused,
-        ),
-        (&reset, "push heads/main a>b by our[bot]", BOT, 0, Caused),
-        (
-            &reset,
-            "push heads/main a>b by other[bot]",
-            BOT,
             0,
             NotCaused,
         ),
@@ -217,16 +202,6 @@ fn i17_after_the_answer_only_the_call_s_own_events_are_taken_for_it() {
         (&labels, "labeled #7 by runner", runner, 600_001, NotCaused),
         (&labels, "labeled #7 by ada", runner, 0, NotCaused),
         (&labels, "labeled #8 by runner", runner, 0, NotCaused),
-        // Nobody says whose the token is, or who did it: somebody else may have.
-        (&labels, "labeled #7 by ada", Unknown, 0, NotCaused),
-        (&labels, "labeled #7", runner, 0, NotCaused),
-        (&gone, "closed #7 by ada", Unknown, 0, NotCaused),
-        (&opened, "opened #7 by ada", Unknown, 0, Caused),
-        // Not every app is the token's.
-        (&labels, "labeled #7 by other[bot]", App(None), 0, NotCaused),
-        (&labels, "labeled #7 by other[bot]", BOT, 0, NotCaused),
-        (&labels, "labeled #7 by Our[bot]", BOT, 0, Caused),
-        (&labels, "synchronize x b by runner", runner, 0, NotCaused),
     ] {
         let verdict = asked(call, &event(line), account, after);
         assert_eq!(verdict, expected, "{line} {account:?} {after} {call:?}");
@@ -346,5 +321,44 @@ fn i17_an_app_is_known_by_the_push_of_what_was_made_for_a_call() {
         let event = event(line);
         let told = app_of_calls(&[answered(effects.clone())], &compared(&event, 0));
         assert_eq!(told, expected, "{line} {effects:?}");
+    }
+}
+
+#[test]
+fn i17_what_others_do_as_well_is_taken_for_the_known_account_only() {
+    let reset = answered(moving("refs/heads/main", None, Some("b"), false));
+    let gone = answered(moving("refs/heads/x", None, Some(ZEROS), false));
+    let opened = answered(changing(Some(7), &["opened", "labeled"]));
+    let labels = answered(changing(Some(7), &["labeled", "unlabeled"]));
+    let runner = Of("Runner");
+    for (call, line, account, after, expected) in [
+        // Nobody says whose the token is, or who did it: somebody else may have.
+        (&labels, "labeled #7 by ada", Unknown, 0, NotCaused),
+        (&labels, "labeled #7", runner, 0, NotCaused),
+        (&gone, "closed #7 by ada", Unknown, 0, NotCaused),
+        (&opened, "opened #7 by ada", Unknown, 0, Caused),
+        (
+            &reset,
+            "push heads/main a>b by our[bot]",
+            App(None),
+            0,
+            Caused,
+        ),
+        // Not every app is the token's.
+        (&labels, "labeled #7 by other[bot]", App(None), 0, NotCaused),
+        (&labels, "labeled #7 by other[bot]", BOT, 0, NotCaused),
+        (&labels, "labeled #7 by Our[bot]", BOT, 0, Caused),
+        (&labels, "synchronize x b by runner", runner, 0, NotCaused),
+        (&reset, "push heads/main a>b by our[bot]", BOT, 0, Caused),
+        (
+            &reset,
+            "push heads/main a>b by other[bot]",
+            BOT,
+            0,
+            NotCaused,
+        ),
+    ] {
+        let verdict = asked(call, &event(line), account, after);
+        assert_eq!(verdict, expected, "{line} {account:?} {after} {call:?}");
     }
 }
