@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use config_core::Secret;
 use forge_core::Forge;
+use git_engine::{Mirror, Remote};
 use http_clients::http::{Method, Request};
 use parking_lot::Mutex;
 use runner_core::gateway::{ApiAddress, is_upload, upload_base};
@@ -31,6 +32,8 @@ const MAX_DOCUMENTS_AT_ONCE: usize = 2;
 /// Requests of git's of one job at once: each may hold a pack.
 const MAX_GIT_AT_ONCE: usize = 2;
 const HOUR_MS: u64 = 3_600_000;
+/// Shown where the runner has no words of git's for what failed.
+pub(super) const UNTOLD: &str = "the runner could not reach the forge; see its log";
 /// Largest answer that is passed on.
 const MAX_ANSWER: usize = 64 << 20;
 /// Longest time of one call.
@@ -97,6 +100,12 @@ pub(super) fn refusal(status: u16, message: impl Into<String>) -> GatewayRefusal
     }
 }
 
+/// Said where the runner has no words of git's for what failed, which its log has.
+pub(super) fn not_served(may: &ForgePermissions, error: &dyn std::fmt::Display) -> GatewayRefusal {
+    tracing::warn!(event = "run.git_not_served", repository = %may.repository, %error, "a job's git is not served");
+    refusal(502, UNTOLD)
+}
+
 impl ForgeApi {
     /// As the settings say; nothing without a token or a known forge.
     pub(crate) fn of(settings: &RunnerSettings, runs: RunFinder) -> Option<Self> {
@@ -120,6 +129,25 @@ impl ForgeApi {
     pub(crate) fn with_git(mut self, git: GitBackend) -> Self {
         self.git = Some(git);
         self
+    }
+
+    /// What git is served with, the mirror of a job's repository, and where that is.
+    ///
+    /// # Errors
+    /// Git is not served, or not for this repository.
+    pub(super) fn git_places(
+        &self,
+        may: &ForgePermissions,
+    ) -> Result<(&GitBackend, Mirror, Remote), GatewayRefusal> {
+        let backend = self.git.as_ref();
+        let backend = backend.ok_or_else(|| refusal(404, "git is not served here"))?;
+        let repository = may.repository.parse();
+        let repository = repository.map_err(|_| refusal(404, "there is no such repository"))?;
+        let remote = backend.repositories.remote(&may.clone_url);
+        let remote = remote.map_err(|error| not_served(may, &error))?;
+        let mirror = backend.repositories.mirror(&repository);
+        let mirror = mirror.map_err(|error| not_served(may, &error))?;
+        Ok((backend, mirror, remote))
     }
 
     pub(super) fn kind(&self) -> Forge {

@@ -20,7 +20,7 @@ use runner_core::gateway::{
 };
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::forge::{ForgeGrant, GatewayRefusal, refusal};
+use super::forge::{ForgeGrant, GatewayRefusal, UNTOLD, not_served, refusal};
 use super::git_backend::GitBackend;
 use super::push_checks::{checked, pack_fault, permitted};
 use super::{BASE, JobServices};
@@ -31,8 +31,6 @@ use crate::pushed;
 const MAX_READ_REQUEST: u64 = 16 << 20;
 /// Most bytes of a request in which pull requests are looked for.
 const MAX_NAMES: u64 = 64 << 10;
-/// Shown where the runner has no words of git's for what failed.
-pub(super) const UNTOLD: &str = "the runner could not reach the forge; see its log";
 
 /// A request of git's.
 #[derive(Debug)]
@@ -201,8 +199,7 @@ impl AdmittedGit {
     /// Blocks.
     fn served(&self, folder: GitFolder) -> Result<GitAnswer, GatewayRefusal> {
         let forge = self.services.shared.forge.as_ref();
-        let backend = forge.and_then(|forge| forge.git.as_ref());
-        let backend = backend.ok_or_else(|| refusal(404, "git is not served here"))?;
+        let forge = forge.ok_or_else(|| refusal(404, "git is not served here"))?;
         let may = &self.grant.may;
         if let GitCall::Elsewhere(path) = &self.call {
             let own = may.clone_url.strip_suffix(".git").unwrap_or(&may.clone_url);
@@ -212,19 +209,8 @@ impl AdmittedGit {
             let query = self.request.query.as_deref().unwrap_or_default();
             return Ok(GitAnswer::Elsewhere(format!("{base}{path}?{query}")));
         }
-        let told = |error: &dyn std::fmt::Display| {
-            tracing::warn!(event = "run.git_not_served", repository = %may.repository, %error, "a job's git is not served");
-            refusal(502, UNTOLD)
-        };
-        let repository = may.repository.parse();
-        let repository = repository.map_err(|_| refusal(404, "there is no such repository"))?;
-        let repositories = &backend.repositories;
-        let remote = repositories
-            .remote(&may.clone_url)
-            .map_err(|error| told(&error))?;
-        let mirror = repositories
-            .mirror(&repository)
-            .map_err(|error| told(&error))?;
+        let (backend, mirror, remote) = forge.git_places(may)?;
+        let told = |error: &dyn std::fmt::Display| not_served(may, error);
         let (GitCall::Advertise(service) | GitCall::Serve(service)) = self.call else {
             return Err(refusal(404, UNTOLD));
         };

@@ -10,8 +10,8 @@ use runner_core::gateway::{CommitTarget, is_true, pull_path};
 use serde_json::Value;
 
 use super::JobServices;
-use super::forge::{ForgeApi, ForgeGrant, GatewayRefusal, refusal};
-use super::git::{GitFolder, UNTOLD};
+use super::forge::{ForgeApi, ForgeGrant, GatewayRefusal, UNTOLD, not_served, refusal};
+use super::git::GitFolder;
 use super::push_checks::check_new_commits;
 
 /// The head of a pull request.
@@ -88,21 +88,11 @@ impl JobServices {
         (name, reference): (&str, Option<&str>),
         unless_tag: Option<&str>,
     ) -> Result<Option<String>, GatewayRefusal> {
-        let backend = self.shared.forge.as_ref();
-        let backend = backend.and_then(|forge| forge.git.as_ref());
-        let backend = backend.ok_or_else(|| refusal(404, "git is not served here"))?;
         let may = &grant.may;
-        let told = |error: &dyn std::fmt::Display| {
-            tracing::warn!(event = "run.git_not_served", repository = %may.repository, %error, "a commit that a job's call names is not looked at");
-            refusal(502, UNTOLD)
-        };
-        let repository = may.repository.parse();
-        let repository = repository.map_err(|_| refusal(404, "there is no such repository"))?;
-        let repositories = &backend.repositories;
-        let remote = repositories.remote(&may.clone_url);
-        let remote = remote.map_err(|error| told(&error))?;
-        let mirror = repositories.mirror(&repository);
-        let mirror = mirror.map_err(|error| told(&error))?;
+        let told = |error: &dyn std::fmt::Display| not_served(may, error);
+        let forge = self.shared.forge.as_ref();
+        let forge = forge.ok_or_else(|| refusal(404, "git is not served here"))?;
+        let (_, mirror, remote) = forge.git_places(may)?;
         let quarantine = Quarantine::open(&mirror, &remote, &folder.quarantine());
         let quarantine = quarantine.map_err(|error| told(&error))?;
         let references = quarantine.references();
