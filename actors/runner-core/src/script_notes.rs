@@ -21,23 +21,19 @@ const GH_APART: [&str; 9] = [
     "secret",
     "variable",
 ];
-/// What the platform of the machines is called.
-const PLATFORMS: [&str; 5] = [
-    "linux/amd64",
-    "linux/amd64/v1",
-    "linux/x86_64",
-    "linux",
-    "amd64",
+/// Processors whose programs machines run: their own, and by emulators of the image `full`. As
+/// `machine/platforms.py` has them.
+const OWN: [&str; 5] = ["", "amd64", "x86_64", "386", "i386"];
+const EMULATED: [&str; 7] = [
+    "arm64", "aarch64", "arm", "armhf", "ppc64le", "riscv64", "s390x",
 ];
 
 const GH_ALONE: &str = "its scripts call `gh` for what the token of a job does not reach (sign-in, secrets, variables, projects, attestations, searches, other repositories): that fails without a token of your own in `GH_TOKEN`";
 const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write`: the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
 const SUDO_PUSH: &str = "its scripts call `sudo git push`: sudo takes away the variables by which git finds the token of the job; use `sudo -E`, or push without it";
 const LFS_PUSH: &str = "its scripts call `git lfs push`: large files are not passed on by the token of the job, only by one of your own at the checkout";
-const BAKE: &str = "`docker buildx bake` is not given here: name its targets by `docker buildx build`, or as services with `build` for `docker compose build`";
-const IMAGETOOLS: &str = "`docker buildx imagetools` is not given here: images are of linux/amd64 alone, and `docker tag` and `docker push` name them";
-const PLATFORM: &str =
-    "it builds images of other platforms than linux/amd64, which fails: the machines have no other";
+const PLATFORM: &str = "it builds images of other platforms than those that machines here run or emulate (linux on amd64, 386, arm64, arm, ppc64le, riscv64, s390x), which fails";
+const EMULATION: &str = "it builds images of other platforms: their programs are emulated, many times slower, and images that they build on come from a registry that the machine's network allows";
 
 /// The notes of a job with these steps.
 pub(crate) fn script_notes(steps: &[PlannedStep], permissions: &Permissions) -> Vec<String> {
@@ -49,9 +45,8 @@ pub(crate) fn script_notes(steps: &[PlannedStep], permissions: &Permissions) -> 
         (seen.push && !seen.token && !pushes, PUSH),
         (seen.sudo_push, SUDO_PUSH),
         (seen.lfs_push, LFS_PUSH),
-        (seen.bake, BAKE),
-        (seen.imagetools, IMAGETOOLS),
         (seen.platform, PLATFORM),
+        (seen.emulated, EMULATION),
     ];
     let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
     notes.map(|(_, note)| note.to_owned()).collect()
@@ -75,9 +70,9 @@ struct Seen {
     lfs_push: bool,
     /// A checkout leaves credentials.
     token: bool,
-    bake: bool,
-    imagetools: bool,
+    /// Platforms that nothing here runs, and those that are emulated.
     platform: bool,
+    emulated: bool,
 }
 
 impl Seen {
@@ -99,7 +94,6 @@ impl Seen {
                 }
                 StepKind::Node(action) => {
                     let name = action.uses.split('@').next().unwrap_or_default();
-                    self.bake |= name.eq_ignore_ascii_case("docker/bake-action");
                     if name.eq_ignore_ascii_case("docker/build-push-action") {
                         let inputs = action.inputs.iter();
                         let platforms = inputs.filter(|(name, _)| name == "platforms");
@@ -134,10 +128,6 @@ impl Seen {
                         self.sudo_push |= pushes && before == Some(&"sudo");
                         self.lfs_push |= next == "lfs" && after == Some(&"push");
                     }
-                    "buildx" => {
-                        self.bake |= next == "bake";
-                        self.imagetools |= next == "imagetools";
-                    }
                     "--platform" if builds => self.platforms(next),
                     word if builds => {
                         if let Some(value) = word.strip_prefix("--platform=") {
@@ -152,11 +142,22 @@ impl Seen {
 
     /// Platforms of a build; one that a variable names is not known.
     fn platforms(&mut self, names: &str) {
-        let mut names = names.split([',', '\n']).map(str::trim);
-        self.platform |= names.any(|name| {
-            let is_known = !name.is_empty() && !name.contains('$');
-            is_known && !PLATFORMS.contains(&name.to_ascii_lowercase().as_str())
-        });
+        for name in names.split([',', '\n']).map(str::trim) {
+            let name = name.to_ascii_lowercase();
+            let mut parts = name.split('/');
+            let system = parts.next().unwrap_or_default();
+            let processor = parts.next().unwrap_or(match system {
+                "linux" | "local" | "" => "",
+                processor => processor,
+            });
+            let is_linux = system == processor || matches!(system, "linux" | "local" | "");
+            if name.contains('$') || is_linux && OWN.contains(&processor) {
+                continue;
+            }
+            let is_emulated = is_linux && EMULATED.contains(&processor);
+            self.emulated |= is_emulated;
+            self.platform |= !is_emulated;
+        }
     }
 }
 
@@ -173,9 +174,8 @@ mod tests {
             (seen.push, "push"),
             (seen.sudo_push, "sudo push"),
             (seen.lfs_push, "lfs push"),
-            (seen.bake, "bake"),
-            (seen.imagetools, "imagetools"),
             (seen.platform, "platform"),
+            (seen.emulated, "emulated"),
         ];
         let all = all.into_iter().filter(|(is_so, _)| *is_so);
         all.map(|(_, name)| name).collect()
@@ -196,13 +196,18 @@ mod tests {
                 &["push", "lfs push"],
             ),
             ("git pushd\nlegit push", &[]),
-            ("docker buildx bake test", &["bake"]),
-            ("docker buildx imagetools create -t a b", &["imagetools"]),
-            ("docker build --platform linux/arm64 .", &["platform"]),
+            ("docker build --platform linux/arm64 .", &["emulated"]),
+            ("docker build --platform arm64 .", &["emulated"]),
             (
-                "docker buildx build --platform=linux/amd64,linux/arm64 .",
-                &["platform"],
+                "docker buildx build --platform=linux/amd64,linux/arm/v7 .",
+                &["emulated"],
             ),
+            (
+                "docker build --platform linux/arm64,linux/mips64le .",
+                &["platform", "emulated"],
+            ),
+            ("docker build --platform windows/amd64 .", &["platform"]),
+            ("docker build --platform linux,linux/386 .", &[]),
             ("docker build --platform linux/amd64 .", &[]),
             ("docker build --platform $PLATFORM .", &[]),
             ("make --platform linux/arm64", &[]),

@@ -13,6 +13,7 @@ mod checked_out;
 mod checkout;
 mod checkpoint;
 mod composite;
+mod container_files;
 mod container_state;
 mod containers;
 mod counters;

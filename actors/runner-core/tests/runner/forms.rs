@@ -149,7 +149,8 @@ fn i17_check_says_what_scripts_do_not_get() {
     assert!(notes("{run: sudo git push}").contains("`sudo git push`"));
     assert!(notes("{run: gh pr list}").contains("GitHub's program `gh`: the image `full` has"));
     assert!(notes("{run: gh secret set A}").contains("a token of your own in `GH_TOKEN`"));
-    assert!(notes("{run: docker buildx bake}").contains("`docker buildx bake`"));
+    let platforms = "{run: 'docker build --platform linux/arm64,linux/amd64 .'}";
+    assert!(notes(platforms).contains("are emulated"));
 }
 
 #[test]

@@ -23,7 +23,7 @@ const META_PACKAGE: &str = "linux-image-cloud-amd64";
 const DEBIAN: &str = "debian-";
 /// What the name of a Debian kernel ends with that has all modules that are wanted today: one that
 /// was unpacked by an older program lacks some, and is unpacked anew beside it.
-const MODULES: &str = "+containers";
+const MODULES: &str = "+emulators";
 
 /// Why there is no kernel.
 #[derive(Debug, thiserror::Error)]
@@ -368,8 +368,8 @@ mod tests {
         fs::write(&agent, [b"\x7fELF".as_slice(), &[0; 60]].concat()).unwrap();
         assert!(store.best(&agent).unwrap().is_none());
         for (name, machine) in [
-            ("debian-6.1+containers", MachineKind::Q35),
-            ("debian-6.2+containers", MachineKind::Q35),
+            ("debian-6.1+emulators", MachineKind::Q35),
+            ("debian-6.2+emulators", MachineKind::Q35),
             ("own-6.1", MachineKind::Microvm),
         ] {
             fs::create_dir_all(store.folder().join(name)).unwrap();

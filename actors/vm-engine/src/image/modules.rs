@@ -6,8 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What the guest cannot boot without, and what jobs use. Those that are built in are skipped. The
-/// last three are for containers.
-const WANTED: [&str; 9] = [
+/// last four are for containers, and for programs of other processors in them.
+const WANTED: [&str; 10] = [
     "virtio_pci",
     "virtio_console",
     "virtio_blk",
@@ -17,9 +17,17 @@ const WANTED: [&str; 9] = [
     "overlay",
     "veth",
     "bridge",
+    "binfmt_misc",
 ];
 /// Wanted, but missing in some kernels without harm.
-const OPTIONAL: [&str; 5] = ["crc32c_generic", "virtio_rng", "overlay", "veth", "bridge"];
+const OPTIONAL: [&str; 6] = [
+    "crc32c_generic",
+    "virtio_rng",
+    "overlay",
+    "veth",
+    "bridge",
+    "binfmt_misc",
+];
 
 /// The files of all modules needed, each after what it depends on. `root` is
 /// `…/lib/modules/<release>`.

@@ -11,6 +11,7 @@ mod background;
 mod documents;
 mod kept;
 mod lab;
+mod platforms;
 mod scripts;
 mod services;
 mod setup;

@@ -304,7 +304,7 @@ jobs:
           docker rmi localhost:5000/web:1 > /dev/null; docker pull --quiet localhost:5000/web:1 > /dev/null
           docker run --rm localhost:5000/web:1
           python3 -c 'import json; print("digest", json.load(open("meta.json"))["containerimage.digest"][:7])'
-          docker buildx build --platform linux/arm64 . || echo "another machine ends with $?"
+          docker buildx build --platform linux/mips64le . || echo "another machine ends with $?"
           docker logout localhost:5000; docker pull localhost:5000/web:1 || echo "without a password $?"
 "#;
 
@@ -341,7 +341,7 @@ fn i17_networks_have_names_and_buildx_pushes_to_a_registry() {
         "1",
         "hey from the registry",
         "digest sha256:",
-        "only linux/amd64 can be built here",
+        "machines here run linux/amd64",
         "another machine ends with 64",
         "without a password",
     ];

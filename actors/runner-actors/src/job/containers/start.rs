@@ -12,8 +12,9 @@ use runner_core::hosted_label::calls_docker;
 use runner_core::plan::{DockerAction, PlannedStep};
 use runner_core::state::StepEnd;
 
+use super::super::container_files::ENGINE;
 use super::super::container_state::{
-    CONTAINER_HOME, CONTAINER_WORKFLOW, ENGINE, HOME, RunningService, UNABLE,
+    CONTAINER_HOME, CONTAINER_WORKFLOW, HOME, RunningService, UNABLE,
 };
 use super::super::execute::ProcessExit;
 use super::super::frame::Frame;

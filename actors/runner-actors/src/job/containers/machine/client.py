@@ -1,5 +1,5 @@
 """What `docker` knows and podman has in other words or not at all: info, version, contexts, buildx,
-compose. Run by docker.sh in the machine; ENGINE_PID names the engine's namespaces.
+emulators, compose. Run by docker.sh in the machine; ENGINE_PID names the engine's namespaces.
 
 Builders and contexts are names only: whatever a script makes and chooses, the job's engine builds.
 """
@@ -8,8 +8,10 @@ import json
 import os
 import sys
 
+import build
 import buildx
 import compose
+import emulators
 from common import HERE, Engine, fail, option, podman, show
 
 SOCKET = "unix:///var/run/docker.sock"
@@ -109,9 +111,10 @@ VERBS = {
     "info": info,
     "version": version,
     "context": context,
-    "build": buildx.build,
+    "build": build.build,
     "buildx": buildx.buildx,
     "compose": compose.compose,
+    "emulators": emulators.emulators,
 }
 
 

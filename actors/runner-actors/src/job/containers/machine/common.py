@@ -63,6 +63,12 @@ def podman(*words, **options):
     return subprocess.run(engine("podman", *words), check=False, **options)
 
 
+def skopeo(*words, **options):
+    """Images between registries and folders, by the same settings as podman's."""
+    settings = f"--registries-conf={os.path.join(HERE, 'registries.conf')}"
+    return subprocess.run(engine("skopeo", settings, *words), check=False, **options)
+
+
 def option(words, *names):
     """Takes an option with a value out of the words; its last value."""
     found, rest, words = None, [], list(words)

@@ -37,7 +37,18 @@ as_docker() {
         if [ "$verb" = buildx ]; then set -- prune; fi
         ;;
     esac
+    # Emulators are the machine's own.
     case "$verb" in
+    pull | run | save | inspect | image)
+        for word in "$@"; do
+            case "$word" in
+            *tonistiigi/binfmt* | *multiarch/qemu-user-static*) client emulators "$verb" "$@" ;;
+            esac
+        done
+        ;;
+    esac
+    case "$verb" in
+    load) client emulators "$verb" "$@" ;;
     swarm | stack | service | node | secret | config | plugin | trust | scout)
         refused "docker $verb is not given here: it is Docker's own, and containers here are podman's"
         ;;

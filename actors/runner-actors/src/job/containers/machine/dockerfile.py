@@ -1,9 +1,10 @@
-"""Here-documents of a Dockerfile, as BuildKit reads them, in words that podman's builder has.
-`dockerfile.py WORDS… CONTEXT` is `podman build` in the namespaces that it runs in.
+"""Here-documents and platforms of a Dockerfile, as BuildKit reads them, in words that podman's
+builder has. `dockerfile.py WORDS… CONTEXT` is `podman build` in the namespaces that it runs in.
 
     RUN <<END … END           ─► RUN ["/bin/sh", "-c", "…"], by the shell that SHELL names
     RUN <<END with `#!`       ─► a file of the context `here-documents`, mounted and run
     COPY <<END /target … END  ─► COPY --from=here-documents END /target
+    FROM --platform=$BUILDPLATFORM image ─► FROM the id of that image for this platform
 
 https://docs.docker.com/reference/dockerfile/#here-documents
 """
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import platforms
+
 # A build context beside the build's own, with the documents as files.
 CONTEXT = "orrery-here-documents"
 MARK = re.compile(r"(?:^|(?<=\s))\d*<<(?P<dash>-?)(?P<quote>[\"']?)(?P<name>[A-Za-z_][\w.]*)(?P=quote)")
@@ -23,6 +26,8 @@ QUOTED = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 DIRECTIVE = re.compile(r"#\s*escape\s*=\s*(\S)\s*$", re.IGNORECASE)
 VARIABLE = re.compile(r"\\?\$(?:(?P<name>\w+)|\{(?P<braced>\w+)(?::?(?P<sign>[-+])(?P<other>[^}]*))?\})")
 SHELL = ["/bin/sh", "-c"]
+# What Dockerfiles know of the machine that builds.
+BUILDER = {"BUILDPLATFORM": platforms.OWN, "BUILDOS": "linux", "BUILDARCH": "amd64", "BUILDVARIANT": ""}
 # Bytes that are not UTF-8 come through as they are.
 BYTES = {"encoding": "utf-8", "errors": "surrogateescape"}
 
@@ -189,13 +194,31 @@ def copy(verb, rest, documents, stage, put):
     return "\n".join(made)
 
 
-def rewritten(text, given, folder):
-    """The Dockerfile without here-documents, whose texts are put into a folder; nothing where there
-    are none. `given` are the values of `--build-arg`."""
-    if "<<" not in text:
+def from_image(rest, first, stages, image_of):
+    """FROM with the id of an image of the platform that it names; nothing where it is the build's."""
+    wanted, image, name = re.match(r"(?:--platform=(\S+)\s+)?(\S*)(.*)", rest, re.DOTALL).groups()
+    if wanted is None:
         return None
+    arguments = Stage()
+    arguments.variables = BUILDER | first.variables
+    try:
+        wanted, image = arguments.fill(wanted), arguments.fill(image)
+    except Wrong:
+        # What the target is called is the build's own platform.
+        return None
+    if image.lower() == "scratch" or image.lower() in stages:
+        return None
+    found = image_of(wanted, image)
+    return found and f"FROM {found}{name}"
+
+
+def rewritten(text, given, folder, image_of):
+    """The Dockerfile without here-documents, whose texts are put into a folder, and with the images
+    of other platforms that `image_of` knows; nothing where it stays as it is. `given` are the values
+    of `--build-arg`."""
     found = list(instructions(text))
-    if not any(documents for _, _, documents, _ in found):
+    if not any(documents or (verb == "FROM" and "--platform" in rest)
+               for verb, rest, documents, _ in found):
         return None
     count = 0
 
@@ -212,14 +235,18 @@ def rewritten(text, given, folder):
     made, first = [], Stage()
     stage, stages = first, {}
     for verb, rest, documents, lines in found:
+        image = None
         if verb == "FROM":
+            image = from_image(rest, first, stages, image_of)
             words = [word.lower() for word in rest.split() if not word.startswith("--")]
             stage = Stage(stages[words[0]].env if words and words[0] in stages else ())
             if words[1:2] == ["as"] and len(words) > 2:
                 stages[words[2]] = stage
         elif verb:
             stage.note(verb, rest, given, {} if stage is first else first.variables)
-        if not documents:
+        if image:
+            made.append(image)
+        elif not documents:
             made.extend(lines)
         elif verb == "RUN":
             made.append(run(rest, documents, stage, put))
@@ -228,8 +255,9 @@ def rewritten(text, given, folder):
     return "\n".join(made)
 
 
-def without_documents(words, context, folder):
-    """The words of `podman build`, with a Dockerfile that this podman can read."""
+def for_podman(words, context, folder, podman, targets):
+    """The words of `podman build`, with a Dockerfile that this podman can read. `podman` runs it with
+    words; `targets` are the platforms that are built, its own where there are none."""
     if not os.path.isdir(context):
         return words
     named = [word.removeprefix("--file=") for word in words if word.startswith("--file=")]
@@ -243,7 +271,12 @@ def without_documents(words, context, folder):
     given = {name: value if equals else os.environ.get(name, "")
              for name, equals, value in (word.partition("=") for word in given)}
     documents = os.path.join(folder, "documents")
-    made = rewritten(text.replace("\r\n", "\n"), given, documents)
+
+    def image_of(name, image):
+        wanted = platforms.platform(name)
+        is_target = [wanted] == (targets or [platforms.OWN])
+        return None if is_target else platforms.image_of(podman, wanted, image)
+    made = rewritten(text.replace("\r\n", "\n"), given, documents, image_of)
     if made is None:
         return words
     os.makedirs(documents, exist_ok=True)
@@ -259,19 +292,28 @@ def without_documents(words, context, folder):
 
 def joined(words):
     """Options that are looked at here, with their values in one word."""
-    long, words, made = {"-f": "--file", "--file": "--file", "--build-arg": "--build-arg"}, list(words), []
+    long = {"-f": "--file", "--file": "--file", "--build-arg": "--build-arg",
+            "--platform": "--platform"}
+    words, made = list(words), []
     while words:
         word = words.pop(0)
         made.append(f"{long[word]}={words.pop(0)}" if word in long and words else word)
     return made
 
 
+def podman(*words):
+    return subprocess.run(["podman", *words], check=False, capture_output=True, text=True)
+
+
 def main(words):
     *words, context = words
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         try:
-            words = without_documents(joined(words), context, folder)
-        except Wrong as error:
+            words = joined(words)
+            named = [word.partition("=")[2] for word in words if word.startswith("--platform=")]
+            targets = platforms.chosen(",".join(named))
+            words = for_podman(words, context, folder, podman, targets)
+        except (Wrong, platforms.Unable) as error:
             print(f"Dockerfile: {error}", file=sys.stderr)
             return 1
         return subprocess.run(["podman", "build", *words, context], check=False).returncode
