@@ -9,7 +9,7 @@ use nix::mount::{MsFlags, mount};
 use nix::unistd::{chdir, chroot};
 
 use crate::error::{AgentError, ErrorContext as _};
-use crate::{cgroup, handover, system};
+use crate::{cgroup, emulators, handover, system};
 
 /// Kernel modules in the initramfs, named so that their order by name is the order to load them in.
 const MODULES: &str = "/modules";
@@ -124,5 +124,6 @@ fn furnish() -> Result<(), AgentError> {
     fs::create_dir_all(vm_core::ExecSpec::WORKSPACE).context("making the workspace")?;
     system::loopback_up();
     cgroup::prepare_as_first_process();
+    emulators::register();
     Ok(())
 }

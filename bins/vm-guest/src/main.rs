@@ -18,6 +18,7 @@ mod agent;
 mod boot;
 mod cgroup;
 mod confine;
+mod emulators;
 mod error;
 mod exec;
 mod extraction_root;

@@ -31,6 +31,9 @@ const RUN_FLAGS: [&str; 14] = [
     "--tty",
     "--help",
 ];
+/// Images that set up emulators, which the machine has: they are answered without being fetched
+/// (`machine/emulators.py`).
+const EMULATORS: [&str; 2] = ["tonistiigi/binfmt", "multiarch/qemu-user-static"];
 /// Words that say that a script has to do with containers.
 const SIGNS: [&str; 3] = ["docker", "testcontainers", "podman"];
 
@@ -91,8 +94,9 @@ impl ImageNames {
     #[must_use]
     pub fn into_images(mut self) -> Vec<String> {
         let built = &self.built;
-        self.images
-            .retain(|name| !built.contains(&familiar(name)) && !is_in_machine(name));
+        self.images.retain(|name| {
+            !built.contains(&familiar(name)) && !is_in_machine(name) && !sets_up_emulators(name)
+        });
         self.images
     }
 
@@ -119,7 +123,10 @@ impl ImageNames {
             return self.compose(rest, read);
         }
         let rest = match rest {
-            ["container" | "image" | "buildx" | "builder", rest @ ..] => rest,
+            ["container" | "image", rest @ ..] => rest,
+            ["buildx" | "builder", "build" | "b", ..] => &rest[1..],
+            // Builders have names, too, which are no images.
+            ["buildx" | "builder", ..] => return,
             rest => rest,
         };
         match rest {
@@ -183,6 +190,11 @@ fn is_in_machine(name: &str) -> bool {
     })
 }
 
+fn sets_up_emulators(name: &str) -> bool {
+    let image = name.parse::<ImageReference>();
+    image.is_ok_and(|image| EMULATORS.contains(&image.repository()))
+}
+
 /// The values of an option, as `-f x`, `-fx`, `--file x` and `--file=x`.
 fn values<'a>(words: &[&'a str], names: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
@@ -237,7 +249,7 @@ mod tests {
 
     #[test]
     fn i17_images_of_scripts_are_known_before_they_run() {
-        let cases: [(&str, &[&str]); 11] = [
+        let cases: [(&str, &[&str]); 13] = [
             ("docker compose up -d --wait", &["postgres:16"]),
             (
                 "sudo docker-compose -f ci/stack.yml up",
@@ -261,6 +273,11 @@ mod tests {
                 &["debian:12"],
             ),
             ("docker run ${IMAGE}", &[]),
+            ("docker buildx create --use --name many", &[]),
+            (
+                "docker run --privileged tonistiigi/binfmt:latest --install all",
+                &[],
+            ),
             ("docker ps; docker exec db psql", &[]),
             ("# docker run alpine:3\necho docker", &[]),
             ("docker run 'unclosed", &[]),

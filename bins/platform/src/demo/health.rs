@@ -65,7 +65,9 @@ impl Health {
 
 impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, source) in self.sources.iter().enumerate() {
+        // A folder that several roles search is said once.
+        let is_first = |(at, source): &(usize, &Source)| !self.sources[..*at].contains(source);
+        for (at, source) in self.sources.iter().enumerate().filter(is_first) {
             let comma = if at == 0 { "" } else { "; " };
             write!(f, "{comma}{}: {} documents", source.name, source.documents)?;
             match &source.progress {
@@ -95,6 +97,9 @@ mod tests {
             health("indexing", "null").to_string(),
             "Notes: 3 documents, 3 of 9 files"
         );
+        let mut twice = health("indexing", "null");
+        twice.sources.push(twice.sources[0].clone());
+        assert_eq!(twice.to_string(), "Notes: 3 documents, 3 of 9 files");
         assert!(!health("indexing", "null").complete());
         assert!(health("ready", "null").complete());
     }

@@ -18,6 +18,8 @@ const SERVER: &str = "SERVICE_SERVER_API_ENDPOINT";
 /// Time for the server to answer at all.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Between two lines of progress where they do not take each other's place.
+const LINE_INTERVAL: Duration = Duration::from_secs(3);
 /// Time without any progress after which indexing counts as stuck.
 const STALL_TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -53,14 +55,17 @@ pub(super) fn wait_until_indexed(
     stop: &StopSignal,
 ) -> Result<bool> {
     let start = Instant::now();
-    let (mut last, mut changed) = (None, Instant::now());
+    let (mut last, mut changed, mut shown) = (None, Instant::now(), None::<Instant>);
     loop {
         server.check_alive()?;
         let answer = http::get(address, "/health").context("GET /health")?;
         let health = Health::read(&answer.body)?;
         health.check(sources)?;
         if last.as_ref() != Some(&health) {
-            terminal::progress(&format!("indexing: {health}"));
+            if terminal::is_live() || shown.is_none_or(|shown| shown.elapsed() > LINE_INTERVAL) {
+                terminal::progress(&format!("indexing: {health}"));
+                shown = Some(Instant::now());
+            }
             (last, changed) = (Some(health.clone()), Instant::now());
         }
         if health.complete() {

@@ -12,9 +12,14 @@ pub(super) fn heading(text: &str) {
     line(&format!("\n━━ {text}"));
 }
 
+/// Whether a progress text takes the place of the former one.
+pub(super) fn is_live() -> bool {
+    stdout().is_terminal()
+}
+
 /// Shows `text` in place of the former progress text on a terminal; a line of its own elsewhere.
 pub(super) fn progress(text: &str) {
-    if stdout().is_terminal() {
+    if is_live() {
         let _ = write!(stdout(), "\r\x1b[2K{text}");
         let _ = stdout().flush();
     } else {
@@ -24,7 +29,7 @@ pub(super) fn progress(text: &str) {
 
 /// Ends a progress text, so that the next line starts on a line of its own.
 pub(super) fn progress_done() {
-    if stdout().is_terminal() {
+    if is_live() {
         line("");
     }
 }

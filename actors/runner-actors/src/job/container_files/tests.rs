@@ -79,7 +79,7 @@ fn i17_what_a_build_is_asked_for_is_podmans() {
 #[test]
 fn i17_a_platform_without_its_emulator_says_which_image_has_it() {
     const ASK: &str = "import platforms
-platforms.REGISTERED = '/nowhere/'
+platforms.EMULATOR = '/nowhere/{}'
 print(platforms.supported())
 try: platforms.chosen('linux/arm64')
 except platforms.Unable as wrong: print(wrong)";

@@ -17,7 +17,7 @@ MARK = "orrery-emulators"
 
 def names():
     return [f"qemu-{name}" for name in platforms.EMULATORS.values()
-            if name and os.path.exists(platforms.REGISTERED + name)]
+            if name and os.path.exists(platforms.EMULATOR.format(name))]
 
 
 def run(words):

@@ -26,28 +26,6 @@ behind() {
     setsid "$@" > /dev/null 2>&1 < /dev/null &
 }
 
-# Programs of other processors run by QEMU's emulators, which containers need not have: the kernel
-# opens them now.
-emulators() {
-    formats=/proc/sys/fs/binfmt_misc
-    if ! [ -w $formats/register ]; then mount -t binfmt_misc binfmt_misc $formats 2> /dev/null || return 0; fi
-    little='\xfe\xff\xff\xff'
-    emulator aarch64 02 01 '\x02\x00\xb7\x00' "$little"
-    emulator arm 01 01 '\x02\x00\x28\x00' "$little"
-    emulator ppc64le 02 01 '\x02\x00\x15\x00' '\xfe\xff\xff\x00'
-    emulator riscv64 02 01 '\x02\x00\xf3\x00' "$little"
-    emulator s390x 02 02 '\x00\x02\x00\x16' '\xff\xfe\xff\xff'
-}
-
-# NAME CLASS ORDER TYPE MASK: what a program's ELF header has.
-emulator() {
-    program=/usr/bin/qemu-$1-static
-    if ! [ -x $program ] || [ -e $formats/qemu-$1 ]; then return 0; fi
-    zeros='\x00\x00\x00\x00\x00\x00\x00\x00'
-    any='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff'
-    echo ":qemu-$1:M:0:\\x7fELF\\x$2\\x$3\\x01\\x00$zeros$4:$any$5:$program:OCF" 2> /dev/null > $formats/register || true
-}
-
 # What podman reads.
 configure() {
     cat > $here/containers.conf << END
@@ -105,7 +83,6 @@ start() {
     fi
     mkdir -p $here/bin $here/inspect $here/networks $here/ports /var/lib/orrery-images/overlay-images /var/lib/orrery-images/overlay-layers /var/lib/orrery-images/overlay /var/lib/orrery-home
     configure
-    emulators
     hosts
     rm -f $here/go
     mkfifo $here/go

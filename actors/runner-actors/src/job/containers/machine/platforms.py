@@ -1,5 +1,5 @@
 """Platforms of images: their names, which of them this machine runs, and images of one platform in
-Dockerfiles. Programs of another processor are run by QEMU, which engine.sh tells the kernel of.
+Dockerfiles. Programs of another processor are run by QEMU, which the machine's agent told the kernel of.
 """
 
 import os
@@ -14,7 +14,7 @@ OTHER_NAMES = {"x86_64": "amd64", "x86-64": "amd64", "i386": "386", "aarch64": "
                "armhf": "arm/v7", "armel": "arm/v6"}
 # Variants that say no more than the processor.
 PLAIN = {"amd64/v1": "amd64", "arm64/v8": "arm64"}
-REGISTERED = "/proc/sys/fs/binfmt_misc/qemu-"
+EMULATOR = "/usr/bin/qemu-{}-static"
 
 
 class Unable(Exception):
@@ -43,7 +43,7 @@ def known():
 def supported():
     """What this machine runs."""
     return [f"linux/{processor}" for processor, emulator in EMULATORS.items()
-            if emulator is None or os.path.exists(REGISTERED + emulator)]
+            if emulator is None or os.path.exists(EMULATOR.format(emulator))]
 
 
 def chosen(names):
