@@ -1,14 +1,16 @@
 //! Programs of other processors: the kernel is told of the emulators that the image has.
 //!
 //! Only before anything else runs: whoever could do it later could have the kernel run a program of
-//! theirs in place of the agent's. So the file system is gone again before the first command.
+//! theirs in place of the agent's. So nothing is written any more before the first command, and
+//! commands do not see the place, which their own `/proc` covers. It stays mounted: what an older
+//! kernel was told goes with the mount.
 //!
 //! <https://docs.kernel.org/admin-guide/binfmt-misc.html>
 
 use std::fs;
 use std::path::Path;
 
-use nix::mount::{MsFlags, mount, umount};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 const PLACE: &str = "/proc/sys/fs/binfmt_misc";
 
@@ -83,7 +85,10 @@ pub(crate) fn register() {
     for processor in there {
         let _ = fs::write(format!("{PLACE}/register"), processor.line());
     }
-    let _ = umount(PLACE);
+    let closed = MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
+    if mount(None::<&str>, PLACE, None::<&str>, closed, None::<&str>).is_err() {
+        let _ = umount2(PLACE, MntFlags::MNT_DETACH);
+    }
 }
 
 #[cfg(test)]
