@@ -3,19 +3,25 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use search_core::snapshots::{Manifest, PublishedManifest};
+use search_core::snapshots::{DescribedFile, Manifest, PublishedManifest};
 
 use super::error::SnapshotError;
 use super::lease::Lease;
+use super::texts::PublishedTexts;
 
 /// An object that nothing leads to stays for this time: a searcher may still be fetching it.
 pub(super) const GRACE: Duration = Duration::from_secs(3_600);
 /// Between two looks.
 pub(super) const COLLECT_INTERVAL: Duration = Duration::from_secs(600);
 
-/// The objects that what is published names.
-pub(super) fn wanted(manifest: &Manifest) -> BTreeSet<&str> {
-    let files = manifest.files.iter();
+/// The objects that what is published names, and those that what is published next will name: texts
+/// and concepts are stored once, however often publishing has failed since.
+pub(super) fn wanted<'o>(
+    manifest: &'o Manifest,
+    texts: &'o PublishedTexts,
+    concepts: impl Iterator<Item = &'o DescribedFile>,
+) -> BTreeSet<&'o str> {
+    let files = manifest.files.iter().chain(texts.files()).chain(concepts);
     files.map(|file| file.object.as_str()).collect()
 }
 
@@ -66,9 +72,11 @@ mod tests {
     use config_core::Secret;
     use object_clients::{ObjectKeys, ObjectPlace, ObjectStorage};
     use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, SECRET_KEY};
-    use search_core::snapshots::{DescribedFile, FileKind, Pointer, SourcePart};
+    use search_core::snapshots::{FileKind, MANIFEST_FORMAT, Pointer, SourcePart};
+    use search_engine::packs::PackWriter;
 
     use super::*;
+    use crate::snapshots::cache::SnapshotCache;
     use crate::snapshots::lease::LeaseSeeker;
     use crate::snapshots::unit::{PointerRead, Unit};
 
@@ -188,5 +196,51 @@ mod tests {
         let removed = collect(&lease, &known, &BTreeSet::new(), Duration::ZERO);
         assert_eq!(removed.expect("it lists"), 0);
         assert_eq!(left(&lease.unit), before);
+    }
+
+    /// A pack that was stored before publishing began to fail is named when it works again.
+    #[test]
+    fn i18_what_is_published_next_stays() {
+        let home = tempfile::tempdir().expect("a folder");
+        let lease = take(&in_folder(&home), "a");
+        let cache = SnapshotCache::open(home.path().join("files")).expect("a folder");
+        let path = home.path().join("pack");
+        PackWriter::create(&path)
+            .and_then(PackWriter::finish)
+            .expect("room");
+        let stored = |kind, name| lease.unit.put(kind, name, &path).expect("stored");
+        let (pack, space) = (
+            stored(FileKind::Texts, "pack"),
+            stored(FileKind::Concepts, "space"),
+        );
+        cache.keep(&path, &pack.digest).expect("it is moved");
+        let texts = PublishedTexts::take_up([&pack].into_iter(), &cache).expect("it opens");
+        let published = publish(&lease);
+        let before = left(&lease.unit);
+        let manifest = manifest();
+        let wanted = wanted(&manifest, &texts, [&space].into_iter());
+        let removed = collect(&lease, &published, &wanted, Duration::ZERO);
+        assert_eq!(removed.expect("it lists"), 0);
+        assert_eq!(left(&lease.unit), before);
+    }
+
+    fn manifest() -> Manifest {
+        Manifest {
+            format: MANIFEST_FORMAT,
+            index_format: 1,
+            source: "0a1b2c3d".to_owned(),
+            part: "1-of-1".to_owned(),
+            epoch: 1,
+            sequence: 1,
+            published_ms: 0,
+            folder: String::new(),
+            revision: None,
+            documents: 0,
+            terms: 0,
+            is_complete: true,
+            has_times: true,
+            segments: String::new(),
+            files: Vec::new(),
+        }
     }
 }

@@ -322,7 +322,8 @@ impl Publisher {
         let (Some(published), Some(manifest)) = (&self.published, &self.manifest) else {
             return;
         };
-        let wanted = wanted(manifest);
+        let concepts = self.concepts.values().map(|(_, file)| file);
+        let wanted = wanted(manifest, &self.texts, concepts);
         match collect(&self.lease, published, &wanted, GRACE) {
             Ok(removed) => tracing::debug!(event = "snapshot.collected", removed),
             Err(error) => tracing::warn!(event = "snapshot.uncollected", %error),
