@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use postgres_server::{PostgresServer, Stop};
 use store::maintenance::{MaintenanceError, backup, check, copy};
-use store::{Options, ReadRows, SharedStore, StoreError, StorePlace, Table, TakenIn};
+use store::{Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
@@ -295,4 +295,29 @@ fn i18_a_holder_of_another_installation_is_told_from_one_of_this() {
     store.close();
     let (_store, _) = former.try_take(|seen| seen.is_released).unwrap().unwrap();
     assert!(!other.look().unwrap().is_anothers, "it is not known");
+}
+
+/// A server that became the primary without the newest writes gives an epoch a second time.
+#[test]
+fn i18_an_epoch_that_another_got_too_is_lost() {
+    let server = PostgresServer::start();
+    let (first, second) = (shared(&server, "first"), shared(&server, "second"));
+    let put = |store: &Store, value| store.write_blocking(move |txn| txn.put(&ROWS, &1, &value));
+    let (before, epoch) = first.try_take(|_| true).unwrap().unwrap();
+    server.sql(&format!(
+        "SET search_path TO shared_test; UPDATE owner SET epoch = {}; \
+         DELETE FROM epochs WHERE epoch = {epoch}",
+        epoch - 1
+    ));
+    second.end_holder().unwrap();
+    let (after, again) = second.try_take(|_| true).unwrap().unwrap();
+    assert_eq!(again, epoch);
+    assert_eq!(put(&after, 2), Ok(()));
+    let refused = put(&before, 1).unwrap_err();
+    assert!(
+        matches!(&refused, StoreError::TakenOver { by, .. } if by.contains("shared-test")),
+        "{refused:?}"
+    );
+    assert_eq!(put(&after, 3), Ok(()), "nobody has ended its session");
+    assert_eq!(after.health().reopened, 0);
 }

@@ -45,6 +45,12 @@ impl Owner {
     pub(super) fn silent(&self) -> Duration {
         self.silent
     }
+
+    /// Whether it is who took the store then. An epoch is not enough: a server that became the
+    /// primary without the newest writes may give one a second time.
+    pub(super) fn is_of(&self, taken: &Taken) -> bool {
+        self.epoch == taken.epoch && self.by == taken.by && self.forward_key == taken.forward_key
+    }
 }
 
 /// In whose name a store is taken.
@@ -59,10 +65,13 @@ pub(super) struct Taker {
 }
 
 /// A store that was taken.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Taken {
     pub(super) epoch: i64,
     pub(super) last_group: i64,
+    /// By whom, as the owner's row has it.
+    by: String,
+    forward_key: String,
 }
 
 /// Reads the owner's row.
@@ -85,7 +94,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
         last_group: row.get(1),
         renewed: row.get(6),
         silent: Duration::from_secs_f64(row.get::<_, f64>(7).clamp(0.0, LONGEST_SILENCE)),
-        by: format!("{program} on {host} (pid {pid}, since {started})"),
+        by: shown(&program, &host, pid, &started),
         address: row.get(8),
         forward_key: row.get(9),
         is_released: row.get(10),
@@ -241,7 +250,14 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
     Ok(Taken {
         epoch: rows[0].get(0),
         last_group: rows[0].get(1),
+        by: shown(program, &host, pid, started),
+        forward_key: key.clone(),
     })
+}
+
+/// A holder, as people are told.
+fn shown(program: &str, host: &str, pid: i64, started: &str) -> String {
+    format!("{program} on {host} (pid {pid}, since {started})")
 }
 
 /// Behind which group the store was taken from whoever had `epoch`, if it was.
