@@ -321,3 +321,38 @@ fn i18_an_epoch_that_another_got_too_is_lost() {
     assert_eq!(put(&after, 3), Ok(()), "nobody has ended its session");
     assert_eq!(after.health().reopened, 0);
 }
+
+/// The writer may have gone to another server: one that was the primary answers on connections from
+/// before as if nothing had been written since.
+#[test]
+fn i18_readers_use_no_connection_from_before_the_writers() {
+    let server = PostgresServer::start();
+    let (shared, other) = (shared(&server, "first"), shared(&server, "second"));
+    let (store, _) = shared.try_take(|_| true).unwrap().unwrap();
+    let put = |value| store.write_blocking(move |txn| txn.put(&ROWS, &1, &value));
+    let read = || store.read_blocking(|rows| rows.get(&ROWS, &1)).unwrap();
+    // Given back: the transaction's end is what they did last.
+    let idle = "SELECT pid FROM pg_stat_activity WHERE state = 'idle' AND query = 'ROLLBACK'";
+    let reader = || {
+        let begun = std::time::Instant::now();
+        loop {
+            let found = server.sql(idle).trim().to_owned();
+            if !found.is_empty() {
+                return found;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "none is idle");
+        }
+    };
+    assert_eq!(put(1), Ok(()));
+    assert_eq!(read(), Some(1));
+    let before = reader();
+    assert_eq!(read(), Some(1));
+    assert_eq!(reader(), before, "it is used again");
+    other.end_holder().unwrap();
+    assert_eq!(put(2), Ok(()));
+    assert_eq!(read(), Some(2));
+    let begun = std::time::Instant::now();
+    while reader().contains(&before) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it is kept");
+    }
+}

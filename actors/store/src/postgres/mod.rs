@@ -52,6 +52,7 @@ use crate::quarantine::QUARANTINE;
 use crate::row_source::RowSource;
 use crate::write::{BLOB_END, GroupChanges, META, WriteTxn};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
@@ -112,7 +113,7 @@ impl PostgresEngine {
         let readers = Readers::new(
             place.clone(),
             connector,
-            Arc::clone(&health),
+            (Arc::clone(&health), Arc::clone(session.reconnected())),
             (options.readers.max(1), patience),
         );
         let mut engine = Self {
@@ -224,7 +225,8 @@ impl PostgresEngine {
 
     fn count_reconnects(&self) {
         let counters = &self.health.counters;
-        counters.reopened.set(self.session.reconnected);
+        let reconnected = self.session.reconnected().load(Ordering::SeqCst);
+        counters.reopened.set(reconnected);
     }
 
     /// After a commit nobody knows the end of: the server says what its last group is.
@@ -366,7 +368,8 @@ pub(crate) fn read_only(
     let mut connection = connected.map_err(|fault| layout::refused(&place, fault))?;
     layout::check(&mut connection, &connector.schema, &place)?;
     let health = Arc::new(HealthRecord::default());
-    let readers = Readers::new(place, connector, health, (1, options.patience));
+    let of_one_server = (health, Arc::default());
+    let readers = Readers::new(place, connector, of_one_server, (1, options.patience));
     Ok(Arc::new(readers))
 }
 

@@ -7,6 +7,7 @@ use super::holder::{self, Taken, Taker};
 use super::layout;
 use crate::error::{OpenError, StoreError};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
@@ -25,8 +26,8 @@ pub(super) struct Session {
     last_group: i64,
     /// How long a lost connection is made anew before the caller hears of it.
     patience: Duration,
-    /// Connections made anew since the store was opened.
-    pub(super) reconnected: u64,
+    /// Connections made anew since the store was opened, for readers to follow.
+    reconnected: Arc<AtomicU64>,
 }
 
 /// How a commit ended.
@@ -70,13 +71,18 @@ impl Session {
             last_group: taken.last_group,
             taken,
             patience,
-            reconnected: 0,
+            reconnected: Arc::default(),
         }
     }
 
     /// The epoch that this process holds the store under.
     pub(super) fn epoch(&self) -> u64 {
         u64::try_from(self.taken.epoch).unwrap_or_default()
+    }
+
+    /// How many connections were made anew since the store was opened.
+    pub(super) fn reconnected(&self) -> &Arc<AtomicU64> {
+        &self.reconnected
     }
 
     /// Number of the last group.
@@ -184,7 +190,7 @@ impl Session {
         while self.connection.is_none() {
             match self.reconnect() {
                 Ok(connection) => {
-                    self.reconnected += 1;
+                    self.reconnected.fetch_add(1, Ordering::SeqCst);
                     self.connection = Some(connection);
                 }
                 Err(Fault::Lost(_)) if Instant::now() < until => thread::park_timeout(RETRY_DELAY),
