@@ -22,7 +22,7 @@ use crate::counters::RunCounters;
 use crate::kept::KeptVms;
 use crate::ledger::RunRecorder;
 use crate::rows;
-use crate::run_files::{RunFiles, SharedState};
+use crate::run_files::{RunFiles, TendState};
 use crate::settings::RunnerSettings;
 use crate::vm_owner::VmOwner;
 
@@ -76,11 +76,11 @@ impl Actor for RunGarbageCollector {
         let collector = self.clone();
         let collections = async move {
             let interval = collector.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
-            let mut shared = SharedState::default();
+            let mut state = TendState::default();
             for round in 0_u64.. {
                 tokio::time::sleep(interval).await;
                 collector.collect().await;
-                shared = collector.tend_shared(shared).await;
+                state = collector.tend(state).await;
                 if round.is_multiple_of(EXPIRY_ROUNDS) {
                     collector.remove_expired().await;
                 }
@@ -104,11 +104,11 @@ impl RunGarbageCollector {
         self.forget_oldest().await;
     }
 
-    /// Looks after what is shared with other processes.
-    async fn tend_shared(&self, mut state: SharedState) -> SharedState {
-        let files = self.files.clone();
+    /// Looks after what runs have on the disk, and what is shared with other processes.
+    async fn tend(&self, mut state: TendState) -> TendState {
+        let (files, store) = (self.files.clone(), self.store.clone());
         let tended = tokio::task::spawn_blocking(move || {
-            files.tend_shared(&mut state);
+            files.tend(&store, &mut state);
             state
         });
         tended.await.unwrap_or_default()

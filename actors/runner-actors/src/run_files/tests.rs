@@ -7,14 +7,18 @@ use config_core::{ObjectSettings, Secret};
 use object_clients::{ObjectKeys, ObjectPlace};
 use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
+use runner_core::event::EventKind;
 use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, S3Server, SECRET_KEY};
 use store::{Options, Store};
 use tempfile::TempDir;
 
-use super::{FILES, RunFiles, SharedState};
+use super::{FILES, RunFiles, TendState};
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
+use crate::event::StoredEvent;
 use crate::log::{LineKind, LogLine, Logs};
+use crate::records::RunRecord;
+use crate::rows;
 use crate::shared_logs::SharedLogs;
 use crate::tar_guard::tar_of;
 
@@ -48,8 +52,22 @@ pub(super) fn settings(place: &ObjectPlace, grace: Duration) -> ObjectSettings {
 
 pub(super) const DAY: Duration = Duration::from_secs(86_400);
 
+/// A store that knows the run `r`.
 pub(super) fn store() -> Store {
-    Store::in_memory(&Options::new("test")).unwrap()
+    let store = Store::in_memory(&Options::new("test")).unwrap();
+    know(&store, "r");
+    store
+}
+
+fn know(store: &Store, run: &str) {
+    let repository = "acme/rocket".parse().unwrap();
+    let reference = "refs/heads/main".parse().unwrap();
+    let (kind, sha) = (EventKind::Push, "1".repeat(40));
+    let event = StoredEvent::local(kind, &repository, &reference, &sha, "u", None);
+    let mut record = RunRecord::received(&event, run.to_owned());
+    record.id = run.to_owned();
+    let put = store.write_blocking(move |txn| rows::put_run(txn, &record));
+    put.unwrap();
 }
 
 /// What a process has: of its data folder, and of what is shared.
@@ -297,7 +315,7 @@ async fn i18_nothing_counts_that_could_not_be_stored_and_logs_follow() {
     };
     assert_eq!(names(&files), ["before"]);
     server.start_again();
-    files.tend_shared(&mut SharedState::default());
+    files.tend(&store, &mut TendState::default());
     assert_eq!(shared.trouble(), None);
     let next = process(&other, &store, &place, DAY);
     assert_eq!(printed(&next.logs), ["one"]);
@@ -351,7 +369,7 @@ async fn i18_files_from_before_are_read_where_they_are_and_moved() {
     );
     assert!(files.caches.has(&scope(), "deps").unwrap());
     assert_eq!(printed(&files.logs), ["one"]);
-    files.tend_shared(&mut SharedState::default());
+    files.tend(&store, &mut TendState::default());
     let left = std::fs::read_dir(data.path().join("artifacts")).unwrap();
     assert_eq!(left.count(), 0);
     let next = process(&other, &store, &place, DAY);
@@ -403,4 +421,98 @@ fn i18_copies_take_what_they_may_and_come_again() {
     for number in 0..3 {
         assert!(read(&artifacts, "r", &number.to_string()).len() >= 6656);
     }
+}
+
+fn is_stored(files: &RunFiles, run: &str) -> bool {
+    let runs = files.logs.shared().unwrap().runs().unwrap();
+    runs.iter().any(|stored| stored == run)
+}
+
+#[test]
+fn i18_what_was_forgotten_while_another_led_does_not_come_back() {
+    let (first, second, store) = (TempDir::new().unwrap(), TempDir::new().unwrap(), store());
+    let folder = TempDir::new().unwrap();
+    let place = in_folder(&folder);
+    let a = process(&first, &store, &place, DAY);
+    for run in ["r", "old"] {
+        know(&store, run);
+        std::fs::write(a.logs.path(run), "{}\n").unwrap();
+        a.logs.shared().unwrap().store(run, true).unwrap();
+        put(&a.artifacts, run, "site", 5000).unwrap();
+    }
+    // Another one leads, and forgets it.
+    let b = process(&second, &store, &place, DAY);
+    let forget = |txn: &mut store::WriteTxn<'_>| rows::forget(txn, "old");
+    store.write_blocking(forget).unwrap();
+    b.logs.shared().unwrap().remove("old").unwrap();
+    b.artifacts.remove_run("old").unwrap();
+    // It was killed when it had forgotten a third, and before it could remove the files.
+    put(&b.artifacts, "killed", "site", 5000).unwrap();
+    std::fs::write(b.logs.path("killed"), "{}\n").unwrap();
+    b.logs.shared().unwrap().store("killed", true).unwrap();
+    for path in [a.logs.path("old"), a.logs.path("r")] {
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() - DAY).unwrap();
+    }
+
+    let again = process(&first, &store, &place, DAY);
+    again.tend(&store, &mut TendState::default());
+    assert!(!again.logs.path("old").exists());
+    for run in ["old", "killed"] {
+        assert!(!is_stored(&again, run), "{run}");
+        assert_eq!(again.artifacts.list(run).unwrap(), [], "{run}");
+    }
+    assert!(again.logs.path("r").exists());
+    assert!(is_stored(&again, "r"));
+    assert_eq!(again.artifacts.list("r").unwrap().len(), 1);
+    // A store without any run is another one.
+    let other = Store::in_memory(&Options::new("test")).unwrap();
+    again.tend(&other, &mut TendState::default());
+    assert!(again.logs.path("r").exists());
+}
+
+#[test]
+fn i18_without_objects_logs_go_too_that_were_forgotten_elsewhere() {
+    let (data, store) = (TempDir::new().unwrap(), store());
+    let logs = data.path().join("logs");
+    let files = RunFiles {
+        logs: Logs::open(&logs).unwrap(),
+        artifacts: ArtifactStore::new(data.path(), None),
+        caches: CacheStore::open(data.path(), 1 << 20, None),
+        shared: None,
+    };
+    for (run, age) in [("old", DAY), ("young", Duration::ZERO)] {
+        let file = std::fs::File::create(files.logs.path(run)).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    }
+    files.tend(&store, &mut TendState::default());
+    assert!(!files.logs.path("old").exists());
+    assert!(files.logs.path("young").exists(), "its run may begin");
+}
+
+#[test]
+fn i18_a_log_that_cannot_be_stored_holds_up_nothing_else() {
+    let (data, folder, store) = (TempDir::new().unwrap(), TempDir::new().unwrap(), store());
+    let files = process(&data, &store, &in_folder(&folder), Duration::ZERO);
+    for run in ["a", "bad", "z"] {
+        know(&store, run);
+        match run {
+            // It opens, and cannot be read.
+            "bad" => std::fs::create_dir(files.logs.path(run)).unwrap(),
+            _ => std::fs::write(files.logs.path(run), "{}\n").unwrap(),
+        }
+    }
+    put(&files.artifacts, "r", "before", 5000).unwrap();
+    files.artifacts.remove_run("r").unwrap();
+    let other = ArtifactStore::new(data.path(), None);
+    put(&other, "r", "here", 6000).unwrap();
+    files.tend(&store, &mut TendState::default());
+    assert!(is_stored(&files, "a") && is_stored(&files, "z"));
+    assert_eq!(
+        std::fs::read_dir(data.path().join("artifacts"))
+            .unwrap()
+            .count(),
+        0
+    );
+    assert_eq!(objects(&folder), 2, "of both logs one, of the artifact one");
 }
