@@ -115,6 +115,7 @@ pub use records::{
     RunApproval, RunRecord, StepRecord,
 };
 pub use review::Review;
+pub use rows::EXTENT_TABLES;
 pub use run_files::file_migration;
 pub use run_list::{RunFilter, RunPage, short_reference};
 pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};

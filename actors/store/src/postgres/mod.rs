@@ -444,6 +444,12 @@ impl TakenInEntries {
         newest.map_err(|fault| layout::refused(&self.place, fault))
     }
 
+    /// Reads all of each.
+    pub(crate) fn read(&mut self) -> Result<(), OpenError> {
+        let read = intake::read(&mut self.connection);
+        read.map_err(|fault| layout::refused(&self.place, fault))
+    }
+
     /// How many of those up to a number the holder has yet to decide.
     pub(crate) fn undecided(&mut self, up_to: u64) -> Result<u64, OpenError> {
         let count = intake::undecided(&mut self.connection, up_to);
