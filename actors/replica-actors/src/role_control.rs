@@ -55,6 +55,9 @@ pub struct ReplicaStatus {
     /// Program, machine and process of whoever else leads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub led_by: Option<String>,
+    /// It has taken the store, and leads as soon as its actors run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub starting: bool,
 }
 
 impl RoleControl {
@@ -86,7 +89,16 @@ impl RoleControl {
     /// Goes on by an event; what is to be done.
     pub fn on(&self, event: RoleEvent) -> RoleAction {
         let now = self.0.started_at.elapsed();
-        self.0.state.lock().on(event, now)
+        let (before, action, after) = {
+            let mut state = self.0.state.lock();
+            let before = state.role();
+            (before, state.on(event, now), state.role())
+        };
+        if before != after {
+            // Whoever waits for a leader looks again: it may be this process.
+            self.0.sight.send_modify(|_| {});
+        }
+        action
     }
 
     /// What it is now.
@@ -223,6 +235,7 @@ impl RoleControl {
                 epoch: state.epoch(),
                 leader: Some(address).filter(|address| !address.is_empty()),
                 led_by: None,
+                starting: false,
             };
         }
         let leader = sight.leader.filter(|leader| leader.is_locked);
@@ -234,6 +247,7 @@ impl RoleControl {
                 .map(|leader| leader.address.clone())
                 .filter(|address| !address.is_empty()),
             led_by: leader.map(|leader| leader.by),
+            starting: state.is_starting(),
         }
     }
 }

@@ -177,6 +177,9 @@ fn i18_a_store_that_was_given_free_is_taken_at_once_unless_it_was_drained_here()
         let mut stage = Stage::start(free.clone());
         assert_eq!(stage.taken.recv().await.unwrap().epoch, 5);
         assert_eq!(stage.control.on(RoleEvent::Took(5)), RoleAction::StartTree);
+        assert_eq!(stage.control.role(), Role::Standby);
+        assert!(stage.control.status().starting);
+        stage.control.on(RoleEvent::TreeStarted);
         assert_eq!(stage.control.role(), Role::Leader);
         assert_eq!(stage.control.drain(false).await, Ok(()));
         stage.control.on(RoleEvent::DrainAsked);
@@ -202,6 +205,7 @@ fn i18_a_request_to_hand_over_is_for_one_leadership() {
     actix::System::new().block_on(async {
         let control = RoleControl::new("own:1");
         control.on(RoleEvent::Took(5));
+        control.on(RoleEvent::TreeStarted);
         let (first, second) = tokio::join!(control.drain(true), control.drain(true));
         assert_eq!((first, second), (Ok(()), Ok(())));
         control.drain_asked().await;
@@ -209,6 +213,7 @@ fn i18_a_request_to_hand_over_is_for_one_leadership() {
         assert_eq!(control.drain(true).await, Err(DrainRefusal::NotLeading));
         control.on(RoleEvent::TreeEnded);
         control.on(RoleEvent::Took(7));
+        control.on(RoleEvent::TreeStarted);
         let asked = tokio::time::timeout(Duration::from_millis(200), control.drain_asked());
         assert!(asked.await.is_err(), "nobody has asked this leader");
         assert_eq!(control.drain(true).await, Ok(()));
