@@ -148,7 +148,8 @@ fn i18_tables_of_the_version_before_are_brought_up_to_date() {
     drop(first);
     server.sql(
         "SET search_path TO shared_test; DROP TABLE intake; DROP FUNCTION take_in; \
-         ALTER TABLE owner DROP COLUMN address, DROP COLUMN forward_key; \
+         ALTER TABLE owner DROP COLUMN address, DROP COLUMN forward_key, \
+         DROP COLUMN installation; \
          ALTER TABLE blobs DROP COLUMN length; \
          DO $$ BEGIN EXECUTE 'DROP FUNCTION ' || 'commit_group'::regproc::regprocedure; END $$; \
          DELETE FROM layout; INSERT INTO layout VALUES (1)",
@@ -355,4 +356,42 @@ fn i18_readers_use_no_connection_from_before_the_writers() {
     while reader().contains(&before) {
         assert!(begun.elapsed() < Duration::from_secs(30), "it is kept");
     }
+}
+
+/// Nobody leads at the moment, and those who stand by are of the installation that did.
+#[test]
+fn i18_a_store_stays_with_the_installation_whose_processes_stand_beside_it() {
+    let server = PostgresServer::start();
+    let url = server.url().parse().unwrap();
+    let of = |installation: &str| {
+        let options = options().installation(installation.to_owned());
+        SharedStore::new(&url, &options, ("", "")).unwrap()
+    };
+    let (first, second, other) = (of("forge one"), of("forge one"), of("forge two"));
+    let (store, _) = first.try_take(|seen| seen.is_released).unwrap().unwrap();
+    assert!(!second.look().unwrap().is_anothers);
+    store.close();
+    drop(store);
+    let seen = other.look().unwrap();
+    assert!(!seen.is_locked && seen.is_anothers, "{seen:?}");
+    assert!(other.try_take(|_| true).unwrap().is_none());
+    assert!(!second.look().unwrap().is_anothers);
+    assert!(!shared(&server, "says nothing").look().unwrap().is_anothers);
+    // All of them have gone: the settings were changed.
+    drop((first, second));
+    let begun = std::time::Instant::now();
+    while other.look().unwrap().is_anothers {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "their notes stay"
+        );
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    let (store, _) = other.try_take(|_| true).unwrap().unwrap();
+    store.close();
+    drop(store);
+    assert!(
+        of("forge one").look().unwrap().is_anothers,
+        "it is the other's now"
+    );
 }

@@ -38,6 +38,8 @@ pub(super) struct Owner {
     pub(super) forward_key: String,
     /// It gave the store free, or there was none yet.
     pub(super) is_released: bool,
+    /// The number of its installation; 0: it said none.
+    installation: i64,
 }
 
 impl Owner {
@@ -62,6 +64,8 @@ pub(super) struct Taker {
     pub(super) address: String,
     /// What they have to show there.
     pub(super) forward_key: String,
+    /// Of which installation it is.
+    pub(super) installation: Installation,
 }
 
 /// A store that was taken.
@@ -80,7 +84,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
         "SELECT epoch, last_group, program, host, pid, started, \
          extract(epoch FROM renewed)::float8, \
          (extract(epoch FROM clock_timestamp()) - extract(epoch FROM renewed))::float8, \
-         address, forward_key, renewed = '-infinity' FROM owner",
+         address, forward_key, renewed = '-infinity', installation FROM owner",
         &[],
     )?;
     let row = rows.first().ok_or_else(|| Fault::Refused {
@@ -98,6 +102,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
         address: row.get(8),
         forward_key: row.get(9),
         is_released: row.get(10),
+        installation: row.get(11),
     })
 }
 
@@ -148,7 +153,8 @@ pub(super) fn take_if(
         return Ok(None);
     }
     let owner = owner(connection)?;
-    if may_take(&owner) {
+    let is_anothers = is_left_by_another(connection, schema, (&owner, taker.installation))?;
+    if !is_anothers && may_take(&owner) {
         return raise(connection, taker).map(Some);
     }
     unlock(connection, schema)?;
@@ -206,6 +212,32 @@ pub(super) fn is_anothers(
     Ok(rows[0].get(0))
 }
 
+/// Whether the last holder of a store that nobody has was of another installation than this, and
+/// others of it stand beside the store.
+pub(super) fn is_left_by_another(
+    connection: &mut Connection,
+    schema: &str,
+    (owner, installation): (&Owner, Installation),
+) -> Result<bool, Fault> {
+    let Some((of_schema, own)) = installation.numbers() else {
+        return Ok(false);
+    };
+    let last = owner.installation;
+    if last == 0 || last == own {
+        return Ok(false);
+    }
+    let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key), \
+         locks AS (SELECT l.* FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) \
+         SELECT EXISTS (SELECT 1 FROM locks m, locks l, k \
+         WHERE l.objsubid = 1 AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295 \
+         AND m.pid = l.pid AND m.objsubid = 2 AND m.classid::bigint = $2 \
+         AND m.objid::bigint = $3)";
+    let rows = connection.rows(statement, &[&schema, &of_schema, &last])?;
+    Ok(rows[0].get(0))
+}
+
 fn unlock(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
     let free = "SELECT pg_advisory_unlock(hashtextextended('orrery store ' || $1, 0))";
     connection.rows(free, &[&schema]).map(drop)
@@ -236,14 +268,25 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
     let by = format!("{} on {host} (pid {pid})", holder.program);
     let statement = "WITH raised AS (UPDATE owner SET epoch = epoch + 1, \
          renewed = clock_timestamp(), program = $1, host = $2, pid = $3, started = $4, \
-         address = $6, forward_key = $7 RETURNING epoch, last_group), noted AS (INSERT INTO epochs \
+         address = $6, forward_key = $7, installation = $8 RETURNING epoch, last_group), \
+         noted AS (INSERT INTO epochs \
          SELECT epoch, last_group, clock_timestamp(), $5 FROM raised) \
          SELECT epoch, last_group FROM raised";
     let (program, started) = (&holder.program, &holder.started);
     let (address, key) = (&taker.address, &taker.forward_key);
+    let installation = taker.installation.number();
     let rows = connection.rows(
         statement,
-        &[program, &host, &pid, started, &by, address, key],
+        &[
+            program,
+            &host,
+            &pid,
+            started,
+            &by,
+            address,
+            key,
+            &installation,
+        ],
     )?;
     // Who waits for a holder looks at once.
     connection.rows("SELECT pg_notify('orrery_store', 'owner')", &[])?;

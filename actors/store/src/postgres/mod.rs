@@ -96,6 +96,7 @@ impl PostgresEngine {
             program: options.program.clone(),
             address: String::new(),
             forward_key: String::new(),
+            installation: connector.installation,
         };
         let session = Session::open(Arc::clone(&connector), &place, &taker, times)?;
         Self::over(connector, place, session, options)
@@ -403,6 +404,7 @@ pub(crate) fn shared_server(
         program: options.program.clone(),
         address: address.to_owned(),
         forward_key: forward_key.to_owned(),
+        installation: connector.installation,
     };
     SharedServer::new(connector, place, taker, options.patience)
 }
