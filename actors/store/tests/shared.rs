@@ -395,3 +395,25 @@ fn i18_a_store_stays_with_the_installation_whose_processes_stand_beside_it() {
         "it is the other's now"
     );
 }
+
+#[test]
+fn i18_who_asks_whether_the_store_is_held_still_is_told_when_it_is_not() {
+    let server = PostgresServer::start();
+    let (first, second) = (shared(&server, "first"), shared(&server, "second"));
+    let confirm = |store: &Store| {
+        store.write_blocking(|txn| {
+            txn.confirm();
+            Ok::<_, StoreError>(())
+        })
+    };
+    let (before, _) = first.try_take(|_| true).unwrap().unwrap();
+    assert_eq!(confirm(&before), Ok(()));
+    second.end_holder().unwrap();
+    let (after, _) = second.try_take(|_| true).unwrap().unwrap();
+    let refused = confirm(&before);
+    assert!(
+        matches!(refused, Err(StoreError::TakenOver { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(confirm(&after), Ok(()));
+}

@@ -224,6 +224,18 @@ impl PostgresEngine {
         }
     }
 
+    /// Says that this holder is well, unless another has the store.
+    fn confirm(&mut self) -> Result<(), StoreError> {
+        let renewed = self.session.renew();
+        self.count_reconnects();
+        self.next_renewal = Instant::now() + self.renew_every;
+        match &renewed {
+            Ok(()) => self.health.set_state(&self.place, &State::Ready),
+            Err(error) => self.halt(error),
+        }
+        renewed
+    }
+
     fn count_reconnects(&self) {
         let counters = &self.health.counters;
         let reconnected = self.session.reconnected().load(Ordering::SeqCst);
@@ -268,6 +280,7 @@ impl Engine for PostgresEngine {
         let changed = rows.into_changed();
         match finished {
             Ok(group) if group.changed => self.commit(number, &changed, &group),
+            Ok(group) if group.confirms => self.confirm(),
             Ok(_) if was_ready => {
                 self.look();
                 Ok(())
@@ -310,12 +323,8 @@ impl Engine for PostgresEngine {
         if !self.is_ready() || Instant::now() < self.next_renewal {
             return;
         }
-        let renewed = self.session.renew();
-        self.count_reconnects();
-        self.next_renewal = Instant::now() + self.renew_every;
-        if let Err(error) = renewed {
-            self.halt(&error);
-        }
+        // What is wrong is in the state.
+        let _ = self.confirm();
     }
 
     fn close(&mut self) {
