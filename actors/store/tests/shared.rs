@@ -417,3 +417,22 @@ fn i18_who_asks_whether_the_store_is_held_still_is_told_when_it_is_not() {
     );
     assert_eq!(confirm(&after), Ok(()));
 }
+
+/// Its host has gone without a word: the server finds out some time.
+#[test]
+fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
+    let server = PostgresServer::start();
+    let (first, gone) = (shared(&server, "first"), shared(&server, "gone"));
+    gone.look().unwrap();
+    assert_eq!(first.beside().unwrap(), 1);
+    let begun = std::time::Instant::now();
+    while first.beside().unwrap() > 0 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "it counts for ever"
+        );
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+    gone.look().unwrap();
+    assert_eq!(first.beside().unwrap(), 1, "it is there again");
+}

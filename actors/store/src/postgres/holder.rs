@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// Between two looks at a store that another session holds.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Seconds within which a process that stands beside a store asks something again.
+const LONGEST_PAUSE: f64 = 15.0;
+
 /// A store that was given free is silent for ever, which is no duration.
 const LONGEST_SILENCE: f64 = 1e7;
 
@@ -179,15 +182,18 @@ pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<
     connection.rows(note, &[&schema]).map(drop)
 }
 
-/// How many other sessions have noted that.
+/// How many other sessions have noted that, and have asked something lately: a process that stands
+/// by does so every few seconds, and the session of one whose host has gone lives on for a while.
 pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<u64, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key) \
-         SELECT count(DISTINCT l.pid) FROM pg_locks l, k \
+         SELECT count(DISTINCT l.pid) FROM k, pg_locks l \
+         LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
          AND l.classid::bigint = (k.key >> 32) & 4294967295 \
-         AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid()";
-    let count: i64 = connection.rows(statement, &[&schema])?[0].get(0);
+         AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid() \
+         AND coalesce(a.state_change > clock_timestamp() - $2::float8 * interval '1 second', true)";
+    let count: i64 = connection.rows(statement, &[&schema, &LONGEST_PAUSE])?[0].get(0);
     Ok(u64::try_from(count).unwrap_or_default())
 }
 
