@@ -202,8 +202,8 @@ impl RoleControl {
             .unwrap_or_default()
     }
 
-    /// Resolves when somebody wants the process to hand over what it has had since it took the store
-    /// last. Requests of the time before are over.
+    /// Resolves when somebody wants the process to hand over what it has had since it took the
+    /// store last. Requests of the time before are over.
     pub async fn drain_asked(&self) {
         let epoch = self.0.state.lock().epoch();
         let mut asked = self.0.drain.subscribe();

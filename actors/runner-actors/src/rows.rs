@@ -5,10 +5,7 @@ use std::ops::{Bound, ControlFlow};
 
 use runner_core::context::run_id_prefix;
 use serde::{Deserialize, Serialize};
-use store::{
-    Blob, Extent, ExtentTable, HoldsExtents, JsonRow, RawBytes, ReadRows, Row, StoreError, Table,
-    WriteTxn,
-};
+use store::{Blob, Extent, JsonRow, RawBytes, ReadRows, Row, StoreError, Table, WriteTxn};
 
 use crate::event::StoredEvent;
 use crate::former_payload;
@@ -17,6 +14,8 @@ use crate::records::RunRecord;
 use crate::review;
 use crate::run_list::{RunFilter, RunHead, RunPage};
 use crate::test_rows;
+
+pub(crate) mod extents;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter(u64);
@@ -62,26 +61,6 @@ impl Row for RunRow {
         Some(Self { record, trigger })
     }
 }
-
-impl HoldsExtents for Trigger {
-    fn extents(&self) -> Vec<Extent> {
-        vec![self.body]
-    }
-}
-
-impl HoldsExtents for RunRow {
-    fn extents(&self) -> Vec<Extent> {
-        let trigger = self.trigger.as_ref();
-        trigger.map(HoldsExtents::extents).unwrap_or_default()
-    }
-}
-
-/// The tables whose rows hold extents: bodies of deliveries, and results of tests.
-pub const EXTENT_TABLES: &[ExtentTable] = &[
-    ExtentTable::of(RUNS),
-    ExtentTable::of(TRIGGERS),
-    test_rows::EXTENT_TABLE,
-];
 
 /// Stores a run.
 pub(crate) fn put_run(rows: &mut WriteTxn<'_>, run: &RunRecord) -> Result<(), StoreError> {

@@ -5,11 +5,11 @@ use std::time::Instant;
 use replica_actors::{FileKey, FileMigration, FileTables, FirstFault, SharedFile, SharedFiles};
 use store::Store;
 
-use self::orphans::remove_orphans;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::clock::now_ms;
 use crate::log::Logs;
+use crate::orphans::remove_orphans;
 use crate::settings::RunnerSettings;
 use crate::{shared_logs, tar_store};
 
@@ -112,7 +112,7 @@ impl RunFiles {
     }
 
     fn look(&self, store: &Store, faults: &mut FirstFault) -> std::io::Result<()> {
-        let known = remove_orphans(self, store, faults)?;
+        let known = remove_orphans((&self.logs, &self.artifacts), store, faults)?;
         let logs = self.logs.shared();
         logs.map_or(Ok(()), |logs| logs.find_unstored(&known))
     }
@@ -148,9 +148,9 @@ pub(crate) struct TendState {
     swept: Option<Instant>,
 }
 
-mod orphans;
-
 #[cfg(test)]
 mod migration_tests;
+#[cfg(test)]
+mod tending_tests;
 #[cfg(test)]
 mod tests;

@@ -107,8 +107,8 @@ impl Connector {
     }
 
     /// Durable when answered, whatever the role's or the database's defaults are; every row is
-    /// looked for by its key, and the planner is not asked to think of another way. The session of a
-    /// host that has gone without a word ends within seconds, and with it what it has noted.
+    /// looked for by its key, and the planner is not asked to think of another way. The session of
+    /// a host that has gone without a word ends within seconds, and with it what it has noted.
     fn session_settings(&self) -> String {
         let (schema, limit) = (&self.schema, self.limit.as_millis());
         format!(

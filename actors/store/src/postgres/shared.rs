@@ -39,8 +39,8 @@ pub struct Leadership {
     pub silent: Duration,
     /// Whether its session lives.
     pub is_locked: bool,
-    /// It says that it is of another installation, or it was and others of that one stand beside the
-    /// store: this process is in the wrong place, or they are.
+    /// It says that it is of another installation, or it was and others of that one stand beside
+    /// the store: this process is in the wrong place, or they are.
     pub is_anothers: bool,
 }
 

@@ -9,8 +9,10 @@ use std::time::{Duration, SystemTime};
 use replica_actors::FirstFault;
 use store::Store;
 
-use super::RunFiles;
+use crate::artifacts::ArtifactStore;
+use crate::log::Logs;
 use crate::rows;
+use crate::shared_logs::SharedLogs;
 use crate::stored_tar::hashed;
 
 /// A file without a run is left so long.
@@ -18,18 +20,16 @@ const ORPHAN_AGE: Duration = Duration::from_secs(3600);
 
 /// Removes files and rows of runs that are not known any more, as far as that goes; gives the runs
 /// that are. Blocks.
-pub(super) fn remove_orphans(
-    files: &RunFiles,
+pub(crate) fn remove_orphans(
+    (logs, artifacts): (&Logs, &ArtifactStore),
     store: &Store,
     faults: &mut FirstFault,
 ) -> io::Result<HashSet<String>> {
     // These before the runs: a run is written down before anything of it is.
-    let here = files.logs.files();
-    let stored = files
-        .logs
-        .shared()
-        .map_or(Ok(Vec::new()), |logs| logs.runs())?;
-    let owners = files.artifacts.owners()?;
+    let here = logs.files();
+    let shared = logs.shared();
+    let stored = shared.map_or(Ok(Vec::new()), SharedLogs::runs)?;
+    let owners = artifacts.owners()?;
     let known = store.read_blocking(|rows| rows::ids(rows));
     let known = known.map_err(io::Error::other)?;
     if known.is_empty() {
@@ -45,15 +45,14 @@ pub(super) fn remove_orphans(
     }
     for run in stored {
         if !known.contains(&run) {
-            let logs = files.logs.shared();
-            let removed = logs.map_or(Ok(()), |logs| logs.remove(&run));
+            let removed = shared.map_or(Ok(()), |logs| logs.remove(&run));
             gone.extend(faults.note(removed).map(|()| run));
         }
     }
     let hashes: HashSet<String> = known.iter().map(|run| hashed(run)).collect();
     for owner in owners {
         if !hashes.contains(&owner) {
-            let removed = files.artifacts.remove_owner(&owner);
+            let removed = artifacts.remove_owner(&owner);
             gone.extend(faults.note(removed).map(|()| owner));
         }
     }
