@@ -28,6 +28,7 @@ mod mount;
 mod ownership;
 mod parallel;
 mod storage;
+mod upload;
 mod worker;
 
 pub use conditional::{ObjectVersion, Replaced, SmallObject};

@@ -1,7 +1,7 @@
 //! The handle: files go, files come, names are listed and removed.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -13,10 +13,8 @@ use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::prefix::PrefixStore;
-use object_store::{
-    BackoffConfig, MultipartUpload, ObjectStore, ObjectStoreExt as _, PutPayload, RetryConfig,
-};
-use tokio::sync::mpsc;
+use object_store::{BackoffConfig, ObjectStore, ObjectStoreExt as _, RetryConfig};
+use tokio::sync::{mpsc, oneshot};
 
 use crate::crypto::RingCrypto;
 use crate::error::ObjectError;
@@ -24,8 +22,6 @@ use crate::http::HttpBridge;
 use crate::mount::RememberedFolder;
 use crate::worker::{Worker, next};
 
-/// Bytes of one part of an upload, and the most that is held of it.
-const PART: usize = 8 << 20;
 /// Chunks of a download that wait for the disk.
 const CHUNKS: usize = 8;
 /// The longest time that the repetitions of one request take.
@@ -136,62 +132,6 @@ impl ObjectStorage {
         &self.inner.place
     }
 
-    /// Stores a file under a name, in parts; it is there as a whole or not at all.
-    ///
-    /// # Errors
-    /// See [`ObjectError`]; nothing is there then.
-    pub fn put(&self, key: &str, file: &Path) -> Result<(), ObjectError> {
-        let local = |source| file_error(file, source);
-        let mut from = File::open(file).map_err(local)?;
-        let first = part(&mut from).map_err(local)?;
-        if first.len() < PART {
-            let path = Key::from(key);
-            return self.run(key, move |objects| async move {
-                objects.put(&path, first.into()).await.map(drop)
-            });
-        }
-        let path = Key::from(key);
-        let upload = self.run(key, move |objects| async move {
-            objects.put_multipart(&path).await
-        })?;
-        self.put_parts(key, upload, first, &mut from)
-            .map_err(|error| match error {
-                PartError::Storage(error) => error,
-                PartError::File(source) => local(source),
-            })
-    }
-
-    fn put_parts(
-        &self,
-        key: &str,
-        mut upload: Box<dyn MultipartUpload>,
-        first: Bytes,
-        from: &mut File,
-    ) -> Result<(), PartError> {
-        let mut next = Ok(first);
-        loop {
-            let failed = match next {
-                Ok(bytes) if bytes.is_empty() => break,
-                Ok(bytes) => {
-                    // One behind the other: a runner has many uploads at once, and one at a time
-                    // bounds what each holds.
-                    let sent = upload.put_part(PutPayload::from_bytes(bytes));
-                    self.run(key, move |_| sent).err().map(PartError::Storage)
-                }
-                Err(error) => Some(PartError::File(error)),
-            };
-            if let Some(error) = failed {
-                // What an abort does not reach goes by the bucket's rule for unfinished uploads.
-                let _ = self.run(key, move |_| async move { upload.abort().await });
-                return Err(error);
-            }
-            next = part(from);
-        }
-        self.run(key, move |_| async move { upload.complete().await })
-            .map(drop)
-            .map_err(PartError::Storage)
-    }
-
     /// Reads an object into a new file, which has its name only when it is whole and has this
     /// BLAKE3 digest.
     ///
@@ -296,13 +236,11 @@ impl ObjectStorage {
     /// See [`ObjectError`].
     pub fn time(&self) -> Result<SystemTime, ObjectError> {
         let folder = format!("probes/{}", uuid::Uuid::new_v4().simple());
-        let (prefix, key) = (Key::from(folder.as_str()), format!("{folder}/time"));
-        let path = Key::from(key.as_str());
-        let listed = self.within_probe(&key, move |objects| async move {
-            objects.put(&path, "time".into()).await?;
+        let prefix = Key::from(folder.as_str());
+        let key = format!("{folder}/time");
+        let listed = self.within_probe_of(&key, move |objects, _| async move {
             // Listed, as the others are: other answers have times that are rounded otherwise.
             let listed = objects.list(Some(&prefix)).try_next().await?;
-            objects.delete(&path).await?;
             Ok(listed.map(|object| object.last_modified.into()))
         })?;
         listed.ok_or_else(|| self.unavailable("it does not list what it has just stored"))
@@ -314,11 +252,8 @@ impl ObjectStorage {
     /// What does not work.
     pub fn try_out(&self) -> Result<(), ObjectError> {
         let key = format!("probes/{}", uuid::Uuid::new_v4().simple());
-        let path = Key::from(key.as_str());
-        self.within_probe(&key, move |objects| async move {
-            objects.put(&path, "probe".into()).await?;
-            objects.get(&path).await?.bytes().await?;
-            objects.delete(&path).await
+        self.within_probe_of(&key, move |objects, path| async move {
+            objects.get(&path).await?.bytes().await.map(drop)
         })
     }
 
@@ -342,6 +277,42 @@ impl ObjectStorage {
     pub(crate) fn check_folder(&self) -> Result<(), ObjectError> {
         let remembered = self.inner.remembered.as_ref();
         remembered.map_or(Ok(()), |one| one.check(&self.inner.place))
+    }
+
+    /// What `look` sees while there is an object of this name. The object is removed at the end,
+    /// however long that takes, and whether somebody still waits for it or not.
+    fn within_probe_of<T, F>(
+        &self,
+        key: &str,
+        look: impl FnOnce(Arc<dyn ObjectStore>, Key) -> F + Send + 'static,
+    ) -> Result<T, ObjectError>
+    where
+        T: Send + 'static,
+        F: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        self.check_folder()?;
+        let (objects, path) = (Arc::clone(&self.inner.objects), Key::from(key));
+        let (done, seen) = oneshot::channel();
+        self.inner.worker.spawn(async move {
+            // Whoever waits no longer hears nothing.
+            let _ = match objects.put(&path, "probe".into()).await {
+                // It may be there all the same.
+                Err(error) => {
+                    let told = done.send(Err(error));
+                    let _ = objects.delete(&path).await;
+                    told
+                }
+                Ok(_) => {
+                    let looked = look(Arc::clone(&objects), path.clone()).await;
+                    let removed = objects.delete(&path).await;
+                    done.send(looked.and_then(|seen| removed.map(|()| seen)))
+                }
+            };
+        });
+        match self.inner.worker.wait(probed(seen)) {
+            Some(Some(Ok(result))) => result.map_err(|error| self.error(key, &error)),
+            _ => Err(self.unavailable(&format!("it does not answer within {PROBE:?}"))),
+        }
     }
 
     pub(crate) fn within_probe<T, F>(
@@ -417,23 +388,11 @@ async fn probed<T>(work: impl Future<Output = T>) -> Option<T> {
     tokio::time::timeout(PROBE, work).await.ok()
 }
 
-enum PartError {
-    Storage(ObjectError),
-    File(std::io::Error),
-}
-
 pub(crate) fn file_error(file: &Path, source: std::io::Error) -> ObjectError {
     ObjectError::File {
         file: file.display().to_string(),
         source,
     }
-}
-
-/// The next bytes of a file, at most a part; empty at its end.
-fn part(file: &mut File) -> std::io::Result<Bytes> {
-    let mut bytes = Vec::new();
-    file.take(PART as u64).read_to_end(&mut bytes)?;
-    Ok(bytes.into())
 }
 
 fn retries() -> RetryConfig {

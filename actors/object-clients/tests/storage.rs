@@ -171,6 +171,32 @@ fn i18_wrong_keys_a_wrong_bucket_and_no_server_say_what_to_do() {
     assert!(refused.to_string().contains(BUCKET), "{refused}");
 }
 
+/// The object of a look may be stored though no answer comes.
+#[test]
+fn i18_a_look_that_nobody_waits_for_any_more_leaves_nothing() {
+    let server = S3Server::start();
+    let proxy = FaultProxy::start(server.port());
+    let storage = bucket(BUCKET, &proxy.endpoint(), SECRET_KEY);
+    let probes = || {
+        let objects = server.objects().into_iter();
+        objects
+            .filter(|path| path.to_string_lossy().contains("/probes/"))
+            .count()
+    };
+    proxy.set(Weather::Unanswered);
+    std::thread::scope(|scope| {
+        scope.spawn(|| storage.try_out().unwrap_err());
+        scope.spawn(|| storage.time().unwrap_err());
+    });
+    assert_eq!(probes(), 2, "both were stored");
+    proxy.set(Weather::Fair);
+    let begun = std::time::Instant::now();
+    while probes() > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "they stay");
+        std::thread::park_timeout(Duration::from_millis(50));
+    }
+}
+
 #[test]
 fn i18_a_server_that_is_busy_or_cuts_is_asked_again() {
     let server = S3Server::start();

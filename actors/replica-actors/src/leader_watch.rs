@@ -126,7 +126,7 @@ impl LeaderWatch {
                     );
                 }
                 if seen.is_anothers {
-                    refuse(control, &seen.by);
+                    refuse(control, &seen);
                 }
                 StoreSight {
                     epoch: seen.epoch,
@@ -219,11 +219,16 @@ impl WatchServices {
 
 /// The leader works for another forge, or keeps its files elsewhere: nothing may be passed on to
 /// it, nor taken in for it.
-fn refuse(control: &RoleControl, by: &str) {
+fn refuse(control: &RoleControl, seen: &Leadership) {
+    let by = seen.by.as_str();
+    let whose = match seen.is_locked {
+        true => format!("is led by {by}, which is of another installation"),
+        false => format!("was led by {by}, and others of its installation stand by, not of this"),
+    };
     let reason = format!(
-        "the store is led by {by}, which is of another installation (another forge, public_url or \
-         [objects]): give this one a database of its own, or a schema (`?schema=NAME` at the end \
-         of the address), or make their settings equal"
+        "the store {whose} (another forge, public_url or [objects]): give this one a database of \
+         its own, or a schema (`?schema=NAME` at the end of the address), or make their settings \
+         equal"
     );
     if control.refuse(reason.clone()) {
         tracing::error!(

@@ -13,6 +13,7 @@ mod delivery;
 mod election;
 mod file_migration;
 mod file_rows;
+mod first_fault;
 mod intake_follower;
 mod leader_watch;
 mod migration_notes;
@@ -27,6 +28,7 @@ pub use file_migration::{
     BringFile, FileMigration, MigrationError, MigrationReport, MigrationWatch,
 };
 pub use file_rows::{FileKey, FileTables, SharedFile};
+pub use first_fault::FirstFault;
 pub use intake_follower::{Decide, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
 pub use role_control::{DrainRefusal, ReplicaStatus, RoleControl};

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use replica_core::{Role, RoleAction, RoleEvent, RoleState};
 use serde::Serialize;
 use store::IntakeBacklog;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::election::Election;
 use crate::sight::StoreSight;
@@ -20,7 +20,8 @@ struct ControlState {
     started_at: Instant,
     state: Mutex<RoleState>,
     sight: watch::Sender<StoreSight>,
-    drain: Notify,
+    /// The epoch whose leader was asked last to hand over.
+    drain: watch::Sender<Option<u64>>,
     /// Who is asked for others beside this process.
     election: Option<Arc<dyn Election>>,
     backlog: Mutex<Option<IntakeBacklog>>,
@@ -54,6 +55,9 @@ pub struct ReplicaStatus {
     /// Program, machine and process of whoever else leads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub led_by: Option<String>,
+    /// It has taken the store, and leads as soon as its actors run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub starting: bool,
 }
 
 impl RoleControl {
@@ -74,7 +78,7 @@ impl RoleControl {
             started_at: Instant::now(),
             state: Mutex::default(),
             sight: watch::Sender::new(StoreSight::default()),
-            drain: Notify::new(),
+            drain: watch::Sender::new(None),
             election,
             backlog: Mutex::default(),
             refusal: watch::Sender::new(None),
@@ -85,7 +89,16 @@ impl RoleControl {
     /// Goes on by an event; what is to be done.
     pub fn on(&self, event: RoleEvent) -> RoleAction {
         let now = self.0.started_at.elapsed();
-        self.0.state.lock().on(event, now)
+        let (before, action, after) = {
+            let mut state = self.0.state.lock();
+            let before = state.role();
+            (before, state.on(event, now), state.role())
+        };
+        if before != after {
+            // Whoever waits for a leader looks again: it may be this process.
+            self.0.sight.send_modify(|_| {});
+        }
+        action
     }
 
     /// What it is now.
@@ -137,9 +150,7 @@ impl RoleControl {
     /// # Errors
     /// Why it does not.
     pub async fn drain(&self, force: bool) -> Result<(), DrainRefusal> {
-        if self.role() != Role::Leader {
-            return Err(DrainRefusal::NotLeading);
-        }
+        let asked_of = self.leads_under().ok_or(DrainRefusal::NotLeading)?;
         if let Some(election) = self.0.election.clone().filter(|_| !force) {
             let asked = tokio::task::spawn_blocking(move || election.beside());
             // The thread is never cancelled, and does not panic.
@@ -151,8 +162,18 @@ impl RoleControl {
                 return Err(DrainRefusal::NobodyBeside);
             }
         }
-        self.0.drain.notify_one();
+        // It may have lost the store meanwhile.
+        if self.leads_under() != Some(asked_of) {
+            return Err(DrainRefusal::NotLeading);
+        }
+        self.0.drain.send_replace(Some(asked_of));
         Ok(())
+    }
+
+    /// The epoch that it leads under, if it leads.
+    fn leads_under(&self) -> Option<u64> {
+        let state = self.0.state.lock();
+        (state.role() == Role::Leader).then(|| state.epoch())
     }
 
     /// Notes why the process may not stand beside this store; whether that is new.
@@ -181,9 +202,13 @@ impl RoleControl {
             .unwrap_or_default()
     }
 
-    /// Resolves when somebody wants the process to hand over.
+    /// Resolves when somebody wants the process to hand over what it has had since it took the
+    /// store last. Requests of the time before are over.
     pub async fn drain_asked(&self) {
-        self.0.drain.notified().await;
+        let epoch = self.0.state.lock().epoch();
+        let mut asked = self.0.drain.subscribe();
+        // The sender lives as long as this.
+        let _ = asked.wait_for(|asked| *asked == Some(epoch)).await;
     }
 
     /// Notes what standbys took in and the leader has not decided; nothing where that is not known.
@@ -210,6 +235,7 @@ impl RoleControl {
                 epoch: state.epoch(),
                 leader: Some(address).filter(|address| !address.is_empty()),
                 led_by: None,
+                starting: false,
             };
         }
         let leader = sight.leader.filter(|leader| leader.is_locked);
@@ -221,6 +247,7 @@ impl RoleControl {
                 .map(|leader| leader.address.clone())
                 .filter(|address| !address.is_empty()),
             led_by: leader.map(|leader| leader.by),
+            starting: state.is_starting(),
         }
     }
 }

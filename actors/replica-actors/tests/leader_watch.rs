@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use replica_actors::{Election, RoleControl, Taken, leader_watch_by};
+use replica_actors::{DrainRefusal, Election, RoleControl, Taken, leader_watch_by};
 use replica_core::{Role, RoleAction, RoleEvent};
 use store::{Leadership, Options, Store};
 use supervision::{Root, SupervisorSpec};
@@ -177,6 +177,9 @@ fn i18_a_store_that_was_given_free_is_taken_at_once_unless_it_was_drained_here()
         let mut stage = Stage::start(free.clone());
         assert_eq!(stage.taken.recv().await.unwrap().epoch, 5);
         assert_eq!(stage.control.on(RoleEvent::Took(5)), RoleAction::StartTree);
+        assert_eq!(stage.control.role(), Role::Standby);
+        assert!(stage.control.status().starting);
+        stage.control.on(RoleEvent::TreeStarted);
         assert_eq!(stage.control.role(), Role::Leader);
         assert_eq!(stage.control.drain(false).await, Ok(()));
         stage.control.on(RoleEvent::DrainAsked);
@@ -193,5 +196,27 @@ fn i18_a_store_that_was_given_free_is_taken_at_once_unless_it_was_drained_here()
         // Another has led, and given it free.
         *stage.table.row.lock() = Ok(Leadership { epoch: 6, ..free });
         assert_eq!(stage.taken.recv().await.unwrap().epoch, 7);
+    });
+}
+
+/// Two ask at once, the first request ends the leadership: the second is not for the next one.
+#[test]
+fn i18_a_request_to_hand_over_is_for_one_leadership() {
+    actix::System::new().block_on(async {
+        let control = RoleControl::new("own:1");
+        control.on(RoleEvent::Took(5));
+        control.on(RoleEvent::TreeStarted);
+        let (first, second) = tokio::join!(control.drain(true), control.drain(true));
+        assert_eq!((first, second), (Ok(()), Ok(())));
+        control.drain_asked().await;
+        control.on(RoleEvent::DrainAsked);
+        assert_eq!(control.drain(true).await, Err(DrainRefusal::NotLeading));
+        control.on(RoleEvent::TreeEnded);
+        control.on(RoleEvent::Took(7));
+        control.on(RoleEvent::TreeStarted);
+        let asked = tokio::time::timeout(Duration::from_millis(200), control.drain_asked());
+        assert!(asked.await.is_err(), "nobody has asked this leader");
+        assert_eq!(control.drain(true).await, Ok(()));
+        control.drain_asked().await;
     });
 }

@@ -1,10 +1,13 @@
 //! What a process is, and how that changes.
 //!
 //! ```text
-//!             Took ──────────▶ Leading ── StoreLost, DrainAsked ──▶ HandingOver ── TreeEnded ─┐
-//!  StandingBy ◀──────────────────────────────────────────────────────────────────────────────┘
+//!      Took ──▶ Starting ── TreeStarted ──▶ Leading ── StoreLost, DrainAsked ──▶ HandingOver ─┐
+//!  StandingBy ◀────────────────────────────────────────────────────────────────── TreeEnded ──┘
 //!      └── StopAsked, at any time ──▶ (tree ends) ──▶ Ended
 //! ```
+//! A process that has taken the store is a standby to those who ask until it answers as the leader:
+//! what it would pass on to itself would come back to the standby that it still is.
+//!
 //! A process that was asked to hand over does not take the store back at once: somebody else has to
 //! have led meanwhile, or a time has to pass.
 
@@ -30,6 +33,8 @@ pub const DRAIN_BAR: Duration = Duration::from_secs(30);
 pub enum RoleEvent {
     /// The store is this process's, under this epoch.
     Took(u64),
+    /// Its actors run, and it answers as the leader.
+    TreeStarted,
     /// Another process has the store.
     StoreLost,
     /// Somebody wants it to hand over.
@@ -43,7 +48,7 @@ pub enum RoleEvent {
 /// What to do about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoleAction {
-    /// Start the actors, and answer as the leader.
+    /// Start the actors, then answer as the leader.
     StartTree,
     /// Stop the actors, then free the store; answer as a standby from now on.
     StopTree,
@@ -61,6 +66,7 @@ pub enum RoleAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     StandingBy,
+    Starting,
     Leading,
     HandingOver { ends: bool },
     Ended,
@@ -96,6 +102,12 @@ impl RoleState {
         }
     }
 
+    /// Whether it has the store, and will lead: its actors are starting.
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
+        self.phase == Phase::Starting
+    }
+
     /// Whether it led until now, and will stand by: its actors are ending.
     #[must_use]
     pub fn hands_over(&self) -> bool {
@@ -121,17 +133,18 @@ impl RoleState {
             (Phase::StandingBy, RoleEvent::Took(epoch)) => {
                 self.epoch = epoch;
                 self.barred_until = None;
-                (Phase::Leading, RoleAction::StartTree)
+                (Phase::Starting, RoleAction::StartTree)
             }
             (phase, RoleEvent::Took(_)) => (phase, RoleAction::GiveBack),
-            (Phase::Leading, RoleEvent::StoreLost) => {
+            (Phase::Starting, RoleEvent::TreeStarted) => (Phase::Leading, RoleAction::Nothing),
+            (Phase::Starting | Phase::Leading, RoleEvent::StoreLost) => {
                 (Phase::HandingOver { ends: false }, RoleAction::StopTree)
             }
-            (Phase::Leading, RoleEvent::DrainAsked) => {
+            (Phase::Starting | Phase::Leading, RoleEvent::DrainAsked) => {
                 self.barred_until = Some(now + DRAIN_BAR);
                 (Phase::HandingOver { ends: false }, RoleAction::StopTree)
             }
-            (Phase::Leading, RoleEvent::StopAsked) => {
+            (Phase::Starting | Phase::Leading, RoleEvent::StopAsked) => {
                 (Phase::HandingOver { ends: true }, RoleAction::StopTree)
             }
             (Phase::HandingOver { .. }, RoleEvent::StopAsked) => {
@@ -139,9 +152,10 @@ impl RoleState {
             }
             (Phase::HandingOver { ends: true }, RoleEvent::TreeEnded)
             | (Phase::StandingBy, RoleEvent::StopAsked) => (Phase::Ended, RoleAction::End),
-            (Phase::HandingOver { ends: false } | Phase::Leading, RoleEvent::TreeEnded) => {
-                (Phase::StandingBy, RoleAction::Watch)
-            }
+            (
+                Phase::HandingOver { ends: false } | Phase::Starting | Phase::Leading,
+                RoleEvent::TreeEnded,
+            ) => (Phase::StandingBy, RoleAction::Watch),
             (phase, _) => (phase, RoleAction::Nothing),
         };
         self.phase = phase;
@@ -168,9 +182,36 @@ mod tests {
 
     #[test]
     fn i18_a_process_leads_hands_over_and_stands_by_again() {
-        use RoleEvent::{DrainAsked, StopAsked, StoreLost, Took, TreeEnded};
+        use RoleEvent::{DrainAsked, StopAsked, StoreLost, Took, TreeEnded, TreeStarted};
         for (events, role, action) in [
-            (&[Took(1)][..], Role::Leader, RoleAction::StartTree),
+            (&[Took(1)][..], Role::Standby, RoleAction::StartTree),
+            (&[Took(1), TreeStarted], Role::Leader, RoleAction::Nothing),
+            (&[TreeStarted], Role::Standby, RoleAction::Nothing),
+            (
+                &[Took(1), TreeStarted, Took(3)],
+                Role::Leader,
+                RoleAction::GiveBack,
+            ),
+            (
+                &[Took(1), TreeStarted, StoreLost],
+                Role::Standby,
+                RoleAction::StopTree,
+            ),
+            (
+                &[Took(1), TreeStarted, DrainAsked],
+                Role::Standby,
+                RoleAction::StopTree,
+            ),
+            (
+                &[Took(1), DrainAsked, TreeStarted],
+                Role::Standby,
+                RoleAction::Nothing,
+            ),
+            (
+                &[Took(1), TreeStarted, StopAsked],
+                Role::Standby,
+                RoleAction::StopTree,
+            ),
             (&[Took(1), StoreLost], Role::Standby, RoleAction::StopTree),
             (&[Took(1), DrainAsked], Role::Standby, RoleAction::StopTree),
             (
@@ -199,9 +240,12 @@ mod tests {
         ] {
             let (state, last) = after(events);
             assert_eq!((state.role(), last), (role, action), "{events:?}");
-            let hands_over = action == RoleAction::StopTree || last == RoleAction::GiveBack;
-            let ends = events.contains(&StopAsked);
+            let is_told = |what: &RoleEvent| events.contains(what);
+            let hands_over = (is_told(&StoreLost) || is_told(&DrainAsked)) && is_told(&Took(1));
+            let ends = is_told(&StopAsked) || is_told(&TreeEnded);
             assert_eq!(state.hands_over(), hands_over && !ends, "{events:?}");
+            let is_starting = events == [Took(1)];
+            assert_eq!(state.is_starting(), is_starting, "{events:?}");
         }
     }
 
@@ -217,10 +261,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens in whatever order, the actors run only while it leads, are started only
-        /// once at a time, and nothing follows the end.
+        /// Whatever happens in whatever order, the actors run only while it starts or leads, are
+        /// started only once at a time, and nothing follows the end.
         #[test]
-        fn i18_actors_run_exactly_while_it_leads(steps in prop::collection::vec(0u8..5, 0..40)) {
+        fn i18_actors_run_exactly_while_it_leads(steps in prop::collection::vec(0u8..6, 0..40)) {
             let (mut state, mut runs, mut ended) = (RoleState::default(), false, false);
             for (n, step) in steps.into_iter().enumerate() {
                 let event = match step {
@@ -228,6 +272,7 @@ mod tests {
                     1 => RoleEvent::StoreLost,
                     2 => RoleEvent::DrainAsked,
                     3 => RoleEvent::TreeEnded,
+                    4 => RoleEvent::TreeStarted,
                     _ => RoleEvent::StopAsked,
                 };
                 let action = state.on(event, NOW);
@@ -247,7 +292,10 @@ mod tests {
                     }
                     RoleAction::GiveBack | RoleAction::Nothing => {}
                 }
-                prop_assert_eq!(state.role() == Role::Leader, runs);
+                let leads = state.role() == Role::Leader;
+                prop_assert!(!(leads && state.is_starting()));
+                prop_assert_eq!(leads || state.is_starting(), runs);
+                prop_assert!(event != RoleEvent::TreeStarted || !state.is_starting());
                 prop_assert!(!(ended && state.may_take(u64::MAX, NOW)));
             }
         }

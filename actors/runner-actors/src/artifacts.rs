@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use replica_actors::SharedFiles;
+use replica_actors::{FirstFault, SharedFiles};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -118,10 +118,11 @@ impl ArtifactStore {
     pub(crate) fn remove_expired(&self, now: u64) -> std::io::Result<usize> {
         let mut all = self.tars.list_all::<Artifact>(KIND)?;
         all.retain(|entry| entry.about.is_expired(now));
+        let (mut faults, mut removed) = (FirstFault::default(), 0);
         for entry in &all {
-            self.tars.remove(entry)?;
+            removed += usize::from(faults.note(self.tars.remove(entry)).is_some());
         }
-        Ok(all.len())
+        faults.end().map(|()| removed)
     }
 
     fn entry(&self, run: &str, name: &str) -> std::io::Result<Option<TarEntry<Artifact>>> {
@@ -183,6 +184,17 @@ impl ArtifactStore {
             self.tars.share(&entry, &entry.about.name, &of_run(run))?;
         }
         Ok(())
+    }
+
+    /// Whose artifacts there are: of each run its hash, as [`hashed`] makes it.
+    pub(crate) fn owners(&self) -> std::io::Result<Vec<String>> {
+        self.tars.owners(KIND)
+    }
+
+    /// Forgets all artifacts of an owner.
+    pub(crate) fn remove_owner(&self, owner: &str) -> std::io::Result<()> {
+        let (kind, owner) = (KIND.to_owned(), owner.to_owned());
+        self.tars.remove_owner(&TarOwner { kind, owner })
     }
 
     /// Forgets a run's artifacts.

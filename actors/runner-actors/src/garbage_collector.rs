@@ -5,6 +5,7 @@
 //! when the runner was killed between the request and its record. The manager's leases end those
 //! too; this is sooner, and it is counted.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +22,9 @@ use crate::clock::now_ms;
 use crate::counters::RunCounters;
 use crate::kept::KeptVms;
 use crate::ledger::RunRecorder;
+use crate::records::RunRecord;
 use crate::rows;
-use crate::run_files::{RunFiles, SharedState};
+use crate::run_files::{RunFiles, TendState};
 use crate::settings::RunnerSettings;
 use crate::vm_owner::VmOwner;
 
@@ -34,6 +36,9 @@ const EXPIRY_ROUNDS: u64 = 60;
 const MAX_VERIFIED_COMMITS: usize = 20;
 /// Statuses of runs that ended longer ago are not compared.
 const RECENT_MS: u64 = 600_000;
+/// The same in the first collection: another process may have led before, and what it had on its
+/// way to the forge may have come behind what followed.
+const RECENT_AT_FIRST_MS: u64 = 3_600_000;
 
 /// Removes what ended runs left.
 #[derive(Clone)]
@@ -76,11 +81,11 @@ impl Actor for RunGarbageCollector {
         let collector = self.clone();
         let collections = async move {
             let interval = collector.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
-            let mut shared = SharedState::default();
+            let mut state = TendState::default();
             for round in 0_u64.. {
                 tokio::time::sleep(interval).await;
-                collector.collect().await;
-                shared = collector.tend_shared(shared).await;
+                collector.collect(round == 0).await;
+                state = collector.tend(state).await;
                 if round.is_multiple_of(EXPIRY_ROUNDS) {
                     collector.remove_expired().await;
                 }
@@ -91,7 +96,7 @@ impl Actor for RunGarbageCollector {
 }
 
 impl RunGarbageCollector {
-    async fn collect(&self) {
+    async fn collect(&self, is_first: bool) {
         for index in 0..self.hosts.count() {
             // That it gives VMs again is for its watcher to say.
             if let Err(error) = self.collect_vms(index).await {
@@ -100,15 +105,15 @@ impl RunGarbageCollector {
                 tracing::debug!(event = "run.gc_failed", host, %error, "the VM manager's VMs cannot be looked at now");
             }
         }
-        self.verify_statuses().await;
+        self.verify_statuses(is_first).await;
         self.forget_oldest().await;
     }
 
-    /// Looks after what is shared with other processes.
-    async fn tend_shared(&self, mut state: SharedState) -> SharedState {
-        let files = self.files.clone();
+    /// Looks after what runs have on the disk, and what is shared with other processes.
+    async fn tend(&self, mut state: TendState) -> TendState {
+        let (files, store) = (self.files.clone(), self.store.clone());
         let tended = tokio::task::spawn_blocking(move || {
-            files.tend_shared(&mut state);
+            files.tend(&store, &mut state);
             state
         });
         tended.await.unwrap_or_default()
@@ -197,23 +202,14 @@ impl RunGarbageCollector {
     }
 
     /// Compares the statuses of runs that go on, or ended lately, with what the forge has.
-    async fn verify_statuses(&self) {
+    async fn verify_statuses(&self, is_first: bool) {
         let Some(outbox) = &self.outbox else {
             return;
         };
         let Ok(runs) = self.store.read(|rows| rows::all(rows)).await else {
             return;
         };
-        let oldest = now_ms().saturating_sub(RECENT_MS);
-        let recent = runs
-            .iter()
-            .rev()
-            .filter(|run| run.ended_at.is_none_or(|at| at > oldest));
-        let mut commits: Vec<(&str, &str)> = recent
-            .map(|run| (run.repository.as_str(), run.sha.as_str()))
-            .collect();
-        commits.dedup();
-        for (repository, sha) in commits.into_iter().take(MAX_VERIFIED_COMMITS) {
+        for (repository, sha) in commits_to_verify(&runs, now_ms(), is_first) {
             let (Ok(repo), Ok(sha)) = (
                 repository.parse(),
                 CommitSha::parse(sha, ObjectFormats::Sha1AndSha256),
@@ -224,5 +220,55 @@ impl RunGarbageCollector {
             // collection.
             let _ = outbox.ask(VerifyStatuses { repo, sha }).await;
         }
+    }
+}
+
+/// The commits of runs that go on, or ended lately, the newest first; not too many at once, but for
+/// the first time.
+fn commits_to_verify(runs: &[RunRecord], now: u64, is_first: bool) -> Vec<(&str, &str)> {
+    let (recent, most) = match is_first {
+        true => (RECENT_AT_FIRST_MS, usize::MAX),
+        false => (RECENT_MS, MAX_VERIFIED_COMMITS),
+    };
+    let oldest = now.saturating_sub(recent);
+    let recent = runs.iter().rev();
+    let recent = recent.filter(|run| run.ended_at.is_none_or(|at| at > oldest));
+    let mut seen = HashSet::new();
+    let commits = recent.map(|run| (run.repository.as_str(), run.sha.as_str()));
+    commits
+        .filter(|commit| seen.insert(*commit))
+        .take(most)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_core::event::EventKind;
+
+    use super::*;
+    use crate::event::StoredEvent;
+
+    #[test]
+    fn i18_after_a_take_over_all_commits_that_matter_are_compared_once() {
+        let repository = "acme/rocket".parse().unwrap();
+        let reference = "refs/heads/main".parse().unwrap();
+        let run = |number: u64, ended_at| {
+            let (kind, sha) = (EventKind::Push, format!("{number:040}"));
+            let event = StoredEvent::local(kind, &repository, &reference, &sha, "u", None);
+            RunRecord {
+                ended_at,
+                ..RunRecord::received(&event, number.to_string())
+            }
+        };
+        let now = 10_000_000;
+        let mut runs: Vec<RunRecord> = (0..50).map(|number| run(number, None)).collect();
+        runs.push(run(50, Some(now - 1_200_000)));
+        runs.push(run(51, Some(now - 7_200_000)));
+        runs.push(run(49, None));
+        let later = commits_to_verify(&runs, now, false);
+        assert_eq!(later.len(), MAX_VERIFIED_COMMITS);
+        assert_eq!(later[1].1, format!("{:040}", 48));
+        let first = commits_to_verify(&runs, now, true);
+        assert_eq!(first.len(), 51, "each once, without what ended long ago");
     }
 }

@@ -56,6 +56,7 @@ mod log;
 mod log_reader;
 pub mod messages;
 mod model_check;
+mod orphans;
 mod permits;
 mod pushed;
 mod records;
@@ -115,6 +116,7 @@ pub use records::{
     RunApproval, RunRecord, StepRecord,
 };
 pub use review::Review;
+pub use rows::extents::EXTENT_TABLES;
 pub use run_files::file_migration;
 pub use run_list::{RunFilter, RunPage, short_reference};
 pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};

@@ -167,6 +167,21 @@ impl Logs {
         self.shared.as_ref()
     }
 
+    /// The files of runs, as they are now.
+    pub(crate) fn files(&self) -> Vec<(String, PathBuf)> {
+        let files = std::fs::read_dir(&self.directory);
+        let paths = files
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|file| file.path());
+        let of_run = |path: PathBuf| {
+            let run = path.file_stem()?.to_str()?.to_owned();
+            path.is_file().then_some((run, path))
+        };
+        paths.filter_map(of_run).collect()
+    }
+
     /// The file of a run's log; it may not exist yet.
     #[must_use]
     pub fn path(&self, run: &str) -> PathBuf {

@@ -1,5 +1,6 @@
 //! Rows of the store.
 
+use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow};
 
 use runner_core::context::run_id_prefix;
@@ -13,6 +14,8 @@ use crate::records::RunRecord;
 use crate::review;
 use crate::run_list::{RunFilter, RunHead, RunPage};
 use crate::test_rows;
+
+pub(crate) mod extents;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter(u64);
@@ -256,6 +259,16 @@ pub(crate) fn all(rows: &mut impl ReadRows) -> Result<Vec<RunRecord>, StoreError
         ControlFlow::Continue(())
     })?;
     Ok(runs)
+}
+
+/// The ids of all runs.
+pub(crate) fn ids(rows: &mut impl ReadRows) -> Result<HashSet<String>, StoreError> {
+    let mut ids = HashSet::new();
+    rows.for_each(&RUNS, .., |id, _| {
+        ids.insert(id);
+        ControlFlow::Continue(())
+    })?;
+    Ok(ids)
 }
 
 /// The next number of a workflow of a repository, from 1.

@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
-use replica_actors::{FileKey, FileMigration, FileTables, SharedFile, SharedFiles};
+use replica_actors::{FileKey, FileMigration, FileTables, FirstFault, SharedFile, SharedFiles};
+use store::Store;
 
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::clock::now_ms;
 use crate::log::Logs;
+use crate::orphans::remove_orphans;
 use crate::settings::RunnerSettings;
 use crate::{shared_logs, tar_store};
 
@@ -68,24 +70,34 @@ impl RunFiles {
         }
     }
 
-    /// Stores what is not stored yet, and removes objects that nothing names any more. Blocks.
-    pub(crate) fn tend_shared(&self, state: &mut SharedState) {
-        let Some(shared) = &self.shared else { return };
-        shared.probe();
-        if let Err(error) = self.tend(shared, state) {
+    /// Removes what forgotten runs left, stores what is not stored yet, and removes objects that
+    /// nothing names any more. `store` has the runs. Blocks.
+    pub(crate) fn tend(&self, store: &Store, state: &mut TendState) {
+        if let Some(shared) = &self.shared {
+            shared.probe();
+        }
+        if let Err(error) = self.try_to_tend(store, state) {
             tracing::warn!(event = "objects.tend_failed", %error, "what is shared by object storage is looked after later");
         }
     }
 
-    fn tend(&self, shared: &SharedFiles, state: &mut SharedState) -> std::io::Result<()> {
-        if let Some(logs) = self.logs.shared() {
-            if !state.looked {
-                logs.find_unstored()?;
-            }
-            logs.store_pending()?;
-        }
+    /// Each as far as it goes: what cannot be read or stored holds up nothing else.
+    fn try_to_tend(&self, store: &Store, state: &mut TendState) -> std::io::Result<()> {
+        let mut faults = FirstFault::default();
         if !state.looked {
-            let moved = self.artifacts.move_local()? + self.caches.move_local()?;
+            let looked = self.look(store, &mut faults);
+            state.looked = faults.note(looked).is_some();
+        }
+        let Some(shared) = &self.shared else {
+            return faults.end();
+        };
+        if let Some(logs) = self.logs.shared() {
+            faults.note(logs.store_pending());
+        }
+        if !state.moved {
+            let artifacts = faults.note(self.artifacts.move_local());
+            let caches = faults.note(self.caches.move_local());
+            let moved = artifacts.unwrap_or_default() + caches.unwrap_or_default();
             if moved > 0 {
                 tracing::info!(
                     event = "objects.moved",
@@ -93,9 +105,16 @@ impl RunFiles {
                     "artifacts and caches of this machine are in the object storage now"
                 );
             }
-            state.looked = true;
+            state.moved = artifacts.is_some() && caches.is_some();
         }
-        shared.sweep_when_due(&mut state.swept)
+        faults.note(shared.sweep_when_due(&mut state.swept));
+        faults.end()
+    }
+
+    fn look(&self, store: &Store, faults: &mut FirstFault) -> std::io::Result<()> {
+        let known = remove_orphans((&self.logs, &self.artifacts), store, faults)?;
+        let logs = self.logs.shared();
+        logs.map_or(Ok(()), |logs| logs.find_unstored(&known))
     }
 }
 
@@ -121,13 +140,17 @@ fn bring(files: &SharedFiles, key: &FileKey, file: &SharedFile) -> std::io::Resu
 
 /// What was done in this incarnation.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SharedState {
+pub(crate) struct TendState {
     /// Files of previous incarnations were looked for.
     looked: bool,
+    /// Those that lay on this machine only are where every process can read them.
+    moved: bool,
     swept: Option<Instant>,
 }
 
 #[cfg(test)]
 mod migration_tests;
+#[cfg(test)]
+mod tending_tests;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use replica_actors::{FileKey, SharedFile, SharedFiles};
+use replica_actors::{FileKey, FirstFault, SharedFile, SharedFiles};
 
 /// What they are, for [`SharedFiles`].
 pub(crate) const KIND: &str = "logs";
@@ -160,16 +160,17 @@ impl SharedLogs {
     }
 
     /// Looks which logs of this folder are not stored, or not as long as they are: those of a
-    /// previous incarnation, and those from before there was object storage.
-    pub(crate) fn find_unstored(&self) -> io::Result<()> {
+    /// previous incarnation, and those from before there was object storage. Only those of `known`
+    /// runs.
+    pub(crate) fn find_unstored(&self, known: &HashSet<String>) -> io::Result<()> {
         let stored = self.inner.files.list(KIND, None)?.into_iter();
         let stored: HashMap<String, SharedFile> =
             stored.map(|((_, run, _), row)| (run, row)).collect();
         for file in std::fs::read_dir(&self.inner.directory)?.flatten() {
             let path = file.path();
             let run = path.file_stem().and_then(|stem| stem.to_str());
-            let Some(run) = run.filter(|_| path.extension().is_some_and(|end| end == "jsonl"))
-            else {
+            let is_log = path.extension().is_some_and(|end| end == "jsonl");
+            let Some(run) = run.filter(|run| is_log && known.contains(*run)) else {
                 continue;
             };
             let is_newer = stored.get(run).is_none_or(|row| {
@@ -183,13 +184,25 @@ impl SharedLogs {
         Ok(())
     }
 
-    /// Stores what could not be stored before; gives how many.
-    pub(crate) fn store_pending(&self) -> io::Result<usize> {
+    /// Stores what could not be stored before. A log that cannot be read holds up no other; gives
+    /// the first fault.
+    pub(crate) fn store_pending(&self) -> io::Result<()> {
         let pending: Vec<String> = self.inner.pending.lock().iter().cloned().collect();
+        let mut faults = FirstFault::default();
         for run in &pending {
-            self.store(run, true)?;
+            let stored = faults.note(self.store(run, true));
+            // Where the storage is away each would wait for it.
+            if stored.is_none() && self.inner.files.trouble().is_some() {
+                break;
+            }
         }
-        Ok(pending.len())
+        faults.end()
+    }
+
+    /// The runs whose logs are stored.
+    pub(crate) fn runs(&self) -> io::Result<Vec<String>> {
+        let stored = self.inner.files.list(KIND, None)?.into_iter();
+        Ok(stored.map(|((_, run, _), _)| run).collect())
     }
 
     /// Forgets a run's log.

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use replica_actors::{FileKey, SharedFile, SharedFiles};
+use replica_actors::{FileKey, FirstFault, SharedFile, SharedFiles};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -124,6 +124,16 @@ impl TarStore {
         &self,
         kind: &str,
     ) -> std::io::Result<Vec<TarEntry<T>>> {
+        let mut all = Vec::new();
+        for owner in self.owners(kind)? {
+            let kind = kind.to_owned();
+            all.extend(self.list(&TarOwner { kind, owner })?);
+        }
+        Ok(all)
+    }
+
+    /// Whoever has entries of a kind.
+    pub(crate) fn owners(&self, kind: &str) -> std::io::Result<Vec<String>> {
         let mut owners: Vec<String> = directories(&self.data.join(kind));
         if let Some(shared) = &self.shared {
             let files = shared.list(kind, None)?.into_iter();
@@ -131,12 +141,7 @@ impl TarStore {
         }
         owners.sort_unstable();
         owners.dedup();
-        let mut all = Vec::new();
-        for owner in owners {
-            let kind = kind.to_owned();
-            all.extend(self.list(&TarOwner { kind, owner })?);
-        }
-        Ok(all)
+        Ok(owners)
     }
 
     /// The file of an entry, on this machine. It may be removed later: open it, or link it.
@@ -219,35 +224,51 @@ impl TarStore {
         let Some(shared) = &self.shared else {
             return Ok(0);
         };
-        let mut moved = 0;
+        let (mut faults, mut moved) = (FirstFault::default(), 0);
         for owner in directories(&self.data.join(kind)) {
             let of = TarOwner {
                 kind: kind.to_owned(),
                 owner,
             };
             for entry in local::<serde_json::Value>(&self.directory(&of)) {
-                let Held::Local(path) = &entry.held else {
-                    continue;
-                };
-                let key = key(&of, path);
-                if shared.get(&key)?.is_none() {
-                    // Another name of it, which `put` takes.
-                    let sent = path.with_extension("part");
-                    let _ = std::fs::remove_file(&sent);
-                    std::fs::hard_link(path, &sent)?;
-                    shared.put(key.clone(), &sent, entry.about.to_string())?;
-                    if let Some(stored) = shared.get(&key)? {
-                        shared.verify(&stored)?;
-                    }
-                    moved += 1;
+                // One that cannot be read holds up no other. Where the storage is away each would
+                // wait for it.
+                match faults.note(move_entry(shared, &of, &entry)) {
+                    Some(was_moved) => moved += usize::from(was_moved),
+                    None if shared.trouble().is_some() => return faults.end().map(|()| moved),
+                    None => {}
                 }
-                remove_local(path)?;
             }
             // Where it is empty by now.
             let _ = std::fs::remove_dir(self.directory(&of));
         }
-        Ok(moved)
+        faults.end().map(|()| moved)
     }
+}
+
+/// Moves an entry of this machine into the object storage, unless it is there already.
+fn move_entry(
+    shared: &SharedFiles,
+    of: &TarOwner,
+    entry: &TarEntry<serde_json::Value>,
+) -> std::io::Result<bool> {
+    let Held::Local(path) = &entry.held else {
+        return Ok(false);
+    };
+    let key = key(of, path);
+    let is_new = shared.get(&key)?.is_none();
+    if is_new {
+        // Another name of it, which `put` takes.
+        let sent = path.with_extension("part");
+        let _ = std::fs::remove_file(&sent);
+        std::fs::hard_link(path, &sent)?;
+        shared.put(key.clone(), &sent, entry.about.to_string())?;
+        if let Some(stored) = shared.get(&key)? {
+            shared.verify(&stored)?;
+        }
+    }
+    remove_local(path)?;
+    Ok(is_new)
 }
 
 /// Makes a shared entry one of this machine, below the data.

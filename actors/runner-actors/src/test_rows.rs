@@ -5,7 +5,9 @@ use runner_core::test_report::{
     JobTests, ReadReport, TestCase, TestCounts, TestFailure, TestOutcome, TestRun,
 };
 use serde::{Deserialize, Serialize};
-use store::{Blob, Extent, JsonRow, ReadRows, Row, StoreError, Table, WriteTxn};
+use store::{
+    Blob, Extent, ExtentTable, HoldsExtents, JsonRow, ReadRows, Row, StoreError, Table, WriteTxn,
+};
 
 use crate::records::{JobRecord, RunRecord};
 
@@ -46,6 +48,15 @@ struct TestJobRow {
 impl Row for TestJobRow {
     const SCHEMA: u16 = 1;
 }
+
+impl HoldsExtents for TestJobRow {
+    fn extents(&self) -> Vec<Extent> {
+        vec![self.cases, self.failures]
+    }
+}
+
+/// The table whose rows hold extents.
+pub(crate) const EXTENT_TABLE: ExtentTable = ExtentTable::of(JOBS);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct TestedRun {

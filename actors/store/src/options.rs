@@ -1,6 +1,7 @@
 //! How a store is opened.
 
 use crate::error::StoreError;
+use crate::extent_table::ExtentTable;
 use crate::write::WriteTxn;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub struct Options {
     pub program: String,
     /// Steps from an empty store to today's schema, in order.
     pub migrations: &'static [Migration],
+    /// Tables whose rows hold extents: a check and a copy look whether their blobs are there.
+    pub extents: &'static [ExtentTable],
     /// Requests that may wait for the writer; one more is `Busy`. The readers have as much again.
     pub queue: usize,
     /// Most requests that share one commit.
@@ -61,6 +64,7 @@ impl Options {
             schema: program.replace('-', "_"),
             program,
             migrations: &[],
+            extents: &[],
             queue: 1024,
             group_requests: 512,
             group_bytes: 16 * 1024 * 1024,
@@ -87,6 +91,13 @@ impl Options {
     #[must_use]
     pub fn installation(mut self, installation: String) -> Self {
         self.installation = installation;
+        self
+    }
+
+    /// With these tables whose rows hold extents.
+    #[must_use]
+    pub fn extents(mut self, extents: &'static [ExtentTable]) -> Self {
+        self.extents = extents;
         self
     }
 

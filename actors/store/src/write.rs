@@ -30,6 +30,7 @@ pub struct WriteTxn<'db> {
     written: usize,
     /// Whether there is anything to commit.
     changed: bool,
+    confirms: bool,
     /// The storage failed: the whole group is lost.
     failed: Option<StoreError>,
 }
@@ -46,6 +47,8 @@ struct UndoEntry {
 #[derive(Debug)]
 pub(crate) struct GroupChanges {
     pub(crate) changed: bool,
+    /// Somebody has to know that the store is this process's still.
+    pub(crate) confirms: bool,
     pub(crate) quarantined: Option<u64>,
     /// To be durable no later than the rows.
     pub(crate) parts: BlobBatch,
@@ -66,6 +69,7 @@ impl<'db> WriteTxn<'db> {
             undo_log: Vec::new(),
             written: 0,
             changed: false,
+            confirms: false,
             failed: None,
         }
     }
@@ -116,6 +120,13 @@ impl<'db> WriteTxn<'db> {
     /// Forgets a blob, once: with the row that holds its extent.
     pub fn release(&mut self, extent: &Extent) {
         self.appends.release(extent);
+    }
+
+    /// Has the request fail where another process has the store by now, also if it changes nothing.
+    /// What is sent elsewhere in the store's name is sent behind this: a process that was held up
+    /// does not contradict its successor then.
+    pub fn confirm(&mut self) {
+        self.confirms = true;
     }
 
     /// The number of the commit these rows will be part of: one more than that of the last.
@@ -242,6 +253,7 @@ impl<'db> WriteTxn<'db> {
             Some(error) => Err(error),
             None => Ok(GroupChanges {
                 changed: self.changed,
+                confirms: self.confirms,
                 quarantined,
                 head: self.appends.head(),
                 released: self.appends.take_released(),

@@ -8,16 +8,18 @@ use postgres_server::PostgresServer;
 use std::path::Path;
 use store::maintenance::{MaintenanceError, backup, check, copy};
 use store::{
-    Blob, Extent, OpenError, Options, RawBytes, ReadRows, Store, StoreError, StorePlace, Table,
+    Blob, Extent, ExtentTable, OpenError, Options, RawBytes, ReadRows, Store, StoreError,
+    StorePlace, Table,
 };
 
 const ROWS: Table<(String, u64), RawBytes> = Table::new("rows");
 const EXTENTS: Table<u64, Extent> = Table::new("extents");
+const EXTENT_TABLES: &[ExtentTable] = &[ExtentTable::of(EXTENTS)];
 
 fn options() -> Options {
     Options {
         segment_bytes: 200_000,
-        ..Options::new("test")
+        ..Options::new("test").extents(EXTENT_TABLES)
     }
 }
 
@@ -288,4 +290,41 @@ fn i18_a_check_finds_damage_in_either_engine() {
     std::fs::remove_file(lost).unwrap();
     let faults = check(&redb, &options()).unwrap().faults.join("\n");
     assert!(faults.contains("of blobs is missing"), "{faults}");
+}
+
+/// Every segment is there, and a blob within one is not.
+#[test]
+fn i18_a_check_and_a_backup_see_that_blobs_are_lost() {
+    let server = PostgresServer::start();
+    let root = tempfile::tempdir().unwrap();
+    let (here, there) = (folder(&root.path().join("a")), place(server.url_in("runs")));
+    for place in [&here, &there] {
+        let store = open(place).unwrap();
+        fill(&store);
+        store.close();
+        let found = check(place, &options()).unwrap();
+        assert_eq!(found.faults, Vec::<String>::new());
+    }
+    server.sql("DELETE FROM runs.blobs WHERE (segment, start) IN (SELECT segment, start FROM runs.blobs ORDER BY segment, start LIMIT 1 OFFSET 20)");
+    let segment = root.path().join("a/pieces");
+    let segment = std::fs::read_dir(segment)
+        .unwrap()
+        .flatten()
+        .next()
+        .unwrap();
+    let mut bytes = std::fs::read(segment.path()).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 20].fill(0xa5);
+    std::fs::write(segment.path(), bytes).unwrap();
+    for (number, place) in [&here, &there].into_iter().enumerate() {
+        let found = check(place, &options()).unwrap().faults;
+        assert!(
+            found[0].starts_with("table extents: the blob of key "),
+            "{found:?}"
+        );
+        let saved = folder(&root.path().join(format!("saved-{number}")));
+        let report = backup(place, &saved, &options()).unwrap();
+        assert_eq!(report.faults, found, "the copy is what there is");
+        assert_eq!(check(&saved, &options()).unwrap().faults, found);
+    }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use postgres_server::{PostgresServer, Stop};
 use store::maintenance::{MaintenanceError, backup, check, copy};
-use store::{Options, ReadRows, SharedStore, StoreError, StorePlace, Table, TakenIn};
+use store::{Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
@@ -148,7 +148,8 @@ fn i18_tables_of_the_version_before_are_brought_up_to_date() {
     drop(first);
     server.sql(
         "SET search_path TO shared_test; DROP TABLE intake; DROP FUNCTION take_in; \
-         ALTER TABLE owner DROP COLUMN address, DROP COLUMN forward_key; \
+         ALTER TABLE owner DROP COLUMN address, DROP COLUMN forward_key, \
+         DROP COLUMN installation; \
          ALTER TABLE blobs DROP COLUMN length; \
          DO $$ BEGIN EXECUTE 'DROP FUNCTION ' || 'commit_group'::regproc::regprocedure; END $$; \
          DELETE FROM layout; INSERT INTO layout VALUES (1)",
@@ -295,4 +296,143 @@ fn i18_a_holder_of_another_installation_is_told_from_one_of_this() {
     store.close();
     let (_store, _) = former.try_take(|seen| seen.is_released).unwrap().unwrap();
     assert!(!other.look().unwrap().is_anothers, "it is not known");
+}
+
+/// A server that became the primary without the newest writes gives an epoch a second time.
+#[test]
+fn i18_an_epoch_that_another_got_too_is_lost() {
+    let server = PostgresServer::start();
+    let (first, second) = (shared(&server, "first"), shared(&server, "second"));
+    let put = |store: &Store, value| store.write_blocking(move |txn| txn.put(&ROWS, &1, &value));
+    let (before, epoch) = first.try_take(|_| true).unwrap().unwrap();
+    server.sql(&format!(
+        "SET search_path TO shared_test; UPDATE owner SET epoch = {}; \
+         DELETE FROM epochs WHERE epoch = {epoch}",
+        epoch - 1
+    ));
+    second.end_holder().unwrap();
+    let (after, again) = second.try_take(|_| true).unwrap().unwrap();
+    assert_eq!(again, epoch);
+    assert_eq!(put(&after, 2), Ok(()));
+    let refused = put(&before, 1).unwrap_err();
+    assert!(
+        matches!(&refused, StoreError::TakenOver { by, .. } if by.contains("shared-test")),
+        "{refused:?}"
+    );
+    assert_eq!(put(&after, 3), Ok(()), "nobody has ended its session");
+    assert_eq!(after.health().reopened, 0);
+}
+
+/// The writer may have gone to another server: one that was the primary answers on connections from
+/// before as if nothing had been written since.
+#[test]
+fn i18_readers_use_no_connection_from_before_the_writers() {
+    let server = PostgresServer::start();
+    let (shared, other) = (shared(&server, "first"), shared(&server, "second"));
+    let (store, _) = shared.try_take(|_| true).unwrap().unwrap();
+    let put = |value| store.write_blocking(move |txn| txn.put(&ROWS, &1, &value));
+    let read = || store.read_blocking(|rows| rows.get(&ROWS, &1)).unwrap();
+    // Given back: the transaction's end is what they did last.
+    let idle = "SELECT pid FROM pg_stat_activity WHERE state = 'idle' AND query = 'ROLLBACK'";
+    let reader = || {
+        let begun = std::time::Instant::now();
+        loop {
+            let found = server.sql(idle).trim().to_owned();
+            if !found.is_empty() {
+                return found;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "none is idle");
+        }
+    };
+    assert_eq!(put(1), Ok(()));
+    assert_eq!(read(), Some(1));
+    let before = reader();
+    assert_eq!(read(), Some(1));
+    assert_eq!(reader(), before, "it is used again");
+    other.end_holder().unwrap();
+    assert_eq!(put(2), Ok(()));
+    assert_eq!(read(), Some(2));
+    let begun = std::time::Instant::now();
+    while reader().contains(&before) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it is kept");
+    }
+}
+
+/// Nobody leads at the moment, and those who stand by are of the installation that did.
+#[test]
+fn i18_a_store_stays_with_the_installation_whose_processes_stand_beside_it() {
+    let server = PostgresServer::start();
+    let url = server.url().parse().unwrap();
+    let of = |installation: &str| {
+        let options = options().installation(installation.to_owned());
+        SharedStore::new(&url, &options, ("", "")).unwrap()
+    };
+    let (first, second, other) = (of("forge one"), of("forge one"), of("forge two"));
+    let (store, _) = first.try_take(|seen| seen.is_released).unwrap().unwrap();
+    assert!(!second.look().unwrap().is_anothers);
+    store.close();
+    drop(store);
+    let seen = other.look().unwrap();
+    assert!(!seen.is_locked && seen.is_anothers, "{seen:?}");
+    assert!(other.try_take(|_| true).unwrap().is_none());
+    assert!(!second.look().unwrap().is_anothers);
+    assert!(!shared(&server, "says nothing").look().unwrap().is_anothers);
+    // All of them have gone: the settings were changed.
+    drop((first, second));
+    let begun = std::time::Instant::now();
+    while other.look().unwrap().is_anothers {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "their notes stay"
+        );
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    let (store, _) = other.try_take(|_| true).unwrap().unwrap();
+    store.close();
+    drop(store);
+    assert!(
+        of("forge one").look().unwrap().is_anothers,
+        "it is the other's now"
+    );
+}
+
+#[test]
+fn i18_who_asks_whether_the_store_is_held_still_is_told_when_it_is_not() {
+    let server = PostgresServer::start();
+    let (first, second) = (shared(&server, "first"), shared(&server, "second"));
+    let confirm = |store: &Store| {
+        store.write_blocking(|txn| {
+            txn.confirm();
+            Ok::<_, StoreError>(())
+        })
+    };
+    let (before, _) = first.try_take(|_| true).unwrap().unwrap();
+    assert_eq!(confirm(&before), Ok(()));
+    second.end_holder().unwrap();
+    let (after, _) = second.try_take(|_| true).unwrap().unwrap();
+    let refused = confirm(&before);
+    assert!(
+        matches!(refused, Err(StoreError::TakenOver { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(confirm(&after), Ok(()));
+}
+
+/// Its host has gone without a word: the server finds out some time.
+#[test]
+fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
+    let server = PostgresServer::start();
+    let (first, gone) = (shared(&server, "first"), shared(&server, "gone"));
+    gone.look().unwrap();
+    assert_eq!(first.beside().unwrap(), 1);
+    let begun = std::time::Instant::now();
+    while first.beside().unwrap() > 0 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "it counts for ever"
+        );
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+    gone.look().unwrap();
+    assert_eq!(first.beside().unwrap(), 1, "it is there again");
 }

@@ -4,6 +4,9 @@
 //! and has the image or can fetch it. Of those that fit, in this order: those that answer, those
 //! with room, those with fewer jobs of the same repository, those with more room left, those with
 //! fewer jobs, those that have the image already, and by name.
+//!
+//! What is known of images is some seconds old, and less than there is where a host could not ask
+//! the storage. So that a host lacks one is no last word: where no other fits, it is asked.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -130,6 +133,21 @@ pub struct Placement {
     pub full: Vec<usize>,
     /// Those that do not fit, and why.
     pub unfit: Vec<(usize, Unfit)>,
+    /// Those of them that lack the image, as far as is known, and nothing else.
+    doubtful: Vec<usize>,
+}
+
+impl Placement {
+    /// Has the hosts asked of which it is known only that they lacked the image, where no other
+    /// fits: a host that is asked looks anew. Whether it is so.
+    pub fn doubt_images(&mut self) -> bool {
+        if !self.order.is_empty() || !self.full.is_empty() {
+            return false;
+        }
+        self.order = std::mem::take(&mut self.doubtful);
+        self.unfit.retain(|(index, _)| !self.order.contains(index));
+        !self.order.is_empty()
+    }
 }
 
 /// Where a job goes.
@@ -139,11 +157,17 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
         order: Vec::new(),
         full: Vec::new(),
         unfit: Vec::new(),
+        doubtful: Vec::new(),
     };
     for (index, host) in hosts.iter().enumerate() {
         let room = host.facts.and_then(|facts| facts.room);
         match unfit(host, wanted) {
-            Some(why) => placement.unfit.push((index, why)),
+            Some(why) => {
+                if why == Unfit::Image && !host.is_cordoned {
+                    placement.doubtful.push(index);
+                }
+                placement.unfit.push((index, why));
+            }
             None if room.is_some_and(|room| !room.fits(wanted.mem_mib)) => {
                 placement.full.push(index);
             }
@@ -165,6 +189,7 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
     };
     placement.order.sort_by_key(rank);
     placement.full.sort_by_key(rank);
+    placement.doubtful.sort_by_key(rank);
     placement
 }
 
@@ -361,6 +386,44 @@ mod tests {
             ["has", "silent", "another", "empty", "busier", "tight"]
         );
         assert_eq!(placement.unfit, [(6, Unfit::Image)]);
+    }
+
+    #[test]
+    fn i18_where_no_host_fits_those_are_asked_that_lacked_the_image() {
+        let (here, other) = (["default".to_owned()], ["full".to_owned()]);
+        let cordoned = Host {
+            is_cordoned: true,
+            ..host("cordoned", &other, room(4, 8192))
+        };
+        let weak = HostRequest {
+            isolation: EmulatedVm,
+            ..wanted()
+        };
+        let mut sandbox = host("sandbox", &other, room(4, 8192));
+        sandbox.facts = sandbox.facts.map(|facts| Facts {
+            isolation: NamespaceSandbox,
+            ..facts
+        });
+        let roomy = host("roomy", &other, room(4, 8192));
+        let mut hosts = vec![sandbox, cordoned, host("b", &other, room(4, 4096)), roomy];
+        let asked = |hosts: &[Host<'_>]| {
+            let mut placement = place(hosts, &weak);
+            placement.doubt_images();
+            placement
+        };
+        let placement = asked(&hosts);
+        assert_eq!(names(&hosts, &placement.order), ["roomy", "b"]);
+        let unfit = placement.unfit.iter().map(|(index, _)| *index);
+        assert_eq!(
+            names(&hosts, &unfit.collect::<Vec<_>>()),
+            ["sandbox", "cordoned"]
+        );
+        // One that has it and no room is worth waiting for.
+        hosts.push(host("full", &here, room(0, 8192)));
+        let placement = asked(&hosts);
+        assert_eq!((placement.order.len(), placement.unfit.len()), (0, 4));
+        hosts.push(host("has", &here, room(4, 8192)));
+        assert_eq!(names(&hosts, &asked(&hosts).order), ["has"]);
     }
 
     #[test]

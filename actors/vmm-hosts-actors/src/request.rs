@@ -89,6 +89,7 @@ impl VmRequest {
             // It has a queue of its own.
             placement.order.append(&mut placement.full);
         }
+        let is_doubtful = placement.doubt_images();
         let mut none = self.without_asking(&placement);
         for index in placement.order {
             let name = self.hosts.name(index);
@@ -117,7 +118,8 @@ impl VmRequest {
                 Err(error) => {
                     slot.fail();
                     let is_full = matches!(error, VmmError::Full { .. });
-                    if error.is_temporary() && !is_full {
+                    // That it cannot look for an image now is nothing that other jobs mind.
+                    if error.is_temporary() && !is_full && !is_doubtful {
                         self.hosts.note_trouble(index, Some(error.to_string()));
                     }
                     none.add(&self.hosts.labelled(name, &error.to_string()), &error);
@@ -177,6 +179,116 @@ impl NoVm {
                 self.after = self.after.into_iter().chain(*after).min();
             }
             _ => self.is_full = false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use http_clients::vmm::{Health, HealthStatus, Isolation};
+    use store::{Options, Store};
+    use vmm_api_core::{Kvm, PoolView, VmHostSettings};
+
+    use super::*;
+    use crate::cordon::CordonTable;
+    use crate::known_host::ReportedImages;
+
+    /// A VM manager that knows an image or does not, as `knows` says.
+    fn manager(knows: &Arc<AtomicBool>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("it is bound");
+        let knows = Arc::clone(knows);
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let mut request = BufReader::new(&connection);
+                let (mut line, mut bytes) = (String::new(), 0);
+                while request.read_line(&mut line).is_ok() && line.trim() != "" {
+                    let length = line.to_lowercase();
+                    if let Some(length) = length.strip_prefix("content-length:") {
+                        bytes = length.trim().parse().expect("a number");
+                    }
+                    line.clear();
+                }
+                let mut body = vec![0; bytes];
+                request.read_exact(&mut body).expect("it comes whole");
+                let (status, body) = match knows.load(Ordering::SeqCst) {
+                    true => (
+                        "201 Created",
+                        r#"{"id":"vm-1","state":"ready","source":"cold"}"#,
+                    ),
+                    false => ("422 Unprocessable Content", r#"{"title":"no image full"}"#),
+                };
+                let length = body.len();
+                // Who has gone hears nothing.
+                let _ = (&connection).write_all(
+                    format!(
+                        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n\
+                         content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                    )
+                    .as_bytes(),
+                );
+            }
+        });
+        format!("http://{address}")
+    }
+
+    /// Managers list their images every few seconds, and without those that can be fetched while
+    /// the storage is away: the one that is asked knows better.
+    #[actix_rt::test]
+    async fn i18_an_image_that_no_host_lists_is_asked_for_all_the_same() {
+        let knows = Arc::new(AtomicBool::new(false));
+        let settings = ["one", "two"].map(|name| VmHostSettings {
+            name: name.to_owned(),
+            ..VmHostSettings::only(manager(&knows).parse().expect("an address"), None)
+        });
+        let store = Store::in_memory(&Options::new("test")).expect("memory");
+        let hosts = VmHosts::open(&settings, &store, CordonTable::new("cordons"));
+        let hosts = hosts.expect("memory");
+        for index in 0..2 {
+            hosts.note_facts(index, &health(), listed());
+        }
+        let request = VmRequest {
+            key: "key".to_owned(),
+            repository: "acme/rocket".to_owned(),
+            hosts,
+        };
+        let image = Some("full".parse().expect("a name"));
+        let machine = MachineType::from(NewVm {
+            image,
+            ..NewVm::default()
+        });
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let none = request.ask_until(&machine, deadline, async |_| ()).await;
+        let none = none.err().expect("there is no such image");
+        assert!(!none.is_temporary, "{none:?}");
+        assert!(none.reason.contains("no image full"), "{none:?}");
+        knows.store(true, Ordering::SeqCst);
+        let vm = request.ask_until(&machine, deadline, async |_| ()).await;
+        vm.expect("it has been pushed").leave();
+    }
+
+    fn listed() -> ReportedImages {
+        ReportedImages {
+            here: vec!["default".to_owned()],
+            fetchable: Vec::new(),
+        }
+    }
+
+    fn health() -> Health {
+        Health {
+            status: HealthStatus::Ok,
+            isolation: Isolation::HardwareVm,
+            driver: "qemu".to_owned(),
+            kvm: Kvm::default(),
+            pool: PoolView::default(),
+            capacity: None,
+            images: None,
+            version: String::new(),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! Both answer on the same listener: while one takes over from the other, both accept.
 
 use std::future::{Future, pending};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -89,6 +90,11 @@ pub fn open(
 
 /// Between two looks at what waits in the intake, for the figures.
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long after its standby side was told to stop a process leads for those who wait for a
+/// leader: until then that side may still accept, and what it passed on to this process would come
+/// back to it.
+const ACCEPT_TIME: Duration = Duration::from_millis(200);
 
 /// Notes what waits in the intake, in either role (where nobody leads it is a standby that knows),
 /// until it is dropped.
@@ -172,27 +178,19 @@ where
         tokio::task::yield_now().await;
         let mut leader = Serving::start(serve);
         actix_rt::spawn(async move { note_end(standby.stop().await) });
-        tokio::select! {
-            () = &mut stop => {
+        match until_over(control, &mut stop, (&mut leader, &store)).await {
+            LeaderEnd::HandsOver(event) => {
+                control.on(event);
+            }
+            LeaderEnd::Stopped => {
                 control.on(RoleEvent::StopAsked);
                 let ended = leader.stop().await;
                 close(store).await;
                 return ended;
             }
-            ended = leader.ended() => {
+            LeaderEnd::Ended(ended) => {
                 close(store).await;
                 return ended;
-            }
-            by = store.taken_over() => {
-                tracing::error!(
-                    event = "replica.store_lost", %by,
-                    "this process does not lead any more; its actors are ended, and it stands by"
-                );
-                control.on(RoleEvent::StoreLost);
-            }
-            () = control.drain_asked() => {
-                tracing::info!(event = "replica.draining", "this process hands over");
-                control.on(RoleEvent::DrainAsked);
             }
         }
         leader.tell_to_stop();
@@ -201,6 +199,48 @@ where
             close(store).await;
             ended
         }));
+    }
+}
+
+/// Why a process leads no longer.
+enum LeaderEnd {
+    /// It stands by from now on.
+    HandsOver(RoleEvent),
+    /// It is to end.
+    Stopped,
+    /// What serves ended by itself.
+    Ended(anyhow::Result<()>),
+}
+
+/// Waits as the leader, which it is for those who wait for one as soon as its standby side accepts
+/// no more.
+async fn until_over(
+    control: &RoleControl,
+    stop: &mut ShutdownSignal,
+    (leader, store): (&mut Serving, &Store),
+) -> LeaderEnd {
+    let mut accepts = pin!(tokio::time::sleep(ACCEPT_TIME));
+    let mut leads = false;
+    loop {
+        tokio::select! {
+            () = &mut *stop => return LeaderEnd::Stopped,
+            ended = leader.ended() => return LeaderEnd::Ended(ended),
+            by = store.taken_over() => {
+                tracing::error!(
+                    event = "replica.store_lost", %by,
+                    "this process does not lead any more; its actors are ended, and it stands by"
+                );
+                return LeaderEnd::HandsOver(RoleEvent::StoreLost);
+            }
+            () = control.drain_asked() => {
+                tracing::info!(event = "replica.draining", "this process hands over");
+                return LeaderEnd::HandsOver(RoleEvent::DrainAsked);
+            }
+            () = &mut accepts, if !leads => {
+                leads = true;
+                control.on(RoleEvent::TreeStarted);
+            }
+        }
     }
 }
 

@@ -166,11 +166,11 @@ fn carry_out(request: Request, options: &Options) -> Result<(String, Vec<String>
         }
         Request::Copy(from, to) => {
             let report = maintenance::copy(&from, &to, options).map_err(|e| e.to_string())?;
-            Ok((copied(&report, &from, &to), Vec::new()))
+            Ok((copied(&report, &from, &to), report.faults))
         }
         Request::Backup(from, to) => {
             let report = maintenance::backup(&from, &to, options).map_err(|e| e.to_string())?;
-            Ok((copied(&report, &from, &to), Vec::new()))
+            Ok((copied(&report, &from, &to), report.faults))
         }
     }
 }

@@ -11,7 +11,6 @@ use daemon::peers::{self, PeerFault};
 use daemon::vm_hosts;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::Checked as Agents;
-use runner_web::boot::STORE_SCHEMA;
 use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
 use search_actors::ConfigPublisher;
 use search_core::role::{Os, ServerFlags, ServerSettings, parse_environment};
@@ -66,7 +65,7 @@ pub(crate) struct AgentPlan {
 
 /// How the runner's store is opened.
 pub(crate) fn runner_store_options() -> Options {
-    Options::new("platform").schema(STORE_SCHEMA)
+    runner_web::boot::store_options("platform")
 }
 
 /// Reads and checks everything.

@@ -122,7 +122,7 @@ fn flags(arguments: &Arguments) -> Flags {
 
 /// How the store is opened, by whatever program.
 fn store_options() -> Options {
-    Options::new("workflow-runner").schema(boot::STORE_SCHEMA)
+    boot::store_options("workflow-runner")
 }
 
 /// Checks, moves, saves or restores the store.

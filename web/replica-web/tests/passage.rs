@@ -9,12 +9,14 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
+use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use awc::error::WsClientError;
 use awc::ws::{Frame, Message};
 use edge_web::{Metrics, REPLICA_KEY, Routes};
 use futures_util::{SinkExt as _, StreamExt as _};
 use replica_actors::{RoleControl, StoreSight};
+use replica_core::RoleEvent;
 use replica_web::{LeaderPassage, PassageOptions};
 use store::Leadership;
 
@@ -46,13 +48,18 @@ async fn shell(request: HttpRequest, body: web::Payload) -> actix_web::Result<Ht
 fn pair() -> String {
     let (control, leader) = (RoleControl::new("127.0.0.1:1"), leader());
     control.publish(sight_of(leader));
-    standby(control)
+    standby(&control)
 }
 
 /// A leader's address.
 fn leader() -> String {
     let leader = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = leader.local_addr().unwrap().to_string();
+    serve_leader(leader);
+    address
+}
+
+fn serve_leader(leader: TcpListener) {
     let serving = HttpServer::new(|| {
         App::new()
             .route("/runs/{id}/shell", web::get().to(shell))
@@ -60,7 +67,6 @@ fn leader() -> String {
     });
     let serving = serving.workers(1).disable_signals().listen(leader).unwrap();
     actix_web::rt::spawn(serving.run());
-    address
 }
 
 fn sight_of(address: String) -> StoreSight {
@@ -80,9 +86,15 @@ fn sight_of(address: String) -> StoreSight {
 }
 
 /// A standby's address.
-fn standby(control: RoleControl) -> String {
+fn standby(control: &RoleControl) -> String {
     let standby = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = standby.local_addr().unwrap().to_string();
+    serve_standby(control, standby);
+    address
+}
+
+fn serve_standby(control: &RoleControl, standby: TcpListener) -> ServerHandle {
+    let control = control.clone();
     let serving = HttpServer::new(move || {
         let passage = LeaderPassage::new(&control, PassageOptions::default());
         let routes = passage.add(Routes::new(&Metrics::new()));
@@ -93,8 +105,10 @@ fn standby(control: RoleControl) -> String {
         .disable_signals()
         .listen(standby)
         .unwrap();
-    actix_web::rt::spawn(serving.run());
-    address
+    let serving = serving.run();
+    let handle = serving.handle();
+    actix_web::rt::spawn(serving);
+    handle
 }
 
 #[actix_web::test]
@@ -135,7 +149,7 @@ async fn i18_a_request_within_a_hand_over_waits_for_the_next_leader() {
     let (control, leader) = (RoleControl::new("127.0.0.1:1"), leader());
     // It led until now, and sees itself still.
     control.publish(sight_of("127.0.0.1:1".to_owned()));
-    let standby = standby(control.clone());
+    let standby = standby(&control);
     let client = awc::Client::new();
     let asking = client.get(format!("http://{standby}/closed")).send();
     let following = async {
@@ -143,6 +157,31 @@ async fn i18_a_request_within_a_hand_over_waits_for_the_next_leader() {
         control.publish(sight_of(leader));
     };
     let (answer, ()) = tokio::join!(tokio::time::timeout(WITHIN, asking), following);
+    // The leader's answer.
+    assert_eq!(answer.unwrap().unwrap().status().as_u16(), 403);
+}
+
+/// It has taken the store, and its actors are starting: what it passed on to itself now would come
+/// back to the standby that still answers.
+#[actix_web::test]
+async fn i18_a_request_within_a_take_over_waits_until_the_process_answers_as_the_leader() {
+    let standby_listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = standby_listener.local_addr().unwrap().to_string();
+    let control = RoleControl::new(&own);
+    control.publish(sight_of(own.clone()));
+    let served = serve_standby(&control, standby_listener.try_clone().unwrap());
+    control.on(RoleEvent::Took(1));
+    let client = awc::Client::new();
+    let asking = client.get(format!("http://{own}/closed")).send();
+    let starting = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        // The other side accepts on the same address from here on.
+        served.pause().await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        serve_leader(standby_listener);
+        control.on(RoleEvent::TreeStarted);
+    };
+    let (answer, ()) = tokio::join!(tokio::time::timeout(WITHIN, asking), starting);
     // The leader's answer.
     assert_eq!(answer.unwrap().unwrap().status().as_u16(), 403);
 }

@@ -3,13 +3,23 @@
 use std::net::SocketAddr;
 
 use config_core::Secret;
+use runner_actors::EXTENT_TABLES;
+use store::Options;
 use url::Url;
 
 use crate::config::{GOOD_SECRET, RunnerConfig};
 
 /// The schema of the runner's store in PostgreSQL, unless its address names one: the same for the
 /// runner alone and within the platform.
-pub const STORE_SCHEMA: &str = "workflow_runner";
+const STORE_SCHEMA: &str = "workflow_runner";
+
+/// How the runner's store is opened by `program`.
+#[must_use]
+pub fn store_options(program: &str) -> Options {
+    Options::new(program)
+        .schema(STORE_SCHEMA)
+        .extents(EXTENT_TABLES)
+}
 
 /// Tells the operator what works and should not stay so. The contract names no least length of a
 /// secret: a short one is no error.

@@ -53,6 +53,7 @@ pub(super) async fn post(
         PostTask::Status {
             repo, sha, status, ..
         } => {
+            confirm(store).await?;
             forge.post_status(repo, sha, status).await?;
             Ok(PostOutcome::Status)
         }
@@ -91,6 +92,24 @@ pub(super) async fn post(
     }
 }
 
+/// Sees to it that the store is this process's still. One that was held up while another took over
+/// says nothing any more: its word would stand behind its successor's.
+async fn confirm(store: &Store) -> Result<(), ForgeError> {
+    let confirmed = store.write(|rows| {
+        rows.confirm();
+        Ok::<_, StoreError>(())
+    });
+    confirmed.await.map_err(|error| not_sent(&error))
+}
+
+fn not_sent(error: &StoreError) -> ForgeError {
+    ForgeError::Transient {
+        reason: format!("not sent, since the store cannot note it: {error}"),
+        after: None,
+        sent: false,
+    }
+}
+
 /// A comment that is to stand at an issue once.
 struct Comment<'a> {
     forge: &'a ForgeClient,
@@ -106,12 +125,7 @@ impl Comment<'_> {
     async fn send(&self, store: &Store, key: &CommentKey) -> Result<PostOutcome, AttemptFailure> {
         let of = key.clone();
         let noted = store.write(move |rows| sending_comment(rows, &of)).await;
-        let not_noted = |error: StoreError| ForgeError::Transient {
-            reason: format!("not sent, since the store cannot note it: {error}"),
-            after: None,
-            sent: false,
-        };
-        if !noted.map_err(not_noted)? {
+        if !noted.map_err(|error| not_sent(&error))? {
             return Ok(PostOutcome::Absent);
         }
         let sent = self.forge.post_comment(self.repo, self.issue, self.body);
@@ -197,7 +211,11 @@ pub(super) fn missing(obligation: &Obligation, have: &[PostedStatus]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forge_core::{CommitState, CommitStatus};
+    use forge_core::{CommitSha, CommitState, CommitStatus, Forge};
+    use http_clients::http::HttpOptions;
+    use store::Options;
+
+    use crate::outbox::Attempt;
 
     #[test]
     fn f14_what_the_forge_lacks_is_found() {
@@ -240,6 +258,53 @@ mod tests {
                 "{state} {posted} {have:?}"
             );
         }
+    }
+
+    /// One forge.
+    struct Forges(url::Url);
+
+    impl Accounts for Forges {
+        fn client(&self, http: &HttpClient, _: &str) -> Option<ForgeClient> {
+            let url = self.0.clone();
+            Some(ForgeClient::new(http.clone(), Forge::Gitea, url, None))
+        }
+    }
+
+    #[actix_rt::test]
+    async fn i18_a_process_without_the_store_sends_no_status() {
+        let forge = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        forge.set_nonblocking(true).unwrap();
+        let url = format!("http://{}", forge.local_addr().unwrap());
+        let forges = Forges(url.parse().unwrap());
+        let (repo, sha): (RepoName, CommitSha) =
+            ("a/b".parse().unwrap(), "1".repeat(40).parse().unwrap());
+        let work = PostTask::Status {
+            key: ("a/b".to_owned(), sha.to_string(), "orch/build".to_owned()),
+            account: "bot".to_owned(),
+            repo,
+            sha,
+            status: CommitStatus {
+                context: "orch/build".parse().unwrap(),
+                state: CommitState::Pending,
+                description: String::new(),
+                target_url: None,
+            },
+            version: 1,
+            attempt: Attempt {
+                number: 1,
+                since: 0,
+            },
+        };
+        let store = Store::in_memory(&Options::new("test")).unwrap();
+        store.close();
+        let http = HttpClient::new(HttpOptions::default());
+        let refused = post(&http, &store, &forges, &work).await.unwrap_err();
+        assert!(
+            matches!(refused.error, ForgeError::Transient { sent: false, .. }),
+            "{refused:?}"
+        );
+        let nobody = forge.accept().unwrap_err().kind();
+        assert_eq!(nobody, std::io::ErrorKind::WouldBlock);
     }
 
     #[test]

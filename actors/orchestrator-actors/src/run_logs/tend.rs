@@ -7,11 +7,12 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use forge_core::RunId;
+use orchestrator_core::run::Run;
 use orchestrator_engine::output::extent;
-use replica_actors::SharedFiles;
+use replica_actors::{FirstFault, SharedFiles};
 
 use super::due::{is_due, is_unstored};
-use super::{KIND, RunLogs, StoredLog, about, run_directories};
+use super::{KIND, RunLogs, StoredLog, about, key, run_directories};
 use crate::ledger::{self, Ledger};
 
 /// A directory without a run is left so long: its run may be about to be written down.
@@ -26,14 +27,22 @@ pub(crate) struct TendState {
 }
 
 impl RunLogs {
-    /// Stores what is not stored yet, and removes objects that nothing names any more; `active` are
-    /// the runs of this process.
+    /// Removes what forgotten runs left, stores what is not stored yet, and removes objects that
+    /// nothing names any more; `active` are the runs of this process.
     pub(crate) fn tend(&self, ledger: &Ledger, active: &BTreeSet<RunId>, state: &mut TendState) {
-        let Some(files) = &self.inner.files else {
-            return;
+        let tended = match &self.inner.files {
+            Some(files) => {
+                files.probe();
+                self.tend_files(files, (ledger, active), state)
+            }
+            None if state.looked => return,
+            None => {
+                let looked = self.ended_here(ledger, active);
+                state.looked = looked.is_ok();
+                looked.map(drop)
+            }
         };
-        files.probe();
-        if let Err(error) = self.tend_files(files, (ledger, active), state) {
+        if let Err(error) = tended {
             tracing::warn!(event = "objects.tend_failed", %error, "what is shared by object storage is looked after later");
         }
     }
@@ -47,7 +56,7 @@ impl RunLogs {
         let mut faults = FirstFault::default();
         if !state.looked {
             let looked = self.find_unstored(files, ledger, active);
-            state.looked = faults.note(looked);
+            state.looked = faults.note(looked).is_some();
         }
         let pending: Vec<String> = self.inner.pending.lock().iter().cloned().collect();
         let ended = pending.iter().map(|run| (run.as_str(), false));
@@ -59,12 +68,33 @@ impl RunLogs {
             };
             // A log that cannot be read holds up no other. Where the storage is away each would
             // wait for it.
-            if !faults.note(stored) && files.trouble().is_some() {
-                return faults.0;
+            if faults.note(stored).is_none() && files.trouble().is_some() {
+                return faults.end();
             }
         }
         faults.note(files.sweep_when_due(&mut state.swept));
-        faults.0
+        faults.end()
+    }
+
+    /// Runs of this folder that have ended. Removes what forgotten ones left.
+    fn ended_here(&self, ledger: &Ledger, active: &BTreeSet<RunId>) -> io::Result<Vec<RunId>> {
+        let directories = run_directories(&self.inner.data).into_iter();
+        let here: Vec<_> = directories
+            .filter_map(|(name, path)| Some((name.parse::<RunId>().ok()?, path)))
+            .filter(|(run, _)| !active.contains(run))
+            .collect();
+        let mut ended = Vec::new();
+        for ((run, path), record) in with_records(ledger, here)? {
+            match record {
+                Some(record) if record.state.is_terminal() => ended.push(run),
+                Some(_) => {}
+                None if is_old(&path) => {
+                    let _ = std::fs::remove_dir_all(path);
+                }
+                None => {}
+            }
+        }
+        Ok(ended)
     }
 
     /// Has the log of a run that a previous incarnation left stored later.
@@ -90,8 +120,8 @@ impl RunLogs {
     }
 
     /// Looks which logs of this folder are not stored, or not as long as they are: those of a
-    /// previous incarnation, and those from before there was object storage. Removes what runs
-    /// left that were forgotten while another process led.
+    /// previous incarnation, and those from before there was object storage. Removes what runs left
+    /// that were forgotten while another process led, or before this one was killed.
     fn find_unstored(
         &self,
         files: &SharedFiles,
@@ -102,25 +132,15 @@ impl RunLogs {
         let stored: HashMap<String, StoredLog> = rows
             .filter_map(|((_, run, _), row)| Some((run, about(&row)?)))
             .collect();
-        let directories = run_directories(&self.inner.data).into_iter();
-        let here: Vec<_> = directories
-            .filter_map(|(name, path)| Some((name.parse::<RunId>().ok()?, path)))
-            .filter(|(run, _)| !active.contains(run))
-            .collect();
-        let known = ledger.read_blocking(|rows| {
-            let known = here.iter().map(|(run, _)| ledger::run_record(rows, run));
-            known.collect::<Result<Vec<_>, _>>()
-        });
-        for ((run, path), known) in here.iter().zip(known.map_err(io::Error::other)?) {
-            let Some(record) = known else {
-                if is_old(path) {
-                    let _ = std::fs::remove_dir_all(path);
-                }
-                continue;
-            };
-            if !record.state.is_terminal() {
-                continue;
+        // A run is written down before anything of it is stored.
+        let stored_runs = stored.keys().filter_map(|run| run.parse::<RunId>().ok());
+        for ((run, ()), record) in with_records(ledger, stored_runs.map(|run| (run, ())).collect())?
+        {
+            if record.is_none() {
+                files.remove(&key(run.as_str()))?;
             }
+        }
+        for run in self.ended_here(ledger, active)? {
             let is_due = match extent(&self.directory(run.as_str())) {
                 Ok(None) => false,
                 Ok(Some(here)) => is_unstored(here, stored.get(run.as_str()), files.writer()),
@@ -135,24 +155,17 @@ impl RunLogs {
     }
 }
 
-/// What went wrong first in a round that goes on.
-struct FirstFault(io::Result<()>);
+/// A run, what belongs to it, and what is known of it.
+type WithRecord<T> = ((RunId, T), Option<Run>);
 
-impl Default for FirstFault {
-    fn default() -> Self {
-        Self(Ok(()))
-    }
-}
-
-impl FirstFault {
-    /// Keeps a fault if it is the first; whether there was none.
-    fn note(&mut self, done: io::Result<()>) -> bool {
-        let is_done = done.is_ok();
-        if self.0.is_ok() {
-            self.0 = done;
-        }
-        is_done
-    }
+/// Runs, and what is known of each.
+fn with_records<T>(ledger: &Ledger, runs: Vec<(RunId, T)>) -> io::Result<Vec<WithRecord<T>>> {
+    let known = ledger.read_blocking(|rows| {
+        let known = runs.iter().map(|(run, _)| ledger::run_record(rows, run));
+        known.collect::<Result<Vec<_>, _>>()
+    });
+    let known = known.map_err(io::Error::other)?;
+    Ok(runs.into_iter().zip(known).collect())
 }
 
 fn is_old(path: &Path) -> bool {

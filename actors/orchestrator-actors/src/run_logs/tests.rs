@@ -140,6 +140,49 @@ fn i18_without_objects_logs_stay_where_they_are() {
     assert!(!folder.path().join("data").exists());
 }
 
+/// One that knows no run.
+fn empty_ledger(folder: &Path) -> Ledger {
+    let (live, _writer) = LiveConfig::new(test_config(folder, "", ""), Vec::new(), 0);
+    let store = Store::in_memory(&Options::new("ledger")).unwrap();
+    Ledger::open(store, live, Arc::new(|| 0)).unwrap()
+}
+
+/// A process forgot it, and was killed before it removed what it had stored.
+#[test]
+fn i18_what_a_forgotten_run_left_goes_with_the_next_leader() {
+    let Pair {
+        a,
+        b,
+        objects: _objects,
+    } = Pair::new();
+    let mut log = a.begin("one");
+    log.push(b"one");
+    log.finish();
+    a.logs.store_ended(&run("one"), Duration::from_secs(10));
+    assert_eq!(b.text("one"), "one");
+    let ledger = empty_ledger(b.folder.path());
+    b.logs
+        .tend(&ledger, &BTreeSet::new(), &mut TendState::default());
+    let files = b.logs.inner.files.as_ref().unwrap();
+    assert_eq!(files.get(&key("one")).unwrap(), None);
+    // Directories without a run go where there is no object storage, too.
+    let folder = TempDir::new().unwrap();
+    let alone = RunLogs::open(
+        &test_config(folder.path(), "", ""),
+        &Store::in_memory(&Options::new("test")).unwrap(),
+    )
+    .unwrap();
+    let left = folder.path().join("data/runs/one");
+    std::fs::create_dir_all(left.join("log")).unwrap();
+    let old = std::time::SystemTime::now() - Duration::from_secs(86_400);
+    std::fs::File::open(&left)
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+    alone.tend(&ledger, &BTreeSet::new(), &mut TendState::default());
+    assert!(!left.exists());
+}
+
 #[test]
 fn i18_a_log_that_cannot_be_stored_holds_up_no_other() {
     let Pair { objects, a, b } = Pair::new();
@@ -163,9 +206,7 @@ fn i18_a_log_that_cannot_be_stored_holds_up_no_other() {
     let file = std::fs::File::options().write(true).open(&stray).unwrap();
     file.set_modified(old).unwrap();
 
-    let (live, _writer) = LiveConfig::new(test_config(a.folder.path(), "", ""), Vec::new(), 0);
-    let store = Store::in_memory(&Options::new("ledger")).unwrap();
-    let ledger = Ledger::open(store, live, Arc::new(|| 0)).unwrap();
+    let ledger = empty_ledger(a.folder.path());
     let mut state = TendState::default();
     let files = a.logs.inner.files.clone().unwrap();
     let mut tend = || {

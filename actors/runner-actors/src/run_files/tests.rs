@@ -7,14 +7,18 @@ use config_core::{ObjectSettings, Secret};
 use object_clients::{ObjectKeys, ObjectPlace};
 use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
+use runner_core::event::EventKind;
 use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, S3Server, SECRET_KEY};
 use store::{Options, Store};
 use tempfile::TempDir;
 
-use super::{FILES, RunFiles, SharedState};
+use super::{FILES, RunFiles, TendState};
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
+use crate::event::StoredEvent;
 use crate::log::{LineKind, LogLine, Logs};
+use crate::records::RunRecord;
+use crate::rows;
 use crate::shared_logs::SharedLogs;
 use crate::tar_guard::tar_of;
 
@@ -48,8 +52,22 @@ pub(super) fn settings(place: &ObjectPlace, grace: Duration) -> ObjectSettings {
 
 pub(super) const DAY: Duration = Duration::from_secs(86_400);
 
+/// A store that knows the run `r`.
 pub(super) fn store() -> Store {
-    Store::in_memory(&Options::new("test")).unwrap()
+    let store = Store::in_memory(&Options::new("test")).unwrap();
+    know(&store, "r");
+    store
+}
+
+pub(super) fn know(store: &Store, run: &str) {
+    let repository = "acme/rocket".parse().unwrap();
+    let reference = "refs/heads/main".parse().unwrap();
+    let (kind, sha) = (EventKind::Push, "1".repeat(40));
+    let event = StoredEvent::local(kind, &repository, &reference, &sha, "u", None);
+    let mut record = RunRecord::received(&event, run.to_owned());
+    record.id = run.to_owned();
+    let put = store.write_blocking(move |txn| rows::put_run(txn, &record));
+    put.unwrap();
 }
 
 /// What a process has: of its data folder, and of what is shared.
@@ -170,7 +188,7 @@ async fn i18_what_a_leader_kept_is_read_by_the_next_one_from_a_bucket() {
     another_process_has_all(&in_bucket(&server)).await;
 }
 
-fn objects(folder: &TempDir) -> usize {
+pub(super) fn objects(folder: &TempDir) -> usize {
     let directories = std::fs::read_dir(folder.path().join("objects"));
     let directories = directories.into_iter().flatten().flatten();
     let files = directories.flat_map(|directory| std::fs::read_dir(directory.path()).unwrap());
@@ -297,7 +315,7 @@ async fn i18_nothing_counts_that_could_not_be_stored_and_logs_follow() {
     };
     assert_eq!(names(&files), ["before"]);
     server.start_again();
-    files.tend_shared(&mut SharedState::default());
+    files.tend(&store, &mut TendState::default());
     assert_eq!(shared.trouble(), None);
     let next = process(&other, &store, &place, DAY);
     assert_eq!(printed(&next.logs), ["one"]);
@@ -351,7 +369,7 @@ async fn i18_files_from_before_are_read_where_they_are_and_moved() {
     );
     assert!(files.caches.has(&scope(), "deps").unwrap());
     assert_eq!(printed(&files.logs), ["one"]);
-    files.tend_shared(&mut SharedState::default());
+    files.tend(&store, &mut TendState::default());
     let left = std::fs::read_dir(data.path().join("artifacts")).unwrap();
     assert_eq!(left.count(), 0);
     let next = process(&other, &store, &place, DAY);

@@ -3,37 +3,57 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use search_core::snapshots::{Manifest, PublishedManifest};
+use search_core::snapshots::{DescribedFile, Manifest, PublishedManifest};
 
 use super::error::SnapshotError;
-use super::unit::Unit;
+use super::lease::Lease;
+use super::texts::PublishedTexts;
 
 /// An object that nothing leads to stays for this time: a searcher may still be fetching it.
 pub(super) const GRACE: Duration = Duration::from_secs(3_600);
 /// Between two looks.
 pub(super) const COLLECT_INTERVAL: Duration = Duration::from_secs(600);
 
-/// Removes objects that are older than `grace` by the storage's clock and that the published
-/// manifest does not lead to. None of them will be referenced again, as each object has a name of
-/// its own. Says how many.
+/// The objects that what is published names, and those that what is published next will name: texts
+/// and concepts are stored once, however often publishing has failed since.
+pub(super) fn wanted<'o>(
+    manifest: &'o Manifest,
+    texts: &'o PublishedTexts,
+    concepts: impl Iterator<Item = &'o DescribedFile>,
+) -> BTreeSet<&'o str> {
+    let files = manifest.files.iter().chain(texts.files()).chain(concepts);
+    files.map(|file| file.object.as_str()).collect()
+}
+
+/// Removes objects that are older than `grace` by the storage's clock and that `published` and
+/// `wanted` do not name. None of them will be referenced again, as each object has a name of its
+/// own. Says how many.
+///
+/// `published` has to be what `wanted` was made of: where the pointer leads to another manifest,
+/// because the answer to a write of it was lost, nothing is removed.
 pub(super) fn collect(
-    unit: &Unit,
+    lease: &Lease,
     published: &PublishedManifest,
-    manifest: &Manifest,
+    wanted: &BTreeSet<&str>,
     grace: Duration,
 ) -> Result<usize, SnapshotError> {
-    let mut wanted: BTreeSet<&str> = manifest
-        .files
-        .iter()
-        .map(|file| file.object.as_str())
-        .collect();
-    wanted.insert(&published.object);
+    let unit = &lease.unit;
     let mut unwanted = unit.storage.list(&unit.objects())?;
-    unwanted.retain(|object| !wanted.contains(object.key.rsplit('/').next().unwrap_or_default()));
+    unwanted.retain(|object| {
+        let name = object.key.rsplit('/').next().unwrap_or_default();
+        name != published.object && !wanted.contains(name)
+    });
     if unwanted.is_empty() {
         return Ok(0);
     }
     let now = unit.storage.time()?;
+    // This process may have been held up for hours since it heard of the lease. Whoever follows
+    // takes it before storing anything, and takes up nothing but what is published: where it is
+    // still held after the listing, nothing that was listed is the follower's.
+    lease.renew()?;
+    if lease.pointer().manifest.as_ref() != Some(published) {
+        return Ok(0);
+    }
     let mut removed = 0;
     for object in unwanted {
         let age = now.duration_since(object.stored).unwrap_or_default();
@@ -47,14 +67,164 @@ pub(super) fn collect(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use config_core::Secret;
     use object_clients::{ObjectKeys, ObjectPlace, ObjectStorage};
     use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, SECRET_KEY};
-    use search_core::snapshots::{FileKind, MANIFEST_FORMAT, SourcePart};
+    use search_core::snapshots::{FileKind, MANIFEST_FORMAT, Pointer, SourcePart};
+    use search_engine::packs::PackWriter;
 
     use super::*;
+    use crate::snapshots::cache::SnapshotCache;
+    use crate::snapshots::lease::LeaseSeeker;
+    use crate::snapshots::unit::{PointerRead, Unit};
 
-    fn manifest(files: Vec<search_core::snapshots::DescribedFile>) -> Manifest {
+    fn in_folder(home: &tempfile::TempDir) -> Unit {
+        let url = format!("file://{}", home.path().join("storage").display());
+        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
+        let storage = ObjectStorage::open(&place).expect("it opens");
+        Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE)
+    }
+
+    fn take(unit: &Unit, owner: &str) -> Lease {
+        let mut seeker = LeaseSeeker::new(unit.clone(), owner.to_owned());
+        let taken = seeker.attempt(&Arc::default()).expect("the place answers");
+        taken.expect("nobody has it")
+    }
+
+    fn put(unit: &Unit, name: &str) -> DescribedFile {
+        let home = tempfile::tempdir().expect("a folder");
+        let file = home.path().join("file");
+        std::fs::write(&file, "content").expect("room");
+        unit.put(FileKind::Index, name, &file).expect("stored")
+    }
+
+    /// What a pointer says of a manifest that is stored.
+    fn publish(lease: &Lease) -> PublishedManifest {
+        let stored = put(&lease.unit, "manifest");
+        let published = PublishedManifest {
+            object: stored.object,
+            digest: stored.digest,
+        };
+        lease.publish(&published).expect("it is held");
+        published
+    }
+
+    fn left(unit: &Unit) -> BTreeSet<String> {
+        let left = unit.storage.list(&unit.objects()).expect("it lists");
+        let names = left
+            .iter()
+            .filter_map(|object| object.key.rsplit('/').next());
+        names.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn i18_an_indexer_whose_clock_is_ahead_removes_nothing_too_early() {
+        let server = ClockedStorage::behind(GRACE * 2);
+        let keys = ObjectKeys {
+            access: Secret::new(ACCESS_KEY.to_owned()),
+            secret: Secret::new(SECRET_KEY.to_owned()),
+            session: None,
+        };
+        let (url, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
+        let place = ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys));
+        let storage = ObjectStorage::open(&place.expect("a place")).expect("it opens");
+        let lease = take(&Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE), "a");
+        let published = publish(&lease);
+        put(&lease.unit, "new");
+        let nothing = BTreeSet::new();
+        let removed = collect(&lease, &published, &nothing, GRACE).expect("it lists");
+        assert_eq!(removed, 0, "a searcher may be fetching it");
+        let removed = collect(&lease, &published, &nothing, Duration::ZERO).expect("it lists");
+        assert_eq!(removed, 1);
+    }
+
+    #[test]
+    fn i18_what_is_referenced_or_young_stays() {
+        let home = tempfile::tempdir().expect("a folder");
+        let lease = take(&in_folder(&home), "a");
+        let (kept, gone) = (put(&lease.unit, "kept"), put(&lease.unit, "gone"));
+        assert_ne!(kept.object, gone.object, "each has a name of its own");
+        let published = publish(&lease);
+        let wanted = BTreeSet::from([kept.object.as_str()]);
+        let young = collect(&lease, &published, &wanted, GRACE).expect("it lists");
+        assert_eq!(young, 0, "a searcher may be fetching it");
+        let removed = collect(&lease, &published, &wanted, Duration::ZERO).expect("it lists");
+        assert_eq!(removed, 1);
+        let expected = BTreeSet::from([kept.object.clone(), published.object]);
+        assert_eq!(left(&lease.unit), expected);
+    }
+
+    #[test]
+    fn i18_an_indexer_that_was_followed_removes_nothing() {
+        let home = tempfile::tempdir().expect("a folder");
+        let unit = in_folder(&home);
+        // It is held up here, for longer than its lease lasts.
+        let paused = take(&unit, "paused");
+        let published = publish(&paused);
+        let Ok(PointerRead::Read(pointer, version)) = unit.pointer(None) else {
+            panic!("there is a pointer");
+        };
+        let next = Pointer {
+            owner: String::new(),
+            epoch: pointer.epoch + 1,
+            ..pointer
+        };
+        unit.replace(Some(&version), &next).expect("it is stored");
+        let follower = take(&unit, "follower");
+        put(&unit, "of the follower");
+        publish(&follower);
+        let before = left(&unit);
+        let refused = collect(&paused, &published, &BTreeSet::new(), Duration::ZERO);
+        assert!(
+            matches!(refused, Err(SnapshotError::LeaseLost)),
+            "{refused:?}"
+        );
+        assert_eq!(left(&unit), before);
+    }
+
+    /// The answer to a write of the pointer was lost: what it leads to is not known here.
+    #[test]
+    fn i18_nothing_goes_while_the_pointer_leads_elsewhere() {
+        let home = tempfile::tempdir().expect("a folder");
+        let lease = take(&in_folder(&home), "a");
+        let known = publish(&lease);
+        put(&lease.unit, "of what the pointer leads to");
+        publish(&lease);
+        let before = left(&lease.unit);
+        let removed = collect(&lease, &known, &BTreeSet::new(), Duration::ZERO);
+        assert_eq!(removed.expect("it lists"), 0);
+        assert_eq!(left(&lease.unit), before);
+    }
+
+    /// A pack that was stored before publishing began to fail is named when it works again.
+    #[test]
+    fn i18_what_is_published_next_stays() {
+        let home = tempfile::tempdir().expect("a folder");
+        let lease = take(&in_folder(&home), "a");
+        let cache = SnapshotCache::open(home.path().join("files")).expect("a folder");
+        let path = home.path().join("pack");
+        PackWriter::create(&path)
+            .and_then(PackWriter::finish)
+            .expect("room");
+        let stored = |kind, name| lease.unit.put(kind, name, &path).expect("stored");
+        let (pack, space) = (
+            stored(FileKind::Texts, "pack"),
+            stored(FileKind::Concepts, "space"),
+        );
+        cache.keep(&path, &pack.digest).expect("it is moved");
+        let texts = PublishedTexts::take_up([&pack].into_iter(), &cache).expect("it opens");
+        let published = publish(&lease);
+        let before = left(&lease.unit);
+        let manifest = manifest();
+        let wanted = wanted(&manifest, &texts, [&space].into_iter());
+        let removed = collect(&lease, &published, &wanted, Duration::ZERO);
+        assert_eq!(removed.expect("it lists"), 0);
+        assert_eq!(left(&lease.unit), before);
+    }
+
+    fn manifest() -> Manifest {
         Manifest {
             format: MANIFEST_FORMAT,
             index_format: 1,
@@ -70,67 +240,7 @@ mod tests {
             is_complete: true,
             has_times: true,
             segments: String::new(),
-            files,
+            files: Vec::new(),
         }
-    }
-
-    #[test]
-    fn i18_an_indexer_whose_clock_is_ahead_removes_nothing_too_early() {
-        let server = ClockedStorage::behind(GRACE * 2);
-        let keys = ObjectKeys {
-            access: Secret::new(ACCESS_KEY.to_owned()),
-            secret: Secret::new(SECRET_KEY.to_owned()),
-            session: None,
-        };
-        let (url, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
-        let place = ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys));
-        let storage = ObjectStorage::open(&place.expect("a place")).expect("it opens");
-        let unit = Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE);
-        let home = tempfile::tempdir().expect("a folder");
-        let file = home.path().join("file");
-        std::fs::write(&file, "content").expect("room");
-        let named = unit.put(FileKind::Index, "named", &file).expect("stored");
-        unit.put(FileKind::Index, "new", &file).expect("stored");
-        let published = PublishedManifest {
-            object: named.object,
-            digest: named.digest,
-        };
-        let manifest = manifest(Vec::new());
-        let removed = collect(&unit, &published, &manifest, GRACE).expect("it lists");
-        assert_eq!(removed, 0, "a searcher may be fetching it");
-        let removed = collect(&unit, &published, &manifest, Duration::ZERO).expect("it lists");
-        assert_eq!(removed, 1);
-    }
-
-    #[test]
-    fn i18_what_is_referenced_or_young_stays() {
-        let home = tempfile::tempdir().expect("a folder");
-        let url = format!("file://{}", home.path().join("storage").display());
-        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
-        let storage = ObjectStorage::open(&place).expect("it opens");
-        let unit = Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE);
-        let file = home.path().join("file");
-        std::fs::write(&file, "content").expect("room");
-        let put = |name| unit.put(FileKind::Index, name, &file).expect("stored");
-        let (kept, gone, named) = (put("kept"), put("gone"), put("manifest"));
-        assert_ne!(kept.object, gone.object, "each has a name of its own");
-        let manifest = manifest(vec![kept.clone()]);
-        let published = PublishedManifest {
-            object: named.object.clone(),
-            digest: named.digest,
-        };
-        let young = collect(&unit, &published, &manifest, GRACE).expect("it lists");
-        assert_eq!(young, 0, "a searcher may be fetching it");
-        let removed = collect(&unit, &published, &manifest, Duration::ZERO).expect("it lists");
-        assert_eq!(removed, 1);
-        let left = storage.list(&unit.objects()).expect("it lists");
-        let mut left: Vec<&str> = left
-            .iter()
-            .filter_map(|object| object.key.rsplit('/').next())
-            .collect();
-        left.sort_unstable();
-        let mut expected = [kept.object.as_str(), named.object.as_str()];
-        expected.sort_unstable();
-        assert_eq!(left, expected);
     }
 }

@@ -18,7 +18,7 @@ use search_engine::published_files::SourcePlace;
 
 use super::adopt::SourceFolders;
 use super::cache::{SnapshotCache, in_parallel};
-use super::collect::{COLLECT_INTERVAL, GRACE, collect};
+use super::collect::{COLLECT_INTERVAL, GRACE, collect, wanted};
 use super::error::SnapshotError;
 use super::lease::Lease;
 use super::texts::PublishedTexts;
@@ -45,8 +45,9 @@ pub(super) struct Publisher {
     folders: SourceFolders,
     /// Whether what was learnt of the source comes with this part of it.
     learns: bool,
-    /// What was published last.
+    /// What was published last, and where that is.
     manifest: Option<Manifest>,
+    published: Option<PublishedManifest>,
     texts: PublishedTexts,
     /// The index that was published last by this process.
     snapshot: Option<IndexSnapshot>,
@@ -72,6 +73,7 @@ impl Publisher {
             .as_ref()
             .map_or(was_published, |one| one.is_complete);
         Self {
+            published: lease.pointer().manifest.filter(|_| manifest.is_some()),
             learns: handle.learns && part.learns(),
             was_complete,
             handle,
@@ -179,7 +181,7 @@ impl Publisher {
             segments: pinned.segments.clone(),
             files,
         };
-        self.put_manifest(&manifest)?;
+        let published = self.put_manifest(&manifest)?;
         tracing::debug!(
             event = "snapshot.published",
             source = self.handle.haystack.name,
@@ -189,12 +191,13 @@ impl Publisher {
         );
         self.was_complete = is_complete;
         self.manifest = Some(manifest);
+        self.published = Some(published);
         self.snapshot = Some(pinned.snapshot);
         Ok(())
     }
 
     /// Stores a manifest, and leads searchers to it.
-    fn put_manifest(&self, manifest: &Manifest) -> Result<(), SnapshotError> {
+    fn put_manifest(&self, manifest: &Manifest) -> Result<PublishedManifest, SnapshotError> {
         let path = self.cache.folder().join("manifest.new");
         fs::write(&path, manifest.to_json()).map_err(SnapshotError::file(&path))?;
         let stored = self.lease.unit.put(FileKind::Index, "manifest", &path)?;
@@ -211,7 +214,7 @@ impl Publisher {
             .map(|file| file.digest.as_str())
             .collect();
         let _ = self.cache.retain(&wanted);
-        Ok(())
+        Ok(published)
     }
 
     /// All files of the snapshot; what the storage does not have is stored.
@@ -316,11 +319,12 @@ impl Publisher {
             return;
         }
         self.collects_at = Instant::now() + COLLECT_INTERVAL;
-        let (Some(published), Some(manifest)) = (self.lease.pointer().manifest, &self.manifest)
-        else {
+        let (Some(published), Some(manifest)) = (&self.published, &self.manifest) else {
             return;
         };
-        match collect(&self.lease.unit, &published, manifest, GRACE) {
+        let concepts = self.concepts.values().map(|(_, file)| file);
+        let wanted = wanted(manifest, &self.texts, concepts);
+        match collect(&self.lease, published, &wanted, GRACE) {
             Ok(removed) => tracing::debug!(event = "snapshot.collected", removed),
             Err(error) => tracing::warn!(event = "snapshot.uncollected", %error),
         }

@@ -132,7 +132,8 @@ impl PublishedTexts {
         Ok(())
     }
 
-    /// Makes one of all small packs, without what no document needs.
+    /// Makes one of all small packs, without what no document needs. Where that fails all of them
+    /// stay as they are: documents that were published are not looked at again.
     fn compact(
         &mut self,
         snapshot: &IndexSnapshot,
@@ -142,16 +143,17 @@ impl PublishedTexts {
         snapshot.for_each_document(|record| {
             wanted.insert(content_id(&record.key, &record.file.hash));
         })?;
-        let (small, large): (Vec<_>, Vec<_>) = std::mem::take(&mut self.packs)
-            .into_iter()
+        let (small, large): (Vec<_>, Vec<_>) = self
+            .packs
+            .iter()
             .partition(|(_, pack)| pack.bytes() < LARGE_PACK || holds_little(pack, &wanted));
-        self.known.clear();
+        let mut anew = Self::default();
         for (file, pack) in large {
             for id in pack.ids() {
                 wanted.remove(&id);
-                self.known.insert(id);
+                anew.known.insert(id);
             }
-            self.packs.push((file, pack));
+            anew.packs.push((file.clone(), Arc::clone(pack)));
         }
         let path = place.1.folder().join("pack.new");
         let mut small = small.into_iter().peekable();
@@ -163,8 +165,9 @@ impl PublishedTexts {
                 pack.copy_wanted(&mut wanted, &mut into)
                     .map_err(SnapshotError::file(&path))?;
             }
-            self.publish(into, place)?;
+            anew.publish(into, place)?;
         }
+        *self = anew;
         Ok(())
     }
 }
@@ -195,4 +198,52 @@ fn content(
         .hash
         .unwrap_or_else(|| FileState::hash_of(&content.bytes));
     (hash == missing.hash).then_some(content.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use config_core::ObjectPlace;
+    use object_clients::ObjectStorage;
+    use search_core::snapshots::SourcePart;
+    use search_engine::index::{IndexOptions, SourceIndex};
+
+    use super::*;
+
+    fn place(home: &tempfile::TempDir) -> (Unit, SnapshotCache) {
+        let url = format!("file://{}", home.path().join("storage").display());
+        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
+        let storage = ObjectStorage::open(&place).expect("it opens");
+        let cache = SnapshotCache::open(home.path().join("files")).expect("a folder");
+        (Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE), cache)
+    }
+
+    /// Packs of one content each, published.
+    fn publish_packs(count: u8, place: (&Unit, &SnapshotCache)) -> PublishedTexts {
+        let mut texts = PublishedTexts::default();
+        for number in 0..count {
+            let path = place.1.folder().join("pack.new");
+            let mut pack = PackWriter::create(&path).expect("room");
+            let id = ContentId::new(ContentForm::File, &[number; 16]);
+            pack.add(id, &[number]).expect("room");
+            texts.publish(pack, place).expect("stored");
+        }
+        texts
+    }
+
+    /// A compaction ends at the first failure; the documents are not looked at again.
+    #[test]
+    fn i18_packs_that_cannot_be_made_fewer_stay() {
+        let home = tempfile::tempdir().expect("a folder");
+        let (unit, cache) = place(&home);
+        let mut texts = publish_packs(3, (&unit, &cache));
+        let opened = SourceIndex::open(&home.path().join("index"), IndexOptions::default());
+        let (index, _) = opened.expect("the index opens");
+        fs::remove_dir_all(cache.folder()).expect("it was there");
+        let refused = texts.compact(&index.snapshot(), (&unit, &cache));
+        assert!(
+            matches!(refused, Err(SnapshotError::File { .. })),
+            "{refused:?}"
+        );
+        assert_eq!((texts.files().count(), texts.known.len()), (3, 3));
+    }
 }

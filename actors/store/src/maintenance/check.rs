@@ -1,6 +1,7 @@
 //! Reads a whole store and says what is wrong with it.
 
-use super::{MaintenanceError, StorePlace, TableDigest, digest_table};
+use super::lost_blobs::lost_blobs;
+use super::{MaintenanceError, StorePlace, TableDigest, digest_table, hex};
 use crate::blobs::segment_of_key;
 use crate::codec::is_whole;
 use crate::engine::Snapshots;
@@ -27,8 +28,9 @@ pub struct CheckReport {
     pub faults: Vec<String>,
 }
 
-/// Reads every row of the store and compares checksums and counts. A store in redb must not be in
-/// use; one in PostgreSQL is read as of now, while its program runs.
+/// Reads every row of the store and compares checksums and counts, and every blob that a row of
+/// [`Options::extents`] names. A store in redb must not be in use; one in PostgreSQL is read as of
+/// now, while its program runs, with what standbys took in.
 ///
 /// # Errors
 /// The store cannot be opened or read. What is wrong with its rows is in the report.
@@ -41,25 +43,26 @@ pub fn check(place: &StorePlace, options: &Options) -> Result<CheckReport, Maint
         faults = directory_engine(folder, options)?.check_integrity()?;
     }
     let source = place.current_source(options)?;
-    let mut report = read(&*source.snapshots)?;
+    let mut report = read(&*source.snapshots, options)?;
+    place.read_intake(options)?;
     faults.append(&mut report.faults);
     Ok(CheckReport { faults, ..report })
 }
 
-fn read(snapshots: &dyn Snapshots) -> Result<CheckReport, MaintenanceError> {
+fn read(snapshots: &dyn Snapshots, options: &Options) -> Result<CheckReport, MaintenanceError> {
     let mut report = Err(MaintenanceError::Missing {
         place: snapshots.place().to_owned(),
     });
     snapshots.snapshot(&mut |rows| {
         report = match rows {
-            Ok(rows) => report_of(rows.snapshot()),
+            Ok(rows) => report_of(rows.snapshot(), options),
             Err(error) => Err(error.into()),
         };
     });
     report
 }
 
-fn report_of(rows: &mut dyn Snapshot) -> Result<CheckReport, MaintenanceError> {
+fn report_of(rows: &mut dyn Snapshot, options: &Options) -> Result<CheckReport, MaintenanceError> {
     let mut faults = Vec::new();
     let mut tables = Vec::new();
     let mut quarantined = 0;
@@ -98,6 +101,7 @@ fn report_of(rows: &mut dyn Snapshot) -> Result<CheckReport, MaintenanceError> {
     for segment in used_segments(rows)?.difference(&segments) {
         faults.push(format!("segment {segment} of blobs is missing"));
     }
+    faults.append(&mut lost_blobs(rows, options.extents)?);
     Ok(CheckReport {
         tables,
         segments: segments.len() as u64,
@@ -115,11 +119,4 @@ fn used_segments(rows: &mut dyn Snapshot) -> Result<BTreeSet<u32>, MaintenanceEr
         Ok::<_, MaintenanceError>(())
     })?;
     Ok(used)
-}
-
-fn hex(key: &[u8]) -> String {
-    key.iter()
-        .take(32)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }

@@ -1,9 +1,11 @@
 //! Copies a store into an empty one of either engine, and compares both.
 
+use super::lost_blobs::lost_blobs;
 use super::place::Source;
 use super::{MaintenanceError, StorePlace, TableDigest, digest_table, for_each_part, for_each_row};
 use crate::engine::{Engine, Snapshots, alone};
 use crate::error::StoreError;
+use crate::extent_table::ExtentTable;
 use crate::options::Options;
 use crate::row_source::Snapshot;
 use crate::write::{BALLAST, BLOB_END, COPYING, GROUP, META, SCHEMA};
@@ -20,6 +22,9 @@ pub struct CopyReport {
     pub tables: Vec<TableDigest>,
     /// Bytes of blobs.
     pub blob_bytes: u64,
+    /// Blobs that rows of [`Options::extents`] name and that the source has lost, so that the copy
+    /// lacks them, too.
+    pub faults: Vec<String>,
 }
 
 /// A row of some table.
@@ -67,7 +72,7 @@ fn copy_from(
     let mut report = Err(to.missing());
     source.snapshots.snapshot(&mut |rows| {
         report = match rows {
-            Ok(rows) => copy_rows(rows.snapshot(), &mut *target, to),
+            Ok(rows) => copy_rows((rows.snapshot(), options.extents), &mut *target, to),
             Err(error) => Err(error.into()),
         };
     });
@@ -137,7 +142,7 @@ fn empty(target: &mut dyn Engine, place: &StorePlace) -> Result<(), MaintenanceE
 }
 
 fn copy_rows(
-    rows: &mut dyn Snapshot,
+    (rows, extents): (&mut dyn Snapshot, &[ExtentTable]),
     target: &mut dyn Engine,
     to: &StorePlace,
 ) -> Result<CopyReport, MaintenanceError> {
@@ -156,7 +161,11 @@ fn copy_rows(
         tables.extend(copy_table(rows, target, &name)?);
     }
     compare(rows, &tables, target, to)?;
-    Ok(CopyReport { tables, blob_bytes })
+    Ok(CopyReport {
+        tables,
+        blob_bytes,
+        faults: lost_blobs(rows, extents)?,
+    })
 }
 
 /// Copies one table; its digest as it was read.

@@ -3,6 +3,7 @@
 
 mod check;
 mod copy;
+mod lost_blobs;
 mod place;
 
 use crate::error::{OpenError, StoreError};
@@ -101,6 +102,13 @@ fn digest_table(
         bytes,
         digest: hasher.finalize().to_hex().to_string(),
     })
+}
+
+fn hex(key: &[u8]) -> String {
+    key.iter()
+        .take(32)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Walks a table by ascending key.

@@ -108,6 +108,17 @@ impl StorePlace {
         }
     }
 
+    /// Reads what standbys took in, whether it was decided or not.
+    ///
+    /// # Errors
+    /// The server cannot read it.
+    pub(super) fn read_intake(&self, options: &Options) -> Result<(), MaintenanceError> {
+        match self {
+            Self::Directory(_) => Ok(()),
+            Self::Postgres(url) => Ok(TakenInEntries::open(url, options)?.read()?),
+        }
+    }
+
     /// What standbys took in has to be part of the store before that is copied; a leader decides
     /// within milliseconds.
     fn decided(&self, entries: &mut TakenInEntries, up_to: u64) -> Result<(), MaintenanceError> {

@@ -107,7 +107,8 @@ impl Connector {
     }
 
     /// Durable when answered, whatever the role's or the database's defaults are; every row is
-    /// looked for by its key, and the planner is not asked to think of another way.
+    /// looked for by its key, and the planner is not asked to think of another way. The session of
+    /// a host that has gone without a word ends within seconds, and with it what it has noted.
     fn session_settings(&self) -> String {
         let (schema, limit) = (&self.schema, self.limit.as_millis());
         format!(
@@ -117,6 +118,8 @@ impl Connector {
              WHERE current_setting('synchronous_commit') IN ('off', 'local'); \
              SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; \
              SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
+             SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
+             SET tcp_keepalives_count = 2; \
              SET client_min_messages = warning; SET bytea_output = hex{mark}",
             mark = self.installation.mark(),
             idle = limit * 6

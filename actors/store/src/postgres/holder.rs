@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// Between two looks at a store that another session holds.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
+/// Seconds within which a process that stands beside a store asks something again.
+const LONGEST_PAUSE: f64 = 15.0;
+
 /// A store that was given free is silent for ever, which is no duration.
 const LONGEST_SILENCE: f64 = 1e7;
 
@@ -38,12 +41,20 @@ pub(super) struct Owner {
     pub(super) forward_key: String,
     /// It gave the store free, or there was none yet.
     pub(super) is_released: bool,
+    /// The number of its installation; 0: it said none.
+    installation: i64,
 }
 
 impl Owner {
     /// How long the holder has said nothing.
     pub(super) fn silent(&self) -> Duration {
         self.silent
+    }
+
+    /// Whether it is who took the store then. An epoch is not enough: a server that became the
+    /// primary without the newest writes may give one a second time.
+    pub(super) fn is_of(&self, taken: &Taken) -> bool {
+        self.epoch == taken.epoch && self.by == taken.by && self.forward_key == taken.forward_key
     }
 }
 
@@ -56,13 +67,18 @@ pub(super) struct Taker {
     pub(super) address: String,
     /// What they have to show there.
     pub(super) forward_key: String,
+    /// Of which installation it is.
+    pub(super) installation: Installation,
 }
 
 /// A store that was taken.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Taken {
     pub(super) epoch: i64,
     pub(super) last_group: i64,
+    /// By whom, as the owner's row has it.
+    by: String,
+    forward_key: String,
 }
 
 /// Reads the owner's row.
@@ -71,7 +87,7 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
         "SELECT epoch, last_group, program, host, pid, started, \
          extract(epoch FROM renewed)::float8, \
          (extract(epoch FROM clock_timestamp()) - extract(epoch FROM renewed))::float8, \
-         address, forward_key, renewed = '-infinity' FROM owner",
+         address, forward_key, renewed = '-infinity', installation FROM owner",
         &[],
     )?;
     let row = rows.first().ok_or_else(|| Fault::Refused {
@@ -85,10 +101,11 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
         last_group: row.get(1),
         renewed: row.get(6),
         silent: Duration::from_secs_f64(row.get::<_, f64>(7).clamp(0.0, LONGEST_SILENCE)),
-        by: format!("{program} on {host} (pid {pid}, since {started})"),
+        by: shown(&program, &host, pid, &started),
         address: row.get(8),
         forward_key: row.get(9),
         is_released: row.get(10),
+        installation: row.get(11),
     })
 }
 
@@ -139,7 +156,8 @@ pub(super) fn take_if(
         return Ok(None);
     }
     let owner = owner(connection)?;
-    if may_take(&owner) {
+    let is_anothers = is_left_by_another(connection, schema, (&owner, taker.installation))?;
+    if !is_anothers && may_take(&owner) {
         return raise(connection, taker).map(Some);
     }
     unlock(connection, schema)?;
@@ -164,15 +182,18 @@ pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<
     connection.rows(note, &[&schema]).map(drop)
 }
 
-/// How many other sessions have noted that.
+/// How many other sessions have noted that, and have asked something lately: a process that stands
+/// by does so every few seconds, and the session of one whose host has gone lives on for a while.
 pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<u64, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key) \
-         SELECT count(DISTINCT l.pid) FROM pg_locks l, k \
+         SELECT count(DISTINCT l.pid) FROM k, pg_locks l \
+         LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
          AND l.classid::bigint = (k.key >> 32) & 4294967295 \
-         AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid()";
-    let count: i64 = connection.rows(statement, &[&schema])?[0].get(0);
+         AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid() \
+         AND coalesce(a.state_change > clock_timestamp() - $2::float8 * interval '1 second', true)";
+    let count: i64 = connection.rows(statement, &[&schema, &LONGEST_PAUSE])?[0].get(0);
     Ok(u64::try_from(count).unwrap_or_default())
 }
 
@@ -194,6 +215,32 @@ pub(super) fn is_anothers(
          AND m.pid = l.pid AND m.objsubid = 2 AND m.classid::bigint = $2) \
          SELECT count(*) > 0 AND NOT coalesce(bool_or(own = $3), false) FROM marks";
     let rows = connection.rows(statement, &[&schema, &of_schema, &own])?;
+    Ok(rows[0].get(0))
+}
+
+/// Whether the last holder of a store that nobody has was of another installation than this, and
+/// others of it stand beside the store.
+pub(super) fn is_left_by_another(
+    connection: &mut Connection,
+    schema: &str,
+    (owner, installation): (&Owner, Installation),
+) -> Result<bool, Fault> {
+    let Some((of_schema, own)) = installation.numbers() else {
+        return Ok(false);
+    };
+    let last = owner.installation;
+    if last == 0 || last == own {
+        return Ok(false);
+    }
+    let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key), \
+         locks AS (SELECT l.* FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) \
+         SELECT EXISTS (SELECT 1 FROM locks m, locks l, k \
+         WHERE l.objsubid = 1 AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295 \
+         AND m.pid = l.pid AND m.objsubid = 2 AND m.classid::bigint = $2 \
+         AND m.objid::bigint = $3)";
+    let rows = connection.rows(statement, &[&schema, &of_schema, &last])?;
     Ok(rows[0].get(0))
 }
 
@@ -227,21 +274,39 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
     let by = format!("{} on {host} (pid {pid})", holder.program);
     let statement = "WITH raised AS (UPDATE owner SET epoch = epoch + 1, \
          renewed = clock_timestamp(), program = $1, host = $2, pid = $3, started = $4, \
-         address = $6, forward_key = $7 RETURNING epoch, last_group), noted AS (INSERT INTO epochs \
+         address = $6, forward_key = $7, installation = $8 RETURNING epoch, last_group), \
+         noted AS (INSERT INTO epochs \
          SELECT epoch, last_group, clock_timestamp(), $5 FROM raised) \
          SELECT epoch, last_group FROM raised";
     let (program, started) = (&holder.program, &holder.started);
     let (address, key) = (&taker.address, &taker.forward_key);
+    let installation = taker.installation.number();
     let rows = connection.rows(
         statement,
-        &[program, &host, &pid, started, &by, address, key],
+        &[
+            program,
+            &host,
+            &pid,
+            started,
+            &by,
+            address,
+            key,
+            &installation,
+        ],
     )?;
     // Who waits for a holder looks at once.
     connection.rows("SELECT pg_notify('orrery_store', 'owner')", &[])?;
     Ok(Taken {
         epoch: rows[0].get(0),
         last_group: rows[0].get(1),
+        by: shown(program, &host, pid, started),
+        forward_key: key.clone(),
     })
+}
+
+/// A holder, as people are told.
+fn shown(program: &str, host: &str, pid: i64, started: &str) -> String {
+    format!("{program} on {host} (pid {pid}, since {started})")
 }
 
 /// Behind which group the store was taken from whoever had `epoch`, if it was.

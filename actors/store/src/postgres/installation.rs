@@ -1,6 +1,7 @@
 //! Which installation a session is of: a shared advisory lock of two numbers, which the server
-//! shows to all and frees with the session. So it needs no table, and a version that does not know
-//! of it is neither refused nor disturbed.
+//! shows to all and frees with the session. The owner's row says of which installation the last
+//! holder was: while others of it stand beside the store, it is that installation's, though nobody
+//! leads at the moment.
 
 /// The numbers of an installation's lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,11 @@ impl Installation {
         };
         let (schema, own) = (self.schema.cast_signed(), own.cast_signed());
         format!("; SELECT pg_advisory_lock_shared({schema}, {own})")
+    }
+
+    /// What the owner's row says of it; 0: nothing.
+    pub(super) fn number(self) -> i64 {
+        self.own.map_or(0, Into::into)
     }
 
     /// The numbers of the lock: of the schema, and of what tells the installation from others, if

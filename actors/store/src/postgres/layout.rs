@@ -3,7 +3,7 @@
 //! | Table | What it holds |
 //! |---|---|
 //! | `layout` | the version of these tables |
-//! | `owner` | one row: the epoch, who has it, where it is reached, when it said so last, the last group's number |
+//! | `owner` | one row: the epoch, who has it and of which installation, where it is reached, when it said so last, the last group's number |
 //! | `epochs` | a row for each time the store was taken: by whom, and behind which group |
 //! | `tables` | the number of rows of each typed table |
 //! | `rows` | all rows: typed table, encoded key, encoded row |
@@ -19,7 +19,7 @@ use crate::error::OpenError;
 use tokio_postgres::error::SqlState;
 
 /// The version of the tables that this program makes and knows.
-const VERSION: i32 = 3;
+const VERSION: i32 = 4;
 
 /// The oldest server that is known to work, as it counts its versions.
 const OLDEST_SERVER: i32 = 150_000;
@@ -176,6 +176,10 @@ BEGIN
 END $$;
 ";
 
+/// What version 4 adds: the number of the holder's installation, 0 where it says none. It stays
+/// when the holder has gone.
+const INSTALLATION: &str = "ALTER TABLE owner ADD COLUMN installation bigint NOT NULL DEFAULT 0;";
+
 /// Makes the tables where there are none, and looks whether those that are there are known.
 ///
 /// # Errors
@@ -216,7 +220,7 @@ fn make_tables(connection: &mut Connection, schema: &str, begin: &str) -> Result
         connection.batch(TABLES)?;
         connection.batch(HOLD)?;
     }
-    for (version, step) in [(2, SHARED), (VERSION, PACKED)] {
+    for (version, step) in [(2, SHARED), (3, PACKED), (VERSION, INSTALLATION)] {
         if found.is_none_or(|found| found < version) {
             connection.batch(step)?;
             connection.batch(&format!("INSERT INTO layout VALUES ({version})"))?;

@@ -52,6 +52,7 @@ use crate::quarantine::QUARANTINE;
 use crate::row_source::RowSource;
 use crate::write::{BLOB_END, GroupChanges, META, WriteTxn};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
@@ -95,6 +96,7 @@ impl PostgresEngine {
             program: options.program.clone(),
             address: String::new(),
             forward_key: String::new(),
+            installation: connector.installation,
         };
         let session = Session::open(Arc::clone(&connector), &place, &taker, times)?;
         Self::over(connector, place, session, options)
@@ -112,7 +114,7 @@ impl PostgresEngine {
         let readers = Readers::new(
             place.clone(),
             connector,
-            Arc::clone(&health),
+            (Arc::clone(&health), Arc::clone(session.reconnected())),
             (options.readers.max(1), patience),
         );
         let mut engine = Self {
@@ -222,9 +224,22 @@ impl PostgresEngine {
         }
     }
 
+    /// Says that this holder is well, unless another has the store.
+    fn confirm(&mut self) -> Result<(), StoreError> {
+        let renewed = self.session.renew();
+        self.count_reconnects();
+        self.next_renewal = Instant::now() + self.renew_every;
+        match &renewed {
+            Ok(()) => self.health.set_state(&self.place, &State::Ready),
+            Err(error) => self.halt(error),
+        }
+        renewed
+    }
+
     fn count_reconnects(&self) {
         let counters = &self.health.counters;
-        counters.reopened.set(self.session.reconnected);
+        let reconnected = self.session.reconnected().load(Ordering::SeqCst);
+        counters.reopened.set(reconnected);
     }
 
     /// After a commit nobody knows the end of: the server says what its last group is.
@@ -265,6 +280,7 @@ impl Engine for PostgresEngine {
         let changed = rows.into_changed();
         match finished {
             Ok(group) if group.changed => self.commit(number, &changed, &group),
+            Ok(group) if group.confirms => self.confirm(),
             Ok(_) if was_ready => {
                 self.look();
                 Ok(())
@@ -307,12 +323,8 @@ impl Engine for PostgresEngine {
         if !self.is_ready() || Instant::now() < self.next_renewal {
             return;
         }
-        let renewed = self.session.renew();
-        self.count_reconnects();
-        self.next_renewal = Instant::now() + self.renew_every;
-        if let Err(error) = renewed {
-            self.halt(&error);
-        }
+        // What is wrong is in the state.
+        let _ = self.confirm();
     }
 
     fn close(&mut self) {
@@ -366,7 +378,8 @@ pub(crate) fn read_only(
     let mut connection = connected.map_err(|fault| layout::refused(&place, fault))?;
     layout::check(&mut connection, &connector.schema, &place)?;
     let health = Arc::new(HealthRecord::default());
-    let readers = Readers::new(place, connector, health, (1, options.patience));
+    let of_one_server = (health, Arc::default());
+    let readers = Readers::new(place, connector, of_one_server, (1, options.patience));
     Ok(Arc::new(readers))
 }
 
@@ -400,6 +413,7 @@ pub(crate) fn shared_server(
         program: options.program.clone(),
         address: address.to_owned(),
         forward_key: forward_key.to_owned(),
+        installation: connector.installation,
     };
     SharedServer::new(connector, place, taker, options.patience)
 }
@@ -439,6 +453,12 @@ impl TakenInEntries {
     pub(crate) fn newest(&mut self) -> Result<u64, OpenError> {
         let newest = intake::newest(&mut self.connection);
         newest.map_err(|fault| layout::refused(&self.place, fault))
+    }
+
+    /// Reads all of each.
+    pub(crate) fn read(&mut self) -> Result<(), OpenError> {
+        let read = intake::read(&mut self.connection);
+        read.map_err(|fault| layout::refused(&self.place, fault))
     }
 
     /// How many of those up to a number the holder has yet to decide.

@@ -13,6 +13,7 @@ use crate::row_source::{RowSource, Snapshot, TableCount};
 use crate::rows::raw::{KeyRange, RawRow};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
@@ -22,6 +23,36 @@ const SPARE: usize = 6;
 /// Between two attempts to reach the server.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 
+/// Connections that nobody uses.
+#[derive(Debug)]
+struct Idle {
+    /// Each with what `writers` was when it was made.
+    connections: Mutex<Vec<(u64, Connection)>>,
+    /// How often the writer's connection was made anew: since then another server may be the one
+    /// that is written, and one which was it may answer as if nothing had been written since.
+    writers: Arc<AtomicU64>,
+}
+
+impl Idle {
+    fn writer(&self) -> u64 {
+        self.writers.load(Ordering::SeqCst)
+    }
+
+    /// One that is as new as the writer's.
+    fn take(&self) -> Option<(u64, Connection)> {
+        let writer = self.writer();
+        let mut connections = self.connections.lock();
+        connections.retain(|(made, connection)| *made == writer && !connection.is_closed());
+        connections.pop()
+    }
+
+    fn put(&self, made: u64, connection: Connection) {
+        if made == self.writer() {
+            self.connections.lock().push((made, connection));
+        }
+    }
+}
+
 /// The readers' connections.
 #[derive(Debug)]
 pub(super) struct Readers {
@@ -29,7 +60,7 @@ pub(super) struct Readers {
     place: String,
     connector: Arc<Connector>,
     health: Arc<HealthRecord>,
-    idle: Arc<Mutex<Vec<Connection>>>,
+    idle: Arc<Idle>,
     /// Connections that may still be taken.
     free: Mutex<usize>,
     freed: Condvar,
@@ -38,18 +69,21 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Of so many reading threads.
+    /// Of so many reading threads. `writers` is how often the writer's connection was made anew.
     pub(super) fn new(
         place: String,
         connector: Arc<Connector>,
-        health: Arc<HealthRecord>,
+        (health, writers): (Arc<HealthRecord>, Arc<AtomicU64>),
         (threads, patience): (usize, Duration),
     ) -> Self {
         Self {
             place,
             connector,
             health,
-            idle: Arc::default(),
+            idle: Arc::new(Idle {
+                connections: Mutex::default(),
+                writers,
+            }),
             free: Mutex::new(threads + SPARE),
             freed: Condvar::new(),
             patience,
@@ -58,7 +92,7 @@ impl Readers {
 
     /// Forgets the connections that nobody uses.
     pub(super) fn close(&self) {
-        self.idle.lock().clear();
+        self.idle.connections.lock().clear();
     }
 
     /// Waits until one more may be used. A read within a read gets one in any case: waiting for the
@@ -128,7 +162,8 @@ impl Snapshots for Readers {
 /// What one reader sees: as of its first question.
 struct PostgresSnapshot<'r> {
     readers: &'r Readers,
-    connection: Option<Connection>,
+    /// With what says how new it is.
+    connection: Option<(u64, Connection)>,
     /// Whether the first question was answered: the rest has to come from the same connection.
     is_open: bool,
 }
@@ -148,7 +183,7 @@ impl<'r> PostgresSnapshot<'r> {
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let answer = match (self.is_open, &mut self.connection) {
-            (true, Some(connection)) => connection.rows(statement, parameters),
+            (true, Some((_, connection))) => connection.rows(statement, parameters),
             _ => return self.begin(statement, parameters),
         };
         answer.map_err(|fault| self.readers.failure(fault))
@@ -163,15 +198,17 @@ impl<'r> PostgresSnapshot<'r> {
     ) -> Result<Vec<Row>, StoreError> {
         let until = Instant::now() + self.readers.patience;
         loop {
-            let idle = self.readers.idle.lock().pop();
-            let connected = match idle {
-                Some(connection) if connection.is_closed() => continue,
-                Some(connection) => Ok(connection),
-                None => self.readers.connector.connect(),
+            let writer = self.readers.idle.writer();
+            let connected = match self.readers.idle.take() {
+                Some(idle) => Ok(idle),
+                None => {
+                    let connected = self.readers.connector.connect();
+                    connected.map(|connection| (writer, connection))
+                }
             };
-            let asked = connected.and_then(|mut connection| {
+            let asked = connected.and_then(|(made, mut connection)| {
                 let rows = connection.first_rows(statement, parameters)?;
-                Ok((connection, rows))
+                Ok(((made, connection), rows))
             });
             match asked {
                 Ok((connection, rows)) => {
@@ -188,9 +225,9 @@ impl<'r> PostgresSnapshot<'r> {
 
 impl Drop for PostgresSnapshot<'_> {
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
+        if let Some((made, connection)) = self.connection.take() {
             let idle = Arc::clone(&self.readers.idle);
-            connection.roll_back(move |connection| idle.lock().push(connection));
+            connection.roll_back(move |connection| idle.put(made, connection));
         }
     }
 }

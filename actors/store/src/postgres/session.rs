@@ -7,6 +7,7 @@ use super::holder::{self, Taken, Taker};
 use super::layout;
 use crate::error::{OpenError, StoreError};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
@@ -20,13 +21,13 @@ pub(super) struct Session {
     /// Server, database and schema, for messages.
     place: String,
     connection: Option<Connection>,
-    epoch: i64,
+    taken: Taken,
     /// The last group that is known to be committed.
     last_group: i64,
     /// How long a lost connection is made anew before the caller hears of it.
     patience: Duration,
-    /// Connections made anew since the store was opened.
-    pub(super) reconnected: u64,
+    /// Connections made anew since the store was opened, for readers to follow.
+    reconnected: Arc<AtomicU64>,
 }
 
 /// How a commit ended.
@@ -60,23 +61,28 @@ impl Session {
         connector: Arc<Connector>,
         place: String,
         connection: Connection,
-        Taken { epoch, last_group }: Taken,
+        taken: Taken,
         patience: Duration,
     ) -> Self {
         Self {
             connector,
             place,
             connection: Some(connection),
-            epoch,
-            last_group,
+            last_group: taken.last_group,
+            taken,
             patience,
-            reconnected: 0,
+            reconnected: Arc::default(),
         }
     }
 
     /// The epoch that this process holds the store under.
     pub(super) fn epoch(&self) -> u64 {
-        u64::try_from(self.epoch).unwrap_or_default()
+        u64::try_from(self.taken.epoch).unwrap_or_default()
+    }
+
+    /// How many connections were made anew since the store was opened.
+    pub(super) fn reconnected(&self) -> &Arc<AtomicU64> {
+        &self.reconnected
     }
 
     /// Number of the last group.
@@ -99,7 +105,7 @@ impl Session {
 
     /// Says that this holder is well.
     pub(super) fn renew(&mut self) -> Result<(), StoreError> {
-        let epoch = self.epoch;
+        let epoch = self.taken.epoch;
         self.rows("SELECT hold($1)", &[&epoch]).map(drop)
     }
 
@@ -133,7 +139,7 @@ impl Session {
         let until = Instant::now() + self.patience;
         let mut in_doubt = false;
         loop {
-            let epoch = self.epoch;
+            let epoch = self.taken.epoch;
             let sent = match self.connected(until) {
                 Ok(connection) => send(connection, epoch, group),
                 Err(Fault::EpochPassed) if in_doubt => return self.settle_with_successor(group),
@@ -161,7 +167,7 @@ impl Session {
 
     /// Another has taken the store while a commit was in doubt: it noted how far this one came.
     fn settle_with_successor(&mut self, group: i64) -> Result<(), CommitError> {
-        let epoch = self.epoch;
+        let epoch = self.taken.epoch;
         let asked = self
             .connector
             .connect()
@@ -184,7 +190,7 @@ impl Session {
         while self.connection.is_none() {
             match self.reconnect() {
                 Ok(connection) => {
-                    self.reconnected += 1;
+                    self.reconnected.fetch_add(1, Ordering::SeqCst);
                     self.connection = Some(connection);
                 }
                 Err(Fault::Lost(_)) if Instant::now() < until => thread::park_timeout(RETRY_DELAY),
@@ -212,7 +218,7 @@ impl Session {
     /// Whether the store is still this process's, and the server knows what it acknowledged.
     fn check_epoch(&self, connection: &mut Connection) -> Result<(), Fault> {
         let owner = holder::owner(connection)?;
-        if owner.epoch != self.epoch {
+        if !owner.is_of(&self.taken) {
             return Err(Fault::EpochPassed);
         }
         if owner.last_group < self.last_group {
@@ -237,7 +243,7 @@ impl Session {
             .connect()
             .and_then(|mut connection| holder::owner(&mut connection));
         let by = match owner {
-            Ok(owner) if owner.epoch == self.epoch => {
+            Ok(owner) if owner.is_of(&self.taken) => {
                 "nobody, but the server has lost what it acknowledged".to_owned()
             }
             Ok(owner) => owner.by,
@@ -251,7 +257,7 @@ impl Session {
     pub(super) fn close(&mut self) {
         if let Some(mut connection) = self.connection.take() {
             // Without an answer the server frees it with the session.
-            let _ = holder::release(&mut connection, &self.connector.schema, self.epoch);
+            let _ = holder::release(&mut connection, &self.connector.schema, self.taken.epoch);
         }
     }
 }

@@ -39,7 +39,8 @@ pub struct Leadership {
     pub silent: Duration,
     /// Whether its session lives.
     pub is_locked: bool,
-    /// It says that it is of another installation: this process is in the wrong place, or that one.
+    /// It says that it is of another installation, or it was and others of that one stand beside
+    /// the store: this process is in the wrong place, or they are.
     pub is_anothers: bool,
 }
 
@@ -120,8 +121,11 @@ impl SharedServer {
         self.with_connection(|connection, schema| {
             let is_locked = holder::is_locked(connection, schema)?;
             let installation = self.connector.installation;
-            let is_anothers = is_locked && holder::is_anothers(connection, schema, installation)?;
             let owner = holder::owner(connection)?;
+            let is_anothers = match is_locked {
+                true => holder::is_anothers(connection, schema, installation)?,
+                false => holder::is_left_by_another(connection, schema, (&owner, installation))?,
+            };
             Ok(Leadership::of(owner, is_locked, is_anothers))
         })
     }

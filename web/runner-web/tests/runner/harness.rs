@@ -307,6 +307,7 @@ async fn taken(shared: &SharedStore, control: &RoleControl) -> Store {
     while began.elapsed() < TEST_TIMEOUT {
         if let Some((store, epoch)) = shared.try_take(|_| true).unwrap() {
             assert_eq!(control.on(RoleEvent::Took(epoch)), RoleAction::StartTree);
+            control.on(RoleEvent::TreeStarted);
             return store;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
