@@ -4,13 +4,15 @@ use forge_core::{CommitState, RepoName};
 use orchestrator_core::intake::Ignored;
 use orchestrator_core::run::{ExitClass, Reason, Run, StatusKey};
 
-/// One row of the table of events.
-macro_rules! line {
-    ($level:ident, event = $event:literal, $text:literal) => {
-        LogLine {
-            level: Level::$level,
-            event: $event,
-            text: $text,
+/// How each event is logged: a table, which the compiler holds complete.
+macro_rules! lines {
+    ($of:expr; $without:pat => None; $($which:pat $(if $more:expr)? => $level:ident, event = $event:literal, $text:literal;)*) => {
+        match $of {
+            $without => None,
+            $($which $(if $more)? => {
+                let level = Level::$level;
+                Some(LogLine { level, event: $event, text: $text })
+            })*
         }
     };
 }
@@ -197,150 +199,37 @@ impl Entry {
 
     /// How each event is logged: one table, which every new event must be put into. `None`: its
     /// line was written elsewhere.
-    #[allow(
-        clippy::too_many_lines,
-        reason = "one table, which the compiler holds complete"
-    )]
     fn line(&self) -> Option<LogLine> {
-        Some(match &self.event {
-            JournalEvent::Queued => {
-                line!(Info, event = "run.queued", "a run waits for the next tick")
-            }
-            JournalEvent::Rejected(_) => {
-                line!(Info, event = "run.rejected", "a dispatch was refused")
-            }
-            JournalEvent::Ended(_) => {
-                line!(Info, event = "run.ended", "a run ended without a process")
-            }
-            JournalEvent::Spawned { .. } => {
-                line!(Info, event = "agent.spawned", "an agent was started")
-            }
-            JournalEvent::Exited { .. } => {
-                line!(Info, event = "agent.exited", "an agent ended")
-            }
-            JournalEvent::WallClockKilled => {
-                line!(
-                    Warn,
-                    event = "run.wall_clock_killed",
-                    "an agent was ended at its limit"
-                )
-            }
-            JournalEvent::FanOut { .. } => {
-                line!(
-                    Info,
-                    event = "pr.fanout.dispatched",
-                    "a pull request was fanned out"
-                )
-            }
-            JournalEvent::FanOutSkipped(_) => {
-                line!(
-                    Warn,
-                    event = "pr.fanout.skipped",
-                    "a check of a pull request was skipped"
-                )
-            }
-            JournalEvent::StatusDecided(_) => {
-                line!(
-                    Info,
-                    event = "status.decided",
-                    "a commit status was decided"
-                )
-            }
-            JournalEvent::PersonaApplied(_) => {
-                line!(
-                    Info,
-                    event = "persona.applied",
-                    "a persona was put into a prompt"
-                )
-            }
-            JournalEvent::PersonaNotFound(_) => {
-                line!(
-                    Warn,
-                    event = "persona.not_found",
-                    "a persona is not loaded; restart or reload"
-                )
-            }
-            JournalEvent::SkillsInjected(_) => {
-                line!(
-                    Info,
-                    event = "skills.injected",
-                    "skills were put into a prompt"
-                )
-            }
-            JournalEvent::WorktreeCreated(_) => {
-                line!(Info, event = "worktree.created", "a worktree was made")
-            }
-            JournalEvent::WorktreeRemoved(_) => {
-                line!(Info, event = "worktree.removed", "a worktree was removed")
-            }
-            JournalEvent::Ignored(why) if why.is_skipped_fan_out() => {
-                line!(
-                    Warn,
-                    event = "pr.fanout.skipped",
-                    "a pull request was not fanned out"
-                )
-            }
-            JournalEvent::Ignored(_) => {
-                line!(
-                    Info,
-                    event = "webhook.ignored",
-                    "an event asked for nothing"
-                )
-            }
-            JournalEvent::DedupHit(_) => {
-                line!(Info, event = "dedup.hit", "the same was asked for before")
-            }
-            JournalEvent::Breaker { state: "open", .. } => {
-                line!(
-                    Warn,
-                    event = "breaker.opened",
-                    "a provider's circuit opened"
-                )
-            }
-            JournalEvent::Breaker {
-                state: "half_open", ..
-            } => {
-                line!(
-                    Info,
-                    event = "breaker.half_opened",
-                    "one run tries a provider"
-                )
-            }
-            JournalEvent::Breaker { .. } => {
-                line!(Info, event = "breaker.closed", "a provider works again")
-            }
-            JournalEvent::BudgetNear => {
-                line!(
-                    Warn,
-                    event = "budget.near",
-                    "80 percent of a budget are used"
-                )
-            }
-            JournalEvent::Quarantined => {
-                line!(
-                    Error,
-                    event = "agent.quarantined",
-                    "an agent could not be started too often"
-                )
-            }
-            JournalEvent::BuildRemote { .. } => {
-                line!(Info, event = "build.remote", "a build goes to a worker")
-            }
-            JournalEvent::ProjectPaused(true) => {
-                line!(Info, event = "project.paused", "a project is paused")
-            }
-            JournalEvent::ProjectPaused(false) => {
-                line!(Info, event = "project.resumed", "a project goes on")
-            }
-            JournalEvent::Reloaded => {
-                line!(
-                    Info,
-                    event = "config.reloaded",
-                    "the configuration was read again"
-                )
-            }
-            JournalEvent::Posted(_) => return None,
-        })
+        use JournalEvent::*;
+        lines! { &self.event;
+            Posted(_) => None;
+            Queued => Info, event = "run.queued", "a run waits for the next tick";
+            Rejected(_) => Info, event = "run.rejected", "a dispatch was refused";
+            Ended(_) => Info, event = "run.ended", "a run ended without a process";
+            Spawned { .. } => Info, event = "agent.spawned", "an agent was started";
+            Exited { .. } => Info, event = "agent.exited", "an agent ended";
+            WallClockKilled => Warn, event = "run.wall_clock_killed", "an agent was ended at its limit";
+            FanOut { .. } => Info, event = "pr.fanout.dispatched", "a pull request was fanned out";
+            FanOutSkipped(_) => Warn, event = "pr.fanout.skipped", "a check of a pull request was skipped";
+            StatusDecided(_) => Info, event = "status.decided", "a commit status was decided";
+            PersonaApplied(_) => Info, event = "persona.applied", "a persona was put into a prompt";
+            PersonaNotFound(_) => Warn, event = "persona.not_found", "a persona is not loaded; restart or reload";
+            SkillsInjected(_) => Info, event = "skills.injected", "skills were put into a prompt";
+            WorktreeCreated(_) => Info, event = "worktree.created", "a worktree was made";
+            WorktreeRemoved(_) => Info, event = "worktree.removed", "a worktree was removed";
+            Ignored(why) if why.is_skipped_fan_out() => Warn, event = "pr.fanout.skipped", "a pull request was not fanned out";
+            Ignored(_) => Info, event = "webhook.ignored", "an event asked for nothing";
+            DedupHit(_) => Info, event = "dedup.hit", "the same was asked for before";
+            Breaker { state: "open", .. } => Warn, event = "breaker.opened", "a provider's circuit opened";
+            Breaker { state: "half_open", .. } => Info, event = "breaker.half_opened", "one run tries a provider";
+            Breaker { .. } => Info, event = "breaker.closed", "a provider works again";
+            BudgetNear => Warn, event = "budget.near", "80 percent of a budget are used";
+            Quarantined => Error, event = "agent.quarantined", "an agent could not be started too often";
+            BuildRemote { .. } => Info, event = "build.remote", "a build goes to a worker";
+            ProjectPaused(true) => Info, event = "project.paused", "a project is paused";
+            ProjectPaused(false) => Info, event = "project.resumed", "a project goes on";
+            Reloaded => Info, event = "config.reloaded", "the configuration was read again";
+        }
     }
 }
 

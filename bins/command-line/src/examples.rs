@@ -1,13 +1,22 @@
 //! The examples at the end of each `--help`: whether every command has some, and whether the
 //! program would take them.
 
-use clap::Command;
+use clap::{Command, CommandFactory};
 
 /// What stands above them.
 const HEAD: &str = "Examples:";
 
-/// Everything that is wrong with the examples of a program and its commands; a unit test of each
-/// program says that this is nothing.
+/// For a unit test of each program: its arguments are consistent, and nothing is wrong with the
+/// examples of it and its commands.
+///
+/// # Panics
+/// When something is wrong.
+pub fn assert_understood<A: CommandFactory>() {
+    let faults = faults(&A::command());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Everything that is wrong with the examples of a program and its commands.
 #[must_use]
 pub fn faults(program: &Command) -> Vec<String> {
     let mut program = program.clone();

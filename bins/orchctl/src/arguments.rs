@@ -427,17 +427,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Arguments::command().debug_assert();
-    }
 
     #[test]
     fn every_help_ends_with_examples_that_are_understood() {
-        let faults = command_line::examples::faults(&Arguments::command());
-        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        command_line::examples::assert_understood::<Arguments>();
     }
 
     #[test]

@@ -198,13 +198,10 @@ fn show(found: &Diagnostics) {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::Arguments;
 
     #[test]
     fn every_help_ends_with_examples_that_are_understood() {
-        let faults = command_line::examples::faults(&Arguments::command());
-        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        command_line::examples::assert_understood::<Arguments>();
     }
 }

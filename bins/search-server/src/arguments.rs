@@ -1,10 +1,10 @@
 //! The command line.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use command_line::{CompletionsOptions, ManOptions};
+use command_line::{CompletionsOptions, ManOptions, print, say};
 use config_core::{Colours, Diagnostics, Environment};
 use daemon::log::LogFormat;
 use daemon::settings::{ConfigOptions, ConfigText, effective};
@@ -253,25 +253,12 @@ fn colours() -> Colours {
     }
 }
 
-/// A line for people, on standard error. A closed terminal is no reason to fail.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
-}
-
-/// A line of data, on standard output.
-pub(crate) fn print(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::Arguments;
 
     #[test]
     fn every_help_ends_with_examples_that_are_understood() {
-        let faults = command_line::examples::faults(&Arguments::command());
-        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        command_line::examples::assert_understood::<Arguments>();
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use command_line::{print, say};
 use config_core::{Diagnostic, Diagnostics, Environment, ValueError};
 use daemon::peers::{self, PeerFault};
 use search_core::role::{RoleFile, ServerMode, ServerSettings};
@@ -10,7 +11,7 @@ use search_graph_engine::embedding::{CrossEncoder, EmbeddingModel};
 use search_graph_engine::thesaurus;
 use search_web::boot::{self, BootError};
 
-use crate::arguments::{Arguments, FAILED, OutputFormat, print, say};
+use crate::arguments::{Arguments, FAILED, OutputFormat};
 
 /// Checks, prints, and ends with 0 (valid), 1, or 6 where only the storage of snapshots is away.
 pub(crate) fn run(

@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     match run::run(&arguments, &settings, &environment) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            arguments::say(&daemon::error_chain(error.as_ref()));
+            command_line::say(&daemon::error_chain(error.as_ref()));
             ExitCode::from(FAILED)
         }
     }

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::Context;
+use command_line::say;
 use config_core::Environment;
 use daemon::{first_screen, lifecycle};
 use search_core::role::ServerSettings;
@@ -11,7 +12,7 @@ use search_formats_engine::Program;
 use search_web::SearchServer;
 use search_web::boot::{self, ConfigurationToken, RoleFileOrigin};
 
-use crate::arguments::{Arguments, say};
+use crate::arguments::Arguments;
 use crate::first_directory::first_directory;
 use crate::progress;
 

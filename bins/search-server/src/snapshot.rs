@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use command_line::{print, say};
 use search_actors::snapshots::{PublishedSource, VerifiedSource, list_published, verify_published};
 use search_core::role::ServerSettings;
 use search_web::boot;
 
-use crate::arguments::{Arguments, FAILED, OutputFormat, SnapshotCommand, print, say};
+use crate::arguments::{Arguments, FAILED, OutputFormat, SnapshotCommand};
 
 /// Prints what is published, or what is wrong with it; 1 where anything is.
 pub(crate) fn run(

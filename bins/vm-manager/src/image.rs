@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use command_line::{print, say};
 use config_core::Environment;
 use vm_core::ImageRef;
 use vm_engine::image::kernel::KernelStore;
@@ -11,7 +12,7 @@ use vm_web::boot::DataDirectory;
 use vm_web::config::ManagerConfig;
 
 use crate::agent;
-use crate::arguments::{Common, ImageCommand, print, say};
+use crate::arguments::{Common, ImageCommand};
 use crate::shared_images::SharedImages;
 
 /// Progress, for people.

@@ -9,6 +9,7 @@ mod shared_images;
 use std::process::ExitCode;
 
 use clap::Parser;
+use command_line::{print, say};
 use config_core::Environment;
 use daemon::peers;
 use daemon::settings::{ConfigOptions, schema};
@@ -17,9 +18,7 @@ use vm_core::token::{Claims, Scope};
 use vm_web::boot::{self, DataDirectory};
 use vm_web::config::{ManagerConfig, keys};
 
-use crate::arguments::{
-    Arguments, Command, Common, ConfigError, FAILED, TokenArguments, print, say,
-};
+use crate::arguments::{Arguments, Command, Common, ConfigError, FAILED, TokenArguments};
 
 fn main() -> ExitCode {
     daemon::process::begin();

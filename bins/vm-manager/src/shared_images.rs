@@ -1,6 +1,7 @@
 //! `vm-manager image`: images in object storage.
 
 use anyhow::Context as _;
+use command_line::{print, say};
 use config_core::ObjectPlace;
 use daemon::steps::Steps;
 use vm_actors::image_storage::{ImageStorage, PushOptions, TransferProgress};
@@ -8,8 +9,6 @@ use vm_core::ImageRef;
 use vm_engine::image::ImageStore;
 use vm_web::boot;
 use vm_web::config::ManagerConfig;
-
-use crate::arguments::{print, say};
 
 const MIB: u64 = 1 << 20;
 

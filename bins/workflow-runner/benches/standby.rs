@@ -7,13 +7,12 @@
 //! the leader, asked every 5 ms.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use postgres_server::PostgresServer;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+use scripted_peers::{Program, ask};
 use tempfile::TempDir;
 
 /// PostgreSQL counts a transaction within a second of its end.
@@ -103,7 +102,7 @@ fn takeovers(server: &PostgresServer, what: &str, signal: Signal, rounds: u64) {
         let standby = Runner::start(server, "takeovers");
         until(|| standby.answers("\"standby\""));
         let began = Instant::now();
-        leader.signal(signal);
+        leader.program.signal(signal);
         until(|| standby.is_leader());
         times.push(began.elapsed().as_secs_f64() * 1000.0);
         leader = standby;
@@ -126,36 +125,22 @@ fn until(mut holds: impl FnMut() -> bool) {
 
 /// A runner; ends when it is dropped.
 struct Runner {
-    child: Child,
-    address: String,
+    program: Program,
     _folder: TempDir,
 }
 
 impl Runner {
     fn start(server: &PostgresServer, schema: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        command
             .args(["--listen", "127.0.0.1:0", "--data"])
             .arg(folder.path().join("data"))
             .env("FORGE_WEBHOOK_SECRET", "sixteen--letters")
             .env("VMM_API_URL", "http://127.0.0.1:9")
-            .env("WORKFLOW_RUNNER_STORE_URL", server.url_in(schema))
-            .env("LOG_LEVEL", "info")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut lines = lines.map_while(Result::ok);
-        let line = lines.find(|line| line.contains("server.listening"));
-        let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let address = line["url"].as_str().unwrap().trim_matches('/');
-        let address = address.trim_start_matches("http://").to_owned();
-        // A pipe that nobody reads is full one day.
-        std::thread::spawn(move || lines.for_each(drop));
+            .env("WORKFLOW_RUNNER_STORE_URL", server.url_in(schema));
         Self {
-            child,
-            address,
+            program: Program::start(command),
             _folder: folder,
         }
     }
@@ -166,40 +151,23 @@ impl Runner {
 
     /// Whether its `/health` has this word.
     fn answers(&self, word: &str) -> bool {
-        let Ok(mut stream) = TcpStream::connect(&self.address) else {
-            return false;
-        };
-        let asked = format!("GET /health HTTP/1.0\r\nhost: {}\r\n\r\n", self.address);
-        let mut answer = String::new();
-        stream.write_all(asked.as_bytes()).is_ok()
-            && stream.read_to_string(&mut answer).is_ok()
-            && answer.contains(&format!("\"role\":{word}"))
-    }
-
-    fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
-        let _ = kill_process(pid.unwrap(), signal);
+        let health = ask(&self.program.address, "GET /health", &[], "");
+        health.is_some_and(|it| it.body.contains(&format!("\"role\":{word}")))
     }
 
     fn cpu_ms(&self) -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", self.program.child.id())).unwrap();
         let fields: Vec<&str> = stat[stat.rfind(')').unwrap()..].split(' ').collect();
         (fields[12].parse::<u64>().unwrap() + fields[13].parse::<u64>().unwrap()) * 10
     }
 
     /// Private memory of its own.
     fn memory_mib(&self) -> f64 {
-        let rollup = format!("/proc/{}/smaps_rollup", self.child.id());
+        let rollup = format!("/proc/{}/smaps_rollup", self.program.child.id());
         let text = std::fs::read_to_string(rollup).unwrap();
         let lines = text.lines().filter(|line| line.starts_with("Private_"));
         let kib = lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
         kib.sum::<f64>() / 1024.0
-    }
-}
-
-impl Drop for Runner {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
-        let _ = self.child.wait();
     }
 }

@@ -18,14 +18,14 @@ use crate::action_arguments::{
     ActionsAddOptions, ActionsCommand, ActionsExportOptions, ActionsImportOptions,
     ActionsListOptions, ActionsRemoveOptions, ActionsUpdateOptions, ActionsVendorOptions,
 };
-use crate::arguments::{ServeOptions, print, say};
+use crate::arguments::{ServeOptions, ended, print, say};
 use crate::repository::Repository;
 use crate::serve;
 use crate::store_options::ActionsStoreOptions;
 
 /// Does it; the exit code says whether all of it was done.
 pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCode {
-    let done = match command {
+    ended(match command {
         ActionsCommand::Add(options) => add(options, environment),
         ActionsCommand::Vendor(options) => vendor(options, environment),
         ActionsCommand::Update(options) => update(options, environment),
@@ -34,15 +34,7 @@ pub(crate) fn run(command: &ActionsCommand, environment: &Environment) -> ExitCo
         ActionsCommand::Export(options) => export(options, environment),
         ActionsCommand::Import(options) => import(options, environment),
         ActionsCommand::Remove(options) => remove(options, environment),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 /// The store that a runner with this configuration uses.
@@ -61,11 +53,8 @@ pub(crate) fn settings(
 ) -> anyhow::Result<RunnerSettings> {
     let serve = ServeOptions {
         config: options.config.clone(),
-        listen: None,
         data: options.data.clone(),
-        log_format: None,
-        check: false,
-        offline: false,
+        ..ServeOptions::default()
     };
     let environment = serve::without_webhooks(environment);
     let config = serve::read(&serve, &environment).map_err(anyhow::Error::msg)?;

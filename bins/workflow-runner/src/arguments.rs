@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
@@ -429,15 +430,24 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
+/// The exit code of a command that did all of it, or not.
+pub(crate) fn ended(done: anyhow::Result<bool>) -> ExitCode {
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            say(&daemon::error_chain(error.as_ref()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::Arguments;
 
     #[test]
     fn every_help_ends_with_examples_that_are_understood() {
-        let faults = command_line::examples::faults(&Arguments::command());
-        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        command_line::examples::assert_understood::<Arguments>();
     }
 }

@@ -11,30 +11,19 @@ use http_clients::http::{HttpClient, HttpOptions};
 use runner_web::config::RunnerConfig;
 use url::{Host, Url};
 
-use crate::arguments::{HookAddOptions, ServeOptions, print, say};
+use crate::arguments::{HookAddOptions, ServeOptions, ended, print, say};
 use crate::serve;
 
 /// Registers the hook of each repository; the exit code says whether all have it.
 pub(crate) fn add(options: &HookAddOptions, environment: &Environment) -> ExitCode {
     let serve = ServeOptions {
         config: options.config.clone(),
-        listen: None,
-        data: None,
-        log_format: None,
-        check: false,
-        offline: false,
+        ..ServeOptions::default()
     };
     let registered = serve::read(&serve, environment)
         .map_err(anyhow::Error::msg)
         .and_then(|config| register(options, &config, environment));
-    match registered {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    ended(registered.map(|without| without == 0))
 }
 
 /// Gives how many repositories have no hook.

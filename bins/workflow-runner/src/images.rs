@@ -7,7 +7,7 @@ use config_core::Environment;
 use runner_actors::{AddedImage, ImageStore};
 use runner_core::container::ImageReference;
 
-use crate::arguments::{print, say};
+use crate::arguments::{ended, print, say};
 use crate::image_arguments::{
     ImagesAddOptions, ImagesCommand, ImagesListOptions, ImagesRemoveOptions,
 };
@@ -15,20 +15,12 @@ use crate::store_options::ActionsStoreOptions;
 
 /// Does it; the exit code says whether all of it was done.
 pub(crate) fn run(command: &ImagesCommand, environment: &Environment) -> ExitCode {
-    let done = match command {
+    ended(match command {
         ImagesCommand::Add(options) => add(options, environment),
         ImagesCommand::List(options) => list(options, environment),
         ImagesCommand::Verify(options) => verify(options, environment),
         ImagesCommand::Remove(options) => remove(options, environment),
-    };
-    match done {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 fn store(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<ImageStore> {

@@ -8,7 +8,7 @@ use http_clients::http::{HttpClient, HttpError, HttpOptions, Method, Request};
 use serde_json::Value;
 use url::Url;
 
-use crate::arguments::{ServeOptions, print, say};
+use crate::arguments::{ServeOptions, ended, print};
 use crate::runner_options::{DrainOptions, RunnerOptions};
 use crate::serve;
 
@@ -20,16 +20,10 @@ pub(crate) struct RunnerApi {
 
 /// Prints what came of it, and ends with the exit code that says so.
 pub(crate) fn done(result: anyhow::Result<String>) -> ExitCode {
-    match result {
-        Ok(text) => {
-            print(&text);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    ended(result.map(|text| {
+        print(&text);
+        true
+    }))
 }
 
 /// Has the runner that leads hand over.
@@ -60,11 +54,7 @@ impl RunnerApi {
     pub(crate) fn of(options: &RunnerOptions, environment: &Environment) -> anyhow::Result<Self> {
         let serve = ServeOptions {
             config: options.config.clone(),
-            listen: None,
-            data: None,
-            log_format: None,
-            check: false,
-            offline: false,
+            ..ServeOptions::default()
         };
         let config = serve::read(&serve, &serve::without_webhooks(environment));
         let config = config.map_err(anyhow::Error::msg)?;

@@ -16,7 +16,7 @@ use runner_web::{RunnerServer, ServerOptions, boot};
 use store::{Options, Store, StorePlace};
 
 use crate::arguments::{
-    ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, print, say,
+    ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, ended, print, say,
 };
 use crate::replica;
 
@@ -56,13 +56,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         print(&text);
         return ExitCode::SUCCESS;
     }
-    match serve(arguments, config, environment) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            say(&daemon::error_chain(error.as_ref()));
-            ExitCode::FAILURE
-        }
-    }
+    ended(serve(arguments, config, environment).map(|()| true))
 }
 
 /// What is wrong with the database, the object storage and the VM hosts.

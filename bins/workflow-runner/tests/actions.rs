@@ -3,16 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-        .args(arguments)
-        .output()
-        .expect("git is installed (Debian package git)");
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    text(&output.stdout).trim().to_owned()
-}
+use scripted_peers::git;
 
 fn commit(folder: &Path, name: &str) -> String {
     std::fs::write(folder.join("action.yml"), name).expect("a file");

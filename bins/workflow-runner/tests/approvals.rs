@@ -5,13 +5,11 @@
     reason = "a test that fails here should say where"
 )]
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use scripted_peers::GitForge;
+use scripted_peers::{GitForge, Program, deliver};
 use serde_json::{Value, json};
 
 const SECRET: &str = "the webhook's secret";
@@ -19,14 +17,12 @@ const TOKEN: &str = "an-api-token-0123456789";
 /// With a machine under load.
 const TEST_TIMEOUT: Duration = Duration::from_secs(90);
 
-struct Runner {
-    child: Child,
-    address: String,
-}
+struct Runner(Program);
 
 impl Runner {
     fn start(folder: &Path, forge: &GitForge) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        command
             .args(["--listen", "127.0.0.1:0", "--config"])
             .arg(folder.join("runner.toml"))
             .arg("--data")
@@ -34,41 +30,16 @@ impl Runner {
             .env("FORGE_WEBHOOK_SECRET", SECRET)
             .env("FORGE_URL", forge.url())
             .env("WORKFLOW_RUNNER_API_TOKEN", TOKEN)
-            .env("VMM_API_URL", "http://127.0.0.1:9")
-            .env("LOG_LEVEL", "info")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut lines_read = lines.by_ref().map_while(Result::ok);
-        let line = lines_read.find(|line| line.contains("server.listening"));
-        let line = line.expect("every start succeeds");
-        let address = line.split("http://").nth(1).unwrap();
-        let address = address.split('/').next().unwrap().to_owned();
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address }
-    }
-
-    fn ask(&self, head: &str, body: &str) -> (u16, Value) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
-        let length = body.len();
-        let request = format!(
-            "{head}Authorization: Bearer {TOKEN}\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let code = head.split(' ').nth(1).unwrap().parse().unwrap();
-        (code, serde_json::from_str(body).unwrap_or_default())
+            .env("VMM_API_URL", "http://127.0.0.1:9");
+        Self(Program::start(command))
     }
 
     fn until(&self, run: &str, state: &str) -> Value {
-        let begun = Instant::now();
+        let (begun, bearer) = (Instant::now(), format!("Bearer {TOKEN}"));
         loop {
-            let (_, record) = self.ask(&format!("GET /runs/{run} HTTP/1.1\r\n"), "");
+            let request = format!("GET /runs/{run}");
+            let reply = self.0.ask(&request, &[("Authorization", &bearer)], "");
+            let record = reply.json();
             if record["state"] == state {
                 return record;
             }
@@ -80,7 +51,7 @@ impl Runner {
     fn command(&self, arguments: &[&str], token: &str) -> (bool, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
             .args(arguments)
-            .args(["--url", &format!("http://{}", self.address)])
+            .args(["--url", &format!("http://{}", self.0.address)])
             .env("WORKFLOW_RUNNER_API_TOKEN", token)
             .output()
             .unwrap();
@@ -92,21 +63,12 @@ impl Runner {
     }
 }
 
-impl Drop for Runner {
-    fn drop(&mut self) {
-        // SIGKILL.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn pull_request(forge: &GitForge, head: &str, base: &str) -> String {
+fn pull_request(forge: &GitForge, head: &str, base: &str) -> Value {
     let repository = |name: &str| json!({"full_name": name, "clone_url": format!("{}/acme/rocket.git", forge.url()), "default_branch": "main", "fork": name != "acme/rocket"});
     json!({"action": "opened", "number": 7, "sender": {"login": "stranger"}, "repository": repository("acme/rocket"),
         "pull_request": {"number": 7, "title": "t", "body": "", "state": "open", "merged": false, "user": {"login": "stranger"},
             "head": {"ref": "x", "sha": head, "repo": repository("stranger/rocket")},
             "base": {"ref": "main", "sha": base, "repo": repository("acme/rocket")}}})
-    .to_string()
 }
 
 #[test]
@@ -125,17 +87,14 @@ fn i17_a_killed_runner_keeps_runs_that_wait_and_they_are_approved_on_the_command
     repository.git(&["update-server-info"]);
     let mut runner = Runner::start(folder.path(), &forge);
     let body = pull_request(&forge, &head, &base);
-    let signature = forge_core::sign(SECRET, body.as_bytes()).unwrap().hub();
-    let (code, answer) = runner.ask(
-        &format!("POST /webhook HTTP/1.1\r\nContent-Type: application/json\r\nX-GitHub-Event: pull_request\r\nX-GitHub-Delivery: d-1\r\nX-Hub-Signature-256: {signature}\r\n"),
-        &body,
-    );
-    assert_eq!(code, 202, "{answer}");
-    let run = answer["run"].as_str().unwrap().to_owned();
+    let address = &runner.0.address;
+    let reply = deliver(address, SECRET, "pull_request", "d-1", &body).unwrap();
+    assert_eq!(reply.status, 202, "{reply:?}");
+    let run = reply.json()["run"].as_str().unwrap().to_owned();
     // More often than a run that runs may be taken up again.
     for _ in 0..5 {
         runner.until(&run, "waiting");
-        drop(runner);
+        runner.0.kill();
         runner = Runner::start(folder.path(), &forge);
     }
     let record = runner.until(&run, "waiting");

@@ -6,25 +6,17 @@
 )]
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-use scripted_peers::{Misbehaviour, Play, ScriptedVmm};
+use scripted_peers::{Misbehaviour, Play, ScriptedVmm, VmCache, git};
 
 const WORKFLOW: &str = "name: CI\non: [push, pull_request]\njobs:\n  build:\n    runs-on: x\n    steps:\n      - uses: actions/checkout@v4\n      - run: cat hello.txt; echo ${{ github.event_name }} on ${{ github.ref_name }}; echo $KEY\n        env: {KEY: \"${{ secrets.KEY }}\"}\n  ship:\n    needs: build\n    runs-on: x\n    steps:\n      - run: echo shipped\n";
 
 /// A working tree with something that is not committed, and something that is ignored.
 fn tree(workflow: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let git = |arguments: &[&str]| {
-        let output = Command::new("git")
-            .current_dir(folder.path())
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-            .args(arguments)
-            .output()
-            .expect("git is installed (Debian package git)");
-        assert!(output.status.success(), "{output:?}");
-    };
+    let git = |arguments: &[&str]| git(folder.path(), arguments);
     let write = |path: &str, text: &str| {
         let path = folder.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -306,28 +298,12 @@ fn x9_a_workflow_is_dispatched_with_inputs_and_takes_an_event_from_a_file() {
     }
 }
 
-fn cache() -> PathBuf {
-    let base = std::env::var_os("ORRERY_CACHE").map(PathBuf::from);
-    let base = base.unwrap_or_else(|| {
-        PathBuf::from(std::env::var_os("HOME").expect("HOME or ORRERY_CACHE")).join(".cache/orrery")
-    });
-    base.join("vm")
-}
-
 #[test]
 fn a_laptop_needs_no_manager_the_program_has_one() {
-    std::fs::create_dir_all(cache()).unwrap();
-    let data = tempfile::Builder::new()
-        .prefix("exec-")
-        .tempdir_in(cache())
-        .unwrap();
-    for name in ["images", "kernels"] {
-        std::fs::create_dir_all(cache().join(name)).unwrap();
-        std::os::unix::fs::symlink(cache().join(name), data.path().join(name)).unwrap();
-    }
-    // One process at a time makes the image and the kernel.
-    let lock = std::fs::File::create(cache().join("lock")).unwrap();
-    lock.lock().unwrap();
+    let cache = VmCache::open();
+    let data = cache.folder_of("exec-");
+    cache.lend(data.path(), &["images", "kernels"]);
+    let _lock = cache.lock();
     let tree = tree(WORKFLOW);
     let output = exec(
         tree.path(),

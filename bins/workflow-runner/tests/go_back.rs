@@ -188,7 +188,7 @@ fn i17_a_job_goes_back_to_before_a_step_for_a_shell_and_for_re_runs() {
     let done = &record["jobs"][0]["steps"];
     let reason = done[0]["reason"].as_str().unwrap();
     assert!(reason.contains(&run), "where it was done: {done:#}");
-    assert_eq!(site.vms(), Vec::<Value>::new(), "{third}");
+    assert_eq!(site.manager.vms(), Vec::<Value>::new(), "{third}");
 }
 
 #[test]

@@ -6,14 +6,13 @@
 )]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use postgres_server::PostgresServer;
+use scripted_peers::{Program, Reply, push_event};
 use serde_json::{Value, json};
 
 const SECRET: &str = "the webhook's secret";
@@ -22,96 +21,33 @@ const INCARNATIONS: u64 = 12;
 /// With a machine under load.
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-struct Runner {
-    child: Child,
-    address: String,
+/// With its store in the folder, or at an address.
+fn start(folder: &Path, store: Option<&str>) -> Program {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+    command
+        .envs(store.map(|url| ("WORKFLOW_RUNNER_STORE_URL", url)))
+        .args(["--listen", "127.0.0.1:0", "--data"])
+        .arg(folder)
+        .env("FORGE_WEBHOOK_SECRET", SECRET)
+        .env("VMM_API_URL", "http://127.0.0.1:9");
+    Program::start(command)
 }
 
-impl Runner {
-    /// With its store in the folder, or at an address.
-    fn start(folder: &Path, store: Option<&str>) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
-            .envs(store.map(|url| ("WORKFLOW_RUNNER_STORE_URL", url)))
-            .args(["--listen", "127.0.0.1:0", "--data"])
-            .arg(folder)
-            .env("FORGE_WEBHOOK_SECRET", SECRET)
-            .env("VMM_API_URL", "http://127.0.0.1:9")
-            .env("LOG_LEVEL", "info")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = lines
-            .by_ref()
-            .map_while(Result::ok)
-            .find(|line| line.contains("server.listening"));
-        let line = line.expect("every start succeeds");
-        let address = line
-            .split("http://")
-            .nth(1)
-            .unwrap()
-            .split('/')
-            .next()
-            .unwrap()
-            .to_owned();
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address }
-    }
-
-    fn kill(&mut self) {
-        // SIGKILL.
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Runner {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn ask(address: &str, head: &str, body: &str) -> Option<(u16, Value)> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
-        .ok()?;
-    let request = format!(
-        "{head}Host: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    let code = head.split(' ').nth(1)?.parse().ok()?;
-    Some((code, serde_json::from_str(body).unwrap_or_default()))
-}
-
-fn deliver(address: &str, number: u64) -> Option<(u16, Value)> {
-    let sha = format!("{number:040x}");
-    let body = json!({"ref": "refs/heads/main", "before": "0".repeat(40), "after": sha, "created": true, "deleted": false, "commits": [],
-        "head_commit": {"id": sha, "message": "m"}, "pusher": {"login": "ada"}, "sender": {"login": "ada"},
-        "repository": {"full_name": "acme/rocket", "clone_url": "https://forge.invalid/a.git", "default_branch": "main"}, "padding": "x".repeat(20_000)});
-    let body = body.to_string();
-    let signature = forge_core::sign(SECRET, body.as_bytes()).unwrap().hub();
-    let head = format!(
-        "POST /webhook HTTP/1.1\r\nContent-Type: application/json\r\nX-GitHub-Event: push\r\nX-GitHub-Delivery: d-{number}\r\nX-Hub-Signature-256: {signature}\r\n"
-    );
-    ask(address, &head, &body)
+fn deliver(address: &str, number: u64) -> Option<Reply> {
+    let mut body = push_event("https://forge.invalid/a.git", &format!("{number:040x}"));
+    body["padding"] = json!("x".repeat(20_000));
+    scripted_peers::deliver(address, SECRET, "push", &format!("d-{number}"), &body)
 }
 
 /// By delivery: how many runs it has, once there are runs of so many deliveries. A process that
 /// shares its store begins as a standby: it leads, and decides what was taken in, a little later.
-fn runs(address: &str, deliveries: usize) -> BTreeMap<String, usize> {
+fn runs(runner: &Program, deliveries: usize) -> BTreeMap<String, usize> {
     let begun = Instant::now();
     loop {
-        let (code, runs) = ask(address, "GET /runs?limit=1000 HTTP/1.1\r\n", "").unwrap();
-        assert!(matches!(code, 200 | 503), "{code}: {runs}");
-        let known = by_delivery(&runs);
-        if (code == 200 && known.len() >= deliveries) || begun.elapsed() >= TEST_TIMEOUT {
+        let reply = runner.ask("GET /runs?limit=1000", &[], "");
+        assert!(matches!(reply.status, 200 | 503), "{reply:?}");
+        let known = by_delivery(&reply.json());
+        if (reply.status == 200 && known.len() >= deliveries) || begun.elapsed() >= TEST_TIMEOUT {
             return known;
         }
         std::thread::park_timeout(Duration::from_millis(20));
@@ -147,18 +83,20 @@ fn kill_and_compare(lives: u64, store: Option<&str>) {
     let acknowledged = Arc::new(Mutex::new(Vec::new()));
     let mut next = 1;
     for life in 0..lives {
-        let mut runner = Runner::start(folder.path(), store);
+        let mut runner = start(folder.path(), store);
         let address = runner.address.clone();
         let log = Arc::clone(&acknowledged);
         let before = log.lock().unwrap().len();
         let client = std::thread::spawn(move || {
             // Until it is gone; at most 60 a life, so that one page lists all.
             for number in next..next + 60 {
-                match deliver(&address, number) {
-                    Some((202, _)) => log.lock().unwrap().push(number),
-                    Some((503, _)) => {}
-                    Some((code, body)) => panic!("{code}: {body}"),
-                    None => return number + 1,
+                let Some(reply) = deliver(&address, number) else {
+                    return number + 1;
+                };
+                match reply.status {
+                    202 => log.lock().unwrap().push(number),
+                    503 => {}
+                    _ => panic!("{reply:?}"),
                 }
             }
             next + 60
@@ -179,8 +117,8 @@ fn kill_and_compare(lives: u64, store: Option<&str>) {
         "only {} were acknowledged",
         acknowledged.len()
     );
-    let runner = Runner::start(folder.path(), store);
-    let known = runs(&runner.address, acknowledged.len());
+    let runner = start(folder.path(), store);
+    let known = runs(&runner, acknowledged.len());
     for number in &acknowledged {
         assert_eq!(
             known.get(&format!("d-{number}")),
@@ -196,9 +134,9 @@ fn kill_and_compare(lives: u64, store: Option<&str>) {
         } else {
             &[200, 202]
         };
-        assert!(expected.contains(&again.0), "d-{number}: {again:?}");
+        assert!(expected.contains(&again.status), "d-{number}: {again:?}");
     }
-    let known = runs(&runner.address, usize::try_from(next - 1).unwrap());
+    let known = runs(&runner, usize::try_from(next - 1).unwrap());
     assert_eq!(known.len() as u64, next - 1, "redelivered, each is there");
     assert!(known.values().all(|count| *count == 1), "once");
 }

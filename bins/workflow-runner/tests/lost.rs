@@ -54,7 +54,7 @@ fn kill(what: &Killed, reason: &str) {
         Killed::Runner => site.kill_runner(),
         Killed::Manager => site.kill_manager(),
         Killed::Both => {
-            site.manager.kill();
+            site.manager.program.kill();
             site.kill_runner();
             site.kill_manager();
         }
@@ -79,7 +79,7 @@ fn kill(what: &Killed, reason: &str) {
         log.contains("attempt 2 of 2, the one before was lost"),
         "{log}"
     );
-    assert_eq!(site.vms(), Vec::<Value>::new());
+    assert_eq!(site.manager.vms(), Vec::<Value>::new());
 }
 
 #[test]

@@ -4,12 +4,12 @@
     reason = "a test that fails here should say where"
 )]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use scripted_peers::Program;
 use serde_json::Value;
 
 /// Artifacts, each of this many bytes.
@@ -20,35 +20,9 @@ struct Site {
     folder: tempfile::TempDir,
 }
 
-struct Runner {
-    child: Child,
-    address: String,
-    lines: std::io::Lines<BufReader<ChildStderr>>,
-}
-
-impl Drop for Runner {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Runner {
-    /// The line of an event.
-    fn until(&mut self, event: &str) -> Value {
-        let mut lines = self.lines.by_ref().map_while(Result::ok);
-        let line = lines.find(|line| line.contains(event)).unwrap();
-        serde_json::from_str(&line).unwrap()
-    }
-
-    fn health(&self) -> Value {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let request = format!("GET /health HTTP/1.0\r\nhost: {}\r\n\r\n", self.address);
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
-    }
+/// The first line of an event.
+fn event(runner: &Program, name: &str) -> Value {
+    serde_json::from_str(&runner.wait_for(name)).unwrap()
 }
 
 impl Site {
@@ -72,27 +46,13 @@ impl Site {
             .env("VMM_API_URL", "http://127.0.0.1:9")
             .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
             .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
-            .env("LOG_LEVEL", "info")
-            .stderr(Stdio::piped())
-            .stdout(Stdio::piped());
+            .env("LOG_LEVEL", "info");
         command
     }
 
-    fn start(&self) -> Runner {
+    fn start(&self) -> Program {
         let mut command = self.program();
-        command.args(["--listen", "127.0.0.1:0", "--config", "runner.toml"]);
-        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let address = String::new();
-        let mut runner = Runner {
-            child,
-            address,
-            lines,
-        };
-        let line = runner.until("server.listening");
-        let address = line["url"].as_str().unwrap().trim_matches('/');
-        runner.address = address.trim_start_matches("http://").to_owned();
-        runner
+        Program::start(command.args(["--listen", "127.0.0.1:0", "--config", "runner.toml"]))
     }
 
     fn migration(&self, to: &str, server: &S3Server) -> Command {
@@ -173,11 +133,12 @@ fn i18_files_move_into_another_bucket_while_the_runner_goes_on_and_through_kills
     let site = site();
     let (from, to) = (format!("s3://{BUCKET}/old"), format!("s3://{BUCKET}/new"));
     site.configure(&from, &old);
-    let mut runner = site.start();
-    assert_eq!(runner.until("objects.moved")["moved"], ARTIFACTS);
+    let runner = site.start();
+    assert_eq!(event(&runner, "objects.moved")["moved"], ARTIFACTS);
 
     // Killed when some of it is there, beside a runner that goes on.
-    let mut killed = site.migration(&to, &new).spawn().unwrap();
+    let mut killed = site.migration(&to, &new);
+    let mut killed = killed.stderr(Stdio::piped()).spawn().unwrap();
     let said = BufReader::new(killed.stderr.take().unwrap()).lines();
     let said = said
         .map_while(Result::ok)
@@ -198,7 +159,7 @@ fn i18_files_move_into_another_bucket_while_the_runner_goes_on_and_through_kills
     );
     let (copied, known) = (number(&said, "files with"), number(&said, "were there"));
     assert!(known > 0 && copied + known == ARTIFACTS + 1, "{said}");
-    let health = runner.health().to_string();
+    let health = runner.ask("GET /health", &[], "").body;
     assert!(!health.contains("object storage"), "{health}");
     let (code, said) = site.migrate("data", &new);
     assert!(
@@ -209,8 +170,8 @@ fn i18_files_move_into_another_bucket_while_the_runner_goes_on_and_through_kills
     // A runner with the new place before all is there does not use it.
     drop(runner);
     site.configure(&to, &new);
-    let mut early = site.start();
-    let failing = early.until("objects.failing");
+    let early = site.start();
+    let failing = event(&early, "objects.failing");
     assert!(
         failing["error"].as_str().unwrap().contains("being copied"),
         "{failing}"
@@ -254,8 +215,8 @@ fn i18_what_cannot_be_moved_is_named_and_ends_with_one() {
     let site = site();
     let from = format!("s3://{BUCKET}/old");
     site.configure(&from, &server);
-    let mut runner = site.start();
-    runner.until("objects.moved");
+    let runner = site.start();
+    runner.wait_for("objects.moved");
     drop(runner);
     let damaged = objects(&server, "old").remove(3);
     std::fs::write(&damaged, "else").unwrap();

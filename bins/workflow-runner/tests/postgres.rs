@@ -5,12 +5,12 @@
     reason = "a test that fails here should say where"
 )]
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use postgres_server::{PostgresServer, Stop};
 use s3_server::{ACCESS_KEY, S3Server, SECRET_KEY};
+use scripted_peers::Program;
 
 fn runner() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
@@ -29,44 +29,33 @@ fn i18_a_runner_whose_store_was_taken_ends_and_says_by_whom() {
     // Without others that stand by, it is as with a folder.
     let config = folder.path().join("alone.toml");
     std::fs::write(&config, "[store]\nstandby = false\n").unwrap();
-    let mut child = runner()
-        .args(["--listen", "127.0.0.1:0", "--data"])
-        .arg(folder.path())
-        .arg("--config")
-        .arg(&config)
-        .env("WORKFLOW_RUNNER_STORE_URL", server.url())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut lines = lines.map_while(Result::ok);
-    lines
-        .find(|line| line.contains("server.listening"))
-        .unwrap();
+    let on = |folder: &Path| {
+        let mut command = runner();
+        command
+            .args(["--listen", "127.0.0.1:0", "--data"])
+            .arg(folder)
+            .arg("--config")
+            .arg(&config)
+            .env("WORKFLOW_RUNNER_STORE_URL", server.url());
+        command
+    };
+    let mut first = Program::start(on(folder.path()));
     let second = tempfile::tempdir().unwrap();
-    let refused = runner()
-        .args(["--listen", "127.0.0.1:0", "--data"])
-        .arg(second.path())
-        .arg("--config")
-        .arg(&config)
-        .env("WORKFLOW_RUNNER_STORE_URL", server.url())
-        .output()
-        .unwrap();
+    let refused = on(second.path()).output().unwrap();
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(1), "{said}");
     assert!(said.contains("is in use by workflow-runner on "), "{said}");
-    assert!(said.contains(&format!("(pid {}", child.id())), "{said}");
+    assert!(
+        said.contains(&format!("(pid {}", first.child.id())),
+        "{said}"
+    );
     // Another has taken it meanwhile: nothing is asked of the runner, it notices by itself.
     server.sql("UPDATE workflow_runner.owner SET epoch = epoch + 1, program = 'other'");
-    let rest: Vec<String> = lines.collect();
-    let rest = rest.join("\n");
-    assert!(rest.contains("server.store_taken_over"), "{rest}");
-    assert!(
-        rest.contains("the store was taken over by other on "),
-        "{rest}"
-    );
-    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let (code, output) = first.ended();
+    assert!(output.contains("server.store_taken_over"), "{output}");
+    let by_whom = "the store was taken over by other on ";
+    assert!(output.contains(by_whom), "{output}");
+    assert_eq!(code, Some(1));
 }
 
 fn store(config: &Path, arguments: &[&str]) -> (String, Output) {

@@ -43,7 +43,7 @@ fn look_around(driver: &str, pauses: bool) {
     let mut site = Site::new(driver, "failed = true\nvms = 1");
     let (run, record) = site.run(WORKFLOW);
     assert_eq!(record["state"], "failed", "{record:#}\n{}", site.log(&run));
-    let vms = site.vms();
+    let vms = site.manager.vms();
     assert_eq!(vms.len(), 1, "the job that succeeded has none: {vms:#?}");
     site.until_paused(pauses);
     let log = site.log(&run);
@@ -137,7 +137,7 @@ fn look_around(driver: &str, pauses: bool) {
     );
     let (code, text) = site.output(&["release", &run, "build"]);
     assert!(code == Some(0) && text.contains("given back"), "{text}");
-    assert_eq!(site.vms(), Vec::<Value>::new());
+    assert_eq!(site.manager.vms(), Vec::<Value>::new());
     let (code, text) = site.output(&["shell", &run]);
     assert!(code == Some(255) && text.contains("404"), "{text}");
 }

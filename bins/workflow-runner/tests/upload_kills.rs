@@ -6,35 +6,23 @@
 )]
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use s3_server::{ACCESS_KEY, BUCKET, FaultProxy, S3Server, SECRET_KEY, Weather};
-use serde_json::{Value, json};
+use scripted_peers::{Program, deliver, push_event};
 
 const SECRET: &str = "sixteen--letters";
 /// The collector looks once a minute.
 const DEADLINE: Duration = Duration::from_secs(240);
 
-struct Runner {
-    child: Child,
-    address: String,
-}
-
-impl Drop for Runner {
-    fn drop(&mut self) {
-        // SIGKILL.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+struct Runner(Program);
 
 impl Runner {
     fn start(folder: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        command
             .args(["--listen", "127.0.0.1:0", "--data"])
             .arg(folder.join("data"))
             .arg("--config")
@@ -42,73 +30,29 @@ impl Runner {
             .env("FORGE_WEBHOOK_SECRET", SECRET)
             .env("VMM_API_URL", "http://127.0.0.1:9")
             .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
-            .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
-            .env("LOG_LEVEL", "info")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut lines = lines.map_while(Result::ok);
-        let line = lines.find(|line| line.contains("server.listening"));
-        let line: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        let address = line["url"].as_str().unwrap().trim_matches('/');
-        let address = address.trim_start_matches("http://").to_owned();
-        // A pipe that nobody reads is full one day.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address }
-    }
-
-    fn ask(&self, request: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        let status = head.split(' ').nth(1).unwrap();
-        (status.parse().unwrap(), body.to_owned())
-    }
-
-    fn get(&self, path: &str) -> (u16, String) {
-        self.ask(&format!(
-            "GET {path} HTTP/1.0\r\nhost: {}\r\n\r\n",
-            self.address
-        ))
+            .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY);
+        Self(Program::start(command))
     }
 
     /// Sends a push of a commit whose repository cannot be fetched; gives its run.
     fn push(&self, commit: char) -> String {
         let commit = commit.to_string().repeat(40);
-        let body = json!({"ref": "refs/heads/main", "before": "0".repeat(40), "after": commit,
-            "created": true, "deleted": false, "commits": [],
-            "pusher": {"login": "alice"}, "sender": {"login": "alice"},
-            "repository": {"full_name": "acme/rocket", "clone_url": "http://127.0.0.1:9/rocket.git",
-                "html_url": "http://forge.example/acme/rocket", "default_branch": "main"}})
-        .to_string();
-        let signature = forge_core::sign(SECRET, body.as_bytes()).unwrap().hub();
-        let (status, answer) = self.ask(&format!(
-            "POST /webhook HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\n\
-             x-gitea-event: push\r\nx-gitea-delivery: {commit}\r\n\
-             x-hub-signature-256: {signature}\r\ncontent-length: {}\r\n\r\n{body}",
-            self.address,
-            body.len()
-        ));
-        assert_eq!(status, 202, "{answer}");
-        let answer: Value = serde_json::from_str(&answer).unwrap();
-        answer["run"].as_str().unwrap().to_owned()
+        let body = push_event("http://127.0.0.1:9/rocket.git", &commit);
+        let reply = deliver(&self.0.address, SECRET, "push", &commit, &body).unwrap();
+        assert_eq!(reply.status, 202, "{reply:?}");
+        reply.json()["run"].as_str().unwrap().to_owned()
     }
 
-    /// Waits for the run's end; gives its log.
-    fn ended(&self, run: &str) -> String {
+    /// Waits for the run's end, and looks at its log.
+    fn ended(&self, run: &str) {
         until("the end of the run", || {
-            let (_, record) = self.get(&format!("/runs/{run}"));
-            let record: Value = serde_json::from_str(&record).unwrap();
+            let record = self.0.ask(&format!("GET /runs/{run}"), &[], "").json();
             record["ended_at"].is_u64()
         });
-        let (status, log) = self.get(&format!("/runs/{run}/log"));
-        assert_eq!(status, 200, "{log}");
-        assert!(log.contains("the repository cannot be fetched"), "{log}");
-        log
+        let log = self.0.ask(&format!("GET /runs/{run}/log"), &[], "");
+        assert_eq!(log.status, 200, "{log:?}");
+        let is_told = log.body.contains("the repository cannot be fetched");
+        assert!(is_told, "{log:?}");
     }
 }
 

@@ -36,6 +36,22 @@ pub struct GitRepository {
     pub folder: PathBuf,
 }
 
+/// Runs git in a folder, whatever its owner has configured, and gives what it printed.
+pub fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+        .args(["-c", "protocol.file.allow=always"])
+        .args(["-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .output()
+        .expect("git is installed (Debian package git)");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "git {arguments:?}: {said}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
 impl GitRepository {
     /// An empty one, with a branch `main`.
     #[must_use]
@@ -48,16 +64,7 @@ impl GitRepository {
 
     /// Runs git there, and gives what it printed.
     pub fn git(&self, arguments: &[&str]) -> String {
-        let output = Command::new("git")
-            .current_dir(&self.folder)
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-            .args(["-c", "protocol.file.allow=always"])
-            .args(arguments)
-            .output()
-            .expect("git is installed (Debian package git)");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {said}");
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        git(&self.folder, arguments)
     }
 
     /// Writes a file of the working tree.

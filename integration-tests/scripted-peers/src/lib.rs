@@ -10,6 +10,9 @@
 //! - [`ScriptedVmm`]: a VM manager whose machines play what a test says.
 //! - [`BertShape`]: folders of models with made-up numbers.
 //! - [`Sshd`]: a real OpenSSH server, with keys of its own.
+//!
+//! And the workspace's own programs: [`Program`], a process of its own, and [`VmManager`], with
+//! what its VMs are made of.
 
 mod bert;
 mod embedding;
@@ -17,15 +20,21 @@ mod forge;
 mod git_forge;
 mod git_lfs;
 mod llm;
+mod program;
 mod server;
 mod sshd;
+mod vm_manager;
 mod vmm;
+mod wire;
 
 pub use bert::BertShape;
 pub use embedding::{EmbeddingPeer, Manner};
 pub use forge::{Comment, Failure, Hook, PlannedFailure, Pull, Release, ScriptedForge, Status};
-pub use git_forge::{GitForge, GitRepository};
+pub use git_forge::{GitForge, GitRepository, git};
 pub use llm::{Answer, ScriptedLlm};
+pub use program::Program;
 pub use server::Recorded;
 pub use sshd::Sshd;
+pub use vm_manager::{VmCache, VmManager};
 pub use vmm::{Command, Misbehaviour, Play, ScriptedVmm};
+pub use wire::{Reply, ask, ask_within, deliver, deliver_within, exchange, push_event};

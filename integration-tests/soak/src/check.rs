@@ -25,7 +25,7 @@ const MACHINES_TIMEOUT: Duration = Duration::from_secs(900);
 pub(crate) fn machines_are_ready(world: &World) -> Result<()> {
     let started = Instant::now();
     while started.elapsed() < MACHINES_TIMEOUT {
-        let answer = ask(world.vm_manager.address, "GET", "/readyz", &[], b"");
+        let answer = ask(world.vm_manager.address, "GET /readyz", &[], "");
         if answer.is_some_and(|answer| answer.status == 200) {
             return Ok(());
         }
@@ -244,14 +244,8 @@ fn documents(world: &World, findings: &mut Findings) {
     let search = |word: &str| -> Option<Vec<String>> {
         let body = json!({"search_term": word, "limit": 10}).to_string();
         let headers = [("Content-Type", "application/json")];
-        let path = "/api/documents/search";
-        let answer = ask(
-            world.search.address,
-            "POST",
-            path,
-            &headers,
-            body.as_bytes(),
-        )?;
+        let request = "POST /api/documents/search";
+        let answer = ask(world.search.address, request, &headers, &body)?;
         let results = answer.json()["results"].as_array()?.clone();
         let path = |result: Value| Some(result["path"].as_str()?.to_owned());
         Some(results.into_iter().filter_map(path).collect())

@@ -112,7 +112,7 @@ impl Daemon {
             if let Some(status) = ended {
                 bail!("{} ended by itself ({status}): {}", self.name, self.tail());
             }
-            let answer = wire::ask(self.address, "GET", "/livez", &[], b"");
+            let answer = wire::ask(self.address, "GET /livez", &[], "");
             if answer.is_some_and(|answer| answer.status == 200) {
                 return Ok(());
             }

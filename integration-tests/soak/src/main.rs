@@ -15,6 +15,7 @@
 mod check;
 mod cluster;
 mod daemon;
+mod events;
 mod findings;
 mod forge;
 mod killer;

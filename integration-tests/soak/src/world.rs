@@ -42,7 +42,7 @@ pub(crate) struct World {
     pub(crate) search: Daemon,
     pub(crate) admin: SocketAddr,
     pub(crate) vm_token: String,
-    clone_url: String,
+    pub(crate) clone_url: String,
     git_server: Mutex<Child>,
     ledger: Mutex<Ledger>,
 }
@@ -153,33 +153,6 @@ impl World {
         if let Some(folder) = self.folder.lock().expect("not poisoned").take() {
             println!("soak: kept: {}", folder.keep().display());
         }
-    }
-
-    /// A commit on a branch of its own in the repository of workflows, visible to who clones.
-    pub(crate) fn commit_workflow(&self, number: u64) -> Result<(String, String)> {
-        let work = self.path.join("rocket");
-        std::fs::write(work.join("marker.txt"), format!("marker-{number}\n"))?;
-        git(&work, &["add", "--all"])?;
-        git(
-            &work,
-            &["commit", "--quiet", "-m", &format!("change {number}")],
-        )?;
-        let branch = format!("topic-{number}");
-        let target = format!("HEAD:refs/heads/{branch}");
-        git(&work, &["push", "--quiet", "../rocket.git", &target])?;
-        git(&self.path, &["--git-dir=rocket.git", "update-server-info"])?;
-        let sha = git(&work, &["rev-parse", "HEAD"])?;
-        self.forge.add_commit(ROCKET, &sha);
-        Ok((branch, sha))
-    }
-
-    /// The event of such a push.
-    pub(crate) fn push_event(&self, branch: &str, sha: &str) -> String {
-        json!({"ref": format!("refs/heads/{branch}"), "before": "0".repeat(40), "after": sha, "created": true, "deleted": false,
-            "commits": [], "head_commit": {"id": sha, "message": "a change", "added": [], "modified": [], "removed": []},
-            "pusher": {"login": "alice"}, "sender": {"login": "alice"},
-            "repository": {"full_name": ROCKET, "clone_url": self.clone_url, "html_url": "http://forge.example/acme/rocket", "default_branch": "main"}})
-        .to_string()
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use scripted_peers::Program;
 use serde_json::json;
 
-use crate::workflow_stage::{Program, RUN_TIMEOUT, Stage, deliver, ended};
+use crate::workflow_stage::{RUN_TIMEOUT, Stage, deliver, ended, log};
 
 const WORKFLOW: &str = r#"
 name: CI
@@ -47,15 +48,13 @@ async fn a_signed_push_runs_in_vms_and_is_reported_truthfully() {
     let runner = stage.runner();
     let sha = stage.commit(WORKFLOW);
     let body = stage.push(&sha);
-    let (code, _) = {
-        let headers = [
-            ("Content-Type", "application/json"),
-            ("X-Hub-Signature-256", "sha256=00"),
-            ("X-GitHub-Event", "push"),
-        ];
-        runner.ask("POST", "/webhook", &headers, &body)
-    };
-    assert_eq!(code, 403, "a signature that does not hold");
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("X-Hub-Signature-256", "sha256=00"),
+        ("X-GitHub-Event", "push"),
+    ];
+    let refused = runner.ask("POST /webhook", &headers, &body.to_string());
+    assert_eq!(refused.status, 403, "a signature that does not hold");
     let (code, answer) = deliver(&runner, &body, "d-1");
     assert_eq!(
         (code, answer["status"].as_str()),
@@ -111,7 +110,7 @@ async fn a_signed_push_runs_in_vms_and_is_reported_truthfully() {
         .collect();
     assert_eq!(vms.len(), 3, "a VM of its own for each: {record:#}");
     assert_eq!(record["jobs"][0]["isolation"], "emulated-vm");
-    let (_, log) = runner.ask("GET", &format!("/runs/{run}/log"), &[], "");
+    let log = log(&runner, &run);
     for part in [
         "initialising VM provider",
         "creating VM command executor",
@@ -125,9 +124,9 @@ async fn a_signed_push_runs_in_vms_and_is_reported_truthfully() {
         assert!(log.contains(part), "{part} in {log}");
     }
     assert!(!log.contains("forge-token"));
-    let (code, artifact) = runner.ask("GET", &format!("/runs/{run}/artifacts/out"), &[], "");
-    assert!(code == 200 && artifact.contains("hello.txt"));
-    assert_eq!(stage.vms(), json!([]), "no VM is left");
+    let artifact = runner.ask(&format!("GET /runs/{run}/artifacts/out"), &[], "");
+    assert!(artifact.status == 200 && artifact.body.contains("hello.txt"));
+    assert!(stage.manager.vms().is_empty(), "no VM is left");
     let stands = |context: &str, state: &str| {
         stage
             .forge
@@ -152,20 +151,8 @@ async fn a_signed_push_runs_in_vms_and_is_reported_truthfully() {
 async fn f01_a_runner_that_is_killed_tells_the_truth_afterwards() {
     let stage = Stage::new().await;
     let mut runner = stage.runner();
-    let sha = stage.commit("name: Slow\non: [push]\njobs:\n  slow:\n    runs-on: ubuntu-latest\n    steps:\n      - run: for i in $(seq 300); do echo tick $i; sleep 1; done\n");
-    let (_, answer) = deliver(&runner, &stage.push(&sha), "d-1");
-    let run = answer["run"].as_str().expect("it names the run").to_owned();
-    let begun = Instant::now();
-    while !runner
-        .ask("GET", &format!("/runs/{run}/log"), &[], "")
-        .1
-        .contains("tick 1")
-    {
-        assert!(begun.elapsed() < RUN_TIMEOUT, "it does not begin");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    let (run, sha) = ticking(&stage, &runner).await;
     runner.kill();
-    drop(runner);
     let runner = stage.runner();
     let record = ended(&runner, &run);
     assert_eq!(record["state"], "lost", "{record:#}");
@@ -173,23 +160,8 @@ async fn f01_a_runner_that_is_killed_tells_the_truth_afterwards() {
         record["reason"],
         "slow: the runner was restarted while it ran"
     );
-    let begun = Instant::now();
-    while stage.vms() != json!([]) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "its VM is left");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    let begun = Instant::now();
-    while stage
-        .forge
-        .status("acme/rocket", &sha, "Slow / slow (push)")
-        .is_none_or(|status| status.state != "failure")
-    {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "no terminal status"
-        );
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until("its VM is left", || stage.manager.vms().is_empty()).await;
+    failed_at_the_forge(&stage, &sha).await;
 }
 
 const SLOW: &str = "name: Slow\non: [push]\njobs:\n  slow:\n    runs-on: ubuntu-latest\n    steps:\n      - run: for i in $(seq 300); do echo tick $i; sleep 1; done\n";
@@ -208,11 +180,8 @@ async fn ticking(stage: &Stage, runner: &Program) -> (String, String) {
     let sha = stage.commit(SLOW);
     let (_, answer) = deliver(runner, &stage.push(&sha), "d-1");
     let run = answer["run"].as_str().expect("it names the run").to_owned();
-    let path = format!("/runs/{run}/log");
-    until("it does not begin", || {
-        runner.ask("GET", &path, &[], "").1.contains("tick 1")
-    })
-    .await;
+    let ticks = || log(runner, &run).contains("tick 1");
+    until("it does not begin", ticks).await;
     (run, sha)
 }
 
@@ -255,12 +224,13 @@ async fn a_vm_manager_that_is_killed_costs_its_jobs_and_nothing_is_left_once_it_
     let runner = stage.runner();
     let (run, sha) = ticking(&stage, &runner).await;
     let before = stage.machines();
-    stage.kill_manager();
+    stage.manager.program.kill();
     // Not started again: the truth is told all the same.
     let record = ended(&runner, &run);
     assert_eq!(record["state"], "lost", "{record:#}");
     failed_at_the_forge(&stage, &sha).await;
-    stage.restart_manager();
+    stage.manager.start_again();
+    stage.manager.program.wait_for("vm.prepared");
     let after = stage.machines();
     assert!(
         before.iter().all(|pid| !after.contains(pid)),
@@ -325,7 +295,7 @@ async fn r11_r13_r14_a_fork_bomb_and_a_full_disk_stay_in_their_machines_which_ha
     assert_eq!(job("bomb")["conclusion"], "failure", "{record:#}");
     assert_eq!(job("fill")["steps"][0]["end"]["code"], 1, "{record:#}");
     assert_eq!(job("clean")["conclusion"], "success", "{record:#}");
-    let (_, log) = runner.ask("GET", &format!("/runs/{run}/log"), &[], "");
+    let log = log(&runner, &run);
     for part in ["No space left on device", "clean", "unreachable"] {
         assert!(log.contains(part), "{part} in {log}");
     }

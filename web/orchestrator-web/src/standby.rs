@@ -15,14 +15,13 @@ use forge_core::ParseOptions;
 use orchestrator_core::config::Config;
 use replica_actors::{RoleControl, Taken};
 use replica_web::{
-    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, standby_health,
-    with_status,
+    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
+    standby_health,
 };
 use store::SharedStore;
 use supervision::ActorTree;
 use tokio::sync::mpsc;
 
-use crate::admin::ReplicaControl;
 use crate::bridge::Bridge;
 use crate::error::ServerError;
 use crate::server::{Listening, PASSAGE_OF_OPERATORS};
@@ -165,13 +164,6 @@ fn own_routes(metrics: &Metrics) -> Routes {
         .get("/healthz", livez)
         .get("/livez", livez)
         .get("/readyz", readyz)
-}
-
-async fn actors(
-    tree: web::Data<ActorTree>,
-    control: ReplicaControl,
-) -> Result<HttpResponse, Problem> {
-    with_status(&tree, control.as_ref().map(|it| &***it)).await
 }
 
 async fn webhook(

@@ -17,6 +17,12 @@ pub(crate) struct CordonQuery {
     by: Option<String>,
 }
 
+impl CordonQuery {
+    fn by(&self) -> &str {
+        self.by.as_deref().unwrap_or("operator")
+    }
+}
+
 /// The hosts of VMs.
 #[utoipa::path(get, path = "/admin/vm-hosts", tag = "admin",
     responses((status = 200, description = "All of them, as they are configured.", body = Vec<VmHostView>)))]
@@ -36,11 +42,7 @@ pub(crate) async fn cordon(
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (hosts, index) = meant(&state, &name)?;
-    let by = query
-        .into_inner()
-        .by
-        .unwrap_or_else(|| "operator".to_owned());
-    stored(hosts.cordon(index, &by).await)?;
+    stored(hosts.cordon(index, query.by()).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 
@@ -54,11 +56,7 @@ pub(crate) async fn uncordon(
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (hosts, index) = meant(&state, &name)?;
-    let by = query
-        .into_inner()
-        .by
-        .unwrap_or_else(|| "operator".to_owned());
-    stored(hosts.uncordon(index, &by).await)?;
+    stored(hosts.uncordon(index, query.by()).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 

@@ -19,5 +19,5 @@ pub use intake::{IntakeAnswer, SharedIntake, is_for_shared_intake};
 pub use metrics::ReplicaMetrics;
 pub use passage::{LeaderPassage, PassageOptions};
 pub use standby::{
-    DrainQuery, StandbyHealth, StandbyParts, drain, key_of, standby_health, with_status,
+    DrainQuery, StandbyHealth, StandbyParts, actors, drain, key_of, standby_health, with_status,
 };

@@ -101,6 +101,17 @@ pub async fn with_status(
     actor_tree(async move { Ok(TreeWithRole { tree, replica }) }).await
 }
 
+/// `GET /admin/actors` of a process that has its tree in the application's data.
+///
+/// # Errors
+/// As [`with_status`].
+pub async fn actors(
+    tree: web::Data<ActorTree>,
+    control: Option<web::Data<RoleControl>>,
+) -> Result<HttpResponse, Problem> {
+    with_status(&tree, control.as_ref().map(|it| &***it)).await
+}
+
 /// What a hand-over that was asked for answers.
 #[derive(Debug, Serialize)]
 struct Draining {

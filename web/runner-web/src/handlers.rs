@@ -245,14 +245,6 @@ pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpRespons
     })
 }
 
-/// The actor tree.
-pub(crate) async fn actors(
-    tree: web::Data<ActorTree>,
-    control: ReplicaControl,
-) -> Result<HttpResponse, Problem> {
-    replica_web::with_status(&tree, control.as_ref().map(|it| &***it)).await
-}
-
 /// Has the process that leads hand over to another one.
 #[utoipa::path(post, path = "/admin/drain", tag = "operation",
     params(("force" = Option<bool>, Query, description = "Also where nobody stands by")),

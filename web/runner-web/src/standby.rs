@@ -14,14 +14,13 @@ use edge_web::{
 use forge_core::ParseOptions;
 use replica_actors::{RoleControl, Taken};
 use replica_web::{
-    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, standby_health,
+    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
+    standby_health,
 };
 use store::SharedStore;
-use supervision::ActorTree;
 use tokio::sync::mpsc;
 
 use crate::deliveries::{ignored, new_delivery};
-use crate::handlers::ReplicaControl;
 use crate::server::ServerOptions;
 use crate::shared_intake::taken_in;
 
@@ -123,13 +122,6 @@ fn shown(route: Route, token: Option<&ApiToken>) -> Route {
         let shown = context.head().headers().get(header::AUTHORIZATION);
         shown.is_some_and(|shown| token.matches(shown.as_bytes()))
     }))
-}
-
-async fn actors(
-    tree: web::Data<ActorTree>,
-    control: ReplicaControl,
-) -> Result<HttpResponse, Problem> {
-    replica_web::with_status(&tree, control.as_ref().map(|it| &***it)).await
 }
 
 async fn webhook(

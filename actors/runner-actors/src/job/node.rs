@@ -8,9 +8,11 @@
 use std::time::Duration;
 
 use runner_core::context::{TOKEN_MARK, TOKEN_NAMES, WORKSPACE};
-use runner_core::expr::{Context, Scope, Value};
+use runner_core::expr::{Context, Scope, Template, Value};
 use runner_core::node::{LIST_SCRIPT, choose, input_variable};
-use runner_core::plan::{DockerAction, NodeAction, PlannedStep, StepKind, StoredLocation};
+use runner_core::plan::{
+    ActionLocation, DockerAction, NodeAction, PlannedStep, StepKind, StoredLocation,
+};
 use runner_core::prepare;
 use vmm_hosts_actors::tarball;
 
@@ -257,6 +259,20 @@ impl StepRunner<'_> {
         action: &NodeAction,
         frame: &Frame,
     ) -> Result<StageInput, StepResult> {
+        let place = (Some(&action.location), action.directory.as_str());
+        self.evaluated_input(step, &action.inputs, place, frame, |_, _, _| Ok(()))
+    }
+
+    /// The same for an action of any kind; `more` sees the inputs, and the scope that they were
+    /// evaluated in.
+    pub(super) fn evaluated_input(
+        &self,
+        step: &PlannedStep,
+        inputs: &[(String, Option<Template>)],
+        (location, directory): (Option<&ActionLocation>, &str),
+        frame: &Frame,
+        more: impl FnOnce(&Scope<'_>, &[(&str, String)], &mut StageInput) -> Result<(), StepResult>,
+    ) -> Result<StageInput, StepResult> {
         let roots = self.checked_out();
         let hash = move |patterns: &[String]| hash_files(&roots, patterns);
         let wrong = |error: prepare::PrepareError| StepResult::error(error.to_string());
@@ -271,23 +287,28 @@ impl StepRunner<'_> {
             contexts: &contexts,
             hash_files: Some(&hash),
         };
-        for (name, value) in &action.inputs {
+        let mut evaluated = Vec::new();
+        for (name, value) in inputs {
             let text = value.as_ref().map(|value| value.text(&scope)).transpose();
             let text = text.map_err(|error| StepResult::error(format!("input {name}: {error}")))?;
-            own.push((input_variable(name), text.unwrap_or_default()));
+            let text = text.unwrap_or_default();
+            own.push((input_variable(name), text.clone()));
+            evaluated.push((name.as_str(), text));
         }
-        let stored = action.location.stored();
-        Ok(StageInput {
+        let stored = location.and_then(ActionLocation::stored);
+        let mut input = StageInput {
             owner: ProcessOwner {
                 id: step.action_name.clone(),
-                action_path: Some(action.location.path(&action.directory)),
+                action_path: location.map(|location| location.path(directory)),
                 action: stored.cloned(),
                 env: frame.env.clone(),
             },
             own,
             limit: self.limit(step, &scope).map_err(StepResult::error)?,
             args: None,
-        })
+        };
+        more(&scope, &evaluated, &mut input)?;
+        Ok(input)
     }
 
     /// Runs one script of an action; the state that it leaves is kept for those after it.

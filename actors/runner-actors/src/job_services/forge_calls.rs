@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forge_graphql_core::{is_missing_reference, translated, translated_answer};
-use http_clients::http::{HttpClient, Method, Response};
+use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
     ApiAddress, ForgeCall, PullCheck, ShownAnswer, checked_body, decide, is_of_releases, is_upload,
     rewritten_link, shown_answer, with_upload_urls,
@@ -116,7 +116,6 @@ impl JobServices {
     ) -> Result<GatewayAnswer, GatewayRefusal> {
         let method = method(&asked.method)
             .ok_or_else(|| refusal(405, "GET, HEAD, POST, PUT, PATCH and DELETE are passed on"))?;
-        let word = asked.method.clone();
         let permitted = permitted(grant, &asked);
         let (call, mut body) = permitted.map_err(|message| refusal(403, message))?;
         grant.count(now_ms())?;
@@ -128,60 +127,75 @@ impl JobServices {
             check_pull(forge, http, check).await?;
         }
         let request = forge.request(method, &call.path, asked.query.as_deref());
-        let mut request =
-            request.ok_or_else(|| refusal(400, "the address of the call is wrong"))?;
-        let writes = &grant.may.permissions;
-        let writes = writes.allows("contents", PermissionLevel::Write);
+        let request = request.ok_or_else(|| refusal(400, "the address of the call is wrong"))?;
+        let may = &grant.may;
+        let writes = may.permissions.allows("contents", PermissionLevel::Write);
         if !writes && is_of_releases(&call.path) {
             check_published(forge, http, &call.path).await?;
         }
+        let (word, path) = (asked.method.clone(), call.path.as_str());
+        self.check_target(http, (forge, grant), (&word, path), &mut body)
+            .await?;
         let is_file_wanted = asks_for_file(forge, &asked);
-        let of = (forge, grant);
-        let named = (word.as_str(), call.path.as_str());
-        self.check_target(http, of, named, &mut body).await?;
-        let is_file = matches!(asked.body, GatewayBody::File { .. });
-        for (name, value) in asked.headers {
-            // What is no file is JSON, whatever the client calls it.
-            if is_file || name != "content-type" {
-                request = request.header(name, value);
-            }
-        }
-        let whole = match body.is_null() {
-            true => Bytes::new(),
-            false => Bytes::from(body.to_string()),
+        let (request, body) = written(request, asked, &body);
+        let moved = (word.as_str(), path, body.as_ref());
+        let made = noted_calls::make(self, http, &may.repository, moved, request, turn.ok());
+        let response = made.await?;
+        let (api, repository) = (forge.address(BASE), &may.repository);
+        let response = match is_file_wanted {
+            true => file_of(forge, http, response).await?,
+            false => visible(response, path, (&api, repository), writes)?,
         };
-        request = match asked.body {
-            GatewayBody::Whole(_) if whole.is_empty() => request,
-            GatewayBody::Whole(_) => {
-                let request = request.header("content-type", "application/json".to_owned());
-                request.body(whole.clone())
-            }
-            GatewayBody::File { bytes, chunks } => {
-                let within = CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_RATE);
-                request.sized_chunks(bytes, chunks).within(within)
-            }
-        };
-        let (api, repository) = (forge.address(BASE), &grant.may.repository);
-        let moved = (word.as_str(), call.path.as_str(), whole.as_ref());
-        let made = noted_calls::make(self, http, repository, moved, request, turn.ok());
-        let mut response = made.await?;
-        if is_file_wanted {
-            let file = file_of(forge, http, response).await?;
-            return Ok(shown(file, &api, repository));
-        }
-        if is_of_releases(&call.path) {
-            // Their files are uploaded where the answer says.
-            if let Some(body) = with_upload_urls(&response.body, &api, repository) {
-                response.body = body.into();
-            }
-        }
-        match shown_answer(&call.path, &response.body, repository, writes) {
-            ShownAnswer::Whole => {}
-            ShownAnswer::Part(body) => response.body = body.into(),
-            ShownAnswer::Nothing => return Err(refusal(404, "Not Found")),
-        }
         Ok(shown(response, &api, repository))
     }
+}
+
+/// The request with the headers and the body of a call, and its body where that is no file.
+fn written(mut request: Request, asked: GatewayRequest, body: &Value) -> (Request, Bytes) {
+    let is_file = matches!(asked.body, GatewayBody::File { .. });
+    for (name, value) in asked.headers {
+        // What is no file is JSON, whatever the client calls it.
+        if is_file || name != "content-type" {
+            request = request.header(name, value);
+        }
+    }
+    let whole = match body.is_null() {
+        true => Bytes::new(),
+        false => Bytes::from(body.to_string()),
+    };
+    request = match asked.body {
+        GatewayBody::Whole(_) if whole.is_empty() => request,
+        GatewayBody::Whole(_) => {
+            let request = request.header("content-type", "application/json".to_owned());
+            request.body(whole.clone())
+        }
+        GatewayBody::File { bytes, chunks } => {
+            let within = CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_RATE);
+            request.sized_chunks(bytes, chunks).within(within)
+        }
+    };
+    (request, whole)
+}
+
+/// An answer with what the job may see of it; `writes`: drafts too.
+fn visible(
+    mut response: Response,
+    path: &str,
+    (api, repository): (&ApiAddress, &str),
+    writes: bool,
+) -> Result<Response, GatewayRefusal> {
+    // Files of releases are uploaded where the answer says.
+    if is_of_releases(path)
+        && let Some(body) = with_upload_urls(&response.body, api, repository)
+    {
+        response.body = body.into();
+    }
+    match shown_answer(path, &response.body, repository, writes) {
+        ShownAnswer::Whole => {}
+        ShownAnswer::Part(body) => response.body = body.into(),
+        ShownAnswer::Nothing => return Err(refusal(404, "Not Found")),
+    }
+    Ok(response)
 }
 
 fn unknown_token() -> GatewayRefusal {

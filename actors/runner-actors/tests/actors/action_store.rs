@@ -1,26 +1,14 @@
 //! The store of actions with real git: what is added, moved, refused, and found to be changed.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use runner_actors::{ActionFault, ActionStore, RunnerSettings};
 use runner_core::actions::{ActionReference, ActionSource as _, LockChange};
+use scripted_peers::git;
 use tempfile::TempDir;
 
 use crate::harness::Site;
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git is installed");
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
-}
 
 fn commit(folder: &Path, text: &str) -> String {
     std::fs::write(folder.join("main.js"), text).unwrap();

@@ -2,7 +2,6 @@
 //! stopped and started again.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use config_core::Secret;
@@ -15,7 +14,7 @@ use runner_actors::{
     RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
 };
 use runner_core::event::EventKind;
-use scripted_peers::{Play, ScriptedForge, ScriptedVmm};
+use scripted_peers::{Play, ScriptedForge, ScriptedVmm, git};
 use store::{Options, Store};
 use supervision::{ChildRef, Root, SupervisorSpec};
 use tempfile::TempDir;
@@ -158,15 +157,7 @@ impl Site {
 
     fn git(&self, arguments: &[&str]) -> String {
         std::fs::create_dir_all(self.tree()).unwrap();
-        let output = Command::new("git")
-            .current_dir(self.tree())
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-            .args(arguments)
-            .output()
-            .expect("git is installed (Debian package git)");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {errors}");
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        git(&self.tree(), arguments)
     }
 
     /// Puts a workflow of that name beside the one of the next commit.

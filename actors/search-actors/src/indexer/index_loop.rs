@@ -4,6 +4,7 @@
 //! Whatever fails, it says so, waits, and begins anew: what the machine lacks now says nothing
 //! about the source.
 
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,8 +32,8 @@ use crate::skips::SkippedFiles;
 use crate::snapshots::{Publishing, SnapshotError, SnapshotMode};
 use crate::source_handle::{SourceHandle, SourceStatus};
 
-/// A folder that cannot be opened is looked at again after this time.
-const ROOT_RETRY_INTERVAL: Duration = Duration::from_secs(3);
+/// A folder or repository that cannot be read is looked at again after this time.
+const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 /// While it waits the thread looks this often whether it should end.
 pub(super) const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -333,10 +334,17 @@ impl IndexLoop {
 
     /// The folder, as soon as it can be opened; `None` when the indexer ends before.
     fn wait_for_directory(&self) -> Option<RootDirectory> {
+        let files = self.files();
+        let root = self.wait_for(|| RootDirectory::open(&files.folder))?;
+        Some(root.respecting_gitignore(files.respect_gitignore))
+    }
+
+    /// What is looked for, as soon as it is there; `None` when the indexer ends before.
+    pub(super) fn wait_for<T, E: Display>(&self, look: impl Fn() -> Result<T, E>) -> Option<T> {
         let mut told = String::new();
         while !self.is_cancelled() {
-            match RootDirectory::open(&self.files().folder) {
-                Ok(root) => return Some(root.respecting_gitignore(self.files().respect_gitignore)),
+            match look() {
+                Ok(found) => return Some(found),
                 Err(error) => {
                     let reason = error.to_string();
                     if reason != told {
@@ -346,7 +354,7 @@ impl IndexLoop {
                     }
                 }
             }
-            if self.inbox.recv_timeout(ROOT_RETRY_INTERVAL) == Err(RecvTimeoutError::Disconnected) {
+            if self.inbox.recv_timeout(RETRY_INTERVAL) == Err(RecvTimeoutError::Disconnected) {
                 return None;
             }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{RecvTimeoutError, select};
+use crossbeam_channel::select;
 use git_engine::{Git, GitError, RefStamp};
 use search_core::role::LocalFiles;
 use search_engine::files::SourceFiles;
@@ -20,8 +20,6 @@ use super::index_loop::{CANCEL_POLL_INTERVAL, Command, IndexLoop, IndexLoopError
 use super::merger::Merger;
 use crate::source_handle::SourceStatus;
 
-/// A repository that cannot be read is looked at again after this time.
-const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 /// What the name means is asked for after this time even if no file of git's has changed.
 const RESOLVE_INTERVAL: Duration = Duration::from_secs(30);
 /// Changes that were committed fast are made durable after this time without changes.
@@ -54,7 +52,7 @@ impl IndexLoop {
         files: &LocalFiles,
         name: &str,
     ) -> Result<LoopExit, IndexLoopError> {
-        let Some(followed) = self.wait_for_revision(&files.folder, name) else {
+        let Some(followed) = self.wait_for(|| first_look(&files.folder, name)) else {
             return Ok(LoopExit::Stopped);
         };
         let _concepts = self.start_concepts(followed.at.as_ref())?;
@@ -66,28 +64,6 @@ impl IndexLoop {
             commit = followed.at.commit(),
         );
         self.follow_revision(index, followed)
-    }
-
-    /// The commit, as soon as it can be read; `None` when the indexer ends before.
-    fn wait_for_revision(&self, folder: &Path, name: &str) -> Option<Followed> {
-        let mut told = String::new();
-        while !self.is_cancelled() {
-            match first_look(folder, name) {
-                Ok(followed) => return Some(followed),
-                Err(error) => {
-                    let reason = error.to_string();
-                    if reason != told {
-                        tracing::warn!(event = "source.unreadable", source = self.handle.haystack.name, %reason);
-                        self.handle.fail(&reason);
-                        told = reason;
-                    }
-                }
-            }
-            if self.inbox.recv_timeout(RETRY_INTERVAL) == Err(RecvTimeoutError::Disconnected) {
-                return None;
-            }
-        }
-        None
     }
 
     /// Brings the whole index in step with a commit: only files that differ are read.

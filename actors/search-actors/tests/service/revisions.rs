@@ -1,27 +1,11 @@
 //! Branches, tags and commits of real repositories as sources.
 
 use std::path::Path;
-use std::process::Command;
 
+use scripted_peers::git;
 use serde_json::{Value, json};
 
 use crate::harness::{Home, Running, keys};
-
-/// Runs git as the owner of the repository does.
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-        .args(["-c", "protocol.file.allow=always"])
-        .args(arguments)
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .output()
-        .expect("git is installed");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
-    let out = String::from_utf8(output.stdout).expect("text");
-    out.trim().to_owned()
-}
 
 fn commit(home: &Home) -> String {
     git(&home.files(), &["add", "--all"]);

@@ -1,13 +1,12 @@
 //! The real daemon, in a folder of its own.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use scripted_peers::{Program, git};
 use serde_json::Value;
 
 use crate::{code, command, err, out};
@@ -78,10 +77,9 @@ pub(crate) struct Site {
 
 /// A running daemon; ended when dropped.
 pub(crate) struct Daemon {
-    child: Child,
+    program: Program,
     pub(crate) receiver: String,
     pub(crate) admin: String,
-    lines: Receiver<Value>,
 }
 
 impl Site {
@@ -122,32 +120,25 @@ impl Site {
     }
 
     pub(crate) fn start(&self) -> Daemon {
-        let mut child = Command::new(orchestrator())
+        let mut command = Command::new(orchestrator());
+        command
             .arg(self.path("orchestrator.toml"))
             .env("HIDDEN", SECRET)
             .env_remove("LOG_LEVEL")
             .env_remove("RUST_LOG")
-            .env_remove("NOTIFY_SOCKET")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let errors = child.stderr.take().unwrap();
-        let (send, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(errors).lines().map_while(Result::ok) {
-                // Nobody may listen any more; the daemon must be read all the same.
-                let _ = send.send(serde_json::from_str(&line).unwrap_or(Value::String(line)));
-            }
-        });
-        let mut daemon = Daemon {
-            child,
-            receiver: String::new(),
-            admin: String::new(),
-            lines,
+            .env_remove("NOTIFY_SOCKET");
+        let program = Program::start_until(command, "orchestrator.listening");
+        let line = program.wait_for("orchestrator.listening");
+        let line: Value = serde_json::from_str(&line).unwrap();
+        let address = |name: &str| {
+            let url = line[name].as_str().unwrap().trim_end_matches('/');
+            url.trim_start_matches("http://").to_owned()
         };
-        daemon.wait_until_it_listens();
-        daemon
+        Daemon {
+            program,
+            receiver: address("url"),
+            admin: address("admin"),
+        }
     }
 
     /// orchctl in the site's folder, by the socket's relative path.
@@ -204,60 +195,17 @@ impl Site {
 }
 
 impl Daemon {
-    fn wait_until_it_listens(&mut self) {
-        let mut seen = Vec::new();
-        let until = Instant::now() + TEST_TIMEOUT;
-        let address = |line: &Value, name: &str| {
-            let text = line[name].as_str().or(line["fields"][name].as_str())?;
-            let bare = text.trim_start_matches("http://").trim_end_matches('/');
-            Some(bare.to_owned())
-        };
-        let left = || until.saturating_duration_since(Instant::now());
-        while let Ok(line) = self.lines.recv_timeout(left()) {
-            if let Some((receiver, admin)) = address(&line, "url").zip(address(&line, "admin")) {
-                (self.receiver, self.admin) = (receiver, admin);
-                return;
-            }
-            seen.push(line.to_string());
-        }
-        panic!("the daemon does not listen:\n{}", seen.join("\n"));
-    }
-
     /// Ends it as an operator would; the exit code.
     pub(crate) fn stop(mut self) -> Option<i32> {
-        self.terminate();
-        self.child.wait().unwrap().code()
-    }
-
-    fn terminate(&self) {
-        let pid = self.child.id().to_string();
-        let _ = Command::new("kill").args(["-TERM", &pid]).status();
+        self.program.signal(rustix::process::Signal::TERM);
+        self.program.child.wait().unwrap().code()
     }
 }
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        let until = Instant::now() + Duration::from_secs(10);
-        if matches!(self.child.try_wait(), Ok(None)) {
-            self.terminate();
-        }
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
-            std::thread::park_timeout(Duration::from_millis(10));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.program.end_within(Duration::from_secs(10));
     }
-}
-
-fn git(folder: &Path, args: &[&str]) {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
-    let mut command = Command::new("git");
-    let status = command
-        .current_dir(folder)
-        .args(identity)
-        .args(args)
-        .status();
-    assert!(status.is_ok_and(|status| status.success()), "git {args:?}");
 }
 
 /// The daemon's program, which cargo puts beside the program under test when the whole workspace is

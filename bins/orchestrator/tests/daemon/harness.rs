@@ -1,15 +1,18 @@
 //! A daemon in a folder of its own, and a client for both of its doors.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::collections::HashMap;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, channel};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+use scripted_peers::Program;
+pub(crate) use scripted_peers::git;
 use serde_json::Value;
 
 use crate::wire::exchange;
@@ -23,34 +26,14 @@ pub(crate) struct Site {
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// A running daemon; killed when dropped.
+/// A running daemon; ended when dropped.
 pub(crate) struct Daemon {
-    child: Child,
+    program: Program,
     pub(crate) port: u16,
     pub(crate) admin_port: Option<u16>,
     socket: PathBuf,
-    lines: Mutex<Receiver<Value>>,
-    /// Lines that were read while others were waited for: what comes first at a start is no
-    /// promise.
-    passed: Vec<Value>,
-}
-
-pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args([
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@example.org",
-            "-c",
-            "init.defaultBranch=main",
-        ])
-        .args(arguments)
-        .output()
-        .expect("git is installed");
-    assert!(output.status.success(), "git {arguments:?}: {output:?}");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    /// How far the lines of each event were waited for: what comes first at a start is no promise.
+    passed: HashMap<String, usize>,
 }
 
 impl Site {
@@ -118,33 +101,16 @@ impl Site {
     pub(crate) fn start_with(&self, more: impl FnOnce(&mut Command)) -> Daemon {
         let mut command = self.command();
         more(&mut command);
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the daemon starts");
-        let errors = child.stderr.take().expect("it is piped");
-        let (send, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(errors).lines().map_while(Result::ok) {
-                let value = serde_json::from_str(&line).unwrap_or(Value::String(line));
-                if send.send(value).is_err() {
-                    break;
-                }
-            }
-        });
         let mut daemon = Daemon {
-            child,
+            program: Program::start_until(command, "orchestrator.listening"),
             port: 0,
             admin_port: None,
             socket: self.path("admin.sock"),
-            lines: Mutex::new(lines),
-            passed: Vec::new(),
+            passed: HashMap::new(),
         };
         let line = daemon.wait_for_line("orchestrator.listening");
-        let url = field(&line, "url").unwrap_or_else(|| panic!("no address in {line}"));
-        daemon.port = port_of(&url);
-        daemon.admin_port = field(&line, "admin").map(|url| port_of(&url));
+        daemon.port = port_of(line["url"].as_str().expect("an address"));
+        daemon.admin_port = line["admin"].as_str().map(port_of);
         daemon
     }
 }
@@ -155,63 +121,41 @@ fn port_of(url: &str) -> u16 {
         .unwrap_or_else(|| panic!("no port in {url}"))
 }
 
-/// A field of a log line, wherever the formatter puts fields.
-fn field(line: &Value, name: &str) -> Option<String> {
-    let value = line
-        .get(name)
-        .or_else(|| line.get("fields").and_then(|fields| fields.get(name)))?;
-    value.as_str().map(str::to_owned)
-}
-
 impl Daemon {
     /// A line of this event that nobody has waited for yet.
     pub(crate) fn wait_for_line(&mut self, event: &str) -> Value {
-        let is_it = |line: &Value| field(line, "event").as_deref() == Some(event);
-        if let Some(place) = self.passed.iter().position(is_it) {
-            return self.passed.remove(place);
-        }
-        let until = Instant::now() + TEST_TIMEOUT;
-        let lines = self.lines.get_mut().expect("not poisoned");
-        while let Ok(line) = lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            if is_it(&line) {
-                return line;
-            }
-            self.passed.push(line);
-        }
-        let seen: Vec<String> = self.passed.iter().map(Value::to_string).collect();
-        panic!("the daemon never logged {event}:\n{}", seen.join("\n"));
+        let from = self.passed.entry(event.to_owned()).or_default();
+        let (at, line) = self.program.find(*from, &format!("\"event\":\"{event}\""));
+        *from = at + 1;
+        serde_json::from_str(&line).expect("JSON")
     }
 
-    /// Everything it has logged since this was asked last, as text.
+    /// Everything it has logged, as text.
     pub(crate) fn logged(&self) -> String {
-        let lines = self.lines.lock().expect("not poisoned");
-        let lines = lines.try_iter().map(|line| line.to_string());
-        lines.collect::<Vec<_>>().join("\n")
+        self.program.output()
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.program.child.id()
     }
 
     pub(crate) fn kill(mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
+        self.program.kill();
     }
 
-    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, signal).expect("it runs");
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.program.signal(signal);
     }
 
     /// SIGTERM, and the exit code.
-    pub(crate) fn stop(mut self) -> Option<i32> {
-        self.signal(rustix::process::Signal::TERM);
-        self.child.wait().expect("it ends").code()
+    pub(crate) fn stop(self) -> Option<i32> {
+        self.signal(Signal::TERM);
+        self.wait()
     }
 
     /// The exit code, once it has one.
     pub(crate) fn wait(mut self) -> Option<i32> {
-        self.child.wait().expect("it ends").code()
+        self.program.child.wait().expect("it ends").code()
     }
 
     /// `POST /webhook`, signed rightly.
@@ -340,16 +284,7 @@ impl Daemon {
 impl Drop for Daemon {
     /// Asked to end, so that its agents end with it; killed when it does not.
     fn drop(&mut self) {
-        let until = Instant::now() + Duration::from_secs(10);
-        if matches!(self.child.try_wait(), Ok(None)) {
-            let pid = rustix::process::Pid::from_child(&self.child);
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-        }
-        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
-            pause(Duration::from_millis(10));
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.program.end_within(Duration::from_secs(10));
     }
 }
 

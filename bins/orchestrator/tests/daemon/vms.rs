@@ -1,133 +1,32 @@
 //! i18: agents in VMs of several hosts: real VM managers with the namespace driver, which is made
 //! in a moment. What a VM of its own kernel adds is tried by the tests of the whole.
 
-use std::io::{BufRead, BufReader};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
+use scripted_peers::{VmCache, VmManager};
+use serde_json::Value;
 
 use crate::forge::Forge;
-use crate::harness::{Answer, Daemon, Site, comment, git, pull, run_of, wait_long, wait_until};
-use crate::wire::exchange;
+use crate::harness::{Daemon, Site, comment, git, pull, run_of, wait_long, wait_until};
 
 /// A VM manager in a folder of the site.
-struct Manager {
-    child: Child,
-    url: String,
-    token: String,
+fn manager(site: &Site, name: &str, settings: &str) -> VmManager {
+    let folder = site.path(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let program = Path::new(env!("CARGO_BIN_EXE_orchestrator")).with_file_name("vm-manager");
+    VmManager::start(&program, &folder, settings)
 }
 
-/// Where images and kernels of tests are kept.
-fn cache() -> PathBuf {
-    let base = std::env::var_os("ORRERY_CACHE").map(PathBuf::from);
-    let base = base.unwrap_or_else(|| {
-        PathBuf::from(std::env::var_os("HOME").expect("HOME or ORRERY_CACHE")).join(".cache/orrery")
-    });
-    base.join("vm")
+/// One with the namespace driver.
+fn sandboxes(site: &Site, name: &str) -> VmManager {
+    manager(site, name, "driver = \"namespace-sandbox\"\n")
 }
 
-impl Manager {
-    /// With the namespace driver.
-    fn start(site: &Site, name: &str) -> Self {
-        Self::of(site, name, "driver = \"namespace-sandbox\"\n")
-    }
-
-    /// With VMs of their own kernels, of the image `default`.
-    fn emulated(site: &Site, name: &str) -> Self {
-        let data = site.path(name).join("data");
-        std::fs::create_dir_all(&data).expect("a folder");
-        for name in ["images", "kernels"] {
-            std::fs::create_dir_all(cache().join(name)).expect("the cache can be written");
-            std::os::unix::fs::symlink(cache().join(name), data.join(name)).expect("it is new");
-        }
-        // One process at a time makes the image and the kernel.
-        let lock = std::fs::File::create(cache().join("lock")).expect("the cache can be written");
-        lock.lock().expect("it can be locked");
-        Self::of(
-            site,
-            name,
-            "[deadlines]\nboot = \"120s\"\nsilence = \"60s\"\n",
-        )
-    }
-
-    fn of(site: &Site, name: &str, more: &str) -> Self {
-        let agent = std::env::var("ORRERY_VM_GUEST")
-            .expect("ORRERY_VM_GUEST names the agent: run the tests by `cargo xtask test`");
-        let folder = site.path(name);
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let config = folder.join("vm.toml");
-        let data = folder.join("data");
-        let text = format!("data_dir = {data:?}\nagent = {agent:?}\n{more}");
-        std::fs::write(&config, text).expect("a file");
-        let program = Path::new(env!("CARGO_BIN_EXE_orchestrator")).with_file_name("vm-manager");
-        let mut child = Command::new(&program)
-            .arg("--config")
-            .arg(&config)
-            .args(["--listen", "127.0.0.1:0"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("cargo build --workspace --bins built it");
-        let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
-        let (mut url, mut is_ready, mut said) = (None, false, String::new());
-        for line in lines.by_ref().map_while(Result::ok) {
-            if line.contains("server.listening") {
-                let (_, rest) = line.split_once("http://").expect("it says where");
-                let address = rest.split(['/', '"']).next().expect("an address");
-                url = Some(format!("http://{address}"));
-            }
-            is_ready |= line.contains("vm.prepared");
-            said += &line;
-            if url.is_some() && is_ready {
-                break;
-            }
-        }
-        std::thread::spawn(move || lines.for_each(drop));
-        let url = url.unwrap_or_else(|| panic!("the manager does not listen: {said}"));
-        let token = Command::new(&program)
-            .arg("--config")
-            .arg(&config)
-            .arg("token")
-            .output();
-        let token = token.expect("it starts").stdout;
-        let token = String::from_utf8(token).expect("a token").trim().to_owned();
-        Self { child, url, token }
-    }
-
-    fn table(&self, name: &str) -> String {
-        format!(
-            "[vm_hosts.{name}]\nurl = {:?}\ntoken = {:?}\n",
-            self.url, self.token
-        )
-    }
-
-    /// A request about its VMs.
-    fn ask(&self, method: &str, body: &[u8]) -> Answer {
-        let address = self.url.trim_start_matches("http://");
-        let head = format!(
-            "{method} /vms HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
-             Content-Type: application/json\r\nContent-Length: {}\r\n",
-            self.token,
-            body.len()
-        );
-        let stream = TcpStream::connect(address).expect("it listens");
-        exchange(stream, &head, body).expect("it answers")
-    }
-
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
-    }
-}
-
-impl Drop for Manager {
-    fn drop(&mut self) {
-        // It ends its VMs.
-        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        let _ = self.child.wait();
-    }
+fn table(manager: &VmManager, name: &str) -> String {
+    let (url, token) = (manager.url(), &manager.token);
+    format!("[vm_hosts.{name}]\nurl = {url:?}\ntoken = {token:?}\n")
 }
 
 /// An emulated VM is made anew, and other tests make theirs.
@@ -142,12 +41,12 @@ fn agent(name: &str, script: &str, more: &str) -> String {
 }
 
 /// A site with VM hosts of these names.
-fn site(hosts: &[&str], top: &str, agents: &str) -> (Site, Vec<Manager>) {
+fn site(hosts: &[&str], top: &str, agents: &str) -> (Site, Vec<VmManager>) {
     let site = Site::new("", "");
-    let managers = hosts.iter().map(|name| Manager::start(&site, name));
-    let managers: Vec<Manager> = managers.collect();
+    let managers = hosts.iter().map(|name| sandboxes(&site, name));
+    let managers: Vec<VmManager> = managers.collect();
     let tables = hosts.iter().zip(&managers);
-    let tables: String = tables.map(|(name, manager)| manager.table(name)).collect();
+    let tables: String = tables.map(|(name, manager)| table(manager, name)).collect();
     site.configure("", &format!("{top}[mentions]\n{tables}{MACHINE}{agents}"));
     (site, managers)
 }
@@ -163,7 +62,7 @@ fn log(daemon: &Daemon, run: &str) -> String {
     daemon.admin("GET", &format!("/admin/runs/{run}/log")).body
 }
 
-fn text(value: &serde_json::Value) -> &str {
+fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
@@ -238,10 +137,16 @@ fn i18_an_agent_in_a_vm_works_on_a_copy_and_its_commits_come_back() {
 #[test]
 fn i18_an_agent_in_an_emulated_vm_reads_its_prompt_and_commits() {
     let site = Site::new("", "");
-    let manager = Manager::emulated(&site, "east");
+    // Of its own kernel, of the image `default`.
+    let cache = VmCache::open();
+    cache.lend(&site.path("east/vms"), &["images", "kernels"]);
+    let lock = cache.lock();
+    let settings = "[deadlines]\nboot = \"120s\"\nsilence = \"60s\"\n";
+    let manager = manager(&site, "east", settings);
+    drop(lock);
     let agents = "[[agents]]\nproject = \"main\"\nname = \"model\"\ncli = \"command\"\nisolation = \"vm\"\nworktree = \"base\"\ntask = \"say what you were told\"\nstall_seconds = 120\n\
         command = [\"bash\", \"-c\", \"cat > told; uname -r > kernel; id -u; git add .; git -c user.name=a -c user.email=a@example.org commit -qm done; diff -q told $ORCH_PROMPT_FILE && grep -c . told\"]\n";
-    let tables = manager.table("east");
+    let tables = table(&manager, "east");
     site.configure("", &format!("[mentions]\n{tables}{agents}"));
     let daemon = site.start();
     let id = mention(&daemon, 1, "model with all your heart");
@@ -269,11 +174,11 @@ fn i18_an_agent_in_a_vm_sees_nothing_of_the_orchestrator() {
     let script = "set +e; cat BASE/orchestrator.toml BASE/agent_tokens.json; ls BASE; \
         cat /proc/*/environ | tr '\\0' '\\n' | grep PLANTED; ls -d BASE/data; git -C BASE/repo log; echo end";
     let site = Site::new("", "");
-    let manager = Manager::start(&site, "east");
+    let manager = sandboxes(&site, "east");
     let base = site.path("").display().to_string();
     let script = script.replace("BASE", base.trim_end_matches('/'));
     let agents = agent("nosy", &script, "");
-    let tables = manager.table("east");
+    let tables = table(&manager, "east");
     site.configure("", &format!("[mentions]\n{tables}{MACHINE}{agents}"));
     let daemon = site.start_with(|command| {
         command.env("PLANTED", "PLANTED-IN-THE-DAEMON");
@@ -396,19 +301,14 @@ fn i18_a_vm_that_no_run_has_is_given_back() {
     daemon.ended(&id);
     let ask = |owner: &str| {
         let body = format!("{{\"owner\": \"{owner}\", \"isolation_min\": \"namespace-sandbox\"}}");
-        managers[0].ask("POST", body.as_bytes()).json()["id"].clone()
+        managers[0].ask("POST /vms", &body).json()["id"].clone()
     };
     let [left, other] =
         [format!("orch-{id}"), "orch-of-others".to_owned()].map(|owner| ask(&owner));
     let line = daemon.wait_for_line("run.vm_recovered");
     assert!(line.to_string().contains(text(&left)), "{line}");
-    let vms = managers[0].ask("GET", b"").json();
-    let vms: Vec<&serde_json::Value> = vms
-        .as_array()
-        .expect("VMs")
-        .iter()
-        .map(|vm| &vm["id"])
-        .collect();
+    let vms = managers[0].vms();
+    let vms: Vec<&Value> = vms.iter().map(|vm| &vm["id"]).collect();
     assert_eq!(vms, [&other]);
 }
 
@@ -432,7 +332,7 @@ fn i18_a_host_that_vanishes_costs_its_agent_and_others_go_elsewhere() {
     } else {
         (1, "east")
     };
-    managers[at].signal(Signal::KILL);
+    managers[at].program.signal(Signal::KILL);
     let run = daemon.ended(&id);
     assert_eq!(text(&run["exit"]["class"]), "unknown", "{run}");
     assert!(

@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use rustix::process::Signal;
+use scripted_peers::{Reply, exchange};
 use serde_json::{Value, json};
 
 use crate::site::{Platform, Site};
@@ -12,42 +13,12 @@ use crate::site::{Platform, Site};
 const TOKEN: &str = "the-platform-s-token-of-the-tests";
 const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// An answer with its head.
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-impl Answer {
-    fn header(&self, name: &str) -> Option<&str> {
-        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        let mut found = lines.filter(|(it, _)| it.eq_ignore_ascii_case(name));
-        found.next().map(|(_, value)| value)
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{} is no JSON", self.body))
-    }
-}
-
 /// One request as it is written; what a client of its own would not send can be sent.
-fn raw(platform: &Platform, request: &str) -> Answer {
-    let mut stream = TcpStream::connect(platform.address("search")).expect("it listens");
-    stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time");
-    stream.write_all(request.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-    Answer {
-        status: status.expect("a status"),
-        head: head.to_owned(),
-        body: body.to_owned(),
-    }
+fn raw(platform: &Platform, request: &str) -> Reply {
+    exchange(&platform.address("search"), request).expect("it answers")
 }
 
-fn ask(platform: &Platform, method: &str, target: &str, headers: &str, body: &str) -> Answer {
+fn ask(platform: &Platform, method: &str, target: &str, headers: &str, body: &str) -> Reply {
     let host = platform.address("search");
     let length = body.len();
     raw(
@@ -58,7 +29,7 @@ fn ask(platform: &Platform, method: &str, target: &str, headers: &str, body: &st
     )
 }
 
-fn get(platform: &Platform, target: &str, headers: &str) -> Answer {
+fn get(platform: &Platform, target: &str, headers: &str) -> Reply {
     ask(platform, "GET", target, headers, "")
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use awc::ws::{Frame, Message};
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
 use rustix::process::Signal;
+use scripted_peers::{deliver, push_event};
 use serde_json::{Value, json};
 
 use crate::site::{Platform, SECRET, Site};
@@ -37,19 +38,11 @@ async fn say<E: std::fmt::Debug>(
 /// A signed push of a repository that is nowhere to be had: its run fails.
 fn push(platform: &Platform) -> String {
     let sha = "0123456789abcdef0123456789abcdef01234567";
-    let body = json!({"ref": "refs/heads/main", "before": "0".repeat(40), "after": sha, "created": true, "deleted": false, "commits": [],
-        "head_commit": {"id": sha, "message": "a commit", "added": [], "modified": [], "removed": []}, "pusher": {"login": "ada"}, "sender": {"login": "ada"},
-        "repository": {"full_name": "acme/rocket", "clone_url": "http://127.0.0.1:1/acme/rocket.git", "html_url": "http://forge.example/acme/rocket", "default_branch": "main"}})
-        .to_string();
-    let signature = forge_core::sign(SECRET, body.as_bytes()).expect("a key");
-    let headers = format!(
-        "X-GitHub-Event: push\r\nX-GitHub-Delivery: d-1\r\nX-Hub-Signature-256: {}\r\n",
-        signature.hub()
-    );
-    let (status, answer) = platform.post("runner", "/webhook", &headers, &body);
-    assert_eq!(status, 202, "{answer}");
-    let answer: Value = serde_json::from_str(&answer).expect("JSON");
-    answer["run"].as_str().expect("a run").to_owned()
+    let body = push_event("http://127.0.0.1:1/acme/rocket.git", sha);
+    let reply = deliver(&platform.address("runner"), SECRET, "push", "d-1", &body);
+    let reply = reply.expect("it answers");
+    assert_eq!(reply.status, 202, "{reply:?}");
+    reply.json()["run"].as_str().expect("a run").to_owned()
 }
 
 /// The token of the runner's API.

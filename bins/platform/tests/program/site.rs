@@ -1,16 +1,12 @@
 //! A folder with settings of all products, the program, and what it says.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
+use scripted_peers::{Program, Reply, ask, git};
 use serde_json::Value;
 
-const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 pub(crate) const SECRET: &str = "a-secret-of-the-tests-0123456789";
 
 /// The folder.
@@ -32,11 +28,7 @@ impl Site {
                [{"name": "Notes", "service": "LocalFiles", "location": "documents"}]}"#,
         );
         site.write("repository/README.md", "hello\n");
-        let made = Command::new("git")
-            .args(["init", "--quiet"])
-            .arg(site.path("repository"))
-            .status();
-        assert!(made.expect("git is installed").success());
+        git(&site.path("repository"), &["init", "--quiet"]);
         site.write("orchestrator/orchestrator.toml", ORCHESTRATOR);
         site.write("platform.toml", PLATFORM);
         site
@@ -78,28 +70,7 @@ impl Site {
     pub(crate) fn start_with(&self, more: impl FnOnce(&mut Command)) -> Platform {
         let mut command = self.command(&self.path("platform.toml"));
         more(&mut command);
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let errors = child.stderr.take().expect("it is piped");
-        let (send, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(errors).lines().map_while(Result::ok) {
-                let line = serde_json::from_str(&line).unwrap_or(Value::String(line));
-                if send.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        let mut platform = Platform {
-            child,
-            lines,
-            seen: Vec::new(),
-        };
-        platform.wait_for("platform.started");
-        platform
+        Platform(Program::start_until(command, "platform.started"))
     }
 }
 
@@ -137,33 +108,24 @@ script = "echo hello"
 "#;
 
 /// A running platform; killed when dropped.
-pub(crate) struct Platform {
-    child: Child,
-    lines: Receiver<Value>,
-    seen: Vec<Value>,
-}
+pub(crate) struct Platform(Program);
 
 impl Platform {
     /// The next line of this event.
     pub(crate) fn wait_for(&mut self, event: &str) -> Value {
-        let until = Instant::now() + TEST_TIMEOUT;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let Ok(line) = self.lines.recv_timeout(left) else {
-                panic!("it never logged {event}:\n{:#?}", self.seen);
-            };
-            self.seen.push(line.clone());
-            if field(&line, "event").as_deref() == Some(event) {
-                return line;
-            }
-        }
+        let line = self.0.next_with(&format!("\"event\":\"{event}\""));
+        serde_json::from_str(&line).expect("JSON")
     }
 
     /// One field of every line of this event so far, in order.
     pub(crate) fn printed(&self, event: &str, name: &str) -> Vec<String> {
-        let lines = self.seen.iter();
-        let of_event = lines.filter(|line| field(line, "event").as_deref() == Some(event));
-        of_event.filter_map(|line| field(line, name)).collect()
+        let output = self.0.output();
+        let lines = output
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let of_event = lines.filter(|line: &Value| line["event"] == event);
+        let fields = of_event.filter_map(|line| Some(line[name].as_str()?.to_owned()));
+        fields.collect()
     }
 
     /// Where a product listens.
@@ -179,74 +141,24 @@ impl Platform {
 
     /// `GET`; the status and the body.
     pub(crate) fn get(&self, product: &str, path: &str) -> (u16, String) {
-        let address = self.address(product);
-        let mut stream = TcpStream::connect(&address).expect("it listens");
-        let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
-        stream.write_all(request.as_bytes()).expect("it reads");
-        answer(stream)
-    }
-
-    /// `POST` of a body with further headers; the status and the body.
-    pub(crate) fn post(
-        &self,
-        product: &str,
-        path: &str,
-        headers: &str,
-        body: &str,
-    ) -> (u16, String) {
-        let address = self.address(product);
-        let mut stream = TcpStream::connect(&address).expect("it listens");
-        let length = body.len();
-        let request = format!(
-            "POST {path} HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
-        );
-        stream.write_all(request.as_bytes()).expect("it reads");
-        answer(stream)
+        let reply = ask(&self.address(product), &format!("GET {path}"), &[], "");
+        let Reply { status, body, .. } = reply.expect("it answers");
+        (status, body)
     }
 
     pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+        self.0.child.id()
     }
 
     pub(crate) fn signal(&self, signal: rustix::process::Signal) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, signal).expect("it runs");
+        self.0.signal(signal);
     }
 
     /// A signal, and the exit code; everything that was logged is in [`printed`](Self::printed)
     /// then.
     pub(crate) fn end(&mut self, signal: rustix::process::Signal) -> Option<i32> {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        rustix::process::kill_process(pid, signal).expect("it runs");
-        let status = self.child.wait().expect("it ends");
-        self.seen.extend(self.lines.iter());
-        status.code()
+        self.0.end_by(signal).0
     }
-}
-
-impl Drop for Platform {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The status and the body of an answer that ends with the connection.
-fn answer(mut stream: TcpStream) -> (u16, String) {
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-    (status.expect("a status"), body.to_owned())
-}
-
-/// A field of a log line, wherever the formatter puts fields.
-fn field(line: &Value, name: &str) -> Option<String> {
-    let fields = line.get("fields");
-    let value = line
-        .get(name)
-        .or_else(|| fields.and_then(|fields| fields.get(name)))?;
-    value.as_str().map(str::to_owned)
 }
 
 /// Standard error as text.

@@ -123,7 +123,7 @@ fn fetched(home: &Home, name: &str) -> String {
 
 /// What a process holds, as the kernel counts it.
 fn memory(server: &Server) -> String {
-    let path = format!("/proc/{}/status", server.child.id());
+    let path = format!("/proc/{}/status", server.program.child.id());
     let status = std::fs::read_to_string(path).unwrap();
     let megabytes = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));

@@ -15,14 +15,13 @@ mod save;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
+use command_line::{print, say};
 use config_core::Environment;
 use object_clients::ObjectStorage;
 use search_core::role::{ServerSettings, StorageBackend};
 use search_web::boot;
 
-use crate::arguments::{
-    Arguments, BackupLocation, FAILED, OutputFormat, RestoreArguments, print, say,
-};
+use crate::arguments::{Arguments, BackupLocation, FAILED, OutputFormat, RestoreArguments};
 use report::BackupReport;
 
 /// Saves the local state and the role file.

@@ -13,12 +13,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use command_line::{print, say};
 use config_core::Environment;
 use search_core::bulk::BulkItem;
 use search_core::role::ServerSettings;
 use search_web::boot;
 
-use crate::arguments::{Arguments, ExportOptions, FAILED, OutputFormat, print, say};
+use crate::arguments::{Arguments, ExportOptions, FAILED, OutputFormat};
 use documents::ExportSource;
 use record::ExportRecord;
 use target::{ExportTarget, remote_name};

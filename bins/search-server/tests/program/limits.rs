@@ -3,7 +3,9 @@
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::{DEADLINE, Running, home, program, search, text};
+use scripted_peers::Program;
+
+use crate::{DEADLINE, home, program, search, text};
 
 #[test]
 fn check_opens_thesauri_and_models() {
@@ -129,25 +131,19 @@ fn service_max_concurrent_searches_is_kept() {
         .env("SERVICE_MAX_CONCURRENT_SEARCHES", "1")
         .arg("--config")
         .arg(&config);
-    let running = Running::start(command);
+    let running = Program::start(command);
     std::thread::scope(|scope| {
-        let address = running.address.as_str();
-        let first = scope.spawn(move || search(address, "needle"));
+        let first = scope.spawn(|| search(&running, "needle"));
         // It is under way when the silent server is asked.
         let asked = accept_in_time(&silent);
-        let second = running.search("needle");
-        assert!(second.starts_with("HTTP/1.1 503"), "{second}");
-        assert!(
-            second.to_ascii_lowercase().contains("retry-after:"),
-            "{second}"
-        );
-        assert!(
-            second.contains("SERVICE_MAX_CONCURRENT_SEARCHES"),
-            "{second}"
-        );
+        let second = search(&running, "needle");
+        assert_eq!(second.status, 503, "{second:?}");
+        assert!(second.header("retry-after").is_some(), "{second:?}");
+        let is_named = second.body.contains("SERVICE_MAX_CONCURRENT_SEARCHES");
+        assert!(is_named, "{second:?}");
         let first = first.join().expect("an answer");
-        assert!(first.contains("partial_success"), "{first}");
+        assert!(first.body.contains("partial_success"), "{first:?}");
         drop(asked);
     });
-    assert!(running.search("needle").starts_with("HTTP/1.1 200"));
+    assert_eq!(search(&running, "needle").status, 200);
 }

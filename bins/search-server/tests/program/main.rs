@@ -4,11 +4,13 @@ mod limits;
 mod pages;
 mod process;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use scripted_peers::{Program, Reply};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -31,104 +33,23 @@ fn home() -> tempfile::TempDir {
     home
 }
 
-/// A server that has said where it listens.
-struct Running {
-    child: Child,
-    address: String,
-    log: std::sync::mpsc::Receiver<String>,
-    seen: Vec<String>,
+fn get(server: &Program, path: &str) -> Reply {
+    server.ask(&format!("GET {path}"), &[], "")
 }
 
-impl Running {
-    fn start(mut command: Command) -> Self {
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let lines = BufReader::new(child.stderr.take().expect("piped")).split(b'\n');
-        let (send, log) = std::sync::mpsc::channel();
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                let _ = send.send(String::from_utf8_lossy(&line).into_owned());
-            }
-        });
-        let mut running = Self {
-            child,
-            address: String::new(),
-            log,
-            seen: Vec::new(),
-        };
-        running.address = running.wait_for_log("server.listening", |line| {
-            let url = line.split("http://").nth(1)?;
-            Some(url.split('/').next()?.to_owned())
-        });
-        running
-    }
-
-    fn wait_for_log<T>(&mut self, what: &str, pick: impl Fn(&str) -> Option<T>) -> T {
-        let deadline = Instant::now() + DEADLINE;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let line = self
-                .log
-                .recv_timeout(left)
-                .unwrap_or_else(|_| panic!("no {what} in {:#?}", self.seen));
-            let found = line.contains(what).then(|| pick(&line)).flatten();
-            self.seen.push(line);
-            if let Some(found) = found {
-                return found;
-            }
-        }
-    }
-
-    fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
-            self.address
-        )
-        .expect("sent");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("answered");
-        text
-    }
-
-    /// The answer to a search of the default role.
-    fn search(&self, words: &str) -> String {
-        search(&self.address, words)
-    }
-
-    fn end(mut self, signal: rustix::process::Signal) -> (Option<i32>, Vec<String>) {
-        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
-            .expect("it runs");
-        let status = self.child.wait().expect("it ends");
-        self.seen.extend(self.log.iter());
-        (status.code(), std::mem::take(&mut self.seen))
-    }
-}
-
-/// The answer to a search of the default role of the server at `address`.
-fn search(address: &str, words: &str) -> String {
+/// The answer to a search of the default role.
+fn search(server: &Program, words: &str) -> Reply {
     let body = format!("{{\"search_term\":{words:?}}}");
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(
-        stream,
-        "POST /api/documents/search HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        address,
-        body.len()
-    )
-    .expect("sent");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("answered");
-    text
+    let headers = [("Content-Type", "application/json")];
+    server.ask("POST /api/documents/search", &headers, &body)
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+/// Waits until its one document is found.
+fn until_indexed(server: &Program) {
+    let deadline = Instant::now() + DEADLINE;
+    while !get(server, "/health").body.contains("\"documents\":1") {
+        assert!(Instant::now() < deadline, "{:?}", get(server, "/health"));
+        std::thread::yield_now();
     }
 }
 
@@ -153,47 +74,39 @@ fn the_service_manager_hears_that_it_listens_and_ends() {
     };
     let mut command = program(home.path());
     command.env("NOTIFY_SOCKET", &place);
-    let running = Running::start(command);
+    let mut running = Program::start(command);
     assert_eq!(hear(), "READY=1");
-    let (code, log) = running.end(rustix::process::Signal::TERM);
-    assert_eq!(code, Some(0), "{log:#?}");
+    let (code, log) = running.end();
+    assert_eq!(code, Some(0), "{log}");
     assert_eq!(hear(), "STOPPING=1");
 }
 
 #[test]
 fn the_first_start_creates_a_role_file_at_the_contract_s_place_and_finds_something() {
     let home = home();
-    let running = Running::start(program(home.path()));
+    let mut running = Program::start(program(home.path()));
     let file =
         std::fs::read_to_string(home.path().join(".config/service/config.json")).expect("created");
     assert!(
         file.contains("ServiceGraph") && file.contains("spacelab") && file.contains("Documents"),
         "{file}"
     );
-    let deadline = Instant::now() + DEADLINE;
-    while !running.get("/health").contains("\"documents\":1") {
-        assert!(Instant::now() < deadline, "{}", running.get("/health"));
-        std::thread::yield_now();
-    }
-    assert!(running.get("/").contains("<title>Orrery</title>"));
-    let (code, log) = running.end(rustix::process::Signal::TERM);
-    assert_eq!(code, Some(0), "{log:#?}");
+    until_indexed(&running);
+    let page = get(&running, "/").body;
+    assert!(page.contains("<title>Orrery</title>"));
+    let (code, log) = running.end();
+    assert_eq!(code, Some(0), "{log}");
 }
 
 #[test]
 fn both_signals_end_it_cleanly() {
-    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM] {
         let home = home();
-        let (code, log) = Running::start(program(home.path())).end(signal);
-        assert_eq!(code, Some(0), "{log:#?}");
-        assert!(
-            log.iter().any(|line| line.contains("server.stopped")),
-            "{log:#?}"
-        );
-        let odd = log
-            .iter()
-            .any(|line| line.contains("WARN") || line.contains("ERROR"));
-        assert!(!odd, "a clean end has nothing to warn of: {log:#?}");
+        let (code, log) = Program::start(program(home.path())).end_by(signal);
+        assert_eq!(code, Some(0), "{log}");
+        assert!(log.contains("server.stopped"), "{log}");
+        let odd = log.contains("WARN") || log.contains("ERROR");
+        assert!(!odd, "a clean end has nothing to warn of: {log}");
     }
 }
 
@@ -313,15 +226,8 @@ fn s15_listening_everywhere_needs_a_token_or_an_explicit_flag() {
     let mut open = program(home.path());
     open.env("SERVICE_SERVER_HOSTNAME", "0.0.0.0:0")
         .arg("--allow-unauthenticated");
-    let running = Running::start(open);
-    assert!(
-        running
-            .seen
-            .iter()
-            .any(|line| line.contains("config.exposed")),
-        "{:#?}",
-        running.seen
-    );
+    let log = Program::start(open).output();
+    assert!(log.contains("config.exposed"), "{log}");
 }
 
 #[test]
@@ -329,22 +235,22 @@ fn s16_line_breaks_and_escapes_of_a_request_do_not_reach_the_log() {
     let home = home();
     let mut command = program(home.path());
     command.env("LOG_LEVEL", "debug");
-    let running = Running::start(command);
-    let answer = running.get("/api/nothing%0d%0aINFO%20forged%1b[31m?q=%0aforged");
-    assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
-    let (_, log) = running.end(rustix::process::Signal::TERM);
-    assert!(
-        !log.iter()
-            .any(|line| line.contains('\u{1b}') || line.starts_with("INFO forged")),
-        "{log:#?}"
+    let mut running = Program::start(command);
+    let answer = get(
+        &running,
+        "/api/nothing%0d%0aINFO%20forged%1b[31m?q=%0aforged",
     );
+    assert_eq!(answer.status, 404, "{answer:?}");
+    let (_, log) = running.end();
+    let is_forged = log.lines().any(|line| line.starts_with("INFO forged"));
+    assert!(!is_forged && !log.contains('\u{1b}'), "{log}");
 }
 
 /// Two servers on one data folder would write over each other.
 #[test]
 fn a_second_server_on_the_same_data_is_refused_by_name_and_harms_nothing() {
     let home = home();
-    let first = Running::start(program(home.path()));
+    let first = Program::start(program(home.path()));
     let second = program(home.path()).output().expect("it runs");
     assert_eq!(second.status.code(), Some(1));
     let said = text(&second);
@@ -352,11 +258,8 @@ fn a_second_server_on_the_same_data_is_refused_by_name_and_harms_nothing() {
         said.contains(&format!("search-server (pid {}", first.child.id())),
         "{said}"
     );
-    assert!(
-        first.get("/health").contains("\"status\":\"ok\""),
-        "{}",
-        first.get("/health")
-    );
+    let health = get(&first, "/health");
+    assert_eq!(health.json()["status"], "ok", "{health:?}");
 }
 
 /// A notebook and a message: formats whose bytes are text, so that only a reader tells their title.
@@ -370,20 +273,20 @@ fn documents_that_could_do_harm_are_read_in_another_process_and_shown() {
     std::fs::write(documents.join("study.ipynb"), NOTEBOOK).expect("a file");
     std::fs::write(documents.join("plans.eml"), MESSAGE).expect("a file");
     std::fs::write(documents.join("broken.pdf"), b"%PDF-1.4\nnothing else").expect("a file");
-    let mut running = Running::start(program(home.path()));
-    running.wait_for_log("source.ready", |_| Some(()));
-    let notebook = running.search("aphelion");
+    let mut running = Program::start(program(home.path()));
+    running.wait_for("source.ready");
+    let notebook = search(&running, "aphelion").body;
     assert!(notebook.contains(r#""title":"Orbit study""#), "{notebook}");
     assert!(!notebook.contains("nbformat"), "{notebook}");
-    let message = running.search("syzygy");
+    let message = search(&running, "syzygy").body;
     assert!(
         message.contains(r#""title":"Perihelion plans""#),
         "{message}"
     );
     assert!(message.contains("the rare word is syzygy"), "{message}");
-    let health = running.get("/health");
+    let health = get(&running, "/health").body;
     assert!(health.contains(r#""damaged":1"#), "{health}");
-    running.end(rustix::process::Signal::TERM);
+    running.end();
 
     let refused = program(home.path()).arg("__read-documents").output();
     let refused = refused.expect("it starts");

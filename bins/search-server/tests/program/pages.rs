@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use scripted_peers::{Program, git};
 use serde_json::Value;
 
-use super::{Running, home, program, text};
+use super::{get, home, program, search, text};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -35,15 +36,7 @@ fn role_files() -> Vec<(String, String)> {
 
 /// A repository with a tag, and a bare mirror of it, as the page on git names them.
 fn repositories(home: &Path) {
-    let git = |arguments: &[&str]| {
-        let output = std::process::Command::new("git")
-            .current_dir(home)
-            .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-            .args(arguments)
-            .output();
-        let output = output.expect("git is installed");
-        assert!(output.status.success(), "{arguments:?}: {}", text(&output));
-    };
+    let git = |arguments: &[&str]| git(home, arguments);
     git(&["init", "--quiet", "--initial-branch=main", "project"]);
     std::fs::write(home.join("project/notes.md"), "# Notes\n").expect("a file");
     git(&["-C", "project", "add", "notes.md"]);
@@ -69,12 +62,6 @@ fn programs(home: &Path) -> String {
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("set");
     }
     format!("{}:/usr/bin:/bin", folder.display())
-}
-
-fn health(server: &Running) -> Value {
-    let answer = server.get("/health");
-    let (_, body) = answer.split_once("\r\n\r\n").expect("a head");
-    serde_json::from_str(body).expect("JSON")
 }
 
 #[test]
@@ -112,12 +99,12 @@ fn a_server_starts_with_the_role_file_of_each_page() {
 
         let mut command = program(home.path());
         command.arg("--config").arg(&file);
-        let server = Running::start(command);
+        let server = Program::start(command);
         let wanted: Value = serde_json::from_str(sample).expect("JSON");
         let wanted = wanted["haystacks"].as_array().expect("haystacks").len();
         let began = std::time::Instant::now();
         loop {
-            let health = health(&server);
+            let health = get(&server, "/health").json();
             let sources = health["sources"].as_array().expect("sources").clone();
             assert_eq!(sources.len(), wanted, "{page}: {health}");
             if sources.iter().all(|source| source["state"] == "ready") {
@@ -128,7 +115,7 @@ fn a_server_starts_with_the_role_file_of_each_page() {
         }
         // Others would be asked over the network.
         if ["local-files.md", "notes.md"].contains(&page.as_str()) {
-            let answer = server.search("ranking");
+            let answer = search(&server, "ranking").body;
             assert!(answer.contains("ranking.md"), "{page}: {answer}");
         }
     }

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
+use scripted_peers::Program;
 
-use super::{DEADLINE, Running, home, program};
+use super::{DEADLINE, get, home, program, search, until_indexed};
 
 /// The token that the server wants, and what stands for everything else a service's file may hold.
 const TOKEN: &str = "planted-token-of-the-tests-0123456789";
@@ -36,7 +37,7 @@ fn after(first: &str, command: &Command) -> Command {
     shell
 }
 
-fn file_of(running: &Running, name: &str) -> PathBuf {
+fn file_of(running: &Program, name: &str) -> PathBuf {
     Path::new("/proc")
         .join(running.child.id().to_string())
         .join(name)
@@ -57,11 +58,9 @@ fn t4_no_secret_stands_in_the_environment_that_the_system_shows() {
         .env("PATH", "/usr/bin:/bin")
         .arg("--listen")
         .arg("127.0.0.1:0");
-    let running = Running::start(command);
-    assert!(
-        running.get("/config").starts_with("HTTP/1.1 401 "),
-        "it has its token"
-    );
+    let running = Program::start(command);
+    let refused = get(&running, "/config");
+    assert_eq!(refused.status, 401, "it has its token");
     let arguments = fs::read(file_of(&running, "cmdline")).expect("shown");
     assert!(String::from_utf8_lossy(&arguments).ends_with("--listen\x00127.0.0.1:0\x00"));
     let name = fs::read_to_string(file_of(&running, "comm")).expect("shown");
@@ -115,7 +114,7 @@ fn t4_no_process_of_the_same_user_can_look_into_it() {
         command.uid(65_534).gid(65_534);
         look.uid(65_534).gid(65_534);
     }
-    let running = Running::start(command);
+    let running = Program::start(command);
     look.arg(file_of(&running, "environ"))
         .arg(file_of(&running, "maps"));
     let looked = look.output().expect("cat is installed");
@@ -126,19 +125,18 @@ fn t4_no_process_of_the_same_user_can_look_into_it() {
         String::from_utf8_lossy(&looked.stdout)
     );
     // It reads its own figures nevertheless.
-    assert!(running.get("/livez").contains(" 200 "));
+    assert_eq!(get(&running, "/livez").status, 200);
 }
 
 #[test]
 fn y1_sighup_does_not_end_it_and_is_answered_in_the_log() {
     let home = home();
-    let mut running = Running::start(program(home.path()));
-    let pid = Pid::from_child(&running.child);
-    rustix::process::kill_process(pid, Signal::HUP).expect("it runs");
-    running.wait_for_log("server.hangup_ignored", |_| Some(()));
-    assert!(running.get("/livez").contains(" 200 "));
-    let (code, log) = running.end(Signal::TERM);
-    assert_eq!(code, Some(0), "{log:#?}");
+    let mut running = Program::start(program(home.path()));
+    running.signal(Signal::HUP);
+    running.wait_for("server.hangup_ignored");
+    assert_eq!(get(&running, "/livez").status, 200);
+    let (code, log) = running.end();
+    assert_eq!(code, Some(0), "{log}");
 }
 
 /// Everything below a folder that others may do something with.
@@ -161,55 +159,31 @@ fn t10_what_it_writes_is_its_user_s_alone_and_an_open_folder_is_closed_and_said(
     let data = home.path().join("data");
     fs::create_dir(&data).expect("a folder");
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("own");
-    let mut running = Running::start(after("umask 022", &program(home.path())));
-    assert!(
-        running
-            .seen
-            .iter()
-            .any(|line| line.contains("data.tightened")),
-        "{:#?}",
-        running.seen
-    );
-    let deadline = Instant::now() + DEADLINE;
-    while !running.get("/health").contains("\"documents\":1") {
-        assert!(Instant::now() < deadline, "{}", running.get("/health"));
-        std::thread::yield_now();
-    }
+    let mut running = Program::start(after("umask 022", &program(home.path())));
+    let log = running.output();
+    assert!(log.contains("data.tightened"), "{log}");
+    until_indexed(&running);
     let mut open = Vec::new();
     open_to_others(&data, &mut open);
     assert_eq!(open, [""; 0]);
     assert_eq!(fs::metadata(&data).expect("a folder").mode() & 0o777, 0o700);
     let roles = home.path().join(".config/service/config.json");
     assert_eq!(fs::metadata(roles).expect("made").mode() & 0o777, 0o600);
-    let _ = running.child.kill();
-    let _ = running.child.wait();
-    let again = Running::start(after("umask 022", &program(home.path())));
-    assert!(
-        !again
-            .seen
-            .iter()
-            .any(|line| line.contains("data.tightened")),
-        "{:#?}",
-        again.seen
-    );
+    running.kill();
+    let log = Program::start(after("umask 022", &program(home.path()))).output();
+    assert!(!log.contains("data.tightened"), "{log}");
 }
 
 #[test]
 fn t8_a_thousand_idle_connections_stop_nothing_with_systemd_s_default_of_descriptors() {
     let home = home();
     // The hard limit too: nothing can be raised.
-    let running = Running::start(after(
+    let running = Program::start(after(
         "ulimit -Sn 1024; ulimit -Hn 1024",
         &program(home.path()),
     ));
-    assert!(
-        running
-            .seen
-            .iter()
-            .any(|line| line.contains("process.few_files")),
-        "{:#?}",
-        running.seen
-    );
+    let log = running.output();
+    assert!(log.contains("process.few_files"), "{log}");
     let mut silent: Vec<TcpStream> = (0..1_000)
         .map(|_| TcpStream::connect(&running.address).expect("it is taken or waits"))
         .collect();
@@ -227,9 +201,9 @@ fn t8_a_thousand_idle_connections_stop_nothing_with_systemd_s_default_of_descrip
         std::thread::yield_now();
     }
     for _ in 0..3 {
-        assert!(running.get("/livez").starts_with("HTTP/1.1 200 "));
-        assert!(running.get("/readyz").starts_with("HTTP/1.1 200 "));
-        assert!(running.search("needle").starts_with("HTTP/1.1 200 "));
+        assert_eq!(get(&running, "/livez").status, 200);
+        assert_eq!(get(&running, "/readyz").status, 200);
+        assert_eq!(search(&running, "needle").status, 200);
     }
     let open = fs::read_dir(file_of(&running, "fd")).map(Iterator::count);
     let open = open.unwrap_or_default();
@@ -239,7 +213,7 @@ fn t8_a_thousand_idle_connections_stop_nothing_with_systemd_s_default_of_descrip
 #[test]
 fn t8_the_soft_limit_of_open_files_is_raised_to_the_hard_one() {
     let home = home();
-    let running = Running::start(after(
+    let running = Program::start(after(
         "ulimit -Sn 256; ulimit -Hn 9000",
         &program(home.path()),
     ));
@@ -249,19 +223,14 @@ fn t8_the_soft_limit_of_open_files_is_raised_to_the_hard_one() {
         .find(|line| line.starts_with("Max open files"));
     let words: Vec<&str> = line.expect("it is there").split_whitespace().collect();
     assert_eq!(words[3..5], ["9000", "9000"]);
-    assert!(
-        !running
-            .seen
-            .iter()
-            .any(|line| line.contains("process.few_files"))
-    );
+    assert!(!running.output().contains("process.few_files"));
 }
 
 #[test]
 fn y9_its_process_s_figures_are_shown_and_right() {
     let home = home();
-    let running = Running::start(program(home.path()));
-    let text = running.get("/metrics");
+    let running = Program::start(program(home.path()));
+    let text = get(&running, "/metrics").body;
     let figure = |name: &str| -> f64 {
         let line = text
             .lines()
@@ -305,8 +274,7 @@ fn y7_the_log_looks_as_it_is_told_and_settings_are_in_the_xdg_folder() {
             .args(flag)
             .env("LOG_FORMAT", variable)
             .env("XDG_CONFIG_HOME", &config);
-        let running = Running::start(command);
-        running.seen.last().expect("a line").clone()
+        Program::start(command).wait_for("server.listening")
     };
     let is_json = |line: &str| serde_json::from_str::<serde_json::Value>(line).is_ok();
     assert!(is_json(&start(&[], "")), "not on a terminal");

@@ -37,7 +37,7 @@ fn embedded(server: &mut Server, documents: usize) {
             let concepts = &server.source()["concepts"];
             concepts["embedded"] == true && concepts["embeddings"] == documents
         },
-        || format!("{} {:#?}", server.source(), server.seen),
+        || format!("{} {}", server.source(), server.program.output()),
     );
 }
 
@@ -154,7 +154,7 @@ fn i18_who_takes_over_embeds_what_is_new() {
     let mut first = home.start("first", "indexer");
     let mut searcher = home.start("searcher", "searcher");
     embedded(&mut searcher, DOCUMENTS);
-    first.kill();
+    first.program.kill();
     let before = peer.asked().len();
     for number in 0..3 {
         write_new(&home, number);

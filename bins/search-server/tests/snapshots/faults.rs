@@ -68,7 +68,7 @@ fn i18_a_searcher_outlives_its_storage() {
     wait(
         "the new document",
         || searcher.finds("BM25F", "zanzibar"),
-        || format!("{} {:#?}", searcher.source(), indexer.seen),
+        || format!("{} {}", searcher.source(), indexer.program.output()),
     );
     wait(
         "its recovery",
@@ -87,7 +87,7 @@ fn i18_another_indexer_takes_over_from_one_that_is_killed() {
     let mut active = home.start("a", "indexer");
     active.settle(60, false);
     let mut waiting = home.start("b", "indexer");
-    waiting.log_line("lease.waiting");
+    waiting.program.next_with("lease.waiting");
     let mut searcher = home.start("searcher", "searcher");
     searcher.settle(60, false);
     let mut longest = Duration::ZERO;
@@ -100,21 +100,21 @@ fn i18_another_indexer_takes_over_from_one_that_is_killed() {
         .expect("room");
         let (_kept, never) = std::sync::mpsc::channel::<()>();
         let _ = never.recv_timeout(Duration::from_millis(40 + 35 * round));
-        active.kill();
+        active.program.kill();
         let killed = Instant::now();
-        waiting.log_line("lease.taken");
+        waiting.program.next_with("lease.taken");
         longest = longest.max(killed.elapsed());
         assert!(killed.elapsed() < TAKEOVER, "{:?}", killed.elapsed());
         wait(
             "the document",
             || searcher.finds("BM25F", word),
-            || format!("{} {:#?}", searcher.source(), waiting.seen),
+            || format!("{} {}", searcher.source(), waiting.program.output()),
         );
         assert_eq!(searcher.source()["documents"], 61 + round);
         assert!(searcher.finds("BM25F", "restart policy"));
         let name = if round % 2 == 0 { "a" } else { "b" };
         active = std::mem::replace(&mut waiting, home.start(name, "indexer"));
-        waiting.log_line("lease.waiting");
+        waiting.program.next_with("lease.waiting");
     }
     println!("longest take-over: {longest:?}");
     // What is published is whole, whatever was under way.
@@ -128,7 +128,7 @@ fn i18_another_indexer_takes_over_from_one_that_is_killed() {
     // One that ends by itself gives the lease back.
     active.end();
     let ended = Instant::now();
-    waiting.log_line("lease.taken");
+    waiting.program.next_with("lease.taken");
     assert!(
         ended.elapsed() < Duration::from_secs(4),
         "{:?}",
@@ -147,9 +147,9 @@ fn i18_an_indexer_that_was_followed_cannot_publish() {
     let mut sleeper = home.start("a", "indexer");
     sleeper.settle(20, false);
     let mut second = home.start("b", "indexer");
-    second.log_line("lease.waiting");
-    sleeper.signal(Signal::STOP);
-    second.log_line("lease.taken");
+    second.program.next_with("lease.waiting");
+    sleeper.program.signal(Signal::STOP);
+    second.program.next_with("lease.taken");
     second.settle(20, false);
     std::fs::write(home.docs().join("new.md"), "# Fresh\n\nzanzibar\n").expect("room");
     let searcher = home.start("searcher", "searcher");
@@ -159,9 +159,9 @@ fn i18_an_indexer_that_was_followed_cannot_publish() {
         || searcher.source().to_string(),
     );
     let published = listed(&home);
-    sleeper.signal(Signal::CONT);
-    sleeper.log_line("lease.lost");
-    sleeper.log_line("lease.waiting");
+    sleeper.program.signal(Signal::CONT);
+    sleeper.program.next_with("lease.lost");
+    sleeper.program.next_with("lease.waiting");
     let now = listed(&home);
     assert_eq!(
         (&now[0]["epoch"], &now[0]["owner"]),
@@ -258,7 +258,7 @@ fn i18_an_indexer_that_stands_by_is_not_ready_and_says_who_indexes() {
     first.settle(5, false);
     assert!(first.is_ready());
     let mut second = home.start("b", "indexer");
-    second.log_line("lease.waiting");
+    second.program.next_with("lease.waiting");
     let (status, said) = second.get("/readyz");
     assert_eq!(status, 503, "{said}");
     assert!(
@@ -266,8 +266,8 @@ fn i18_an_indexer_that_stands_by_is_not_ready_and_says_who_indexes() {
         "{said}"
     );
     assert_eq!(second.get("/livez").0, 200);
-    first.kill();
-    second.log_line("lease.taken");
+    first.program.kill();
+    second.program.next_with("lease.taken");
     second.settle(5, false);
     assert!(second.is_ready());
 }

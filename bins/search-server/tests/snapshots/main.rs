@@ -47,7 +47,7 @@ fn i18_three_searchers_with_empty_disks_answer_like_one_machine() {
             "zanzibar",
             FRESHNESS,
             || searcher.finds("BM25F", "zanzibar"),
-            || format!("{} {:#?}", searcher.source(), indexer.seen),
+            || format!("{} {}", searcher.source(), indexer.program.output()),
         );
         wait(
             "the removal",

@@ -1,15 +1,13 @@
 //! Servers of the kinds there are, as processes, and how they are asked.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use scripted_peers::Program;
 use serde_json::{Value, json};
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
@@ -196,83 +194,26 @@ pub(crate) const QUERIES: [&str; 12] = [
     "crash kernel mailbox guest",
 ];
 
-/// A process that has said where it listens. Dropped, it is killed.
+/// A server as a process.
 pub(crate) struct Server {
-    pub(crate) child: Child,
-    pub(crate) address: String,
-    log: Receiver<String>,
-    pub(crate) seen: Vec<String>,
+    pub(crate) program: Program,
 }
 
 impl Server {
-    pub(crate) fn start(mut command: Command) -> Self {
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let (send, log) = channel();
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                let _ = send.send(line);
-            }
-        });
-        let mut server = Self {
-            child,
-            address: String::new(),
-            log,
-            seen: Vec::new(),
-        };
-        let line = server.log_line("server.listening");
-        let address = line
-            .split("http://")
-            .nth(1)
-            .and_then(|url| url.split('/').next());
-        server.address = address.expect("an address").to_owned();
-        server
-    }
-
-    /// The next line of the log with this in it.
-    pub(crate) fn log_line(&mut self, what: &str) -> String {
-        let until = Instant::now() + DEADLINE;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let line = self.log.recv_timeout(left);
-            let line = line.unwrap_or_else(|_| panic!("no {what} in {:#?}", self.seen));
-            self.seen.push(line.clone());
-            if line.contains(what) {
-                return line;
-            }
-        }
-    }
-
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("it runs");
+    pub(crate) fn start(command: Command) -> Self {
+        let program = Program::start(command);
+        Self { program }
     }
 
     /// Ends it as a service manager does.
     pub(crate) fn end(mut self) {
-        self.signal(Signal::TERM);
-        assert!(
-            self.child.wait().expect("it ends").success(),
-            "{:#?}",
-            self.rest()
-        );
-    }
-
-    pub(crate) fn kill(&mut self) {
-        self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
-    }
-
-    fn rest(&mut self) -> &[String] {
-        self.seen.extend(self.log.try_iter());
-        &self.seen
+        let (code, output) = self.program.end();
+        assert_eq!(code, Some(0), "{output}");
     }
 
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
-        request(&self.address, &format!("GET {path} HTTP/1.1"), "")
+        let reply = self.program.ask(&format!("GET {path}"), &[], "");
+        (reply.status, reply.body)
     }
 
     pub(crate) fn health(&self) -> Value {
@@ -303,15 +244,18 @@ impl Server {
                 let learnt = !concepts || source["concepts"]["state"] == "ready";
                 source["state"] == "ready" && source["documents"] == documents && learnt
             },
-            || format!("{} {:#?}", self.source(), self.seen),
+            || format!("{} {}", self.source(), self.program.output()),
         );
     }
 
     /// A search: its status, and the first `limit` results.
     pub(crate) fn ask(&self, role: &str, words: &str, limit: usize) -> (u16, Value) {
         let body = json!({"role": role, "search_term": words, "limit": limit}).to_string();
-        let (status, text) = request(&self.address, "POST /api/documents/search HTTP/1.1", &body);
-        (status, serde_json::from_str(&text).expect("JSON"))
+        let headers = [("Content-Type", "application/json")];
+        let reply = self
+            .program
+            .ask("POST /api/documents/search", &headers, &body);
+        (reply.status, reply.json())
     }
 
     pub(crate) fn search(&self, role: &str, words: &str) -> Value {
@@ -327,13 +271,6 @@ impl Server {
 
     pub(crate) fn finds(&self, role: &str, words: &str) -> bool {
         self.search(role, words)["total"] != 0
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -375,22 +312,6 @@ pub(crate) fn without_times(mut answer: Value) -> Value {
         }
     }
     answer
-}
-
-fn request(address: &str, line: &str, body: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.set_read_timeout(Some(DEADLINE)).expect("a timeout");
-    write!(
-        stream,
-        "{line}\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .expect("sent");
-    let mut text = String::new();
-    stream.read_to_string(&mut text).expect("answered");
-    let status = text.get(9..12).and_then(|code| code.parse().ok());
-    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    (status.expect("a status"), body.to_owned())
 }
 
 /// Asserts that two servers give the same answers, by every function.

@@ -72,8 +72,8 @@ fn i18_vectors_of_all_parts_stay_when_an_indexer_goes_and_come_back_with_it() {
     home.write_roles(&["ServiceGraph"]);
     let (mut first, mut second, mut searcher) = start_parts(&home);
     searcher.settle(DOCUMENTS, true);
-    first.kill();
-    second.kill();
+    first.program.kill();
+    second.program.kill();
     assert!(searcher.finds("ServiceGraph", "restart policy"));
     let mut late = home.start_part("late", "searcher", 1, 2);
     late.settle(DOCUMENTS, true);

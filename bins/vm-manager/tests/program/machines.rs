@@ -3,7 +3,7 @@
 //! Agent, kernel and image come from the cache folder (`ORRERY_CACHE`, else `~/.cache/orrery`) and
 //! are made there when they are missing.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -13,21 +13,10 @@ use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::vmm::{
     ExecState, FollowEvent, HealthStatus, Isolation, NewExec, NewVm, VmmClient,
 };
+use scripted_peers::{Program, VmCache};
 use tempfile::TempDir;
 
-use crate::manager::{DEADLINE, Manager, program, text};
-
-/// The folder that VM tests share.
-fn cache() -> PathBuf {
-    let base = std::env::var_os("ORRERY_CACHE").map(PathBuf::from);
-    let base = base.unwrap_or_else(|| {
-        let home = std::env::var_os("HOME").expect("HOME or ORRERY_CACHE must be set");
-        PathBuf::from(home).join(".cache/orrery")
-    });
-    let folder = base.join("vm");
-    fs::create_dir_all(&folder).expect("the cache can be written");
-    folder
-}
+use crate::manager::{DEADLINE, program, text};
 
 fn need(program: &str, package: &str) {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -84,17 +73,9 @@ impl Home {
         need("mmdebstrap", "mmdebstrap");
         need("mke2fs", "e2fsprogs");
         let agent = agent();
-        // On a disk, as in production: templates keep their memory there.
-        let folder = tempfile::Builder::new()
-            .prefix("manager-")
-            .tempdir_in(cache());
-        let folder = folder.expect("the cache can be written");
-        let data = folder.path().join("data");
-        fs::create_dir(&data).expect("it is new");
-        for name in shared {
-            fs::create_dir_all(cache().join(name)).expect("the cache can be written");
-            std::os::unix::fs::symlink(cache().join(name), data.join(name)).expect("it is new");
-        }
+        let cache = VmCache::open();
+        let folder = cache.folder_of("manager-");
+        cache.lend(&folder.path().join("data"), shared);
         Self { folder, agent }
     }
 
@@ -116,19 +97,18 @@ impl Home {
     }
 
     /// A manager whose VMs can be had. One process at a time makes what is missing.
-    pub(crate) fn start(&self, settings: &str) -> Manager {
+    pub(crate) fn start(&self, settings: &str) -> Program {
         let file = self.folder.path().join("vm-manager.toml");
         fs::write(&file, settings).expect("it can be written");
-        let lock = File::create(cache().join("lock")).expect("the cache can be written");
-        lock.lock().expect("it can be locked");
+        let _lock = VmCache::open().lock();
         let mut command = self.command();
         command.arg("--config").arg(&file);
-        let mut manager = Manager::start(command);
+        let manager = Program::start(command);
         manager.wait_for("vm.prepared");
         manager
     }
 
-    pub(crate) fn client(&self, manager: &Manager) -> VmmClient {
+    pub(crate) fn client(&self, manager: &Program) -> VmmClient {
         client(self.command(), manager)
     }
 
@@ -153,7 +133,7 @@ impl Home {
 }
 
 /// A client of a manager, whose program makes the token.
-pub(crate) fn client(mut program: Command, manager: &Manager) -> VmmClient {
+pub(crate) fn client(mut program: Command, manager: &Program) -> VmmClient {
     let output = program.arg("token").output().expect("it starts");
     let token = String::from_utf8(output.stdout).expect("a token is text");
     let url = format!("http://{}/", manager.address);
@@ -256,7 +236,7 @@ async fn comes_out(client: &VmmClient, vm: &str, content: &[u8]) {
 #[test]
 fn a_job_runs_in_a_vm_from_order_to_release() {
     let home = Home::new();
-    let manager = home.start(SETTINGS);
+    let mut manager = home.start(SETTINGS);
     let client = home.client(&manager);
     actix_rt::System::new().block_on(async {
         let health = client.health().await.expect("it answers");
@@ -357,7 +337,7 @@ fn f06_a_manager_that_is_killed_leaves_nothing_once_it_is_started_again() {
         assert_ne!(vm, former);
     });
     manager.kill();
-    let manager = home.start(SETTINGS);
+    let mut manager = home.start(SETTINGS);
     let (code, log) = manager.end();
     assert_eq!(code, Some(0), "{log}");
     assert_eq!(
@@ -369,7 +349,7 @@ fn f06_a_manager_that_is_killed_leaves_nothing_once_it_is_started_again() {
 #[test]
 fn r12_a_vm_whose_process_is_killed_is_seen_released_and_its_command_is_lost() {
     let home = Home::new();
-    let manager = home.start(SETTINGS);
+    let mut manager = home.start(SETTINGS);
     let client = home.client(&manager);
     actix_rt::System::new().block_on(async {
         let vm = client
@@ -427,7 +407,7 @@ fn r12_a_vm_whose_process_is_killed_is_seen_released_and_its_command_is_lost() {
 fn a_warm_pool_gives_out_clones_that_differ() {
     let home = Home::new();
     let settings = format!("{SETTINGS}[pool]\nclones = 2\n[[pool.warm]]\nmemory = \"256MiB\"\n");
-    let manager = home.start(&settings);
+    let mut manager = home.start(&settings);
     let client = home.client(&manager);
     actix_rt::System::new().block_on(async {
         while client.health().await.expect("it answers").pool.ready < 2 {

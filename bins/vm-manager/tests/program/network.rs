@@ -26,7 +26,7 @@ fn r13_a_vm_reaches_what_the_configuration_and_its_order_both_name() {
     let port = greeter();
     // The machine's own address is out of reach unless it is named.
     let network = format!("[network]\nallow = [\"localhost:{port}\", \"127.0.0.1:{port}\"]\n");
-    let manager = home.start(&format!("{SETTINGS}{network}"));
+    let mut manager = home.start(&format!("{SETTINGS}{network}"));
     let client = home.client(&manager);
     let order = |allow: Option<&str>, network: bool| NewVm {
         network: network.then_some(Network::User),

@@ -1,6 +1,9 @@
 //! The process as others of the machine see it: its environment, its signals.
 
-use crate::manager::{Manager, program};
+use rustix::process::Signal;
+use scripted_peers::Program;
+
+use crate::manager::program;
 use crate::settings::{STATIC, executable};
 
 const PLANTED: &str = "planted-in-a-variable-of-any-name";
@@ -18,13 +21,12 @@ fn t4_y1_no_secret_stands_in_its_environment_and_sighup_does_not_end_it() {
         .arg(&agent)
         .arg("serve")
         .env("SOME_NAME", PLANTED);
-    let mut manager = Manager::start(command);
+    let mut manager = Program::start(command);
     // Nobody but root may look, which is what is wanted.
     let block = std::fs::read(format!("/proc/{}/environ", manager.child.id())).unwrap_or_default();
     let block = String::from_utf8_lossy(&block).into_owned();
     assert!(!block.contains(PLANTED), "{block:?}");
-    let pid = rustix::process::Pid::from_child(&manager.child);
-    rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
+    manager.signal(Signal::HUP);
     manager.wait_for("server.hangup_ignored");
     let (code, log) = manager.end();
     assert_eq!(code, Some(0), "{log}");

@@ -4,7 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use vm_core::token::{Scope, TokenKey};
 
-use crate::manager::{Manager, program, text};
+use scripted_peers::Program;
+
+use crate::manager::{program, text};
 
 #[test]
 fn it_says_its_version_and_what_is_wrong_with_its_settings() {
@@ -184,13 +186,13 @@ fn a_second_manager_on_the_same_folder_is_refused_and_what_is_missing_is_said() 
         command.env("PATH", &programs).arg("--agent").arg(&agent);
         command
     };
-    let mut without = Manager::start(command());
+    let mut without = Program::start(command());
     let failed = without.wait_for("vm.prepare_failed");
     assert!(failed.contains("install Debian's qemu"), "{failed}");
     assert_eq!(without.end().0, Some(0));
     let qemu = programs.join("qemu-system-x86_64");
     std::os::unix::fs::symlink("/bin/true", qemu).unwrap();
-    let mut first = Manager::start(command());
+    let mut first = Program::start(command());
     let failed = first.wait_for("vm.prepare_failed");
     assert!(failed.contains("mmdebstrap"), "{failed}");
     let second = command().output().unwrap();

@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use http_clients::vmm::{ExecState, ImageView, Isolation, NewVm, VmmClient, VmmError};
 use s3_server::{FaultProxy, S3Server, Weather};
+use scripted_peers::Program;
 
 use crate::machines::{Home, SETTINGS, agent, client, run};
-use crate::manager::{DEADLINE, Manager};
+use crate::manager::DEADLINE;
 use crate::shared_images::{SharedHost, chunks_of};
 
 /// A sandbox looks at no disk, but its image has to be there.
 const SANDBOX: &str = "driver = \"namespace-sandbox\"\n[capacity]\nvcpus = 16\nvms = 16\n";
 
 /// A manager of a host whose sandboxes can be had.
-fn start(host: &SharedHost, agent: &PathBuf) -> (Manager, VmmClient) {
+fn start(host: &SharedHost, agent: &PathBuf) -> (Program, VmmClient) {
     let mut command = host.command();
     command.arg("--agent").arg(agent).arg("serve");
-    let mut manager = Manager::start(command);
+    let manager = Program::start(command);
     manager.wait_for("vm.prepared");
     let client = client(host.command(), &manager);
     (manager, client)
@@ -61,7 +62,7 @@ fn i18_a_manager_without_images_fetches_what_it_is_asked_for() {
     let first = maker.import("tools", 12);
     maker.done(&["push", "tools"]);
     let agent = agent();
-    let (manager, client) = start(&other, &agent);
+    let (mut manager, client) = start(&other, &agent);
     actix_rt::System::new().block_on(async {
         let known = listed(&client, "tools", &first).await;
         assert!(!known.here);
@@ -208,12 +209,12 @@ fn i18_a_vm_boots_of_an_image_that_was_pulled_by_its_hash() {
         "{SETTINGS}[objects]\nurl = \"file://{}\"\n",
         storage.path().display()
     );
-    let first = maker.start(&settings);
+    let mut first = maker.start(&settings);
     let pushed = maker.done(&["image", "push", "default"]);
     let digest = pushed.split("blake3:").nth(1).expect("its digest");
     let digest = digest[..64].to_owned();
     // Its canary boots what it has fetched; it makes no image of its own.
-    let second = other.start(&settings);
+    let mut second = other.start(&settings);
     let client = other.client(&second);
     actix_rt::System::new().block_on(async {
         let order = NewVm {
@@ -277,7 +278,7 @@ fn i18_fetched_images_that_nobody_uses_make_room_and_come_again() {
         maker.done(&["push", name]);
         digest
     });
-    let (manager, client) = start(&other, &agent());
+    let (mut manager, client) = start(&other, &agent());
     let gone = async |name: &str, digest: &str| {
         let began = Instant::now();
         while listed(&client, name, digest).await.here {

@@ -1,10 +1,11 @@
 //! A runner with a store of images and real VMs, and an image that its containers are made of.
 
-use std::fs::{File, Permissions};
+use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
+use scripted_peers::{VmCache, git};
 use tempfile::TempDir;
 use vm_engine::image::{ImageStore, Recipe, build_container};
 
@@ -23,14 +24,6 @@ env.PATH = "/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin"
 /// The layout of that image in the cache.
 const LAYOUT: &str = "container-services-2";
 
-fn cache() -> PathBuf {
-    let base = std::env::var_os("ORRERY_CACHE").map(PathBuf::from);
-    let base = base.unwrap_or_else(|| {
-        PathBuf::from(std::env::var_os("HOME").expect("HOME or ORRERY_CACHE")).join(".cache/orrery")
-    });
-    base.join("vm")
-}
-
 /// A runner with a store of images, and a manager with real VMs.
 pub(crate) struct Lab {
     folder: TempDir,
@@ -48,17 +41,10 @@ impl Drop for Lab {
 
 impl Lab {
     pub(crate) fn new() -> Self {
-        std::fs::create_dir_all(cache()).unwrap();
-        let folder = tempfile::Builder::new()
-            .prefix("containers-")
-            .tempdir_in(cache())
-            .unwrap();
+        let cache = VmCache::open();
+        let folder = cache.folder_of("containers-");
         let at = |name: &str| folder.path().join(name);
-        std::fs::create_dir_all(at("vms")).unwrap();
-        for name in ["images", "kernels"] {
-            std::fs::create_dir_all(cache().join(name)).unwrap();
-            std::os::unix::fs::symlink(cache().join(name), at("vms").join(name)).unwrap();
-        }
+        cache.lend(&at("vms"), &["images", "kernels"]);
         let agent = std::env::var("ORRERY_VM_GUEST")
             .expect("ORRERY_VM_GUEST names the agent: run the tests by `cargo xtask test`");
         let manager = format!("data_dir = {:?}\nagent = {agent:?}\n", at("vms"));
@@ -97,11 +83,7 @@ impl Lab {
     pub(crate) fn exec(&self, files: &[(&str, &str)]) -> (Option<i32>, String) {
         let tree = self.path("tree");
         std::fs::create_dir_all(&tree).unwrap();
-        let git = Command::new("git")
-            .args(["init", "--quiet", "."])
-            .current_dir(&tree)
-            .status();
-        assert!(git.unwrap().success());
+        git(&tree, &["init", "--quiet", "."]);
         for (path, text) in files {
             let path = tree.join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -116,7 +98,7 @@ impl Lab {
     /// Adds an image of the container that [`prepare`] made, under these names.
     pub(crate) fn add_images(&self, names: &[&str]) {
         for name in names {
-            let from = cache().join(LAYOUT);
+            let from = VmCache::open().folder().join(LAYOUT);
             let (code, said) = self.run(&["images", "add", name, "--from", from.to_str().unwrap()]);
             assert_eq!(code, Some(0), "{said}");
         }
@@ -125,18 +107,17 @@ impl Lab {
 
 /// Makes what is missing in the cache; one process at a time does.
 pub(crate) fn prepare() -> PathBuf {
-    std::fs::create_dir_all(cache()).unwrap();
-    let lock = File::create(cache().join("lock")).unwrap();
-    lock.lock().unwrap();
+    let cache = VmCache::open();
+    let _lock = cache.lock();
     let say = |_: &str| {};
-    let images = ImageStore::open(&cache().join("images")).unwrap();
+    let images = ImageStore::open(&cache.folder().join("images")).unwrap();
     // The manager makes its own default image where there is none.
     for recipe in [Recipe::default_image(), Recipe::known("full").unwrap()] {
         if images.resolve(&recipe.name).is_err() {
             images.build(&recipe, &say).unwrap();
         }
     }
-    let services = cache().join(LAYOUT);
+    let services = cache.folder().join(LAYOUT);
     if !services.is_dir() {
         let recipe = Recipe::parse(Path::new("services.toml"), SERVICES).unwrap();
         build_container(&recipe, &services, &say).unwrap();

@@ -5,21 +5,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use scripted_peers::git;
 use tempfile::TempDir;
 
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
-        .args(arguments)
-        .output()
-        .expect("git is installed (Debian package git)");
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    text(&output.stdout).trim().to_owned()
 }
 
 pub(crate) fn write(folder: &Path, files: &[(&str, &str)]) {

@@ -173,11 +173,11 @@ fn runs(cluster: &Cluster, findings: &mut Findings) {
 
 /// The log of a run that succeeded has what its job printed, whoever leads by now.
 fn log_without(address: SocketAddr, run: &str, line: &str) -> Option<String> {
-    let path = format!("/runs/{run}/log");
+    let request = format!("GET /runs/{run}/log");
     let mut last = None;
     // The copies of a leader are made from the storage.
     for _ in 0..5 {
-        last = ask(address, "GET", &path, &[], b"");
+        last = ask(address, &request, &[], "");
         if last.as_ref().is_some_and(|it| it.body.contains(line)) {
             return None;
         }
@@ -193,7 +193,7 @@ fn agents(cluster: &Cluster, findings: &mut Findings) {
     let headers = [("Authorization", authorization.as_str())];
     let admin = cluster.orchestrators.replicas[0].daemon.health_address();
     until_quiet(findings, || {
-        let status = ask(admin, "GET", "/admin/status", &headers, b"");
+        let status = ask(admin, "GET /admin/status", &headers, "");
         let Some(status) = status.filter(|answer| answer.status == 200) else {
             return vec!["the orchestrators do not answer".to_owned()];
         };

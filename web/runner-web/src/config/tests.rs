@@ -1,5 +1,7 @@
 //! The settings, from variables and files.
 
+use http_clients::llm::LlmProtocol;
+
 use super::*;
 
 fn environment(pairs: &[(&str, &str)]) -> Environment {

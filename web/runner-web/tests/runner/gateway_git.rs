@@ -4,82 +4,48 @@
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
 use std::sync::OnceLock;
 
 use runner_actors::RunnerSettings;
-use scripted_peers::{GitForge, GitRepository, Play};
+use scripted_peers::{GitForge, GitRepository};
 
 use crate::gateway::{has, lines};
-use crate::harness::{Runner, Setup, Site, TOKEN, files, push};
+use crate::harness::{Setup, Site, TOKEN, files, push};
+use crate::local_jobs::{self, Stage};
 
 /// What stands before each script: a clone as a checkout leaves it, and who commits.
 const BEGIN: &str = "set -e; export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org
 own=$(mktemp -d -p .); git clone --quiet \"$REPOSITORY\" $own/c; cd $own/c; tried() { name=$1; shift; \"$@\" 2>&1 | sed \"s|^|$name: |\"; }
 set -o pipefail\n";
 
-struct Stage {
-    site: Site,
-    runner: Runner,
-}
-
 /// Runs the scripts of steps with the variables that they have in the machine.
 fn stage(change: fn(&mut RunnerSettings)) -> Stage {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let services = listener.local_addr().unwrap();
     let home = tempfile::tempdir().unwrap();
-    let site = Site::playing(move |command| {
-        // What makes room for a checkout is no step.
-        if !command.env.contains_key("REPOSITORY") {
-            return Play::exit(0);
-        }
-        let mut bash = Command::new("bash");
-        bash.args(["-c", &format!("{BEGIN}{}", command.script)]);
-        bash.current_dir(home.path()).env_clear();
-        for (name, value) in &command.env {
-            let here = value.replace("127.0.0.1:3128", &services.to_string());
-            bash.env(name.replace("127.0.0.1:3128", &services.to_string()), here);
-        }
-        bash.env("HOME", home.path());
-        bash.env("GIT_TERMINAL_PROMPT", "0");
-        bash.env("SERVICES", services.to_string());
-        bash.env("PATH", std::env::var_os("PATH").unwrap());
-        let output = bash.output().expect("bash is installed");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        Play::exit(output.status.code().unwrap_or(255)).out(said)
+    let stage = local_jobs::stage(change, home, listener, BEGIN, |command, _, services| {
+        let here = |text: &str| text.replace("127.0.0.1:3128", &services.to_string());
+        let given = command.env.iter();
+        let given = given.map(|(name, value)| (here(name), here(value)));
+        let more = [
+            ("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()),
+            ("SERVICES".to_owned(), services.to_string()),
+        ];
+        given.chain(more).collect()
     });
-    site.git_init();
+    let site = &stage.site;
     site.git(&["config", "receive.denyCurrentBranch", "ignore"]);
-    let runner = site.start_with(Setup {
-        services: Some(listener),
-        change,
-        ..Setup::default()
-    });
-    Stage { site, runner }
+    stage
 }
 
 /// A workflow with one step; pushes of others run it.
 fn workflow(permissions: &str, script: &str, site: &Site) -> String {
-    let script: String = script
-        .lines()
-        .map(|line| format!("          {line}\n"))
-        .collect();
-    format!(
-        "name: CI\non: [push, create, pull_request]\npermissions: {permissions}\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |\n{script}        env: {{REPOSITORY: '{}', TOKEN: '${{{{ github.token }}}}'}}\n",
-        site.clone_url()
-    )
+    local_jobs::workflow(permissions, script, "TOKEN", site)
 }
 
 impl Stage {
     /// Runs it for a push, and gives the run's id and what it said.
     fn run(&self, permissions: &str, script: &str, delivery: &str) -> (String, Vec<String>) {
-        let sha = self.site.commit(&workflow(permissions, script, &self.site));
-        let run = self.runner.run("push", delivery, &self.site.push(&sha));
-        let record = self.runner.ended(&run);
-        let said = lines(&self.runner, &run);
-        assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
-        (run, said)
+        self.run_workflow(&workflow(permissions, script, &self.site), delivery)
     }
 
     fn at_forge(&self, reference: &str) -> Option<String> {
@@ -367,9 +333,7 @@ fn i17_a_checkout_that_keeps_no_credentials_leaves_git_as_it_was() {
         stage.site.clone_url()
     ));
     let run = stage.runner.run("push", "d-1", &stage.site.push(&sha));
-    let record = stage.runner.ended(&run);
-    let said = lines(&stage.runner, &run);
-    assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
+    let said = stage.succeeded(&run);
     let counts: Vec<&String> = said
         .iter()
         .filter(|line| line.starts_with("count "))
@@ -415,11 +379,7 @@ fn i17_the_runner_s_token_pushes_over_http_and_a_token_of_one_s_own_goes_past_th
         let text = text.replace(&stage.site.clone_url(), &url);
         repository.write(".github/workflows/ci.yml", &text);
         let sha = repository.commit("a commit");
-        let run = stage.runner.run("push", delivery, &push(&url, &sha));
-        let record = stage.runner.ended(&run);
-        let said = lines(&stage.runner, &run);
-        assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
-        said
+        stage.succeeded(&stage.runner.run("push", delivery, &push(&url, &sha)))
     };
     let script = "git commit --quiet --allow-empty -m built; git push --quiet origin HEAD:built
 git push --quiet \"${REPOSITORY%%://*}://oauth2:$TOKEN@${REPOSITORY#*://}\" HEAD:named

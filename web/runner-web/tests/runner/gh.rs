@@ -9,10 +9,9 @@ use std::process::Command;
 
 use forge_core::Forge;
 use runner_actors::RunnerSettings;
-use scripted_peers::Play;
 
-use crate::gateway::{has, lines};
-use crate::harness::{Runner, Setup, Site};
+use crate::gateway::has;
+use crate::local_jobs::{self, workflow};
 
 /// What stands before each script: a clone whose remote is the forge, by its name.
 const BEGIN: &str = "export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@example.org GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@example.org
@@ -48,72 +47,42 @@ fn copy(from: &mut impl Read, to: &mut impl Write) {
     let _ = std::io::copy(from, to);
 }
 
-struct Stage {
-    site: Site,
-    runner: Runner,
-}
+struct Stage(local_jobs::Stage);
 
 fn stage(change: fn(&mut RunnerSettings)) -> Stage {
     let program = Command::new("gh").arg("--version").output();
     program.expect("gh is installed (Debian package gh): run the tests by `cargo xtask test`");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let services = listener.local_addr().unwrap();
     let home = tempfile::tempdir().unwrap();
     let socket = home.path().join("gh.sock");
-    relay(&socket, services);
+    relay(&socket, listener.local_addr().unwrap());
     let config = format!("http_unix_socket: {}\nprompt: disabled\n", socket.display());
     std::fs::write(home.path().join("config.yml"), config).unwrap();
     let hosts = "forge.example:\n    git_protocol: https\n";
     std::fs::write(home.path().join("hosts.yml"), hosts).unwrap();
-    let site = Site::playing(move |command| {
-        // What makes room for a checkout is no step.
-        if !command.env.contains_key("REPOSITORY") {
-            return Play::exit(0);
-        }
-        let mut bash = Command::new("bash");
-        bash.args(["-c", &format!("{BEGIN}{}", command.script)]);
-        bash.current_dir(home.path()).env_clear();
-        for name in ["REPOSITORY", "GH_ENTERPRISE_TOKEN"] {
-            bash.env(name, command.env.get(name).map_or("", String::as_str));
-        }
-        bash.env("GH_CONFIG_DIR", home.path());
-        bash.env("GH_HOST", "forge.example");
-        bash.env("HOME", home.path());
-        bash.env("PATH", std::env::var_os("PATH").unwrap());
-        let output = bash.output().expect("bash is installed");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
-        Play::exit(output.status.code().unwrap_or(255)).out(said)
+    let stage = local_jobs::stage(change, home, listener, BEGIN, |command, home, _| {
+        let given = |name: &str| command.env.get(name).cloned().unwrap_or_default();
+        let variables = [
+            ("REPOSITORY", given("REPOSITORY")),
+            ("GH_ENTERPRISE_TOKEN", given("GH_ENTERPRISE_TOKEN")),
+            ("GH_CONFIG_DIR", home.display().to_string()),
+            ("GH_HOST", "forge.example".to_owned()),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value));
+        variables.to_vec()
     });
-    site.git_init();
-    site.forge.add_repo("acme/secret");
-    site.forge.add_issue("acme/rocket", 7, "an issue");
-    site.forge.add_issue("acme/secret", 1, "a secret");
-    let runner = site.start_with(Setup {
-        services: Some(listener),
-        change,
-        ..Setup::default()
-    });
-    Stage { site, runner }
+    let forge = &stage.site.forge;
+    forge.add_repo("acme/secret");
+    forge.add_issue("acme/rocket", 7, "an issue");
+    forge.add_issue("acme/secret", 1, "a secret");
+    Stage(stage)
 }
 
 impl Stage {
     /// Runs a script with these permissions, and gives what it said.
     fn run(&self, permissions: &str, script: &str, delivery: &str) -> Vec<String> {
-        let script: String = script
-            .lines()
-            .map(|line| format!("          {line}\n"))
-            .collect();
-        let text = format!(
-            "name: CI\non: push\npermissions: {permissions}\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |\n{script}        env: {{REPOSITORY: '{}', GH_ENTERPRISE_TOKEN: '${{{{ github.token }}}}'}}\n",
-            self.site.clone_url()
-        );
-        let sha = self.site.commit(&text);
-        let run = self.runner.run("push", delivery, &self.site.push(&sha));
-        let record = self.runner.ended(&run);
-        let said = lines(&self.runner, &run);
-        assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");
-        said
+        let text = workflow(permissions, script, "GH_ENTERPRISE_TOKEN", &self.0.site);
+        self.0.run_workflow(&text, delivery).1
     }
 }
 
@@ -208,7 +177,7 @@ fn does_what_workflows_do(change: fn(&mut RunnerSettings)) {
     }
     let part = "gh: Unknown field \"vulnerabilityAlerts\" on type \"Repository\". (the runner answers GraphQL by REST calls";
     assert!(said.iter().any(|line| line.contains(part)), "{said:#?}");
-    let forge = &stage.site.forge;
+    let forge = &stage.0.site.forge;
     assert!(forge.pull("acme/rocket", 8).unwrap().merged);
     assert_eq!(forge.deleted_branches("acme/rocket"), ["change"]);
     assert_eq!(forge.labels("acme/rocket", 8), ["good first"]);
@@ -292,5 +261,5 @@ true",
     ] {
         has(&said, line);
     }
-    assert!(stage.site.forge.comments("acme/rocket", 7).is_empty());
+    assert!(stage.0.site.forge.comments("acme/rocket", 7).is_empty());
 }

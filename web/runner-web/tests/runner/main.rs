@@ -21,6 +21,7 @@ mod gateway_targets;
 mod gh;
 mod harness;
 mod lists;
+mod local_jobs;
 mod machines;
 mod model;
 mod operation;

@@ -8,14 +8,12 @@ use runner_core::container::options::ContainerOptions;
 use runner_core::container::{ContainerRequest, ImageReference, words};
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
 use runner_core::expr::{Context, Object, Scope, Value};
-use runner_core::node::input_variable;
 use runner_core::plan::{DockerAction, PlannedStep, is_override};
 use runner_core::prepare;
 use runner_core::workflow::DockerImage;
 
 use super::super::container_state::{CONTAINER_HOME, CONTAINER_WORKFLOW, HOME, engine_command};
-use super::super::frame::{Frame, ProcessOwner, StepProcess, StepResult, set};
-use super::super::hash::hash_files;
+use super::super::frame::{Frame, StepProcess, StepResult, set};
 use super::super::node_state::{DockerStageKind, PostAction, PostStep, StageInput};
 use super::super::step_runner::StepRunner;
 use super::start::succeeded;
@@ -75,70 +73,46 @@ impl StepRunner<'_> {
         action: &DockerAction,
         frame: &Frame,
     ) -> Result<StageInput, StepResult> {
-        let roots = self.checked_out();
-        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
-        let wrong = |error: prepare::PrepareError| StepResult::error(error.to_string());
-        let contexts = self.contexts(frame, &[]);
-        let scope = Scope {
-            contexts: &contexts,
-            hash_files: Some(&hash),
-        };
-        let mut own = prepare::env_values(&step.env, &scope).map_err(wrong)?;
-        let contexts = self.contexts(frame, &own);
-        let scope = Scope {
-            contexts: &contexts,
-            hash_files: Some(&hash),
-        };
-        let (mut inputs, mut overrides) = (Object::default(), BTreeMap::new());
-        for (name, value) in &action.inputs {
-            let text = value.as_ref().map(|value| value.text(&scope)).transpose();
-            let text = text.map_err(|error| StepResult::error(format!("input {name}: {error}")))?;
-            let text = text.unwrap_or_default();
-            inputs.set(name, Value::text(&text));
-            if is_override(name) {
-                overrides.insert(name.to_ascii_lowercase(), text.clone());
+        let place = (action.location.as_ref(), action.directory.as_str());
+        self.evaluated_input(step, &action.inputs, place, frame, |scope, given, input| {
+            let (mut inputs, mut overrides) = (Object::default(), BTreeMap::new());
+            for (name, text) in given {
+                inputs.set(name, Value::text(text));
+                if is_override(name) {
+                    overrides.insert(name.to_ascii_lowercase(), text.clone());
+                }
             }
-            own.push((input_variable(name), text));
-        }
-        // What the action's own file says sees its inputs.
-        let inner = contexts
-            .clone()
-            .with(Context::Inputs, Value::Object(std::sync::Arc::new(inputs)));
-        let inner = Scope {
-            contexts: &inner,
-            hash_files: Some(&hash),
-        };
-        for (name, value) in &action.runs.env {
-            let text = value.text(&inner);
-            let text = text.map_err(|error| StepResult::error(format!("env {name}: {error}")))?;
-            if !own.iter().any(|(known, _)| known == name) {
-                own.push((name.clone(), text));
+            // What the action's own file says sees its inputs.
+            let contexts = scope
+                .contexts
+                .clone()
+                .with(Context::Inputs, Value::Object(std::sync::Arc::new(inputs)));
+            let inner = Scope {
+                contexts: &contexts,
+                ..*scope
+            };
+            for (name, value) in &action.runs.env {
+                let text = value.text(&inner);
+                let text =
+                    text.map_err(|error| StepResult::error(format!("env {name}: {error}")))?;
+                if !input.own.iter().any(|(known, _)| known == name) {
+                    input.own.push((name.clone(), text));
+                }
             }
-        }
-        let args = match &action.runs.args {
-            Some(args) => {
-                let args = args.iter().map(|arg| arg.text(&inner));
-                let args: Result<Vec<String>, _> = args.collect();
-                args.map_err(|error| StepResult::error(format!("args: {error}")))?
-            }
-            None => {
-                let args = overrides.get("args").map_or("", String::as_str);
-                words::split(args).map_err(|error| StepResult::error(format!("args: {error}")))?
-            }
-        };
-        let stored = action.location.as_ref().and_then(|it| it.stored());
-        let path = action.location.as_ref();
-        let path = path.map(|location| location.path(&action.directory));
-        Ok(StageInput {
-            owner: ProcessOwner {
-                id: step.action_name.clone(),
-                action_path: path,
-                action: stored.cloned(),
-                env: frame.env.clone(),
-            },
-            own,
-            limit: self.limit(step, &scope).map_err(StepResult::error)?,
-            args: Some((overrides.remove("entrypoint"), args)),
+            let args = match &action.runs.args {
+                Some(args) => {
+                    let args = args.iter().map(|arg| arg.text(&inner));
+                    let args: Result<Vec<String>, _> = args.collect();
+                    args.map_err(|error| error.to_string())
+                }
+                None => {
+                    let args = overrides.get("args").map_or("", String::as_str);
+                    words::split(args)
+                }
+            };
+            let args = args.map_err(|error| StepResult::error(format!("args: {error}")))?;
+            input.args = Some((overrides.remove("entrypoint"), args));
+            Ok(())
         })
     }
 

@@ -1,0 +1,366 @@
+//! From what file, environment and flags say to the checked configuration, as far as no table does
+//! it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use config_core::{
+    Diagnostic, Diagnostics, Environment, ObjectKeys, ObjectSettings, Secret, ValueError,
+    parse_http_url, quoted,
+};
+use forge_core::{SecretBook, WebhookSecrets};
+use git_engine::Transports;
+use http_clients::http::{AddressPolicy, AllowedAddress};
+use http_clients::llm::{LlmProtocol, OPENROUTER};
+use http_clients::vmm::{Target, TargetHost};
+use runner_actors::{
+    ActionSettings, ImageSettings, MachineType, ModelServer, RepositorySettings, RunnerSettings,
+    ScheduleTime, ScopeSettings, VmHostSettings,
+};
+use store::PostgresUrl;
+use url::Url;
+
+use super::checked::{Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig, own_url};
+use super::file::{File, RUNNER, Variables, address};
+use super::scopes::{self, RepositoryTable};
+
+/// The VM manager's usual address.
+const VMM_URL: &str = "http://127.0.0.1:3100";
+const ACTIONS_URL: &str = "https://github.com";
+
+/// Where git finds its helpers.
+fn search_path(environment: &Environment) -> String {
+    let path = environment.text("PATH");
+    path.unwrap_or("/usr/local/bin:/usr/bin:/bin").to_owned()
+}
+
+/// Where the VM manager finds services that listen there: on all interfaces, they are on this
+/// machine's own.
+#[must_use]
+pub fn services_at(listen: SocketAddr) -> Target {
+    let address = match listen.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    Target {
+        host: TargetHost::Address(address),
+        port: listen.port(),
+    }
+}
+
+/// What is left to do by code.
+pub(super) struct Resolver<'a> {
+    file: File,
+    flags: &'a Flags,
+    wrong: Diagnostics,
+}
+
+/// Public addresses, and those that the operator lists.
+fn address_policy(listed: Vec<AllowedAddress>) -> AddressPolicy {
+    if listed.is_empty() {
+        AddressPolicy::PublicOnly
+    } else {
+        AddressPolicy::Listed(listed)
+    }
+}
+
+/// The hosts that the operator lists, and that of `VMM_API_URL` where it is set or the only one.
+fn vm_hosts(
+    listed: Vec<(String, vmm_api_core::host_keys::VmHostTable)>,
+    url: Option<Url>,
+    token: Option<Secret<String>>,
+) -> Vec<VmHostSettings> {
+    let listed = listed.into_iter();
+    let listed: Vec<_> = listed.filter_map(|(name, host)| host.named(name)).collect();
+    let url = url.or_else(|| listed.is_empty().then(|| url_of(VMM_URL)));
+    let default = url.map(|url| VmHostSettings::only(url, token));
+    default.into_iter().chain(listed).collect()
+}
+
+/// The machines that the operator lists, else a `default` one of usual size.
+fn machines_or_default(listed: Vec<(String, MachineType)>) -> Vec<(String, MachineType)> {
+    if listed.is_empty() {
+        vec![("default".to_owned(), MachineType::default())]
+    } else {
+        listed
+    }
+}
+
+/// The store of actions, and what is set for some repositories only.
+fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSettings) {
+    let actions = ActionSettings {
+        folder: data.join("actions"),
+        server: file
+            .actions_url
+            .take()
+            .unwrap_or_else(|| url_of(ACTIONS_URL)),
+        owners: std::mem::take(&mut file.actions_owners),
+        originals: std::mem::take(&mut file.original_actions),
+    };
+    let scopes = ScopeSettings {
+        owners: std::mem::take(&mut file.owners),
+        repositories: of_repositories(std::mem::take(&mut file.repository_tables)),
+        fork_approval: file.fork_approval,
+    };
+    (actions, scopes)
+}
+
+impl<'a> Resolver<'a> {
+    /// What flags and environment say wins over the file.
+    pub(super) fn new(mut file: File, flags: &'a Flags, environment: &Environment) -> Self {
+        let mut wrong = Diagnostics::default();
+        RUNNER.override_with(&mut file, &flags.values(), environment, &mut wrong);
+        Self { file, flags, wrong }
+    }
+
+    /// The configuration, or every mistake at once.
+    pub(super) fn resolve(
+        mut self,
+        environment: &Environment,
+    ) -> Result<RunnerConfig, Diagnostics> {
+        match self.config(environment) {
+            Some(config) if self.wrong.is_empty() => Ok(config),
+            _ => Err(self.wrong),
+        }
+    }
+
+    fn config(&mut self, environment: &Environment) -> Option<RunnerConfig> {
+        let listen = self.listen();
+        let secrets = self.webhook_secrets();
+        let short_secret = self.has_short_secret();
+        let model = self.model();
+        let store = self.store();
+        let objects = self.objects();
+        let (listen, secrets) = (listen?, secrets?);
+        let secrets = self.own_secrets(secrets)?;
+        let mut file = std::mem::take(&mut self.file);
+        let usual = || environment.data_home().join("orrery/workflow-runner");
+        let data = file.data.take().unwrap_or_else(usual);
+        let (actions, scopes) = actions_and_scopes(&mut file, &data);
+        let variables = file.variables;
+        let addresses = address_policy(file.allow_addresses);
+        let runner = RunnerSettings {
+            repositories: variables
+                .mirrors
+                .unwrap_or_else(|| data.join("repositories")),
+            actions,
+            images: ImageSettings {
+                folder: data.join("images"),
+                registries: file.image_registries,
+                addresses: addresses.clone(),
+            },
+            git: (file.git, search_path(environment)),
+            forge: file.forge,
+            forge_url: file.forge_url,
+            forge_token: variables.forge_token,
+            addresses,
+            transports: Transports {
+                http: file.allow_http,
+                file: false,
+            },
+            vm_hosts: vm_hosts(file.vm_hosts, variables.vmm_url, variables.vmm_token),
+            machines: machines_or_default(file.machines),
+            services: file.services_listen.map(services_at),
+            vm_timeout: file.vm_wait,
+            checkout_repositories: file.checkout_repositories,
+            checkouts: file.checkouts,
+            cache_bytes: file.cache_quota,
+            catch_up_every: file.catch_up,
+            watched: file.repositories,
+            max_waiting: 10_000,
+            gc_interval: None,
+            schedules: ScheduleTime::default(),
+            max_jobs: file.max_jobs,
+            max_jobs_per_repository: file.max_jobs_per_repository,
+            model,
+            public_url: Some(file.public_url.unwrap_or_else(|| own_url(listen))),
+            vars: file.vars,
+            secrets: file.secrets,
+            scopes,
+            keep: file.keep,
+            objects: objects?,
+            rerun_lost: file.rerun_lost,
+            keep_runs: file.keep_runs,
+            data,
+        };
+        Some(RunnerConfig {
+            listen,
+            store: store?,
+            replica: ReplicaSettings {
+                stands_by: file.store.standby,
+                advertise: file.store.advertise,
+            },
+            services_listen: file.services_listen,
+            log_level: file.log_level,
+            secrets,
+            short_secret,
+            hosts: file.hosts,
+            token: variables.token,
+            runner,
+        })
+    }
+
+    fn kept<T>(&mut self, name: &str, found: Result<T, ValueError>) -> Option<T> {
+        let wrong = |error| self.wrong.push(Diagnostic::of_setting(name, error));
+        found.map_err(wrong).ok()
+    }
+
+    /// `--listen`, else `HOST` and `PORT`, else the file, else the loopback address.
+    fn listen(&mut self) -> Option<SocketAddr> {
+        let variables = &self.file.variables;
+        let (host, port) = (variables.host.as_deref(), variables.port.as_deref());
+        if self.flags.listen.is_some() || (host.is_none() && port.is_none()) {
+            let listen = self.file.listen;
+            return Some(listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000))));
+        }
+        let host = host.unwrap_or("127.0.0.1");
+        let host = if host.contains(':') && !host.starts_with('[') {
+            format!("[{host}]")
+        } else {
+            host.replace("localhost", "127.0.0.1")
+        };
+        let found = address(&format!("{host}:{}", port.unwrap_or("3000"))).map_err(|error| {
+            error.help("HOST is an address such as 0.0.0.0, PORT a number from 0 to 65535")
+        });
+        self.kept("HOST and PORT", found)
+    }
+
+    /// The variable, else `url` of `[store]`, else none. What is wrong says nothing of the
+    /// password.
+    fn store(&mut self) -> Option<Option<PostgresUrl>> {
+        const NAME: &str = "WORKFLOW_RUNNER_STORE_URL or `url` in [store]";
+        let variable = self.file.variables.store_url.take();
+        let Some(url) = variable.or_else(|| self.file.store.url.take()) else {
+            return Some(None);
+        };
+        let parsed = url.expose().parse::<PostgresUrl>();
+        let parsed = parsed.map_err(|error| ValueError::new(error.to_string()));
+        self.kept(NAME, parsed).map(Some)
+    }
+
+    /// Where files are shared, and with whose keys.
+    fn objects(&mut self) -> Option<Option<ObjectSettings>> {
+        let variables = &self.file.variables;
+        let (access, secret) = (variables.access_key.clone(), variables.secret_key.clone());
+        let keys = access.zip(secret).map(|(access, secret)| ObjectKeys {
+            access,
+            secret,
+            session: variables.session_token.clone(),
+        });
+        let found = self.file.objects.settings(keys);
+        self.kept("[objects]", found)
+    }
+
+    /// `FORGE_WEBHOOK_SECRET`, and the one before it while forges are told the new one.
+    fn webhook_secrets(&mut self) -> Option<SecretBook> {
+        const NAME: &str = "FORGE_WEBHOOK_SECRET";
+        let variables = &self.file.variables;
+        let previous = variables.previous_webhook_secret.clone();
+        let secrets = match &variables.webhook_secret {
+            Some(secret) => WebhookSecrets::new(secret.expose())
+                .map_err(|error| ValueError::new(error.to_string())),
+            None => Err(ValueError::new(format!(
+                "{NAME} is not set: without a secret anybody could start runs"
+            ))
+            .help("set it to the secret of the forge's webhook")),
+        };
+        let secrets = self.kept(NAME, secrets)?;
+        let secrets = match previous {
+            Some(previous) => secrets.with_previous(previous.expose()).ok()?,
+            None => secrets,
+        };
+        Some(SecretBook::shared(secrets))
+    }
+
+    /// Secrets of single repositories; names that are there twice are a mistake.
+    fn own_secrets(&mut self, shared: SecretBook) -> Option<SecretBook> {
+        let (owners, repositories) = (&self.file.owners, &self.file.repository_tables);
+        for (key, found) in [
+            ("owner", scopes::repeated(owners)),
+            ("repository", scopes::repeated(repositories)),
+            ("environment", scopes::repeated_environment(repositories)),
+        ] {
+            if let Some(name) = found {
+                let text = format!(
+                    "{} stands there twice: upper and lower case are alike",
+                    quoted(name)
+                );
+                self.wrong
+                    .push(Diagnostic::of_setting(key, ValueError::new(text)));
+                return None;
+            }
+        }
+        match scopes::with_own_secrets(shared, repositories) {
+            Ok(book) => Some(book),
+            Err(wrong) => {
+                self.wrong.push(wrong);
+                None
+            }
+        }
+    }
+
+    fn has_short_secret(&self) -> bool {
+        let Variables {
+            webhook_secret,
+            previous_webhook_secret,
+            ..
+        } = &self.file.variables;
+        let mut given = [webhook_secret, previous_webhook_secret]
+            .into_iter()
+            .flatten();
+        given.any(|secret| secret.expose().trim().len() < GOOD_SECRET)
+    }
+
+    /// The model, when `USE_LLM_PARSER` is `true`: the local one, else the hosted one.
+    fn model(&mut self) -> Option<ModelServer> {
+        let variables = std::mem::take(&mut self.file.variables);
+        let found = self.model_of(&variables);
+        self.file.variables = variables;
+        found
+    }
+
+    fn model_of(&mut self, variables: &Variables) -> Option<ModelServer> {
+        if !variables.use_model {
+            return None;
+        }
+        if let (Some(base), Some(model)) = (&variables.local_url, &variables.local_model) {
+            let base = self.kept("LOCALLLM_BASE_URL", parse_http_url(base))?;
+            // Its address tells: the OpenAI-style protocol has its version in the path.
+            let versioned = base.path().trim_end_matches('/').ends_with("/v1");
+            return Some(ModelServer {
+                protocol: if versioned {
+                    LlmProtocol::OpenAi
+                } else {
+                    LlmProtocol::Ollama
+                },
+                base,
+                key: None,
+                model: model.clone(),
+            });
+        }
+        if let (Some(key), Some(model)) = (&variables.cloud_key, &variables.cloud_model) {
+            let own = variables.cloud_url.as_deref();
+            let own = own.and_then(|url| self.kept("CLOUDLLM_BASE_URL", parse_http_url(url)));
+            return Some(ModelServer {
+                protocol: LlmProtocol::OpenAi,
+                base: own.unwrap_or_else(|| url_of(OPENROUTER)),
+                key: Some(key.clone()),
+                model: model.clone(),
+            });
+        }
+        let error = ValueError::new("USE_LLM_PARSER is `true`, but no model is named").help(
+            "set LOCALLLM_BASE_URL and LOCALLLM_MODEL, or CLOUDLLM_API_KEY and CLOUDLLM_MODEL",
+        );
+        self.kept("USE_LLM_PARSER", Err(error))
+    }
+}
+
+fn of_repositories(tables: Vec<(String, RepositoryTable)>) -> Vec<(String, RepositorySettings)> {
+    let tables = tables.into_iter();
+    tables.map(|(name, table)| (name, table.settings)).collect()
+}
+
+fn url_of(default: &str) -> Url {
+    Url::parse(default).expect("the default is a URL")
+}
