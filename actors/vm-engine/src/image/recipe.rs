@@ -233,6 +233,24 @@ mod tests {
     }
 
     #[test]
+    fn i17_sudo_of_the_full_image_keeps_the_way_to_the_network() {
+        let recipe = Recipe::known("full").unwrap();
+        let line = recipe.run.iter().find(|line| line.contains("sudoers"));
+        let line = line.expect("sudo has settings");
+        for name in [
+            "http_proxy",
+            "HTTPS_PROXY",
+            "no_proxy",
+            "GIT_CONFIG_*",
+            "GH_*",
+        ] {
+            assert!(line.contains(name), "{name}: {line}");
+        }
+        // sudo refuses to start with a file of its settings that others may write.
+        assert!(line.ends_with("chmod 440 /etc/sudoers.d/orrery"), "{line}");
+    }
+
+    #[test]
     fn unknown_keys_and_words_that_are_options_are_refused() {
         assert!(parse("name = \"x\"").unwrap().slim);
         let error = parse("name = \"x\"\npackage = []").unwrap_err().to_string();
