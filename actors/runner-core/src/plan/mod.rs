@@ -13,6 +13,7 @@ mod docker;
 mod expand;
 mod input;
 mod known_outputs;
+mod likely;
 mod lock_files;
 mod locked_uses;
 mod matrix;
