@@ -1,6 +1,8 @@
 //! What real workflow files of others have shown.
 
-use runner_core::report::{FileReport, check};
+use runner_core::expr::{Context, Contexts, Value};
+use runner_core::plan::expand;
+use runner_core::report::{FileReport, FileStatus, check};
 
 fn checked(text: &str) -> FileReport {
     check("ci.yml", text.as_bytes(), &|_| None)
@@ -30,4 +32,50 @@ fn i17_a_step_for_windows_that_is_left_out_refuses_no_job() {
             assert_eq!(refused(rest, shell), expected, "{shell}: {rest}");
         }
     }
+}
+
+#[test]
+fn i17_a_strategy_may_be_one_expression() {
+    let text = |strategy: &str| {
+        format!(
+            "on: push\njobs:\n  make:\n    runs-on: x\n    outputs: {{strategy: a}}\n    steps: [{{run: y}}]\n  test:\n    needs: make\n    strategy: {strategy}\n    name: ${{{{ matrix.name }}}}\n    runs-on: ${{{{ matrix.os || 'x' }}}}\n    steps: [{{run: y}}]\n"
+        )
+    };
+    let good = text("${{ fromJson(needs.make.outputs.strategy) }}");
+    let report = checked(&good);
+    assert_eq!(
+        report.status(),
+        FileStatus::Good,
+        "{:?}",
+        report.diagnostics
+    );
+    assert!(report.diagnostics.iter().next().is_none());
+    let workflow = runner_core::workflow::parse("ci.yml", good.as_bytes())
+        .unwrap()
+        .value;
+    let copies = |json: &str| {
+        let outputs = Value::object([("strategy", json)]);
+        let make = Value::object([("outputs", outputs)]);
+        let needs = Value::object([("make", make)]);
+        expand(
+            &workflow.jobs[1],
+            &Contexts::default().with(Context::Needs, needs),
+        )
+    };
+    let all = copies(
+        r#"{"fail-fast": false, "max-parallel": 2, "matrix": {"include": [{"name": "one", "os": "a"}, {"name": "two", "os": "b"}]}}"#,
+    )
+    .unwrap();
+    let names: Vec<&str> = all.iter().map(|copy| copy.name.as_str()).collect();
+    assert_eq!(names, ["one", "two"]);
+    assert_eq!((all[0].fail_fast, all[0].max_parallel), (false, Some(2)));
+    assert_eq!(all[1].runs_on, ["b"]);
+    let all = copies("{}").unwrap();
+    assert_eq!(
+        (all.len(), all[0].fail_fast, all[0].max_parallel),
+        (1, true, None)
+    );
+    assert!(copies(r#"{"matrix": 1}"#).is_err());
+    let report = checked(&text("one ${{ vars.X }}"));
+    assert_eq!(report.status(), FileStatus::Wrong);
 }
