@@ -267,6 +267,33 @@ jobs:
 }
 
 #[test]
+fn i17_the_operator_says_what_a_job_without_a_checkout_begins_with() {
+    let text = r#"on: push
+jobs:
+  none:
+    runs-on: x
+    steps:
+      - run: echo "none [$(ls)]"
+      - {uses: ./own, continue-on-error: true}
+"#;
+    for (setting, files, own) in [
+        ("commit", "none [a.lock", "own of the commit"),
+        ("empty", "none []", "there is no action.yml"),
+    ] {
+        let stage = Stage::new();
+        stage.make_tree();
+        let tree = stage.path("tree");
+        write(&tree, &[("a.lock", "1\n"), ("own/action.yml", OWN)]);
+        stage.add_settings(&format!("workspace = \"{setting}\"\n"));
+        let (code, said) = stage.exec(text);
+        assert_eq!(code, Some(0), "{said}");
+        in_order(&said, &[files, own]);
+    }
+}
+
+const OWN: &str = "runs: {using: composite, steps: [{run: echo own of the commit, shell: bash}]}\n";
+
+#[test]
 fn i17_workflows_of_other_events_are_tried_by_hand() {
     let stage = Stage::new();
     let text = r#"on:

@@ -34,7 +34,7 @@ impl<'a> StepRunner<'a> {
             return JobReport::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
         };
         self.planned_steps = steps.len();
-        self.has_commit = begins_with_commit(steps);
+        self.has_commit = begins_with_commit(steps, request.workspace);
         let mut frame = self.first_frame();
         let first = match resumed {
             Some(resumed) => match self.begin_within(resumed, steps, &mut frame).await {

@@ -79,3 +79,16 @@ fn i17_a_strategy_may_be_one_expression() {
     let report = checked(&text("one ${{ vars.X }}"));
     assert_eq!(report.status(), FileStatus::Wrong);
 }
+
+#[test]
+fn i17_that_nothing_is_checked_out_is_noted_where_it_matters() {
+    let is_noted = |steps: &str| {
+        let text = format!("on: push\njobs: {{a: {{runs-on: x, steps: [{steps}]}}}}\n");
+        let notes = checked(&text).jobs.remove(0).notes.join("; ");
+        notes.contains("checks nothing out")
+    };
+    assert!(!is_noted("{run: echo legit | tee out}"));
+    assert!(is_noted("{run: 'x && git rev-parse HEAD'}"));
+    assert!(is_noted("{uses: actions/download-artifact@v4}"));
+    assert!(!is_noted("{uses: actions/checkout@v4}, {run: git status}"));
+}
