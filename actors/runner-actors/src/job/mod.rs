@@ -42,6 +42,7 @@ mod setup_input;
 mod setup_java;
 mod shell_start;
 mod small_files;
+mod step_limit;
 mod step_record;
 mod step_runner;
 mod steps;
