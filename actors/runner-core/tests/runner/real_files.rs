@@ -92,3 +92,21 @@ fn i17_that_nothing_is_checked_out_is_noted_where_it_matters() {
     assert!(is_noted("{uses: actions/download-artifact@v4}"));
     assert!(!is_noted("{uses: actions/checkout@v4}, {run: git status}"));
 }
+
+#[test]
+fn i17_what_is_always_empty_here_is_said() {
+    let warnings = |expression: &str| {
+        let text = format!(
+            "on: {{workflow_run: {{workflows: [CI]}}}}\njobs: {{a: {{runs-on: x, steps: [{{run: y, env: {{A: '${{{{ {expression} }}}}'}}}}]}}}}\n"
+        );
+        let report = checked(&text);
+        let found = report.diagnostics.iter().map(|it| it.message.clone());
+        found.collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(
+        warnings("github.event.workflow_run.head_commit.message"),
+        ""
+    );
+    assert!(warnings("github.event.workflow_run.jobs_url").contains("no property here `jobs_url`"));
+    assert!(warnings("job.check_run_id").contains("is empty here"));
+}
