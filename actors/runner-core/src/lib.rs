@@ -43,6 +43,7 @@ pub mod prepare;
 pub mod problem_matcher;
 pub mod protection;
 pub mod report;
+mod report_triggers;
 pub mod schedule;
 mod script_notes;
 pub mod setup;

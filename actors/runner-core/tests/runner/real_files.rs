@@ -94,6 +94,21 @@ fn i17_that_nothing_is_checked_out_is_noted_where_it_matters() {
 }
 
 #[test]
+fn i17_runs_that_are_followed_tell_of_their_end_alone() {
+    let report = |types: &str| {
+        checked(&format!(
+            "on: {{workflow_run: {{workflows: [CI], types: {types}}}}}\njobs: {{a: {{runs-on: x, steps: [{{run: y}}]}}}}\n"
+        ))
+    };
+    let both = report("[requested, completed]");
+    assert_eq!(both.started_by, ["workflow_run completed of CI"]);
+    assert_eq!(both.never_started_by, ["workflow_run requested"]);
+    let none = report("[in_progress]");
+    assert_eq!(none.started_by, [] as [&str; 0]);
+    assert_eq!(none.never_started_by, ["workflow_run in_progress"]);
+}
+
+#[test]
 fn i17_what_is_always_empty_here_is_said() {
     let warnings = |expression: &str| {
         let text = format!(
