@@ -29,6 +29,7 @@ pub mod gateway;
 pub mod glob;
 pub mod hashed;
 pub mod hosted_label;
+mod hosted_programs;
 pub mod id_token;
 pub mod inject;
 pub mod keep;

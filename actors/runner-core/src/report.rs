@@ -11,6 +11,7 @@ use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
 use crate::hosted_label::{ARCHITECTURE, beyond_small_image, is_other_architecture};
+use crate::hosted_programs::program_notes;
 use crate::plan::{
     Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, never_expands, plan,
     workspace_note,
@@ -353,6 +354,7 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .cloned()
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
             .chain(image_note(job))
+            .chain(program_notes(job))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let mut notes = script_notes(steps, &job.permissions);

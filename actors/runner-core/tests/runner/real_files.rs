@@ -125,3 +125,24 @@ fn i17_what_is_always_empty_here_is_said() {
     assert!(warnings("github.event.workflow_run.jobs_url").contains("no property here `jobs_url`"));
     assert!(warnings("job.check_run_id").contains("is empty here"));
 }
+
+#[test]
+fn i17_programs_that_the_image_lacks_and_packages_are_noted() {
+    let notes = |on: &str, steps: &str| {
+        let text = format!("on: push\njobs: {{a: {{runs-on: {on}, steps: [{steps}]}}}}\n");
+        checked(&text).jobs.remove(0).notes.join("; ")
+    };
+    let said = notes("ubuntu-latest", "{run: cargo test}, {run: x, shell: pwsh}");
+    assert!(
+        said.contains("its scripts call `cargo`, `pwsh`, which"),
+        "{said}"
+    );
+    assert!(
+        said.contains("its scripts fetch packages (`cargo`)"),
+        "{said}"
+    );
+    let own = notes("own", "{run: cargo test}");
+    assert!(!own.contains("its scripts call"), "{own}");
+    let set_up = "{uses: dtolnay/rust-toolchain@stable}, {run: cargo fmt}";
+    assert!(!notes("ubuntu-latest", set_up).contains("its scripts"));
+}

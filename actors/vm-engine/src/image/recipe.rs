@@ -221,6 +221,11 @@ mod tests {
             "python3-dotenv",
             "openssh-client",
             "gnupg",
+            "cmake",
+            "ninja-build",
+            "pipx",
+            "ruby",
+            "shellcheck",
         ] {
             let mut packages = recipe.packages.iter();
             assert!(packages.any(|word| word == package), "{package}");
