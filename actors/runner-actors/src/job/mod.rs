@@ -35,6 +35,7 @@ mod problems;
 mod process;
 mod project_tests;
 mod protocol;
+mod proxy_variables;
 mod secrets;
 mod setup;
 mod setup_files;
