@@ -323,7 +323,8 @@ impl<'a> StepRunner<'a> {
             StepKind::Native { action, uses, with } => match prepare::inputs(with, &scope) {
                 Ok(inputs) => {
                     let around = self.begin_limit(limit);
-                    let work = self.native(*action, uses, NativeStep::new(&inputs, &own));
+                    let step = NativeStep::new(&inputs, &own);
+                    let work = Box::pin(self.native(*action, uses, step));
                     let result = step_limit::within(limit, work).await;
                     self.deadline = around;
                     result

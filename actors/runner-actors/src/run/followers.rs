@@ -102,7 +102,7 @@ fn following(
     });
     // `check` warns of all others.
     let given = |name: &&str| payload["workflow_run"].get(name).is_some();
-    debug_assert!(FOLLOWED_RUN.iter().all(|name| given(&name)));
+    debug_assert!(FOLLOWED_RUN.iter().all(given));
     let head = known.event_at_head(EventKind::WorkflowRun, None)?;
     Some(head.following(&record.actor, branch, &payload))
 }

@@ -268,8 +268,8 @@ table! {
         /// repositories of the forge (`owner/name`, `owner/*`) that steps may check out with the
         /// runner's token, beside their run's own; pull requests from forks may not
         "checkout_repositories" = list(PATTERN) => checkout_repositories;
-        /// what the workspace of a job has that checks nothing out: the event's `commit`, or nothing
-        /// (`empty`, as on GitHub)
+        /// what the workspace of a job has that checks nothing out: the event's `commit`, or
+        /// nothing (`empty`, as on GitHub)
         "workspace" = choice("workspace", WORKSPACES) => workspace;
         /// what commits may cost: anybody's pull request is one
         "checkouts" { CHECKOUTS } => checkouts;
