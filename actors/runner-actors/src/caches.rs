@@ -44,6 +44,23 @@ struct CacheEntry {
     /// the native action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     version: Option<String>,
+    /// Whose runs wrote it; of one of a former version nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
+}
+
+/// An entry as those see it who may manage the caches of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ListedCache {
+    pub(crate) id: u64,
+    /// Empty where nobody knows.
+    pub(crate) reference: String,
+    pub(crate) key: String,
+    pub(crate) version: String,
+    pub(crate) bytes: u64,
+    /// When it was stored, in milliseconds since the Unix epoch.
+    pub(crate) at: u64,
+    pub(crate) used: u64,
 }
 
 /// An entry that was found.
@@ -127,7 +144,7 @@ impl CacheStore {
                 "it has {bytes} bytes, {quota} are allowed"
             )));
         }
-        let entry = CacheEntry::new(key, bytes, Some(version));
+        let entry = CacheEntry::new(scope, key, bytes, Some(version));
         let name = packed_name(key, version);
         self.tars.keep_file(&of_scope(scope), &name, file, &entry)?;
         self.evict(scope, quota, &name)
@@ -182,7 +199,7 @@ impl CacheStore {
     pub(crate) fn keep(&self, scope: &CacheScope, pending: PendingTar) -> std::io::Result<u64> {
         let quota = self.quota_of(scope);
         let tar = pending.finish(quota)?;
-        let entry = CacheEntry::new(&tar.name, tar.bytes, None);
+        let entry = CacheEntry::new(scope, &tar.name, tar.bytes, None);
         self.tars.keep(&of_scope(scope), &tar, &entry)?;
         self.evict(scope, quota, &tar.name)?;
         Ok(tar.bytes)
@@ -230,6 +247,48 @@ impl CacheStore {
         Ok(())
     }
 
+    /// All of a repository, of whichever reference.
+    pub(crate) fn list(&self, repository: &str) -> std::io::Result<Vec<ListedCache>> {
+        let all = self.of_repository(repository)?;
+        Ok(all.into_iter().map(|(listed, _)| listed).collect())
+    }
+
+    /// Removes those of a repository that are meant, and says which.
+    pub(crate) fn remove(
+        &self,
+        repository: &str,
+        is_meant: impl Fn(&ListedCache) -> bool,
+    ) -> std::io::Result<Vec<ListedCache>> {
+        let _changing = self.changing.lock();
+        let mut removed = Vec::new();
+        for (listed, entry) in self.of_repository(repository)? {
+            if is_meant(&listed) {
+                self.tars.remove(&entry)?;
+                removed.push(listed);
+            }
+        }
+        Ok(removed)
+    }
+
+    fn of_repository(
+        &self,
+        repository: &str,
+    ) -> std::io::Result<Vec<(ListedCache, TarEntry<CacheEntry>)>> {
+        let mut all = Vec::new();
+        for untrusted in [false, true] {
+            let scope = CacheScope {
+                repository: repository.to_lowercase(),
+                reference: String::new(),
+                untrusted,
+            };
+            let kind = of_scope(&scope).kind;
+            for entry in self.tars.list_all::<CacheEntry>(&kind)? {
+                all.push((listed(&entry, &kind), entry));
+            }
+        }
+        Ok(all)
+    }
+
     /// Moves those that lie on this machine only to where every process can read them.
     pub(crate) fn move_local(&self) -> std::io::Result<usize> {
         let mut moved = 0;
@@ -244,7 +303,7 @@ impl CacheStore {
 }
 
 impl CacheEntry {
-    fn new(key: &str, bytes: u64, version: Option<&str>) -> Self {
+    fn new(scope: &CacheScope, key: &str, bytes: u64, version: Option<&str>) -> Self {
         let now = now_ms();
         Self {
             key: key.to_owned(),
@@ -252,6 +311,7 @@ impl CacheEntry {
             at: now,
             used: now,
             version: version.map(str::to_owned),
+            reference: Some(scope.reference.clone()),
         }
     }
 }
@@ -262,6 +322,26 @@ fn of_scope(scope: &CacheScope) -> TarOwner {
     TarOwner {
         kind: format!("{DIRECTORY}/{}/{owner}", hashed(&scope.repository)),
         owner: hashed(&scope.reference),
+    }
+}
+
+fn listed(entry: &TarEntry<CacheEntry>, kind: &str) -> ListedCache {
+    let about = &entry.about;
+    // Those of native actions have it before their key.
+    let apart = about
+        .key
+        .split_once('\n')
+        .filter(|_| about.version.is_none());
+    let (version, key) =
+        apart.unwrap_or((about.version.as_deref().unwrap_or_default(), &about.key));
+    ListedCache {
+        id: entry.number(kind),
+        reference: about.reference.clone().unwrap_or_default(),
+        key: key.to_owned(),
+        version: version.to_owned(),
+        bytes: about.bytes,
+        at: about.at,
+        used: about.used,
     }
 }
 

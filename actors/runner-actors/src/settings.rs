@@ -10,6 +10,7 @@ use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
 use http_clients::vmm::Target;
 use runner_core::checkout::RepositoryPattern;
+use runner_core::plan::WorkspaceStart;
 use url::Url;
 use vmm_hosts_actors::{MachineType, VmHostSettings};
 
@@ -149,6 +150,8 @@ pub struct RunnerSettings {
     /// Repositories of the forge that steps may check out with the runner's token, beside their
     /// run's own.
     pub checkout_repositories: Vec<RepositoryPattern>,
+    /// What the workspace of a job has that checks nothing out.
+    pub workspace: WorkspaceStart,
     /// Unencrypted `http` and directories as clone URLs.
     pub transports: git_engine::Transports,
     /// The hosts whose VM managers give VMs; at least one.

@@ -312,6 +312,25 @@ impl<T> TarEntry<T> {
     }
 }
 
+impl<T> TarEntry<T> {
+    /// Its number, of 53 bits: the same as long as it is there, wherever it lies.
+    pub(crate) fn number(&self, kind: &str) -> u64 {
+        let (owner, name) = match &self.held {
+            Held::Local(path) => {
+                let parent = path.parent().and_then(Path::file_name);
+                let part = |part: Option<&std::ffi::OsStr>| {
+                    part.unwrap_or_default().to_string_lossy().into_owned()
+                };
+                (part(parent), part(path.file_stem()))
+            }
+            Held::Shared((_, owner, name), _) => (owner.clone(), name.clone()),
+        };
+        let digest = blake3::hash(format!("{kind}/{owner}/{name}").as_bytes());
+        let start: [u8; 8] = digest.as_bytes()[..8].try_into().unwrap_or_default();
+        u64::from_le_bytes(start) >> 11
+    }
+}
+
 fn key(of: &TarOwner, base: &Path) -> FileKey {
     let stem = base.file_stem().unwrap_or_default().to_string_lossy();
     (of.kind.clone(), of.owner.clone(), stem.into_owned())

@@ -1,6 +1,6 @@
 //! What started a run, and whether a workflow wants to be started by it.
 
-pub use crate::event_kind::{EventKind, RunCommit};
+pub use crate::event_kind::{EventKind, FOLLOWED_RUN, RunCommit};
 use crate::event_trigger::skip_reason;
 use crate::expr::Value;
 use crate::workflow::{EventTrigger, PullRequestTrigger, PushTrigger, Workflow};

@@ -3,6 +3,31 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What `github.event.workflow_run` has of the run that is followed.
+pub const FOLLOWED_RUN: &[&str] = &[
+    "actor",
+    "conclusion",
+    "created_at",
+    "display_title",
+    "event",
+    "head_branch",
+    "head_commit",
+    "head_repository",
+    "head_sha",
+    "html_url",
+    "id",
+    "name",
+    "path",
+    "pull_requests",
+    "repository",
+    "run_attempt",
+    "run_number",
+    "run_started_at",
+    "status",
+    "triggering_actor",
+    "updated_at",
+];
+
 /// The events that start runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

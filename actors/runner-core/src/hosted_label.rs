@@ -33,6 +33,11 @@ pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
 /// `ubuntu-24.04-arm`, or `ARM64` of a runner of one's own.
 #[must_use]
 pub fn is_other_architecture(label: &str) -> bool {
+    /// That no host here has.
+    const FOREIGN: &[&str] = &[
+        "armv6", "armv7", "armv7l", "armhf", "i386", "i686", "mips64", "ppc64", "ppc64le",
+        "riscv64", "s390x",
+    ];
     const OTHERS: &[&str] = if cfg!(target_arch = "aarch64") {
         &["x64", "x86_64", "amd64"]
     } else {
@@ -40,7 +45,7 @@ pub fn is_other_architecture(label: &str) -> bool {
     };
     let label = label.to_ascii_lowercase();
     let mut parts = label.split(['-', '.', '/']);
-    parts.any(|part| OTHERS.contains(&part))
+    parts.any(|part| OTHERS.contains(&part) || FOREIGN.contains(&part))
 }
 
 /// What a job has that the small image lacks, in words.
@@ -84,7 +89,15 @@ mod tests {
     #[cfg(target_arch = "x86_64")]
     #[test]
     fn i17_labels_of_another_architecture_are_known() {
-        for label in ["ubuntu-24.04-arm", "ARM64", "linux/arm64", "aarch64"] {
+        for label in [
+            "ubuntu-24.04-arm",
+            "ARM64",
+            "linux/arm64",
+            "aarch64",
+            "ubuntu-24.04-ppc64le-p10",
+            "ubuntu-24.04-s390x",
+            "linux/riscv64",
+        ] {
             assert!(is_other_architecture(label), "{label}");
         }
         for label in ["ubuntu-24.04", "self-hosted", "x64", "alarm", "farm-1"] {

@@ -3,7 +3,7 @@
 
 use config_core::{Diagnostics, Severity, SourceText};
 
-use crate::expr::Template;
+use crate::expr::{Chain, Expr, Function, Operator, Template};
 use crate::workflow::{JobWork, Step, StepWork, Workflow};
 
 /// Ends of names below `github.event` whose values a stranger can choose freely.
@@ -19,58 +19,124 @@ const FREE: [&str; 9] = [
     "default_branch",
 ];
 /// Others.
-const WHOLE: [&str; 3] = ["github.head_ref", "github.event.inputs", "github.ref_name"];
+const WHOLE: [&str; 5] = [
+    "github.head_ref",
+    "github.event.inputs",
+    "github.ref_name",
+    "github.event.workflow_run.head_branch",
+    "github.event.workflow_run.display_title",
+];
+/// Of those, what only people with rights in the repository can choose.
+const OF_WRITERS: [&str; 10] = [
+    "github.ref_name",
+    "github.event.base_ref",
+    "github.event.label.",
+    "github.event.milestone.",
+    "github.event.pull_request.base.",
+    "github.event.pull_request.labels.",
+    "github.event.pull_request.milestone.",
+    "github.event.ref",
+    "github.event.release.",
+    "github.event.workflow_run.name",
+];
 
-/// Expressions of a script whose values strangers choose, as they are written.
+/// Who chooses a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Chooser {
+    /// Whoever may push, label or release.
+    Writer,
+    /// Whoever may start the workflow.
+    Starter,
+    /// Everybody.
+    Stranger,
+}
+
+impl Chooser {
+    fn chooses(self) -> &'static str {
+        match self {
+            Self::Writer => "whoever may push chooses",
+            Self::Starter => "whoever starts the run chooses",
+            Self::Stranger => "strangers choose",
+        }
+    }
+}
+
+/// Expressions of a script whose values others choose, as they are written.
 pub fn untrusted(script: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let found = chosen(script).into_iter();
+    found.map(|(expression, _)| expression).collect()
+}
+
+/// The same with who chooses them.
+fn chosen(script: &str) -> Vec<(String, Chooser)> {
+    let mut found: Vec<(String, Chooser)> = Vec::new();
     let mut rest = script;
     while let Some(start) = rest.find("${{") {
         let Some(length) = rest[start..].find("}}") else {
             break;
         };
         let inner = rest[start + 3..start + length].trim();
-        if names(inner).any(|name| is_untrusted(&name)) && !found.iter().any(|known| known == inner)
+        let chooser = Expr::parse(inner).ok().as_ref().and_then(chooser_of);
+        if let Some(chooser) = chooser
+            && !found.iter().any(|(known, _)| known == inner)
         {
-            found.push(inner.to_owned());
+            found.push((inner.to_owned(), chooser));
         }
         rest = &rest[start + length + 2..];
     }
     found
 }
 
-/// The dotted names of an expression, in lower case; texts in quotes are none.
-fn names(expression: &str) -> impl Iterator<Item = String> {
-    let outside: String = expression
-        .split('\'')
-        .step_by(2)
-        .collect::<Vec<_>>()
-        .join(" ");
-    // `commits[0].message` is `commits.0.message`.
-    let lower = outside
-        .to_ascii_lowercase()
-        .replace('[', ".")
-        .replace(']', "");
-    let names: Vec<String> = lower
-        .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*')))
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect();
-    names.into_iter()
+/// Who chooses what an expression may come to: of conditions nobody does.
+fn chooser_of(expr: &Expr) -> Option<Chooser> {
+    match expr {
+        Expr::Literal(_) | Expr::Context(_) | Expr::Not(_) => None,
+        // What is on the left counts where it is empty or false only.
+        Expr::Binary(Operator::And, _, right) => chooser_of(right),
+        Expr::Binary(Operator::Or, left, right) => chooser_of(left).max(chooser_of(right)),
+        Expr::Binary(..) => None,
+        Expr::Call(
+            Function::Format
+            | Function::Join
+            | Function::ToJson
+            | Function::FromJson
+            | Function::Case,
+            arguments,
+        ) => arguments.iter().filter_map(chooser_of).max(),
+        Expr::Call(..) => None,
+        Expr::Index(inner, _) | Expr::Star(inner) => match expr.chain() {
+            Some(chain) => of_name(&name_of(&chain)),
+            None => chooser_of(inner),
+        },
+    }
 }
 
-fn is_untrusted(name: &str) -> bool {
-    let name = ["forgejo.", "gitea."]
-        .iter()
-        .find_map(|other| name.strip_prefix(other))
-        .map_or_else(|| name.to_owned(), |rest| format!("github.{rest}"));
+/// The dotted name of a chain, in lower case; `*` stands for what only the run knows.
+fn name_of(chain: &Chain<'_>) -> String {
+    let names = chain.names.iter().map(|name| name.unwrap_or("*"));
+    let all: Vec<&str> = std::iter::once(chain.context.name()).chain(names).collect();
+    all.join(".").to_ascii_lowercase()
+}
+
+fn of_name(name: &str) -> Option<Chooser> {
     let free = name.strip_prefix("github.event.").is_some_and(|rest| {
         let mut parts = rest.rsplit('.');
         parts.next().is_some_and(|last| FREE.contains(&last)) && !rest.starts_with("repository.")
     });
-    free || WHOLE
-        .iter()
-        .any(|whole| name == *whole || name.starts_with(&format!("{whole}.")))
+    let within = |whole: &str| {
+        let rest = name.strip_prefix(whole);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.') || whole.ends_with('.'))
+    };
+    if !free && !WHOLE.iter().any(|whole| within(whole)) {
+        return None;
+    }
+    Some(if within("github.event.inputs") {
+        Chooser::Starter
+    } else if OF_WRITERS.iter().any(|whole| within(whole)) {
+        Chooser::Writer
+    } else {
+        Chooser::Stranger
+    })
 }
 
 /// Inputs of actions that are run as scripts, in small letters.
@@ -112,9 +178,10 @@ pub(crate) fn warnings(workflow: &Workflow, bytes: &[u8]) -> Diagnostics {
             continue;
         };
         for script in steps.iter().flat_map(scripts) {
-            for expression in untrusted(&script.source) {
+            for (expression, chooser) in chosen(&script.source) {
+                let who = chooser.chooses();
                 let message = format!(
-                    "`${{{{ {expression} }}}}` puts a text that strangers choose into a script, where it is run as commands"
+                    "`${{{{ {expression} }}}}` puts a text that {who} into a script, where it is run as commands"
                 );
                 let help = "give it to the step by `env`, and use the variable in double quotes";
                 let place = script.place.bytes();
@@ -145,8 +212,36 @@ mod tests {
             "echo ${{ github.sha }} ${{ github.event.number }} ${{ github.event.pull_request.head.sha }}",
             "echo ${{ 'github.event.issue.title' }} ${{ env.TITLE }} ${{ github.event.repository.name }}",
             "echo $TITLE ${{ unclosed",
+            "echo ${{ contains(github.event.pull_request.labels.*.name, 'full') }}",
+            "echo ${{ github.head_ref == 'x' && 'a' || 'b' }} ${{ !github.head_ref }}",
         ] {
             assert_eq!(untrusted(harmless), Vec::<String>::new(), "{harmless}");
+        }
+    }
+
+    #[test]
+    fn i17_who_chooses_a_text_is_told_apart() {
+        for (expression, who) in [
+            ("github.event.issue.title", Chooser::Stranger),
+            ("github.event.workflow_run.head_branch", Chooser::Stranger),
+            (
+                "github.event.name && github.head_ref || 'x'",
+                Chooser::Stranger,
+            ),
+            ("toJSON(github.event.commits.*.message)", Chooser::Stranger),
+            ("github.event.inputs.version", Chooser::Starter),
+            (
+                "github.event.inputs.tag || github.ref_name",
+                Chooser::Starter,
+            ),
+            ("github.ref_name", Chooser::Writer),
+            ("github.event.pull_request.base.ref", Chooser::Writer),
+            ("github.event.pull_request.labels[0].name", Chooser::Writer),
+            ("github.event.workflow_run.name", Chooser::Writer),
+            ("github.event.release.body", Chooser::Writer),
+        ] {
+            let found = chosen(&format!("echo ${{{{ {expression} }}}}"));
+            assert_eq!(found, [(expression.to_owned(), who)], "{expression}");
         }
     }
 }

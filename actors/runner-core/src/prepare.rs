@@ -133,9 +133,11 @@ pub fn run(
     };
     let shell = text("shell", shell.or(defaults.0))?;
     let directory = text("working-directory", working_directory.or(defaults.1))?;
+    let script = script.text(scope).map_err(eval("run"))?;
+    let shell = shell::resolve(shell.as_deref().or(usual_shell))?;
     Ok(PreparedRun {
-        script: script.text(scope).map_err(eval("run"))?,
-        shell: shell::resolve(shell.as_deref().or(usual_shell))?,
+        script: shell.framed(script),
+        shell,
         working_directory: directory.unwrap_or_default(),
     })
 }

@@ -11,13 +11,15 @@ use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
 use crate::hosted_label::{ARCHITECTURE, beyond_small_image, is_other_architecture};
+use crate::hosted_programs::program_notes;
 use crate::plan::{
     Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, never_expands, plan,
     workspace_note,
 };
 use crate::prepare::default_name;
+use crate::report_triggers::{never_started_by, started_by};
 use crate::script_notes::script_notes;
-use crate::workflow::{Filter, Need, Refusal, Workflow, parse};
+use crate::workflow::{Need, Refusal, Workflow, parse};
 
 /// What is to be said of one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -189,12 +191,7 @@ pub fn check_with(
         .extend(crate::inject::warnings(&workflow, bytes));
     report.name.clone_from(&workflow.name);
     report.started_by = started_by(&workflow);
-    report.never_started_by = workflow
-        .on
-        .others
-        .iter()
-        .map(|event| event.value.clone())
-        .collect();
+    report.never_started_by = never_started_by(&workflow);
     let contexts = example_contexts(&workflow);
     match plan(
         workflow,
@@ -357,6 +354,7 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .cloned()
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
             .chain(image_note(job))
+            .chain(program_notes(job))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let mut notes = script_notes(steps, &job.permissions);
@@ -380,69 +378,6 @@ fn image_note(job: &PlannedJob) -> Option<String> {
     (!beyond.is_empty()).then(|| {
         format!("it needs {what}: the image `full` has that (`vm-manager image build full`), the small one has not")
     })
-}
-
-fn started_by(workflow: &Workflow) -> Vec<String> {
-    let on = &workflow.on;
-    let mut events = Vec::new();
-    if let Some(push) = &on.push {
-        let filters = [
-            ("branches", &push.branches),
-            ("tags", &push.tags),
-            ("paths", &push.paths),
-        ];
-        events.push(format!("push{}", filtered(&filters)));
-    }
-    if let Some(pull_request) = &on.pull_request {
-        let filters = [
-            ("branches", &pull_request.branches),
-            ("paths", &pull_request.paths),
-        ];
-        events.push(format!("pull_request{}", filtered(&filters)));
-    }
-    events.extend(on.events.iter().map(|event| {
-        let filters = [("branches", &event.branches), ("paths", &event.paths)];
-        let types = match event.types.as_slice() {
-            [] => String::new(),
-            types => format!(" {}", types.join(" ")),
-        };
-        let follows = match event.workflows.as_slice() {
-            [] => String::new(),
-            names => format!(" of {}", names.join(", ")),
-        };
-        let name = event.kind.as_str();
-        format!("{name}{types}{follows}{}", filtered(&filters))
-    }));
-    if on.workflow_dispatch.is_some() {
-        events.push("workflow_dispatch".to_owned());
-    }
-    if on.workflow_call.is_some() {
-        events.push("workflow_call".to_owned());
-    }
-    events.extend(
-        on.schedule
-            .iter()
-            .map(|schedule| format!("schedule {}", schedule.value.cron)),
-    );
-    events
-}
-
-fn filtered(filters: &[(&str, &Filter)]) -> String {
-    let texts = filters.iter().filter_map(|(name, filter)| {
-        let (word, patterns) = match filter {
-            Filter::All => return None,
-            Filter::Only(patterns) => ("", patterns),
-            Filter::Ignore(patterns) => ("not ", patterns),
-        };
-        let patterns: Vec<&str> = patterns.iter().map(crate::glob::Pattern::source).collect();
-        Some(format!("{name} {word}{}", patterns.join(" ")))
-    });
-    let texts: Vec<String> = texts.collect();
-    if texts.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", texts.join(", "))
-    }
 }
 
 /// What expressions see while nothing has happened yet.

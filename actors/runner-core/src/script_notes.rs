@@ -30,7 +30,6 @@ const EMULATED: [&str; 7] = [
 
 const GH_ALONE: &str = "its scripts call `gh` for what the token of a job does not reach (sign-in, secrets, variables, projects, attestations, searches, other repositories): that fails without a token of your own in `GH_TOKEN`";
 const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write`: the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
-const SUDO_PUSH: &str = "its scripts call `sudo git push`: sudo takes away the variables by which git finds the token of the job; use `sudo -E`, or push without it";
 const LFS_PUSH: &str = "its scripts call `git lfs push`: large files are not passed on by the token of the job, only by one of your own at the checkout";
 const PLATFORM: &str = "it builds images of other platforms than those that machines here run or emulate (linux on amd64, 386, arm64, arm, ppc64le, riscv64, s390x), which fails";
 const EMULATION: &str = "it builds images of other platforms: their programs are emulated, many times slower, and images that they build on come from a registry that the machine's network allows";
@@ -43,7 +42,6 @@ pub(crate) fn script_notes(steps: &[PlannedStep], permissions: &Permissions) -> 
     let notes = [
         (seen.gh_apart, GH_ALONE),
         (seen.push && !seen.token && !pushes, PUSH),
-        (seen.sudo_push, SUDO_PUSH),
         (seen.lfs_push, LFS_PUSH),
         (seen.platform, PLATFORM),
         (seen.emulated, EMULATION),
@@ -65,8 +63,6 @@ struct Seen {
     /// For what its token does not reach.
     gh_apart: bool,
     push: bool,
-    /// Without the variables.
-    sudo_push: bool,
     lfs_push: bool,
     /// A checkout leaves credentials.
     token: bool,
@@ -122,10 +118,8 @@ impl Seen {
                         self.gh |= GH_COMMANDS.contains(&next) || GH_APART.contains(&next);
                     }
                     "git" => {
-                        let before = at.checked_sub(1).and_then(|at| words.get(at));
                         let (pushes, after) = (next == "push", words.get(at + 2));
                         self.push |= pushes;
-                        self.sudo_push |= pushes && before == Some(&"sudo");
                         self.lfs_push |= next == "lfs" && after == Some(&"push");
                     }
                     "--platform" if builds => self.platforms(next),
@@ -172,7 +166,6 @@ mod tests {
             (seen.gh, "gh"),
             (seen.gh_apart, "gh apart"),
             (seen.push, "push"),
-            (seen.sudo_push, "sudo push"),
             (seen.lfs_push, "lfs push"),
             (seen.platform, "platform"),
             (seen.emulated, "emulated"),
@@ -190,7 +183,7 @@ mod tests {
             ("cd gh\napi\nnight pr\n# gh pr create", &[]),
             ("sudo apt install gh", &[]),
             ("git add . && git push origin HEAD", &["push"]),
-            ("sudo git push", &["push", "sudo push"]),
+            ("sudo git push", &["push"]),
             (
                 "sudo -E git push; git lfs push origin main",
                 &["push", "lfs push"],

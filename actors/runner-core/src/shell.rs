@@ -7,7 +7,16 @@ pub struct ShellCommand {
     pub argv: Vec<String>,
     /// What the script's file name ends in.
     pub extension: &'static str,
+    /// It is PowerShell by its name alone: scripts are framed as GitHub does it.
+    pub is_framed: bool,
 }
+
+/// Before and after a script of PowerShell: an error ends it, and its last program's exit code is
+/// its own (page "Workflow syntax", "Exit codes and error action preference").
+const FRAME: [&str; 2] = [
+    "$ErrorActionPreference = 'stop'",
+    "if ((Test-Path -LiteralPath variable:\\LASTEXITCODE)) { exit $LASTEXITCODE }",
+];
 
 /// Why a shell cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +47,7 @@ pub fn resolve(shell: Option<&str>) -> Result<ShellCommand, ShellError> {
         "pwsh" => ShellCommand {
             argv: ["pwsh", "-command", ". '{0}'"].map(str::to_owned).to_vec(),
             extension: ".ps1",
+            is_framed: true,
         },
         "cmd" | "powershell" => return Err(ShellError::Windows(shell.to_owned())),
         _ if shell.contains("{0}") => command(shell, ".sh"),
@@ -47,6 +57,15 @@ pub fn resolve(shell: Option<&str>) -> Result<ShellCommand, ShellError> {
 }
 
 impl ShellCommand {
+    /// The script as its file has it.
+    pub fn framed(&self, script: String) -> String {
+        let [before, after] = FRAME;
+        match self.is_framed {
+            true => format!("{before}\n{script}\n{after}"),
+            false => script,
+        }
+    }
+
     /// The command line with the script's path filled in.
     pub fn with_script(&self, path: &str) -> Vec<String> {
         self.argv
@@ -73,5 +92,9 @@ fn command(line: &str, extension: &'static str) -> ShellCommand {
         }
     }
     argv.extend(word);
-    ShellCommand { argv, extension }
+    ShellCommand {
+        argv,
+        extension,
+        is_framed: false,
+    }
 }

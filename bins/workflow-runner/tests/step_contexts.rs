@@ -267,6 +267,70 @@ jobs:
 }
 
 #[test]
+fn i17_the_operator_says_what_a_job_without_a_checkout_begins_with() {
+    let text = r#"on: push
+jobs:
+  none:
+    runs-on: x
+    steps:
+      - run: echo "none [$(ls)]"
+      - {uses: ./own, continue-on-error: true}
+"#;
+    for (setting, files, own) in [
+        ("commit", "none [a.lock", "own of the commit"),
+        ("empty", "none []", "there is no action.yml"),
+    ] {
+        let stage = Stage::new();
+        stage.make_tree();
+        let tree = stage.path("tree");
+        write(&tree, &[("a.lock", "1\n"), ("own/action.yml", OWN)]);
+        stage.add_settings(&format!("workspace = \"{setting}\"\n"));
+        let (code, said) = stage.exec(text);
+        assert_eq!(code, Some(0), "{said}");
+        in_order(&said, &[files, own]);
+    }
+}
+
+const OWN: &str = "runs: {using: composite, steps: [{run: echo own of the commit, shell: bash}]}\n";
+
+#[test]
+fn i17_work_of_the_runner_and_composite_actions_take_no_longer_than_they_may() {
+    let stage = Stage::new();
+    stage.make_tree();
+    let slow = r#"runs:
+  using: composite
+  steps:
+    - {run: sleep 60, shell: bash}
+    - {run: echo never, shell: bash, if: always()}
+"#;
+    write(&stage.path("tree"), &[("slow/action.yml", slow)]);
+    let text = r#"on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - uses: actions/checkout@v6
+      - run: |
+          mkdir -p /opt/node98/bin
+          printf '#!/bin/sh\necho v98.0.1\n' > /opt/node98/bin/node
+          printf '#!/bin/sh\nsleep 60\n' > /opt/node98/bin/npm
+          chmod +x /opt/node98/bin/*; echo '{}' > package-lock.json
+      - {id: slow, uses: ./slow, timeout-minutes: 0.02, continue-on-error: true}
+      - run: echo "composite ${{ steps.slow.outcome }}"
+      - id: setup
+        uses: actions/setup-node@v6
+        with: {node-version: 98, cache: npm}
+        timeout-minutes: 0.02
+        continue-on-error: true
+      - run: echo "native ${{ steps.setup.outcome }}"
+"#;
+    let (code, said) = stage.exec(text);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(&said, &["composite failure", "native failure"]);
+    assert!(!said.contains("never"), "{said}");
+}
+
+#[test]
 fn i17_workflows_of_other_events_are_tried_by_hand() {
     let stage = Stage::new();
     let text = r#"on:

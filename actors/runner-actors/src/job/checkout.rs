@@ -312,7 +312,7 @@ impl StepRunner<'_> {
     /// An action of the workspace was planned as the event's commit has it: whether another one
     /// lies there now.
     pub(super) fn is_another(&self, location: &ActionLocation, directory: &str) -> bool {
-        let moved = self.trees.iter().any(|tree| tree.laid_out.is_some());
+        let moved = !self.has_commit || self.trees.iter().any(|tree| tree.laid_out.is_some());
         if !moved || *location != ActionLocation::Workspace {
             return false;
         }

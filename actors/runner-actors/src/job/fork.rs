@@ -63,6 +63,7 @@ impl<'a> StepRunner<'a> {
             admission: self.admission.clone(),
             checkpoints: Checkpoints::default(),
             has_commit: self.has_commit,
+            deadline: None,
             planned_steps: self.planned_steps,
             records: Vec::new(),
             is_step_recorded: false,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http_clients::vmm::{Network, PROXY_PORT, PROXY_SOCKET};
+use http_clients::vmm::PROXY_SOCKET;
 use runner_core::context::{self, OWN_DIRECTORY, STEP_FILES};
 use runner_core::env_file;
 use runner_core::gateway::gh_settings;
@@ -17,37 +17,14 @@ use super::execute::{OutputCommands, Process, execute};
 use super::frame::{
     ARCH, Frame, ProcessOwner, ProcessStart, StepProcess, StepResult, in_workspace, set,
 };
-use super::protocol::JobRequest;
+use super::proxy_variables::{add_proxy, without_proxy};
 use super::small_files::{self, FetchError};
 use super::step_runner::StepRunner;
 
 /// The `PATH` of the VM's images, when steps add directories to it.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The agent tells commands of its proxy, by which a machine without network reaches nothing but
-/// the job's services, and those directly: a request to the machine's own name is not to go there.
-fn without_proxy(request: &JobRequest) -> impl Iterator<Item = (String, String)> {
-    let networked = request.machine.vm.network.unwrap_or_default() != Network::None;
-    let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-    let hidden = request.services.is_some() && !networked;
-    let names = names.into_iter().filter(move |_| hidden);
-    names.map(|name| (name.to_owned(), String::new()))
-}
-
 impl StepRunner<'_> {
-    /// How a container finds the machine's proxy, where the job has a network.
-    pub(super) fn proxy_variables(&self) -> Vec<(String, String)> {
-        if self.request.machine.vm.network.unwrap_or_default() == Network::None {
-            return Vec::new();
-        }
-        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-        let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-        let proxies = names.map(|name| (name.to_owned(), proxy.clone()));
-        let direct = "localhost,127.0.0.1,::1,172.18.0.0/16,10.88.0.0/13".to_owned();
-        let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone()));
-        proxies.into_iter().chain(direct).collect()
-    }
-
     /// A script, with its environment files there and back.
     pub(super) async fn script(
         &mut self,
@@ -222,6 +199,7 @@ impl StepRunner<'_> {
         env.extend(self.env.iter().cloned());
         env.extend(owner.env.iter().cloned());
         env.extend(own);
+        add_proxy(order, &mut env);
         let identity = self.admission.iter();
         env.extend(identity.flat_map(|it| it.id_token_variables()));
         let gh = self.gh_variables(&env, directory);

@@ -8,7 +8,7 @@ use runner_core::context::RunFacts;
 use runner_core::event::EventContext;
 use runner_core::expr::Contexts;
 use runner_core::hosted_label::{ARCHITECTURE, is_other_architecture};
-use runner_core::plan::{JobInstance, Plan};
+use runner_core::plan::{JobInstance, Plan, WorkspaceStart};
 use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
 use tokio::sync::{mpsc, oneshot};
@@ -47,6 +47,8 @@ pub(crate) struct JobRequest {
     pub(crate) secrets: Vec<String>,
     /// The commit's files with `.git`, on the host.
     pub(crate) checkout: PathBuf,
+    /// What the workspace has where nothing is checked out.
+    pub(crate) workspace: WorkspaceStart,
     /// Where steps get other commits and repositories.
     pub(crate) checkouts: CheckoutSource,
     pub(crate) machine: MachineType,

@@ -13,6 +13,7 @@ use runner_core::id_token::id_token_claims;
 use runner_core::prepare;
 use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use vmm_hosts_actors::tarball;
 
 use super::checked_out::CheckedOutTree;
@@ -77,6 +78,8 @@ pub(crate) struct StepRunner<'a> {
     pub(super) checkpoints: Checkpoints,
     /// The event's commit lies in the workspace from the start.
     pub(super) has_commit: bool,
+    /// When the step that runs, or an action around it, has to be done.
+    pub(super) deadline: Option<Instant>,
     /// How many steps it has, those of actions aside.
     pub(super) planned_steps: usize,
     /// The steps so far.
@@ -170,6 +173,7 @@ impl<'a> StepRunner<'a> {
             admission,
             checkpoints: Checkpoints::default(),
             has_commit: true,
+            deadline: None,
             planned_steps: 0,
             records: Vec::new(),
             is_step_recorded: false,
@@ -340,7 +344,7 @@ impl<'a> StepRunner<'a> {
             argv,
             cwd: WORKSPACE.to_owned(),
             env,
-            limit: Some(COMMAND_TIMEOUT),
+            limit: self.in_time(Some(COMMAND_TIMEOUT)),
             step: self.number,
             matchers: None,
         };

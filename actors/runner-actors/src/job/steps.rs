@@ -16,12 +16,11 @@ use super::composite;
 use super::frame::{ARCH, Frame, StepResult, set};
 use super::native_input::NativeStep;
 use super::protocol::JobReport;
+use super::step_limit;
 use super::step_runner::StepRunner;
 use crate::kept::ResumedVm;
 use crate::records::JobEnd;
 
-/// Steps that run after a cancellation get no more time than this.
-const AFTER_CANCEL_TIMEOUT: Duration = Duration::from_secs(300);
 /// Longest time to put the commit's files into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
@@ -34,7 +33,7 @@ impl<'a> StepRunner<'a> {
             return JobReport::failed(JobEnd::Usual, "the job has no steps of its own".to_owned());
         };
         self.planned_steps = steps.len();
-        self.has_commit = begins_with_commit(steps);
+        self.has_commit = begins_with_commit(steps, request.workspace);
         let mut frame = self.first_frame();
         let first = match resumed {
             Some(resumed) => match self.begin_within(resumed, steps, &mut frame).await {
@@ -323,15 +322,23 @@ impl<'a> StepRunner<'a> {
             }
             StepKind::Native { action, uses, with } => match prepare::inputs(with, &scope) {
                 Ok(inputs) => {
-                    self.native(*action, uses, NativeStep::new(&inputs, &own))
-                        .await
+                    let around = self.begin_limit(limit);
+                    let step = NativeStep::new(&inputs, &own);
+                    let work = Box::pin(self.native(*action, uses, step));
+                    let result = step_limit::within(limit, work).await;
+                    self.deadline = around;
+                    result
                 }
                 Err(error) => StepResult::error(error.to_string()),
             },
             StepKind::Composite(action) => {
                 // The step itself is no work.
                 self.counters.uncount_step();
-                Box::pin(self.composite(action, frame, &scope, own, depth)).await
+                let around = self.begin_limit(limit);
+                let work = Box::pin(self.composite(action, frame, &scope, own, depth));
+                let result = work.await;
+                self.deadline = around;
+                result
             }
             StepKind::Node(action) => self.node(step, action, frame).await,
             StepKind::Deferred(action) => {
@@ -393,35 +400,6 @@ impl<'a> StepRunner<'a> {
         }
     }
 
-    pub(super) fn limit(
-        &self,
-        step: &PlannedStep,
-        scope: &Scope<'_>,
-    ) -> Result<Option<Duration>, String> {
-        let minutes = step
-            .timeout_minutes
-            .as_ref()
-            .map(|minutes| minutes.value(scope));
-        let minutes = minutes
-            .transpose()
-            .map_err(|error| format!("timeout-minutes: {error}"))?;
-        let limit = minutes
-            .map(|minutes| minutes.number())
-            .filter(|minutes| *minutes > 0.0);
-        let limit =
-            limit.map(|minutes| Duration::from_secs_f64((minutes * 60.0).min(7.0 * 86_400.0)));
-        Ok(self.in_time(limit))
-    }
-
-    /// The limit as it is, and no more than a little after a cancellation.
-    pub(super) fn in_time(&self, limit: Option<Duration>) -> Option<Duration> {
-        if !self.is_cancelled() {
-            return limit;
-        }
-        let little = AFTER_CANCEL_TIMEOUT;
-        Some(limit.map_or(little, |limit| limit.min(little)))
-    }
-
     /// The steps of a composite action; a lost machine ends them.
     async fn composite(
         &mut self,
@@ -437,6 +415,11 @@ impl<'a> StepRunner<'a> {
         };
         let mut failure: Option<StepResult> = None;
         for step in &action.steps {
+            if self.is_overdue() {
+                failure = Some(step_limit::timed_out());
+                frame.failed = true;
+                break;
+            }
             let result = self.step(step, &mut frame, depth + 1).await;
             if result.end == StepEnd::Lost {
                 return result;

@@ -154,7 +154,7 @@ fn remember(grant: &ForgeGrant, run: &str, all: &[ListedArtifact]) {
     known.extend(places.map(|artifact| (artifact.id, (run.to_owned(), artifact.name.clone()))));
 }
 
-fn empty(status: u16, headers: Vec<(&'static str, String)>) -> GatewayAnswer {
+pub(super) fn empty(status: u16, headers: Vec<(&'static str, String)>) -> GatewayAnswer {
     GatewayAnswer {
         status,
         headers,
@@ -162,7 +162,7 @@ fn empty(status: u16, headers: Vec<(&'static str, String)>) -> GatewayAnswer {
     }
 }
 
-fn json_answer(value: &Value) -> GatewayAnswer {
+pub(super) fn json_answer(value: &Value) -> GatewayAnswer {
     GatewayAnswer {
         status: 200,
         headers: vec![("content-type", "application/json; charset=utf-8".to_owned())],

@@ -13,6 +13,7 @@
 mod artifact_api;
 mod artifacts;
 mod blob;
+mod cache_api;
 mod caches;
 mod fault;
 mod forge;

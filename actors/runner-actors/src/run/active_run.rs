@@ -411,6 +411,7 @@ impl ActiveRun {
             facts: self.facts(),
             secrets,
             checkout: self.checkout.clone(),
+            workspace: settings.workspace,
             checkouts: CheckoutSource {
                 repositories: self.services.repositories.clone(),
                 permits: self.services.checkouts.clone(),

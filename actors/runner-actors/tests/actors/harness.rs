@@ -14,6 +14,7 @@ use runner_actors::{
     RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
 };
 use runner_core::event::EventKind;
+use runner_core::plan::WorkspaceStart;
 use scripted_peers::{Play, ScriptedForge, ScriptedVmm, git};
 use store::{Options, Store};
 use supervision::{ChildRef, Root, SupervisorSpec};
@@ -99,6 +100,7 @@ impl Site {
             secrets: Vec::new(),
             scopes: ScopeSettings::default(),
             checkout_repositories: Vec::new(),
+            workspace: WorkspaceStart::Commit,
             checkouts: CheckoutLimits::default(),
             cache_bytes: 1 << 20,
             catch_up_every: Duration::from_secs(3600),

@@ -108,6 +108,21 @@ impl Template {
         matches!(self.parts.as_slice(), [TemplatePart::Expr(_)])
     }
 
+    /// Of one expression that gives an object: what that has by this name.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<Self> {
+        let [TemplatePart::Expr(expr)] = self.parts.as_slice() else {
+            return None;
+        };
+        let name = Expr::Literal(name.into());
+        let entry = Expr::Index(Box::new(expr.clone()), Box::new(name));
+        Some(Self {
+            source: self.source.clone(),
+            place: self.place,
+            parts: vec![TemplatePart::Expr(entry)],
+        })
+    }
+
     /// Whether an expression in it refers to `context`.
     pub fn refers_to(&self, context: Context) -> bool {
         self.expressions().any(|expr| expr.refers_to(context))

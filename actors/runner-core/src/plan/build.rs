@@ -8,6 +8,7 @@ use super::check_call::check_call;
 use super::expand::{concurrency, expand};
 use super::input::{PlanError, PlanInput};
 use super::known_outputs::KnownOutputs;
+use super::likely::KnownValues;
 use super::locked_uses::LockedUses;
 use super::script_images::script_images;
 use super::steps::StepPlanner;
@@ -139,6 +140,7 @@ impl Builder<'_> {
                 let mut planner = StepPlanner::new(self.input, &self.budget, &file, &mut refusals);
                 planner.origin.clone_from(&self.workflows[workflow].origin);
                 planner.locked = self.locked_uses(workflow);
+                planner.known = KnownValues::of(&self.jobs[at].instances);
                 let steps = planner.plan(steps)?;
                 self.jobs[at].notes = planner.notes;
                 self.jobs[at].findings.extend(planner.findings);

@@ -49,11 +49,12 @@ pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, Expand
         .strategy
         .as_ref()
         .and_then(|strategy| strategy.matrix.as_ref());
-    let all = match matrix {
-        Some(matrix) => {
-            let value = matrix.value(&scope).map_err(ExpandError::of("matrix"))?;
-            combinations(&value).map_err(ExpandError::Matrix)?
-        }
+    let is_computed = job.strategy.as_ref().is_some_and(|it| it.is_computed);
+    let value = matrix.map(|matrix| matrix.value(&scope)).transpose();
+    let all = match value.map_err(ExpandError::of("matrix"))? {
+        // A strategy whose value has no matrix.
+        Some(Value::Null) if is_computed => vec![Value::object::<&str, Value>([])],
+        Some(value) => combinations(&value).map_err(ExpandError::Matrix)?,
         None => vec![Value::object::<&str, Value>([])],
     };
     let total = all.len();
@@ -118,12 +119,9 @@ fn instance(
 ) -> Result<JobInstance, ExpandError> {
     let strategy = job.strategy.as_ref();
     let outer = Scope::new(contexts);
-    let fail_fast = flag(
-        strategy.and_then(|strategy| strategy.fail_fast.as_ref()),
-        true,
-        "fail-fast",
-        &outer,
-    )?;
+    let fail_fast = strategy.and_then(|strategy| strategy.fail_fast.as_ref());
+    let is_given = |text: &&Template| !matches!(text.value(&outer), Ok(Value::Null));
+    let fail_fast = flag(fail_fast.filter(is_given), true, "fail-fast", &outer)?;
     let max_parallel = match strategy.and_then(|strategy| strategy.max_parallel.as_ref()) {
         Some(template) => most_at_once(template, &outer)?,
         None => None,

@@ -13,6 +13,7 @@ mod docker;
 mod expand;
 mod input;
 mod known_outputs;
+mod likely;
 mod lock_files;
 mod locked_uses;
 mod matrix;
@@ -46,5 +47,5 @@ pub use types::{
     PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
 };
 pub(crate) use workflow_inputs::typed as typed_input;
-pub use workspace::begins_with_commit;
 pub(crate) use workspace::workspace_note;
+pub use workspace::{WorkspaceStart, begins_with_commit};

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use super::input::{PlanError, PlanInput};
 use super::known_outputs::KnownOutputs;
+use super::likely::KnownValues;
 use super::locked_uses::LockedUses;
 use super::native::{NativeAction, action_name};
 use super::types::{PlanFinding, PlannedStep, StepKind, StoredLocation};
@@ -36,6 +37,10 @@ pub(super) struct StepPlanner<'a> {
     pub(super) workspace_changes: bool,
     /// What the numbers of actions begin with: unique in the job.
     pub(super) first_slot: usize,
+    /// What conditions of its steps are decided by.
+    pub(super) known: KnownValues,
+    /// Whether the steps around the one that is planned surely run, surely do not, or may.
+    pub(super) runs: Option<bool>,
 }
 
 impl<'a> StepPlanner<'a> {
@@ -61,6 +66,8 @@ impl<'a> StepPlanner<'a> {
             token_defaults: Vec::new(),
             workspace_changes: false,
             first_slot: 0,
+            known: KnownValues::default(),
+            runs: Some(true),
         }
     }
 
@@ -101,6 +108,12 @@ impl<'a> StepPlanner<'a> {
                 check_token(value, &self.file, self.refusals);
             }
         }
+        let around = self.runs;
+        self.runs = match (around, self.known.holds(step.condition.as_ref())) {
+            (Some(true), own) => own,
+            (_, Some(false)) => Some(false),
+            (around, _) => around,
+        };
         let work = match &step.work {
             StepWork::Run {
                 script,
@@ -136,6 +149,7 @@ impl<'a> StepPlanner<'a> {
                 None => StepKind::Wait(Vec::new()),
             },
         };
+        self.runs = around;
         self.workspace_changes |= changes_workspace(&work);
         Ok(PlannedStep {
             id: step.id.clone(),
@@ -156,7 +170,17 @@ impl<'a> StepPlanner<'a> {
         if let Some((value, place)) = fixed
             && let Err(error) = shell::resolve(Some(&value.as_text()))
         {
-            self.refuse("shell", &error.to_string(), place);
+            match self.runs {
+                Some(true) => self.refuse("shell", &error.to_string(), place),
+                // As elsewhere: a step that is left out needs no shell.
+                Some(false) => {}
+                None => {
+                    let note = format!("{error}: a step fails by that where its `if` holds");
+                    if !self.notes.contains(&note) {
+                        self.notes.push(note);
+                    }
+                }
+            }
         }
     }
 }

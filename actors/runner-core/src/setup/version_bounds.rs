@@ -23,9 +23,15 @@ pub(super) enum Comparison {
 
 /// The conditions that are written: all of them must hold.
 pub(super) fn range(tool: &str, all: &str, whole: &str) -> Result<Vec<VersionBound>, String> {
+    let example = match tool {
+        "rustc" | "rust" => "1.75",
+        "go" => "1.22",
+        "python3" => "3.11",
+        _ => "18",
+    };
     let unusable = || {
         format!(
-            "{} is no version that the image can be held to: it is not of a release, or is no number; name one, for example `18` or `3.11`",
+            "{} is no version that the image can be held to: it is not of a release, or is no number; name one, for example `{example}`",
             config_core::quoted(whole)
         )
     };

@@ -258,7 +258,7 @@ impl<'a> Reader<'a> {
             return self.wrong_kind(node, "if", "an expression");
         };
         if !matches!(value, Value::Text(_)) {
-            self.constant(value, node.place);
+            self.constant(value, node.place, true);
             return Some(Condition::literal(text, value.clone(), node.place));
         }
         match Condition::parse(text, node.place) {
@@ -275,7 +275,8 @@ impl<'a> Reader<'a> {
                     };
                     self.warn(node.place, message, help);
                 } else if let Some(value) = condition.expr().constant() {
-                    self.constant(&value, node.place);
+                    let is_bare = matches!(condition.expr(), Expr::Literal(_));
+                    self.constant(&value, node.place, is_bare);
                 }
                 Some(condition)
             }
@@ -286,8 +287,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A condition that says the same in every run.
-    fn constant(&self, value: &Value, place: SourceLocation) {
+    /// A condition that says the same in every run. Whoever writes `false` alone means it.
+    fn constant(&self, value: &Value, place: SourceLocation, is_bare: bool) {
+        if is_bare && !value.truthy() {
+            return;
+        }
         let (message, help) = if value.truthy() {
             ("this condition always holds", "leave it out")
         } else {

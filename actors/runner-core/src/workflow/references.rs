@@ -12,6 +12,7 @@ use super::context_properties;
 use super::reader::Reader;
 use super::sites::{ExpressionSite, SiteVisitor};
 use super::types::{Job, JobWork, Step, StepWork, Workflow};
+use crate::event_kind::FOLLOWED_RUN;
 use crate::expr::{Chain, Context, Data};
 
 /// A name that is not there.
@@ -70,6 +71,12 @@ impl File<'_, '_> {
             Context::Inputs => self.input(0, name),
             Context::Github if name.eq_ignore_ascii_case("event") => self.event(chain),
             Context::Secrets => self.secret(name),
+            // GitHub's own, of a check run that other forges do not have.
+            Context::Job if name.eq_ignore_ascii_case("check_run_id") => Some(MissingName {
+                index: 0,
+                message: "`job.check_run_id` is empty here".to_owned(),
+                help: "jobs have commit statuses, no check runs".to_owned(),
+            }),
             Context::Env | Context::Vars => None,
             context => {
                 let known = context_properties::properties(context)?;
@@ -280,6 +287,16 @@ impl File<'_, '_> {
 
     /// `github.event.inputs.x`: a called workflow sees the event of its caller.
     fn event(&self, chain: &Chain<'_>) -> Option<MissingName> {
+        if chain.name(1)?.eq_ignore_ascii_case("workflow_run") {
+            let what = "`github.event.workflow_run`";
+            return self.among(
+                2,
+                what,
+                "property here",
+                chain.name(2)?,
+                FOLLOWED_RUN.iter().copied(),
+            );
+        }
         let on = &self.workflow.on;
         let of_inputs = chain.name(1)?.eq_ignore_ascii_case("inputs");
         if !of_inputs || on.workflow_call.is_some() || on.workflow_dispatch.is_none() {

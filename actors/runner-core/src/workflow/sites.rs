@@ -83,7 +83,10 @@ impl<'r, 'a, 'w> SiteVisitor<'r, 'a, 'w> {
             if let Some(matrix) = &strategy.matrix {
                 self.data(matrix);
             }
-            self.settings([&strategy.fail_fast, &strategy.max_parallel]);
+            // Of one expression all of it has been seen.
+            if !strategy.is_computed {
+                self.settings([&strategy.fail_fast, &strategy.max_parallel]);
+            }
         }
         self.env(&job.env);
         self.defaults(&job.defaults);

@@ -398,6 +398,9 @@ pub struct Strategy {
     pub matrix: Option<Data>,
     /// Where the matrix was written.
     pub place: SourceLocation,
+    /// It is one expression, whose value may leave out each of these.
+    #[serde(skip)]
+    pub is_computed: bool,
     /// Whether one failure ends the others (true when not given).
     pub fail_fast: Option<Template>,
     /// How many may run at once.

@@ -46,7 +46,6 @@ fn people_see_what_would_run_and_what_is_refused() {
             if github.ref == 'refs/heads/main'
              1. Run ./publish
             note: it needs podman and crun for containers: the image `full` has that (`vm-manager image build full`), the small one has not
-            note: it checks nothing out: the commit lies in its workspace all the same (GitHub's is empty)
           refused: ci.yml:21:5: container is not supported: the image debian:latest is not in the runner's store of images; the operator adds it with `workflow-runner images add debian:latest`, from a folder or archive with `--from`
     "#]]
     .assert_eq(&report.render(Colours::Off));

@@ -146,7 +146,6 @@ fn i17_check_says_what_scripts_do_not_get() {
         "{:?}",
         may.notes
     );
-    assert!(notes("{run: sudo git push}").contains("`sudo git push`"));
     assert!(notes("{run: gh pr list}").contains("GitHub's program `gh`: the image `full` has"));
     assert!(notes("{run: gh secret set A}").contains("a token of your own in `GH_TOKEN`"));
     let platforms = "{run: 'docker build --platform linux/arm64,linux/amd64 .'}";

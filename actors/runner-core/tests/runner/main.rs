@@ -21,6 +21,7 @@ mod model;
 mod plans;
 mod problem_matchers;
 mod properties;
+mod real_files;
 mod references;
 mod stored_actions;
 mod test_reports;

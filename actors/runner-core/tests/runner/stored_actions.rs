@@ -160,7 +160,7 @@ fn i17_the_original_sets_up_what_its_reference_names_and_is_no_version() {
     assert_eq!(report.status(), FileStatus::Refused);
     let reason = report.refused[0].to_string();
     for part in [
-        "`miri` is no version that the image can be held to",
+        "`miri` is no version that the image can be held to: it is not of a release, or is no number; name one, for example `1.75`",
         "the original would do it, but it is not in the runner's store",
         "`workflow-runner actions add dtolnay/rust-toolchain@miri`",
     ] {

@@ -112,7 +112,9 @@ fn i17_conditions_that_say_the_same_in_every_run_are_found() {
     );
     for (condition, expected) in [
         ("true", Some(always)),
-        ("false", Some(never)),
+        ("false", None),
+        ("${{ false }}", None),
+        ("${{ false && true }}", Some(never)),
         ("${{ true && 42 || !null }}", Some(always)),
         ("contains('abc', 'd')", Some(never)),
         ("always()", None),

@@ -35,3 +35,18 @@ fn shells_are_run_as_documented() {
         assert!(same, "{page}: {shell:?}: {said}");
     }
 }
+
+/// Page "Workflow syntax", "Exit codes and error action preference".
+#[test]
+fn i17_scripts_of_powershell_are_framed() {
+    let framed = |shell: &str| resolve(Some(shell)).unwrap().framed("foo".to_owned());
+    let text = framed("pwsh");
+    assert!(
+        text.starts_with("$ErrorActionPreference = 'stop'\nfoo\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("{ exit $LASTEXITCODE }"), "{text}");
+    // A command line of one's own has what it says.
+    assert_eq!(framed("pwsh -File {0}"), "foo");
+    assert_eq!(framed("bash"), "foo");
+}

@@ -221,6 +221,11 @@ mod tests {
             "python3-dotenv",
             "openssh-client",
             "gnupg",
+            "cmake",
+            "ninja-build",
+            "pipx",
+            "ruby",
+            "shellcheck",
         ] {
             let mut packages = recipe.packages.iter();
             assert!(packages.any(|word| word == package), "{package}");
@@ -230,6 +235,24 @@ mod tests {
         assert!(Recipe::known("fuller").is_none());
         let error = parse("name = \"x\"\nnode = [\"lts\"]").unwrap_err();
         assert!(error.to_string().contains("major versions"), "{error}");
+    }
+
+    #[test]
+    fn i17_sudo_of_the_full_image_keeps_the_way_to_the_network() {
+        let recipe = Recipe::known("full").unwrap();
+        let line = recipe.run.iter().find(|line| line.contains("sudoers"));
+        let line = line.expect("sudo has settings");
+        for name in [
+            "http_proxy",
+            "HTTPS_PROXY",
+            "no_proxy",
+            "GIT_CONFIG_*",
+            "GH_*",
+        ] {
+            assert!(line.contains(name), "{name}: {line}");
+        }
+        // sudo refuses to start with a file of its settings that others may write.
+        assert!(line.ends_with("chmod 440 /etc/sudoers.d/orrery"), "{line}");
     }
 
     #[test]

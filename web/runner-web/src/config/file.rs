@@ -15,6 +15,7 @@ use http_clients::vmm::MAX_SNAPSHOTS;
 use runner_actors::{CheckoutLimits, KeepSettings, MachineType, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::lost::MAX_RERUNS;
+use runner_core::plan::WorkspaceStart;
 use runner_core::protection::ForkApproval;
 use url::Url;
 use vmm_api_core::host_keys::{VM_HOST, VmHostTable};
@@ -28,6 +29,10 @@ const FORGES: &Choices<Forge> = &[
     ("gitea", Forge::Gitea),
     ("forgejo", Forge::Forgejo),
     ("github", Forge::GitHub),
+];
+const WORKSPACES: &Choices<WorkspaceStart> = &[
+    ("commit", WorkspaceStart::Commit),
+    ("empty", WorkspaceStart::Empty),
 ];
 const ADDRESS: TextKind<SocketAddr> = TextKind::new("address", address, SocketAddr::to_string);
 /// A program, or a path as it is.
@@ -76,6 +81,7 @@ pub struct File {
     pub(super) catch_up: Duration,
     pub(super) repositories: Vec<String>,
     pub(super) checkout_repositories: Vec<RepositoryPattern>,
+    pub(super) workspace: WorkspaceStart,
     pub(super) checkouts: CheckoutLimits,
     pub(super) vm_hosts: Vec<(String, VmHostTable)>,
     pub(super) machines: Vec<(String, MachineType)>,
@@ -160,6 +166,7 @@ impl Default for File {
             catch_up: Duration::from_secs(300),
             repositories: Vec::new(),
             checkout_repositories: Vec::new(),
+            workspace: WorkspaceStart::Commit,
             checkouts: CheckoutLimits::default(),
             vm_hosts: Vec::new(),
             machines: Vec::new(),
@@ -261,6 +268,9 @@ table! {
         /// repositories of the forge (`owner/name`, `owner/*`) that steps may check out with the
         /// runner's token, beside their run's own; pull requests from forks may not
         "checkout_repositories" = list(PATTERN) => checkout_repositories;
+        /// what the workspace of a job has that checks nothing out: the event's `commit`, or
+        /// nothing (`empty`, as on GitHub)
+        "workspace" = choice("workspace", WORKSPACES) => workspace;
         /// what commits may cost: anybody's pull request is one
         "checkouts" { CHECKOUTS } => checkouts;
         /// hosts whose VM managers give VMs, beside that of `VMM_API_URL` where it is set; a job's

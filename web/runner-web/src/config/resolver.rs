@@ -164,6 +164,7 @@ impl<'a> Resolver<'a> {
             services: file.services_listen.map(services_at),
             vm_timeout: file.vm_wait,
             checkout_repositories: file.checkout_repositories,
+            workspace: file.workspace,
             checkouts: file.checkouts,
             cache_bytes: file.cache_quota,
             catch_up_every: file.catch_up,

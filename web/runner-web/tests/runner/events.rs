@@ -24,6 +24,7 @@ jobs:
       - run: echo answer
         env:
           WHO: ${{ github.event.comment.user.login || github.event.workflow_run.conclusion }}
+          FOLLOWED: ${{ toJSON(github.event.workflow_run.id) }} ${{ github.event.workflow_run.head_commit.id }} ${{ github.event.workflow_run.run_started_at }} ${{ github.event.workflow_run.html_url }}
 ";
 
 fn site() -> Site {
@@ -137,4 +138,21 @@ fn i17_a_workflow_follows_the_run_of_another_and_chains_end() {
     assert_eq!(record["state"], "succeeded", "{record:#}");
     assert_eq!(record["workflow_file"], ".github/workflows/bot.yml");
     assert_eq!(record["action"], "completed");
+    let commands = site.vmm.commands();
+    let mut answers = commands.iter().filter(|it| it.script.contains("answer"));
+    let said = answers.next_back().and_then(|it| it.env.get("FOLLOWED"));
+    let said: Vec<&str> = said.expect("it is set").split(' ').collect();
+    let first = runner.runs().into_iter().find(|run| run["event"] == "push");
+    let first = first.unwrap();
+    let id = runner_core::context::run_number_id(first["id"].as_str().unwrap());
+    // A number, without quotes.
+    assert_eq!(said[..2], [id.as_str(), first["sha"].as_str().unwrap()]);
+    assert!(
+        said[2].starts_with("20") && said[2].ends_with('Z'),
+        "{said:?}"
+    );
+    assert!(
+        said[3].ends_with(&format!("runs/{}", first["id"].as_str().unwrap())),
+        "{said:?}"
+    );
 }

@@ -1,0 +1,100 @@
+//! How programs of a job find the machine's proxy: some read the usual variables, others theirs.
+
+use std::collections::BTreeMap;
+
+use http_clients::vmm::{Network, PROXY_PORT};
+
+use super::protocol::JobRequest;
+use super::step_runner::StepRunner;
+
+/// Variables of the usual names.
+const NAMES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+/// Java's programs read properties alone; Maven from 3.9.1 on wants to be told to.
+const JAVA: &str = "JAVA_TOOL_OPTIONS";
+/// Node.js from 22.21 and 24.5 on.
+const NODE: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
+
+fn has_network(request: &JobRequest) -> bool {
+    request.machine.vm.network.unwrap_or_default() != Network::None
+}
+
+/// The agent tells commands of its proxy, by which a machine without network reaches nothing but
+/// the job's services, and those directly: a request to the machine's own name is not to go there.
+pub(super) fn without_proxy(request: &JobRequest) -> impl Iterator<Item = (String, String)> {
+    let hidden = request.services.is_some() && !has_network(request);
+    let names = NAMES.into_iter().filter(move |_| hidden);
+    names.map(|name| (name.to_owned(), String::new()))
+}
+
+/// What the agent does not tell commands of a machine with a network. What the workflow says of
+/// Java comes after it, and counts.
+pub(super) fn add_proxy(request: &JobRequest, env: &mut BTreeMap<String, String>) {
+    if has_network(request) {
+        add(env);
+    }
+}
+
+fn add(env: &mut BTreeMap<String, String>) {
+    let java = java_options();
+    let java = match env.get(JAVA) {
+        Some(own) => format!("{java} {own}"),
+        None => java,
+    };
+    env.insert(JAVA.to_owned(), java);
+    let (name, value) = NODE;
+    env.entry(name.to_owned())
+        .or_insert_with(|| value.to_owned());
+}
+
+fn java_options() -> String {
+    let proxies = ["http", "https"]
+        .map(|scheme| format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PROXY_PORT}"));
+    let maven = ["connector.http", "transport.apache"];
+    let maven = maven.map(|name| format!("-Daether.{name}.useSystemProperties=true"));
+    let direct = "-Dhttp.nonProxyHosts=localhost|127.*|[::1]".to_owned();
+    [&proxies[..], &maven[..], &[direct]].concat().join(" ")
+}
+
+impl StepRunner<'_> {
+    /// How a container finds the machine's proxy, where the job has a network.
+    pub(super) fn proxy_variables(&self) -> Vec<(String, String)> {
+        if !has_network(self.request) {
+            return Vec::new();
+        }
+        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+        let proxies = NAMES.map(|name| (name.to_owned(), proxy.clone()));
+        let direct = "localhost,127.0.0.1,::1,172.18.0.0/16,10.88.0.0/13".to_owned();
+        let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone()));
+        let mut others = BTreeMap::new();
+        add(&mut others);
+        proxies.into_iter().chain(direct).chain(others).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_java_and_node_find_the_proxy_and_keep_what_the_workflow_says() {
+        let mut env = BTreeMap::new();
+        add(&mut env);
+        let java = env[JAVA].as_str();
+        assert!(
+            java.contains("-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128"),
+            "{java}"
+        );
+        // One word: Java splits at blanks and knows no shell.
+        assert!(
+            java.ends_with(" -Dhttp.nonProxyHosts=localhost|127.*|[::1]"),
+            "{java}"
+        );
+        assert_eq!(env["NODE_USE_ENV_PROXY"], "1");
+        let own = [(JAVA, "-Xmx1g"), ("NODE_USE_ENV_PROXY", "0")];
+        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let mut env = BTreeMap::from(own);
+        add(&mut env);
+        assert!(env[JAVA].starts_with("-D") && env[JAVA].ends_with(" -Xmx1g"));
+        assert_eq!(env["NODE_USE_ENV_PROXY"], "0");
+    }
+}

@@ -1,0 +1,124 @@
+//! Whether a step's condition holds, as far as that can be told before a run: what machine it is on
+//! is known, and the values of the job's matrix.
+
+use super::types::Instances;
+use crate::context::runner;
+use crate::expr::{Condition, Context, Contexts, Expr, Function, Operator, Scope, Value};
+
+/// What is known of the steps of a job.
+#[derive(Debug, Clone, Default)]
+pub(super) struct KnownValues {
+    /// Of each copy, where its copies are known.
+    matrices: Vec<Value>,
+}
+
+impl KnownValues {
+    pub(super) fn of(instances: &Instances) -> Self {
+        let matrices = match instances {
+            Instances::Known(copies) => copies.iter().map(|copy| copy.matrix.clone()).collect(),
+            Instances::Later => Vec::new(),
+        };
+        Self { matrices }
+    }
+
+    /// Whether it holds in a copy that nothing has failed in before: surely, surely not in any, or
+    /// nobody knows.
+    pub(super) fn holds(&self, condition: Option<&Condition>) -> Option<bool> {
+        let Some(condition) = condition else {
+            return Some(true);
+        };
+        let runner = Contexts::default().with(Context::Runner, runner("", false));
+        if self.matrices.is_empty() {
+            return decided(condition.expr(), &runner, false);
+        }
+        let copies = self.matrices.iter().map(|matrix| {
+            let contexts = runner.clone().with(Context::Matrix, matrix.clone());
+            decided(condition.expr(), &contexts, true)
+        });
+        let copies: Vec<Option<bool>> = copies.collect();
+        if copies.contains(&Some(true)) {
+            Some(true)
+        } else {
+            copies.iter().all(|it| *it == Some(false)).then_some(false)
+        }
+    }
+}
+
+fn decided(expr: &Expr, contexts: &Contexts, has_matrix: bool) -> Option<bool> {
+    let decide = |expr| decided(expr, contexts, has_matrix);
+    match expr {
+        Expr::Not(inner) => decide(inner).map(|holds| !holds),
+        Expr::Binary(Operator::And, left, right) => match (decide(left), decide(right)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        },
+        Expr::Binary(Operator::Or, left, right) => match (decide(left), decide(right)) {
+            (Some(true), _) | (_, Some(true)) => Some(true),
+            (Some(false), Some(false)) => Some(false),
+            _ => None,
+        },
+        Expr::Call(Function::Always | Function::Success, _) => Some(true),
+        _ if is_known(expr, has_matrix) => {
+            let value = expr.eval(&Scope::new(contexts)).ok()?;
+            Some(value.truthy())
+        }
+        _ => None,
+    }
+}
+
+/// Whether everything that it is made of has its value already.
+fn is_known(expr: &Expr, has_matrix: bool) -> bool {
+    let mut known = true;
+    expr.walk(&mut |expr| match expr {
+        Expr::Context(Context::Runner) => {}
+        Expr::Context(Context::Matrix) => known &= has_matrix,
+        Expr::Context(_) => known = false,
+        Expr::Call(function, _) => {
+            known &= !function.is_status() && *function != Function::HashFiles;
+        }
+        _ => {}
+    });
+    // Of the machine its system alone is the same everywhere.
+    expr.chains(&mut |chain| {
+        let is_os = chain
+            .name(0)
+            .is_some_and(|it| it.eq_ignore_ascii_case("os"));
+        known &= chain.context != Context::Runner || is_os;
+    });
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source_location::SourceLocation;
+
+    #[test]
+    fn i17_conditions_are_decided_by_the_machine_and_the_matrix() {
+        let matrix = |os: &str| Value::object([("os", os)]);
+        let known = KnownValues {
+            matrices: vec![matrix("ubuntu-latest"), matrix("ubuntu-22.04")],
+        };
+        for (text, expected) in [
+            ("runner.os == 'Windows'", Some(false)),
+            ("runner.os != 'Windows'", Some(true)),
+            ("${{ always() && runner.os == 'windows' }}", Some(false)),
+            ("always()", Some(true)),
+            ("failure()", None),
+            ("matrix.os == 'windows-latest'", Some(false)),
+            ("matrix.os == 'ubuntu-22.04'", Some(true)),
+            ("runner.arch == 'X64'", None),
+            ("inputs.platform == 'win'", None),
+            ("inputs.a || runner.os == 'Linux'", Some(true)),
+            ("env.A && startsWith(matrix.os, 'win')", Some(false)),
+            ("hashFiles('a') != ''", None),
+        ] {
+            let condition = Condition::parse(text, SourceLocation::default()).unwrap();
+            assert_eq!(known.holds(Some(&condition)), expected, "{text}");
+        }
+        assert_eq!(known.holds(None), Some(true));
+        let later = Condition::parse("matrix.os == 'x'", SourceLocation::default()).unwrap();
+        assert_eq!(KnownValues::default().holds(Some(&later)), None);
+    }
+}
