@@ -6,7 +6,7 @@ use super::tests::python;
 type Call<'t> = (&'t str, &'t str, &'t str);
 
 /// What `docker buildx bake --print` shows of each call, as JSON in one line; else what is wrong.
-fn shown(calls: &[Call]) -> Vec<String> {
+fn shown(calls: &[Call<'_>]) -> Vec<String> {
     const PRINT: &str = "import contextlib, io, json, os, sys, tempfile, bake
 before, made = dict(os.environ), []
 for text, words, env in json.loads(sys.argv[1]):
@@ -113,7 +113,7 @@ fn i17_expressions_of_bake_files_mean_what_hcl_says() {
         .iter()
         .map(|(expression, _)| file(expression))
         .collect();
-    let calls: Vec<Call> = files.iter().map(|file| (file.as_str(), "", "")).collect();
+    let calls: Vec<Call<'_>> = files.iter().map(|file| (file.as_str(), "", "")).collect();
     for ((expression, expected), shown) in cases.iter().zip(shown(&calls)) {
         let value = at(&shown, "/target/default/args/x").replace("\\n", "\n");
         let fits = value == format!("\"{expected}\"")
@@ -332,7 +332,7 @@ fn i17_targets_of_bake_files_are_merged_and_inherited() {
         ("-f missing.hcl", "", "", "missing.hcl: No such file"),
         ("--call=check", "", "", "are not given here"),
     ];
-    let calls: Vec<Call> = cases
+    let calls: Vec<Call<'_>> = cases
         .iter()
         .map(|(words, env, ..)| (FILE, *words, *env))
         .collect();
