@@ -53,6 +53,8 @@ pub enum JournalEvent {
     PersonaNotFound(String),
     /// Skills were put into a prompt.
     SkillsInjected(Vec<String>),
+    /// A comment has no issue to stand at: the command line asked for the run.
+    NoIssueToPostAt,
     /// A worktree was made.
     WorktreeCreated(String),
     /// A worktree was removed.
@@ -166,6 +168,9 @@ impl Entry {
             JournalEvent::WorktreeCreated(path) | JournalEvent::WorktreeRemoved(path) => {
                 path.clone()
             }
+            JournalEvent::NoIssueToPostAt => {
+                format!("{about}: no_issue, as is expected of a trigger of the command line")
+            }
             JournalEvent::Ignored(why) => format!("{about} {why}"),
             JournalEvent::DedupHit(what) => what.clone(),
             JournalEvent::Breaker { provider, .. } => provider.clone(),
@@ -189,6 +194,7 @@ impl Entry {
         let (run, agent) = (self.run.as_deref(), self.agent.as_deref());
         let project = self.project.as_deref();
         match level {
+            Level::Debug => tracing::debug!(event, run, agent, project, detail = %detail, "{text}"),
             Level::Info => tracing::info!(event, run, agent, project, detail = %detail, "{text}"),
             Level::Warn => tracing::warn!(event, run, agent, project, detail = %detail, "{text}"),
             Level::Error => tracing::error!(event, run, agent, project, detail = %detail, "{text}"),
@@ -267,6 +273,14 @@ impl Entry {
                     "skills were put into a prompt"
                 )
             }
+            // The name that the poster's failures have; nothing is wrong, so no warning.
+            JournalEvent::NoIssueToPostAt => {
+                line!(
+                    Info,
+                    event = "forge.post.failed",
+                    "there is no issue to post at"
+                )
+            }
             JournalEvent::WorktreeCreated(_) => {
                 line!(Info, event = "worktree.created", "a worktree was made")
             }
@@ -278,6 +292,14 @@ impl Entry {
                     Warn,
                     event = "pr.fanout.skipped",
                     "a pull request was not fanned out"
+                )
+            }
+            // Dropped without a word, as the contract has it; who looks for the reason finds it.
+            JournalEvent::Ignored(Ignored::MentionsNotConfigured) => {
+                line!(
+                    Debug,
+                    event = "webhook.ignored",
+                    "an event asked for nothing"
                 )
             }
             JournalEvent::Ignored(_) => {
@@ -355,6 +377,7 @@ struct LogLine {
 /// How much an event matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
+    Debug,
     Info,
     Warn,
     Error,

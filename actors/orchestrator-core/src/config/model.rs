@@ -45,7 +45,7 @@ pub struct Config {
     /// What webhooks are verified with: the secrets of `[webhook]`, and those of projects that have
     /// their own.
     pub secrets: Arc<SecretBook>,
-    /// Mention dispatch; absent: every mention is dropped, and the reply says so.
+    /// Mention dispatch; absent: every webhook is dropped, and the reply says so.
     pub mentions: Option<Mentions>,
     /// Pull-request fan-out.
     pub pr_dispatch: Option<PrDispatch>,

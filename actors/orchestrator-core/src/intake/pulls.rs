@@ -21,6 +21,10 @@ pub(super) fn decide(event: &PullRequestEvent, intake: &IntakeContext<'_>) -> De
             return Decision::Ignored(Ignored::PullRequestAction);
         }
     };
+    // The contract: without it every webhook's dispatch is dropped, this one, too.
+    if intake.config.mentions.is_none() {
+        return Decision::Ignored(Ignored::MentionsNotConfigured);
+    }
     let Some(settings) = &intake.config.pr_dispatch else {
         return Decision::Ignored(Ignored::PrDispatchNotConfigured);
     };

@@ -88,10 +88,29 @@ fn what_stands_against_an_agent_is_told() {
         ["miser"],
         "not the command line"
     );
-    world = World::new();
+}
+
+/// "Orchestrator has no top-level `mentions` section: every webhook dispatch is silently dropped."
+#[test]
+fn contract_without_mentions_no_webhook_dispatches_anything() {
+    let mut world = World::new();
+    let asks = [
+        comment("acme/main", 7, 1, "bob", "@orch:miser"),
+        comment("acme/main", 0, 0, "cli", "@orch:miser"),
+        comment("acme/main", 7, 2, "bob", "@orch:nobody"),
+        pull("opened", 3, 1),
+        pull("reopened", 3, 1),
+        pull("synchronized", 3, 2),
+        pull("synchronize", 3, 3),
+    ];
+    assert!(!world.dispatch(&asks[3]).runs.is_empty());
     world.config.mentions = None;
-    assert_eq!(world.outcome(&ask), ["miser: mentions_not_configured"]);
-    assert!(world.dispatch(&ask).rejected[0].run.is_none());
+    for ask in &asks {
+        assert_eq!(world.outcome(ask), ["ignored: mentions_not_configured"]);
+    }
+    // What is open of a pull request still ends with it.
+    let closed = world.dispatch(&pull("closed", 3, 3));
+    assert!(closed.runs.is_empty() && closed.runs_to_end.is_some());
 }
 
 #[test]
