@@ -235,6 +235,7 @@ impl Resolver<'_> {
         let (actions, scopes) = actions_and_scopes(&mut file, &data);
         let variables = file.variables;
         let addresses = address_policy(file.allow_addresses);
+        let hosts = file.own_names();
         let runner = RunnerSettings {
             repositories: variables
                 .mirrors
@@ -290,7 +291,7 @@ impl Resolver<'_> {
             log_level: file.log_level,
             secrets,
             short_secret,
-            hosts: file.hosts,
+            hosts,
             token: variables.token,
             runner,
         })

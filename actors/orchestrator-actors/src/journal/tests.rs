@@ -105,8 +105,5 @@ fn contract_a_webhook_dropped_for_want_of_mentions_is_logged_at_debug_only() {
     let why = Ignored::MentionsNotConfigured;
     let line = Entry::plain(JournalEvent::Ignored(why), "a/b#3").line();
     let line = line.expect("a line");
-    assert_eq!(
-        (line.level, line.event),
-        (Level::Debug, "webhook.ignored")
-    );
+    assert_eq!((line.level, line.event), (Level::Debug, "webhook.ignored"));
 }

@@ -107,6 +107,14 @@ impl Config {
         machine
     }
 
+    /// The names the receiver answers for beside its addresses: those of `hosts`, and that of
+    /// `public_url`, which it gives out itself.
+    pub fn own_names(&self) -> impl Iterator<Item = &str> {
+        let public = self.public_url.as_ref().and_then(url::Url::host_str);
+        let listed = self.listeners.hosts.iter().map(String::as_str);
+        listed.chain(public)
+    }
+
     /// Keeps what a process cannot change while it runs as it is `in_force`; the keys that were to
     /// change it. They take effect at the next start.
     pub fn keep_fixed(&mut self, in_force: &Self) -> Vec<&'static str> {

@@ -66,6 +66,8 @@ pub struct ServerSettings {
     pub log_level: Setting<LogLevel>,
     /// Where the server listens.
     pub listen: Setting<ListenAddress>,
+    /// Further names it answers for.
+    pub hosts: Option<Vec<String>>,
     /// Where clients find the server.
     pub api_endpoint: Option<Setting<Url>>,
     /// The bound of the result cache, in bytes; 0 is off.
@@ -183,6 +185,7 @@ impl Default for Draft {
                 data_path: unset(PathBuf::new()),
                 log_level: unset(LogLevel::default()),
                 listen: unset(ListenAddress::default()),
+                hosts: None,
                 api_endpoint: None,
                 cache_size: unset(ByteSize::new(16_000_000)),
                 max_concurrent_searches: unset(DEFAULT_SEARCHES),
@@ -225,6 +228,7 @@ const MODE: TextKind<ServerMode> =
     TextKind::new("mode", ServerMode::parse, |it| it.as_str().to_owned());
 const SNAPSHOTS: TextKind<Url> = TextKind::new("uri", snapshots_url, Url::to_string);
 const PARTS: TextKind<NonZeroU32> = TextKind::new("", parts, NonZeroU32::to_string);
+const HOSTS: TextKind<Vec<String>> = TextKind::new("", hosts, |all| all.join(","));
 const WEBSOCKET: TextKind<Url> = TextKind::new("uri", websocket_url, Url::to_string);
 const REGION: TextKind<String> =
     TextKind::new("", |text| non_empty(text).map(str::to_owned), String::clone);
@@ -240,6 +244,9 @@ table! {
         "LOG_LEVEL" (variable "LOG_LEVEL", flag "--log-level", no_key) = set(LEVEL) => settings.log_level;
         /// listen address, `<host>:<port>`
         "SERVICE_SERVER_HOSTNAME" (variable "SERVICE_SERVER_HOSTNAME", flag "--listen", no_key) = set(ADDRESS) => settings.listen;
+        /// further names it answers for, with commas between them, for example
+        /// `search.example.org,search`
+        "SERVICE_HOSTS" (variable "SERVICE_HOSTS", no_key) = opt(HOSTS) => settings.hosts;
         /// URL of the server, used by clients
         "SERVICE_SERVER_API_ENDPOINT" (variable "SERVICE_SERVER_API_ENDPOINT", flag "--server", no_key) = opt(set(TextKind::HTTP_URL)) => settings.api_endpoint;
         /// memory for cached results, for example `64MB`; `0B` is off
@@ -377,6 +384,23 @@ fn non_empty(text: &str) -> Result<&str, ValueError> {
     } else {
         Ok(text)
     }
+}
+
+fn hosts(text: &str) -> Result<Vec<String>, ValueError> {
+    let names = text
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
+    names
+        .map(|name| {
+            let authority = format!("http://{name}/");
+            let plain = !name.contains(['/', '@', '?', '#', '*']) && Url::parse(&authority).is_ok();
+            plain.then(|| name.to_owned()).ok_or_else(|| {
+                ValueError::new(format!("{} is not a host name", quoted(name)))
+                    .help("write names with commas between them: `search.example.org,search`")
+            })
+        })
+        .collect()
 }
 
 fn searches(text: &str) -> Result<NonZeroU32, ValueError> {

@@ -180,6 +180,13 @@ impl File {
         RUNNER.read_new(item)
     }
 
+    /// The names to answer for: those of `hosts`, and that of `public_url`, which is given out.
+    pub(super) fn own_names(&self) -> Vec<String> {
+        let public = self.public_url.as_ref().and_then(Url::host_str);
+        let listed = self.hosts.iter().cloned();
+        listed.chain(public.map(str::to_owned)).collect()
+    }
+
     /// Whether it says where runs are kept.
     #[must_use]
     pub fn has_data(&self) -> bool {
