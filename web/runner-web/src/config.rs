@@ -26,7 +26,7 @@ use store::PostgresUrl;
 use url::Url;
 
 pub use file::{File, keys};
-use file::{RUNNER, Variables, address};
+use file::{RUNNER, Variables, host_and_port};
 use scopes::RepositoryTable;
 
 /// The VM manager's usual address.
@@ -310,15 +310,7 @@ impl Resolver<'_> {
             let listen = self.file.listen;
             return Some(listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000))));
         }
-        let host = host.unwrap_or("127.0.0.1");
-        let host = if host.contains(':') && !host.starts_with('[') {
-            format!("[{host}]")
-        } else {
-            host.replace("localhost", "127.0.0.1")
-        };
-        let found = address(&format!("{host}:{}", port.unwrap_or("3000"))).map_err(|error| {
-            error.help("HOST is an address such as 0.0.0.0, PORT a number from 0 to 65535")
-        });
+        let found = host_and_port(host.unwrap_or("127.0.0.1"), port.unwrap_or("3000"));
         self.kept("HOST and PORT", found)
     }
 
