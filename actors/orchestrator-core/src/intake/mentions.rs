@@ -70,11 +70,12 @@ struct CommentRequest<'a> {
 }
 
 impl<'a> CommentRequest<'a> {
-    /// A comment is the same whatever delivery tells of it. Triggers of the command line without an
-    /// id are distinguished by their deliveries alone.
+    /// A comment is the same whatever delivery tells of it. Triggers by hand, without an id
+    /// or at no issue, are no comments of the forge: their deliveries alone distinguish them.
     fn identity(&self) -> Option<EventIdentity> {
         let (repository, id) = (&self.event.repository.name, self.event.comment.id);
-        (id.get() != 0).then(|| EventIdentity {
+        let at_the_forge = id.get() != 0 && !self.event.issue.number.is_cli();
+        at_the_forge.then(|| EventIdentity {
             key: comment_key(repository, id),
             once: true,
         })

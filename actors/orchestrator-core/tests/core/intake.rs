@@ -1,6 +1,7 @@
 //! What events lead to.
 
 use orchestrator_core::health::Usage;
+use orchestrator_core::intake::identity_without_request;
 use orchestrator_core::run::{Priority, Reason, RunState, Trigger};
 use serde_json::json;
 
@@ -88,6 +89,21 @@ fn what_stands_against_an_agent_is_told() {
         ["miser"],
         "not the command line"
     );
+}
+
+/// Payloads made by hand are told apart by their deliveries, not by the number of a comment that
+/// no forge has given.
+#[test]
+fn contract_a_comment_at_no_issue_has_no_identity_of_its_own() {
+    let world = World::new();
+    let dispatch =
+        |issue, id| world.dispatch(&comment("acme/main", issue, id, "bob", "@orch:miser"));
+    assert_eq!(dispatch(0, 17).identity, None);
+    assert_eq!(dispatch(0, 0).identity, None);
+    assert!(dispatch(7, 17).identity.is_some());
+    let silent = |issue| identity_without_request(&comment("acme/main", issue, 17, "bob", "hello"));
+    assert_eq!(silent(0), None);
+    assert!(silent(7).is_some());
 }
 
 /// "Orchestrator has no top-level `mentions` section: every webhook dispatch is silently dropped."
