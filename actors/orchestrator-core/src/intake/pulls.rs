@@ -17,6 +17,8 @@ pub(super) fn decide(event: &PullRequestEvent, intake: &IntakeContext<'_>) -> De
         | PullRequestAction::ReadyForReview => true,
         PullRequestAction::Reopened => false,
         PullRequestAction::Closed => return closed(event),
+        // Gitea's way to say `ready_for_review`.
+        PullRequestAction::Edited if event.became_ready => true,
         PullRequestAction::Edited | PullRequestAction::Other(_) => {
             return Decision::Ignored(Ignored::PullRequestAction);
         }

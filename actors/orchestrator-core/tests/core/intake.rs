@@ -106,6 +106,35 @@ fn contract_a_comment_at_no_issue_has_no_identity_of_its_own() {
     assert!(silent(7).is_some());
 }
 
+/// Gitea and Forgejo tell by `edited` that a draft is ready: the title has lost its `WIP:`.
+#[test]
+fn contract_a_draft_made_ready_by_its_title_is_fanned_out() {
+    let world = World::new();
+    let edited = |from: &str, title: &str, draft: bool| {
+        let mut body = json!({
+            "action": "edited", "number": 3, "changes": {"title": {"from": from}},
+            "repository": {"full_name": "acme/main"},
+        });
+        body["pull_request"] = json!({
+            "title": title, "number": 3, "state": "open", "draft": draft, "user": {"login": "alice"},
+            "head": {"ref": "topic", "sha": sha(1).as_str(), "repo": {"full_name": "acme/main"}},
+            "base": {"ref": "main", "sha": sha(1000).as_str()},
+        });
+        world.outcome(&crate::fleet::event(&body))
+    };
+    let ready = world.outcome(&pull("ready_for_review", 3, 1));
+    assert!(
+        ready.iter().any(|one| !one.contains("ignored")),
+        "{ready:?}"
+    );
+    assert_eq!(edited("WIP: A change", "A change", false), ready);
+    assert_eq!(edited("[wip] A change", "A change", false), ready);
+    let ignored = ["ignored: pull_request_action"];
+    assert_eq!(edited("A change", "Another change", false), ignored);
+    assert_eq!(edited("WIP: A change", "WIP: another", true), ignored);
+    assert_eq!(edited("A change", "WIP: A change", true), ignored);
+}
+
 /// "Orchestrator has no top-level `mentions` section: every webhook dispatch is silently dropped."
 #[test]
 fn contract_without_mentions_no_webhook_dispatches_anything() {
