@@ -21,6 +21,13 @@ pub fn warn(config: &RunnerConfig) {
             "the first push would fail"
         );
     }
+    if let Some(problem) = config.unused() {
+        tracing::warn!(
+            event = "config.without_effect",
+            problem,
+            "a setting has no effect"
+        );
+    }
     if config.short_secret {
         tracing::warn!(
             event = "config.short_secret",

@@ -217,6 +217,23 @@ fn v13_what_the_first_push_would_refuse_is_found_before() {
 }
 
 #[test]
+fn contract_a_token_without_its_forge_is_told() {
+    let unused = |pairs: &[(&str, &str)]| {
+        let secret = [("FORGE_WEBHOOK_SECRET", "x")];
+        let config = parse(&[pairs, &secret[..]].concat(), "").unwrap();
+        assert!(
+            config.problems().is_empty(),
+            "it starts, and --check is right"
+        );
+        config.unused()
+    };
+    let (token, url) = (("FORGE_TOKEN", "t"), ("FORGE_URL", "https://forge.lan"));
+    assert!(unused(&[token]).unwrap().contains("FORGE_URL"));
+    assert_eq!(unused(&[token, url]), None);
+    assert_eq!(unused(&[]), None);
+}
+
+#[test]
 fn t6_limits_of_checkouts_are_read_and_checked() {
     let secret = [("FORGE_WEBHOOK_SECRET", "x")];
     let file = "[checkouts]\nentries = 10\nbytes = \"2MiB\"\nmemory = \"64MiB\"\ntime = \"10s\"\nat_once = 1\n";
