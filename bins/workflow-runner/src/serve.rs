@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         return ExitCode::FAILURE;
     }
     if arguments.check {
-        if let Some(unused) = config.unused() {
+        if let Some(unused) = boot::unused(&config) {
             say(&format!("warning: {unused}"));
         }
         let faults = match arguments.offline {

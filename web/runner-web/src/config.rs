@@ -31,7 +31,6 @@ use scopes::RepositoryTable;
 
 /// The VM manager's usual address.
 const VMM_URL: &str = "http://127.0.0.1:3100";
-const TOKEN_ALONE: &str = "FORGE_TOKEN is set and not used: without FORGE_URL nobody is shown it; set FORGE_URL to the forge's address";
 const ACTIONS_URL: &str = "https://github.com";
 /// Characters that a webhook's secret should have at least: shorter ones can be guessed from one
 /// delivery that was seen.
@@ -123,14 +122,6 @@ impl RunnerConfig {
             "`repositories` names repositories of `forge_url`, which is not set".to_owned()
         });
         insecure.into_iter().chain(nameless).collect()
-    }
-
-    /// What has no effect as it is.
-    #[must_use]
-    pub fn unused(&self) -> Option<&'static str> {
-        let runner = &self.runner;
-        let nowhere = runner.forge_url.is_none() && runner.forge != forge_core::Forge::GitHub;
-        (nowhere && runner.forge_token.is_some()).then_some(TOKEN_ALONE)
     }
 
     /// The configuration in force, with what a file says read already.
@@ -236,15 +227,15 @@ impl Resolver<'_> {
         let model = self.model();
         let store = self.store();
         let objects = self.objects();
-        let (listen, secrets) = (listen?, secrets?);
-        let secrets = self.own_secrets(secrets)?;
+        let listen = listen?;
+        let secrets = self.own_secrets(secrets?)?;
         let mut file = std::mem::take(&mut self.file);
         let usual = || environment.data_home().join("orrery/workflow-runner");
         let data = file.data.take().unwrap_or_else(usual);
         let (actions, scopes) = actions_and_scopes(&mut file, &data);
+        let hosts = file.own_names();
         let variables = file.variables;
         let addresses = address_policy(file.allow_addresses);
-        let hosts = file.own_names();
         let runner = RunnerSettings {
             repositories: variables
                 .mirrors

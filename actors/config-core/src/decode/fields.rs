@@ -34,8 +34,8 @@ impl<'d> Fields<'d> {
         }
     }
 
-    /// Reads a key that may be absent; `null` is absent. `None` also when its value is wrong: that is reported, and
-    /// decoding as a whole fails.
+    /// Reads a key that may be absent; `null` is absent. `None` also when its value is wrong: that
+    /// is reported, and decoding as a whole fails.
     pub fn optional<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
         debug_assert!(
             self.keys.iter().any(|known| known == key),

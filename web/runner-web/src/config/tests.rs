@@ -225,7 +225,7 @@ fn contract_a_token_without_its_forge_is_told() {
             config.problems().is_empty(),
             "it starts, and --check is right"
         );
-        config.unused()
+        crate::boot::unused(&config)
     };
     let (token, url) = (("FORGE_TOKEN", "t"), ("FORGE_URL", "https://forge.lan"));
     assert!(unused(&[token]).unwrap().contains("FORGE_URL"));
