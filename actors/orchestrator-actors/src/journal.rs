@@ -55,6 +55,8 @@ pub enum JournalEvent {
     PersonaNotFound(String),
     /// Skills were put into a prompt.
     SkillsInjected(Vec<String>),
+    /// A comment has no issue to stand at: the command line asked for the run.
+    NoIssueToPostAt,
     /// A worktree was made.
     WorktreeCreated(String),
     /// A worktree was removed.
@@ -168,6 +170,9 @@ impl Entry {
             JournalEvent::WorktreeCreated(path) | JournalEvent::WorktreeRemoved(path) => {
                 path.clone()
             }
+            JournalEvent::NoIssueToPostAt => {
+                format!("{about}: no_issue, as is expected of a trigger of the command line")
+            }
             JournalEvent::Ignored(why) => format!("{about} {why}"),
             JournalEvent::DedupHit(what) => what.clone(),
             JournalEvent::Breaker { provider, .. } => provider.clone(),
@@ -191,6 +196,7 @@ impl Entry {
         let (run, agent) = (self.run.as_deref(), self.agent.as_deref());
         let project = self.project.as_deref();
         match level {
+            Level::Debug => tracing::debug!(event, run, agent, project, detail = %detail, "{text}"),
             Level::Info => tracing::info!(event, run, agent, project, detail = %detail, "{text}"),
             Level::Warn => tracing::warn!(event, run, agent, project, detail = %detail, "{text}"),
             Level::Error => tracing::error!(event, run, agent, project, detail = %detail, "{text}"),
@@ -215,9 +221,13 @@ impl Entry {
             PersonaApplied(_) => Info, event = "persona.applied", "a persona was put into a prompt";
             PersonaNotFound(_) => Warn, event = "persona.not_found", "a persona is not loaded; restart or reload";
             SkillsInjected(_) => Info, event = "skills.injected", "skills were put into a prompt";
+            // The name that the poster's failures have; nothing is wrong, so no warning.
+            NoIssueToPostAt => Info, event = "forge.post.failed", "there is no issue to post at";
             WorktreeCreated(_) => Info, event = "worktree.created", "a worktree was made";
             WorktreeRemoved(_) => Info, event = "worktree.removed", "a worktree was removed";
             Ignored(why) if why.is_skipped_fan_out() => Warn, event = "pr.fanout.skipped", "a pull request was not fanned out";
+            // Dropped without a word, as the contract has it; who looks for the reason finds it.
+            Ignored(orchestrator_core::intake::Ignored::MentionsNotConfigured) => Debug, event = "webhook.ignored", "an event asked for nothing";
             Ignored(_) => Info, event = "webhook.ignored", "an event asked for nothing";
             DedupHit(_) => Info, event = "dedup.hit", "the same was asked for before";
             Breaker { state: "open", .. } => Warn, event = "breaker.opened", "a provider's circuit opened";
@@ -244,6 +254,7 @@ struct LogLine {
 /// How much an event matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Level {
+    Debug,
     Info,
     Warn,
     Error,

@@ -227,6 +227,8 @@ impl EventContext {
                 event.base_branch = pull.base.as_ref().map(|base| base.branch.to_string());
                 event.untrusted = own != Some(&activity.repository.name);
             }
+            // A push that does not say of what: the default branch's newest commit.
+            (RunCommit::Named, None, None) if kind == EventKind::Push => event.action = None,
             _ => return nothing(),
         }
         Ok(event)

@@ -45,6 +45,51 @@ const THREE: &str = r#"{
   "default_role": "Engineer"
 }"#;
 
+/// What a program or a form writes of a setting that nobody made.
+#[test]
+fn contract_null_and_empty_optional_settings_are_absent() {
+    let written = json!({
+        "name": "R", "relevance_function": null, "theme": null,
+        "haystacks": [{
+            "name": "h", "service": "LocalFiles", "location": "d",
+            "extra_parameters": {"glob": "", "max_file_size": null},
+        }, {
+            "name": "a", "service": "AtomicData", "location": "https://example.org",
+            "extra_parameters": null,
+        }],
+        "extra": {
+            "llm_provider": null, "localllm_base_url": "", "localllm_model": null,
+            "cloudllm_api_key": "", "cloudllm_model": "", "rerank_model": "",
+        },
+    });
+    let roles = parse(&written.to_string());
+    let role = roles.default_role();
+    assert_eq!(role.relevance_function, RelevanceFunction::ServiceGraph);
+    assert_eq!(role.extra, Extra::default());
+    assert_eq!(
+        role.haystacks[0].local_files().unwrap(),
+        &LocalFiles::of("d")
+    );
+    let local = json!({
+        "name": "R", "haystacks": written["haystacks"],
+        "extra": {
+            "llm_provider": "localllm", "localllm_base_url": "http://127.0.0.1:11434",
+            "localllm_model": "m", "cloudllm_api_key": "", "cloudllm_model": "",
+        },
+    });
+    let roles = parse(&local.to_string());
+    assert!(roles.default_role().extra.cloudllm_api_key.is_none());
+    // What is needed is missed all the same.
+    let mut cloud = local;
+    cloud["extra"]["llm_provider"] = "cloudllm".into();
+    let wrong = role::parse("config.json", &cloud.to_string(), &environment()).unwrap_err();
+    let wrong = wrong.to_string();
+    assert!(
+        wrong.contains("needs the key `cloudllm_api_key`"),
+        "{wrong}"
+    );
+}
+
 #[test]
 fn a_file_of_one_role_has_the_contracts_defaults() {
     let roles = parse(

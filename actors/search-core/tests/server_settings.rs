@@ -44,6 +44,57 @@ fn defaults_are_those_of_the_contract() {
 }
 
 #[test]
+fn contract_sizes_of_the_cache_are_read_as_others_write_them() {
+    for (text, bytes) in [
+        ("64M", 64 << 20),
+        ("1G", 1 << 30),
+        ("2k", 2048),
+        ("1 T", 1 << 40),
+        ("100", 100),
+        ("1048576", 1_048_576),
+        ("0", 0),
+        ("64MB", 64_000_000),
+        ("64MiB", 64 << 20),
+    ] {
+        let settings = with(&[("SERVICE_CACHE_SIZE", text)]);
+        assert_eq!(settings.cache_size.value.bytes(), bytes, "{text}");
+    }
+    for wrong in ["M", "-1", "1.5G", "64X", "99999999999T"] {
+        let told = settings(&[("SERVICE_CACHE_SIZE", wrong)], &ServerFlags::default());
+        assert!(told.unwrap_err().contains("SERVICE_CACHE_SIZE"), "{wrong}");
+    }
+}
+
+#[test]
+fn contract_the_address_of_the_api_may_end_in_api() {
+    for (text, address) in [
+        ("http://127.0.0.1:18000/api", "http://127.0.0.1:18000/"),
+        ("http://127.0.0.1:18000/api/", "http://127.0.0.1:18000/"),
+        ("http://127.0.0.1:18000", "http://127.0.0.1:18000/"),
+        ("https://x.example/search/api", "https://x.example/search/"),
+        ("https://x.example/myapi", "https://x.example/myapi/"),
+    ] {
+        let settings = with(&[("SERVICE_SERVER_API_ENDPOINT", text)]);
+        let found = settings.api_endpoint.unwrap().value;
+        assert_eq!(found.as_str(), address, "{text}");
+    }
+}
+
+#[test]
+fn contract_further_names_of_the_server_are_listed() {
+    let hosts = |text| with(&[("SERVICE_HOSTS", text)]).hosts.unwrap_or_default();
+    assert_eq!(
+        hosts("search.example.org, search"),
+        ["search.example.org", "search"]
+    );
+    assert!(with(&[]).hosts.is_none());
+    for wrong in ["http://a", "a b", "a/b", "*.example.org"] {
+        let told = settings(&[("SERVICE_HOSTS", wrong)], &ServerFlags::default());
+        assert!(told.unwrap_err().contains("is not a host name"), "{wrong}");
+    }
+}
+
+#[test]
 fn each_system_has_its_places() {
     let environment = Environment::from_iter([("HOME", "/home/me"), ("APPDATA", "/appdata")]);
     for (os, settings_path, data_path) in [
@@ -146,7 +197,7 @@ fn all_wrong_values_are_named_at_once() {
             ("LOG_LEVEL", "verbose"),
             ("SERVICE_SERVER_HOSTNAME", "8000"),
             ("SERVICE_SERVER_API_ENDPOINT", "localhost:8000"),
-            ("SERVICE_CACHE_SIZE", "64"),
+            ("SERVICE_CACHE_SIZE", "64XB"),
             ("SERVICE_MAX_CONCURRENT_SEARCHES", "0"),
             ("SERVICE_API_TOKEN", "two words"),
             ("CLOUDSTORE_ACCESS_KEY_ID", "id"),
@@ -167,14 +218,14 @@ fn all_wrong_values_are_named_at_once() {
         LOG_LEVEL: unknown level `verbose`
          = help: one of: debug, info, warn, error
 
-        SERVICE_SERVER_HOSTNAME: `8000` is not an address: the port is missing
+        SERVICE_SERVER_HOSTNAME: `8000` is not an address: the host is missing
          = help: write `<host>:<port>`, for example `127.0.0.1:8000`
 
         SERVICE_SERVER_API_ENDPOINT: `localhost:8000` is not an http or https URL
          = help: did you mean `http://localhost:8000`?
 
-        SERVICE_CACHE_SIZE: `64` is not a size
-         = help: give a unit, for example `64MB`
+        SERVICE_CACHE_SIZE: `64XB` is not a size
+         = help: units: B, kB, MB, GB, TB, KiB, MiB, GiB, TiB
 
         SERVICE_MAX_CONCURRENT_SEARCHES: `0` is not a number from 1 to 100000
 

@@ -29,6 +29,11 @@ Examples:
   orchctl logs last --follow
   orchctl top";
 
+/// Where the admin bridge is unless said.
+pub(crate) const DEFAULT_ADMIN: &str = "127.0.0.1:3201";
+/// Where the configuration is unless said.
+pub(crate) const DEFAULT_CONFIG: &str = "/etc/orchestrator/orchestrator.toml";
+
 /// Talk to the agent orchestrator.
 #[derive(Debug, Parser)]
 #[command(name = "orchctl", version, after_help = AFTER_HELP)]
@@ -65,20 +70,22 @@ pub(crate) struct Target {
         default_value = "127.0.0.1:3200"
     )]
     pub(crate) receiver: String,
-    /// Its admin bridge on that machine: an address, or the path of its socket.
+    /// Its admin bridge on that machine: an address, or the path of its socket. Unless said, and
+    /// without --ssh, the socket of the package where nobody listens at the address.
     #[arg(
         long,
         value_name = "HOST:PORT|PATH",
         global = true,
-        default_value = "127.0.0.1:3201"
+        default_value = DEFAULT_ADMIN
     )]
     pub(crate) admin: String,
-    /// Its configuration file on that machine.
+    /// Its configuration file on that machine. Unless said, and where there is none, that of the
+    /// package in /etc/orrery/orchestrator.
     #[arg(
         long,
         value_name = "FILE",
         global = true,
-        default_value = "/etc/orchestrator/orchestrator.toml"
+        default_value = DEFAULT_CONFIG
     )]
     pub(crate) config: String,
     /// The ssh program.
@@ -159,9 +166,9 @@ pub(crate) enum Command {
         limit: u32,
     },
     /// End a run, or take it from the queue.
-    #[command(after_help = "Examples:\n  orchctl cancel last")]
+    #[command(after_help = "Examples:\n  orchctl cancel last\n  orchctl cancel greeter")]
     Cancel {
-        /// Its id, the beginning of it, or `last`.
+        /// Its id, the beginning of it, `last`, or the name of an agent with one open run.
         run: RunName,
     },
     /// Ask for the same again.

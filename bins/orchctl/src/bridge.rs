@@ -1,6 +1,7 @@
 //! Talking to the orchestrator: its receiver and its admin bridge.
 
-use std::path::PathBuf;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config_core::{Environment, Secret};
@@ -11,12 +12,15 @@ use orchestrator_core::admin::WebhookReply;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::arguments::Target;
+use crate::arguments::{DEFAULT_ADMIN, Target};
 use crate::failure::Failure;
 use crate::ssh::{Address, Tunnel};
 
 /// Longest wait between two pieces of a followed log: the bridge sends a sign of life more often.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The admin bridge of the package.
+const PACKAGED_SOCKET: &str = "/run/orrery-agents/admin.sock";
 
 /// Both addresses of one orchestrator.
 pub(crate) struct Bridge {
@@ -60,7 +64,7 @@ impl Bridge {
             None => (
                 None,
                 Endpoint::of(&target.receiver)?,
-                Endpoint::of(&target.admin)?,
+                Endpoint::of(local_admin(&target.admin, Path::new(PACKAGED_SOCKET)))?,
             ),
         };
         let location = target
@@ -174,6 +178,13 @@ impl Bridge {
     }
 }
 
+/// The address that was said; unless one was, the package's socket where nobody else listens.
+fn local_admin<'a>(said: &'a str, socket: &'a Path) -> &'a str {
+    let packaged = socket.to_str().filter(|_| said == DEFAULT_ADMIN);
+    let packaged = packaged.filter(|_| socket.exists() && TcpStream::connect(said).is_err());
+    packaged.unwrap_or(said)
+}
+
 impl Endpoint {
     fn of(address: &str) -> Result<Self, Failure> {
         if let Address::Socket(path) = Address::parse(address)? {
@@ -227,5 +238,26 @@ fn refusal(status: u16, body: &str) -> Failure {
         503 => Failure::Unreachable(format!("{detail}; try again")),
         504 => Failure::TimedOut(detail),
         _ => Failure::Refused(detail),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contract_the_package_s_socket_is_asked_where_no_bridge_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("admin.sock");
+        assert_eq!(local_admin(DEFAULT_ADMIN, &socket), DEFAULT_ADMIN);
+        std::fs::write(&socket, "").expect("a file");
+        assert_eq!(local_admin("127.0.0.1:9", &socket), "127.0.0.1:9");
+        // Somebody else may listen at the usual address of this machine while it is tested.
+        if TcpStream::connect(DEFAULT_ADMIN).is_err() {
+            assert_eq!(
+                local_admin(DEFAULT_ADMIN, &socket),
+                socket.to_str().unwrap()
+            );
+        }
     }
 }

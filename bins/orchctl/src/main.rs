@@ -2,6 +2,7 @@
 
 mod arguments;
 mod bridge;
+mod configuration;
 mod failure;
 mod follow;
 mod hook;

@@ -2,10 +2,12 @@
 
 use clap::CommandFactory;
 use config_core::Environment;
+use forge_core::AgentName;
 use orchestrator_core::admin::{
     AgentList, CancelReply, CheckView, ProjectView, PromptView, RetryReply, RunList, RunView,
     StatusView,
 };
+use orchestrator_core::run::RunState;
 
 use crate::arguments::{Arguments, Command, Format, RunName, Runs};
 use crate::bridge::Bridge;
@@ -144,7 +146,10 @@ async fn of_run(bridge: &Bridge, format: Format, command: &Command) -> Result<u8
             stream::logs(bridge, format, &path, *follow).await?;
         }
         Command::Cancel { run } => {
-            let run = resolve(bridge, run).await?;
+            let run = match open_run_of_agent(bridge, run).await? {
+                Some(run) => run,
+                None => resolve(bridge, run).await?,
+            };
             let reply: CancelReply = bridge.post(&format!("admin/runs/{run}/cancel")).await?;
             show(format, &reply, || human::cancelled(&reply))?;
             return Ok(u8::from(!reply.cancelled));
@@ -159,6 +164,36 @@ async fn of_run(bridge: &Bridge, format: Format, command: &Command) -> Result<u8
         _ => {}
     }
     Ok(0)
+}
+
+/// The open run of the agent of this name; `None` where no agent is named so and has one.
+async fn open_run_of_agent(bridge: &Bridge, name: &RunName) -> Result<Option<String>, Failure> {
+    let RunName::Id(name) = name else {
+        return Ok(None);
+    };
+    let name = name.to_string();
+    if name.parse::<AgentName>().is_err() || name.len() >= FULL_ID_LEN {
+        return Ok(None);
+    }
+    let mut open = Vec::new();
+    for state in RunState::ALL.iter().filter(|state| !state.is_terminal()) {
+        let path = format!("admin/runs?limit=10&agent={name}&state={state}");
+        let list: RunList = bridge.get(&path).await?;
+        let fits = |run: &RunView| run.agent == name && run.state == state.as_str();
+        open.extend(list.runs.into_iter().filter(fits));
+    }
+    match &open[..] {
+        [] => Ok(None),
+        [one] => Ok(Some(one.id.clone())),
+        several => {
+            let runs = several
+                .iter()
+                .map(|run| format!("{} ({})", run.id, run.project));
+            let runs = runs.collect::<Vec<_>>().join(", ");
+            let text = format!("{name} has more than one open run; name one of them: {runs}");
+            Err(Failure::NotFound(text))
+        }
+    }
 }
 
 /// The id of a run that is named by it, by its beginning, or as the last.

@@ -115,10 +115,7 @@ pub(crate) fn read_file(target: &Target, host: &str, path: &str) -> Result<Strin
     }
     let (success, out, err) = output(target, host, &["cat", "--", path])?;
     success.then_some(out).ok_or_else(|| {
-        Failure::NotAllowed(format!(
-            "no webhook secret: {host}:{path} cannot be read: {}; give --secret or set ORCH_WEBHOOK_SECRET",
-            last_line(&err)
-        ))
+        Failure::NotAllowed(format!("{host}:{path} cannot be read: {}", last_line(&err)))
     })
 }
 

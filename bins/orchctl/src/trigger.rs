@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::arguments::{Arguments, Format, Trigger};
 use crate::bridge::Bridge;
+use crate::configuration::{Configuration, KnownProject};
 use crate::failure::Failure;
 use crate::output::{show, write};
 use crate::payload::{MAX_CONTEXT_BYTES, TriggerRequest, body};
@@ -42,7 +43,7 @@ pub(crate) async fn trigger(
         )));
     }
     let bridge = Bridge::open(&arguments.target, environment)?;
-    let known = project(&bridge, wanted.project.as_ref()).await?;
+    let known = known_project(&bridge, arguments, wanted, environment).await?;
     let secret = secret::resolve(
         wanted.secret.as_ref(),
         &arguments.target,
@@ -103,6 +104,31 @@ async fn last_words(bridge: &Bridge, run: &str) -> Option<String> {
             None
         }
     }
+}
+
+/// The project that is meant, and its repository: as the admin bridge says, else as the
+/// orchestrator's files do. A receiver is enough to start an agent; waiting takes the bridge.
+async fn known_project(
+    bridge: &Bridge,
+    arguments: &Arguments,
+    wanted: &Trigger,
+    environment: &Environment,
+) -> Result<KnownProject, Failure> {
+    let absent = match project(bridge, wanted.project.as_ref()).await {
+        Ok(ProjectView { id, repository, .. }) => return Ok(KnownProject { id, repository }),
+        Err(absent @ (Failure::Unreachable(_) | Failure::NotAllowed(_))) if !wanted.wait => absent,
+        Err(failure) => return Err(failure),
+    };
+    let id = wanted.project.as_ref().map(|project| project.as_str());
+    let found = Configuration::read(&arguments.target)
+        .and_then(|configuration| configuration.project(id, environment));
+    found.map_err(|failure| {
+        let text = format!("{absent}; nor is the repository known otherwise: {failure}");
+        match absent {
+            Failure::NotAllowed(_) => Failure::NotAllowed(text),
+            _ => Failure::Unreachable(text),
+        }
+    })
 }
 
 /// The project that is meant: the one named, else the main one.

@@ -21,11 +21,7 @@ pub(crate) fn run(
 ) -> ExitCode {
     let path = &settings.settings_path.value;
     if !path.exists() {
-        say(&format!(
-            "there is no role file at {}; the first start creates it",
-            path.display()
-        ));
-        return ExitCode::from(FAILED);
+        return before_first_start(arguments, settings);
     }
     let configuration = match boot::read_configuration(path, environment, Path::new("/")) {
         Ok((configuration, _)) => configuration.view().clone(),
@@ -45,11 +41,7 @@ pub(crate) fn run(
     found.extend(boot::check_sources(&name, &document, &roles, environment));
     check_data_directory(settings, &mut found);
     check_concepts(&roles, &mut found);
-    match settings.check_exposure(arguments.allow_unauthenticated) {
-        Ok(Some(warning)) => found.push(warning),
-        Err(error) => found.push(*error),
-        Ok(None) => {}
-    }
+    check_exposure(arguments, settings, &mut found);
     let is_valid = !found.has_errors();
     let snapshots = match arguments.offline {
         true => None,
@@ -71,6 +63,27 @@ pub(crate) fn run(
     match snapshots {
         Some(fault) if is_valid => peers::exit_code(&[fault]),
         _ => code,
+    }
+}
+
+/// Without a role file there is nothing to read: the first start writes one.
+fn before_first_start(arguments: &Arguments, settings: &ServerSettings) -> ExitCode {
+    let mut found = settings.warnings.clone();
+    let path = settings.settings_path.value.display();
+    let none = ValueError::new(format!("there is no role file at {path}"));
+    let none = none.help("the first start creates it, with one role that searches a folder");
+    let origin = settings.settings_path.origin.to_string();
+    found.push(Diagnostic::of_setting(&origin, none).into_warning());
+    check_data_directory(settings, &mut found);
+    check_exposure(arguments, settings, &mut found);
+    arguments.report(&found)
+}
+
+fn check_exposure(arguments: &Arguments, settings: &ServerSettings, found: &mut Diagnostics) {
+    match settings.check_exposure(arguments.allow_unauthenticated) {
+        Ok(Some(warning)) => found.push(warning),
+        Err(error) => found.push(*error),
+        Ok(None) => {}
     }
 }
 

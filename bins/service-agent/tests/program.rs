@@ -206,6 +206,41 @@ fn what_goes_wrong_has_its_exit_code() {
     }
 }
 
+/// "URL of the API, used by clients": also as the API's own address.
+#[test]
+fn contract_the_server_s_address_may_end_in_api_and_a_wrong_one_is_told() {
+    let home = home();
+    let server = Server::start(home.path(), None);
+    let ask = |place: &str| {
+        Command::new(env!("CARGO_BIN_EXE_service-agent"))
+            .env_clear()
+            .env("HOME", home.path())
+            .env(
+                "SERVICE_SERVER_API_ENDPOINT",
+                format!("{}{place}", server.url),
+            )
+            .args(["search", "tides"])
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs")
+    };
+    for place in ["/api", "/api/"] {
+        let found = ask(place);
+        assert!(text(&found).contains("1. moon.txt"), "{}", text(&found));
+    }
+    let elsewhere = ask("/elsewhere");
+    let said = text(&elsewhere);
+    assert_eq!(
+        elsewhere.status.code(),
+        Some(1),
+        "not \"nothing found\": {said}"
+    );
+    assert!(
+        said.contains("is it the address of a search server?"),
+        "{said}"
+    );
+}
+
 #[test]
 fn against_a_server_it_asks_the_server_with_its_token() {
     let home = home();

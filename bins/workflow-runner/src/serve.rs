@@ -37,6 +37,9 @@ pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode 
         return ExitCode::FAILURE;
     }
     if arguments.check {
+        if let Some(unused) = boot::unused(&config) {
+            say(&format!("warning: {unused}"));
+        }
         let faults = match arguments.offline {
             true => Vec::new(),
             false => peer_faults(&config),

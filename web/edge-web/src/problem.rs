@@ -150,6 +150,15 @@ impl Problem {
         }
     }
 
+    /// 426: the path speaks WebSocket, and the request does not ask for it.
+    pub fn upgrade_required() -> Self {
+        Self::new(
+            StatusCode::UPGRADE_REQUIRED,
+            "this path speaks WebSocket only: no upgrade was asked for",
+        )
+        .header(header::UPGRADE, HeaderValue::from_static("websocket"))
+    }
+
     /// 408: the body did not arrive in time; the connection is closed.
     pub fn request_timeout(detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::REQUEST_TIMEOUT, detail).closing()

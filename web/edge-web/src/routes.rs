@@ -19,6 +19,8 @@ struct Entry {
     path: String,
     routes: Vec<Route>,
     methods: Vec<Method>,
+    /// It speaks WebSocket: what is no upgrade is told so.
+    upgrades: bool,
 }
 
 impl Routes {
@@ -39,6 +41,22 @@ impl Routes {
         F::Output: Responder + 'static,
     {
         self.route(Method::GET, path, web::route().to(handler))
+    }
+
+    /// Answers upgrades to a WebSocket at `path`; all other methods are told to upgrade.
+    #[must_use]
+    pub fn websocket<F, Args>(self, path: &str, handler: F) -> Self
+    where
+        F: Handler<Args>,
+        Args: FromRequest + 'static,
+        F::Output: Responder + 'static,
+    {
+        let mut routes = self.get(path, handler);
+        let entry = routes.resources.iter_mut().find(|one| one.path == path);
+        if let Some(entry) = entry {
+            entry.upgrades = true;
+        }
+        routes
     }
 
     /// Answers `POST` at `path`.
@@ -103,6 +121,7 @@ impl Routes {
                 path: path.to_owned(),
                 routes: Vec::new(),
                 methods: Vec::new(),
+                upgrades: false,
             });
             self.resources.len() - 1
         });
@@ -149,11 +168,14 @@ impl Routes {
 
 impl Entry {
     fn resource(self, metrics: RouteMetrics) -> Resource {
-        let methods = self.methods;
+        let (methods, upgrades) = (self.methods, self.upgrades);
         let resource = web::resource(self.path).app_data(metrics);
         let resource = self.routes.into_iter().fold(resource, Resource::route);
         resource.default_service(web::to(move || {
-            let problem = Problem::method_not_allowed(&methods);
+            let problem = match upgrades {
+                true => Problem::upgrade_required(),
+                false => Problem::method_not_allowed(&methods),
+            };
             async move { Err::<&'static str, Problem>(problem) }
         }))
     }

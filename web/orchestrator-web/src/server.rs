@@ -249,9 +249,10 @@ async fn serve_receiver(
         deadline: Duration::from_secs(10),
     };
     let signed = SignedBodyConfig::new(verifier, limits, &metrics);
-    let names = config.listeners.hosts.iter().map(String::as_str);
+    let names = config.own_names();
     let hosts = HostPolicy::new(listener.local_addr()?, names);
     let edge = EdgeConfig {
+        signed: &["/webhook"],
         replicas: replica.as_ref().and_then(|(shared, _)| key_of(shared)),
         ..EdgeConfig::new(hosts, &metrics)
     };

@@ -96,11 +96,14 @@ impl StandbyOrchestrator {
             ParseOptions::default(),
         );
         let signed = SignedBodyConfig::new(verifier, limits, &metrics);
-        let names = now.listeners.hosts.iter().map(String::as_str);
+        let names = now.own_names();
         let hosts = HostPolicy::new(listening.receiver.local_addr()?, names);
         let passage = LeaderPassage::new(&control, PassageOptions::default());
         let server = EdgeServer::new(
-            EdgeConfig::new(hosts, &metrics),
+            EdgeConfig {
+                signed: &["/webhook"],
+                ..EdgeConfig::new(hosts, &metrics)
+            },
             listening.serve,
             (&metrics, parts.health),
             move |metrics| passage.add(own_routes(metrics).post("/webhook", webhook)),

@@ -21,6 +21,16 @@ pub fn store_options(program: &str) -> Options {
         .extents(EXTENT_TABLES)
 }
 
+const TOKEN_ALONE: &str = "FORGE_TOKEN is set and not used: without FORGE_URL nobody is shown it; set FORGE_URL to the forge's address";
+
+/// What has no effect as it is. The forge's address has a default where it is GitHub.
+#[must_use]
+pub fn unused(config: &RunnerConfig) -> Option<&'static str> {
+    let runner = &config.runner;
+    let nowhere = runner.forge_url.is_none() && runner.forge != forge_core::Forge::GitHub;
+    (nowhere && runner.forge_token.is_some()).then_some(TOKEN_ALONE)
+}
+
 /// Tells the operator what works and should not stay so. The contract names no least length of a
 /// secret: a short one is no error.
 pub fn warn(config: &RunnerConfig) {
@@ -29,6 +39,13 @@ pub fn warn(config: &RunnerConfig) {
             event = "config.first_push",
             problem,
             "the first push would fail"
+        );
+    }
+    if let Some(problem) = unused(config) {
+        tracing::warn!(
+            event = "config.without_effect",
+            problem,
+            "a setting has no effect"
         );
     }
     if config.short_secret {

@@ -200,6 +200,7 @@ impl RunnerServer {
                 "/.well-known/jwks",
                 APPLICATION_PATHS,
             ]),
+            signed: &["/webhook"],
             replicas: replica.as_ref().and_then(|(shared, _)| key_of(shared)),
             ..EdgeConfig::new(hosts, &metrics)
         };

@@ -69,7 +69,10 @@ impl StandbyRunner {
         let hosts = options.hosts.iter().map(String::as_str);
         let hosts = HostPolicy::new(listener.local_addr()?, hosts);
         // Who may do what is judged by the leader, but for what this process says of itself.
-        let edge = EdgeConfig::new(hosts, &metrics);
+        let edge = EdgeConfig {
+            signed: &["/webhook"],
+            ..EdgeConfig::new(hosts, &metrics)
+        };
         let verifier = ForgeVerifier::new(options.secrets, ParseOptions::default());
         let signed = SignedBodyConfig::new(verifier, options.body, &metrics);
         let passage = LeaderPassage::new(&control, PassageOptions::default());

@@ -67,7 +67,7 @@ pub(crate) fn routes_with(metrics: &Metrics, parts: &ApplicationParts) -> Routes
         .put("/api/config", config::replace)
         .get("/api/config/schema", config::schema)
         .post("/mcp", mcp::mcp)
-        .get("/ws", ws::ws)
+        .websocket("/ws", ws::ws)
         .get("/livez", livez)
         .get("/readyz", readyz)
         .get("/metrics", metrics_text)

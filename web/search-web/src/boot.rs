@@ -169,7 +169,9 @@ pub fn server_options(settings: &ServerSettings) -> ServerOptions {
             .api_token
             .as_ref()
             .map(|token| token.expose().clone()),
-        hosts: vec![settings.listen.value.host_name()],
+        hosts: std::iter::once(settings.listen.value.host_name())
+            .chain(settings.hosts.iter().flatten().cloned())
+            .collect(),
         cache_bytes: settings.cache_size.value.bytes(),
         ws_upstream: settings.ws_upstream.as_ref().map(|one| one.value.clone()),
         ..ServerOptions::default()

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Number;
 use utoipa::ToSchema;
 
-use crate::wire::unprocessable;
+use crate::wire::{named, unprocessable};
 
 /// The longest message, in bytes.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 32 * 1024;
@@ -24,7 +24,7 @@ pub struct ChatBody {
     /// In its place: what was said so far, the person's message last. Of a kept conversation only
     /// the last one is taken.
     pub messages: Option<Vec<ChatMessage>>,
-    /// The role that answers; the conversation's or the default role when absent.
+    /// The role that answers; the conversation's or the default role when absent or empty.
     pub role: Option<String>,
     /// The conversation that goes on; a new one begins when absent.
     pub conversation_id: Option<String>,
@@ -74,7 +74,7 @@ impl ChatBody {
         };
         if errors.is_empty() {
             return Ok(ChatParams {
-                role: self.role,
+                role: named(self.role),
                 turns,
                 conversation: self.conversation_id,
                 stream: self.stream,
@@ -133,7 +133,7 @@ pub struct SummaryBody {
     pub content: Option<String>,
     /// In its place: the id of an indexed document.
     pub document_id: Option<String>,
-    /// The role whose language model writes; the default role when absent.
+    /// The role whose language model writes; the default role when absent or empty.
     pub role: Option<String>,
     /// The longest summary in characters, 20 to 10000; 500 when absent.
     #[schema(value_type = Option<u64>, minimum = 20, maximum = 10000)]
@@ -176,7 +176,7 @@ impl SummaryBody {
         if errors.is_empty() {
             return Ok(SummaryParams {
                 source,
-                role: self.role,
+                role: named(self.role),
                 max_chars,
             });
         }
@@ -230,6 +230,13 @@ mod tests {
         serde_json::from_str::<SummaryBody>(json)
             .expect("well-formed")
             .check()
+    }
+
+    #[test]
+    fn contract_an_empty_role_is_the_default_one() {
+        assert_eq!(chat(r#"{"message":"hello","role":""}"#).unwrap().role, None);
+        let params = summary(r#"{"content":"text","role":""}"#).unwrap();
+        assert_eq!(params.role, None);
     }
 
     #[test]

@@ -36,22 +36,36 @@ pub fn check_sources(
             let Err(reason) = check(haystack, environment) else {
                 continue;
             };
+            let severity = severity_of(haystack);
             let below = format!("haystacks[{index}].location");
             let path = [format!("roles[{role_index}].{below}"), below];
             let place: Option<&TextPlace> = places.iter().find(|one| path.contains(&one.key_path));
             found.push(match (&text, place) {
                 (Ok(text), Some(place)) => {
                     let range = place.range.clone();
-                    text.diagnostic(Severity::Error, range, &reason, None, &place.key_path)
+                    text.diagnostic(severity, range, &reason, None, &place.key_path)
                 }
                 _ => {
                     let place = format!("role `{}`, haystack `{}`", role.name, haystack.name);
-                    Diagnostic::of_setting(&place, ValueError::new(reason))
+                    let found = Diagnostic::of_setting(&place, ValueError::new(reason));
+                    match severity {
+                        Severity::Warning => found.into_warning(),
+                        Severity::Error => found,
+                    }
                 }
             });
         }
     }
     found
+}
+
+/// A folder of files that is not there yet is waited for by the server: it may be mounted later.
+fn severity_of(haystack: &Haystack) -> Severity {
+    let is_git = matches!(haystack.source, Source::GitRepository(_));
+    match haystack.indexed_files() {
+        Some(files) if !is_git && !files.folder.exists() => Severity::Warning,
+        _ => Severity::Error,
+    }
 }
 
 fn check(haystack: &Haystack, environment: &Environment) -> Result<(), String> {

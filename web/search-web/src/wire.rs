@@ -34,7 +34,7 @@ pub struct SearchBody {
     /// Results to pass over, for paging; 0 when absent.
     #[schema(value_type = Option<u64>, maximum = 100000)]
     pub skip: Option<Number>,
-    /// The role to search; the default role when absent.
+    /// The role to search; the default role when absent or empty.
     pub role: Option<String>,
     /// Further words or phrases, joined with `search_term` by `operator`.
     #[serde(default)]
@@ -68,6 +68,11 @@ pub struct SearchBody {
     pub budget_tokens: Option<Number>,
 }
 
+/// A role that is named; an empty name is none.
+pub(crate) fn named(role: Option<String>) -> Option<String> {
+    role.filter(|name| !name.is_empty())
+}
+
 impl SearchBody {
     /// The request for the search service.
     ///
@@ -96,7 +101,7 @@ impl SearchBody {
             return Err(unprocessable(errors));
         }
         Ok(SearchParams {
-            role: self.role,
+            role: named(self.role),
             request: SearchRequest {
                 text: self.search_term,
                 terms: self.terms,
@@ -222,6 +227,12 @@ mod tests {
         serde_json::from_str::<SearchBody>(json)
             .expect("well-formed")
             .check()
+    }
+
+    #[test]
+    fn contract_an_empty_role_is_the_default_one() {
+        let params = check(r#"{"search_term":"orbit","role":""}"#).unwrap();
+        assert_eq!(params.role, None);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Session};
 use edge_web::relay::{PassOptions, pass_frames};
@@ -71,6 +72,11 @@ pub(crate) async fn ws(
     config: web::Data<Option<ConfigState>>,
     gate: web::Data<WsGate>,
 ) -> Result<HttpResponse, Problem> {
+    let asked = request.headers().get(header::UPGRADE);
+    let asked = asked.map(|name| name.as_bytes().to_ascii_lowercase());
+    if !asked.is_some_and(|names| names.split(|byte| *byte == b',').any(is_websocket)) {
+        return Err(Problem::upgrade_required());
+    }
     let permit = gate.limit.enter()?;
     let upgraded = || {
         actix_ws::handle_with_protocols(&request, body, &[PROTOCOL]).map_err(|error| {
@@ -103,6 +109,10 @@ pub(crate) async fn ws(
     };
     actix_web::rt::spawn(connection.run(messages));
     Ok(response)
+}
+
+fn is_websocket(protocol: &[u8]) -> bool {
+    protocol.trim_ascii() == b"websocket"
 }
 
 struct Connection {

@@ -34,34 +34,43 @@ impl<'d> Fields<'d> {
         }
     }
 
-    /// Reads a key that may be absent. `None` also when its value is wrong: that is reported, and
-    /// decoding as a whole fails.
+    /// Reads a key that may be absent; `null` is absent. `None` also when its value is wrong: that
+    /// is reported, and decoding as a whole fails.
     pub fn optional<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
         debug_assert!(
             self.keys.iter().any(|known| known == key),
             "{key} is not listed as known"
         );
-        let entry = self.entries.iter().find(|entry| entry.key == key)?;
-        read(&self.item.child(key, &entry.node))
+        let entry = self.entry(key)?;
+        let absent = matches!(entry.node.value, Value::Null);
+        (!absent).then(|| read(&self.item.child(key, &entry.node)))?
     }
 
     /// Reads a key that must be there; `None` after its absence or its value was reported.
     pub fn required<T>(&self, key: &str, read: impl FnOnce(&Item<'d>) -> Option<T>) -> Option<T> {
-        if self.lacks(key) {
+        if let Some(entry) = self.entry(key) {
+            return read(&self.item.child(key, &entry.node));
+        }
+        if !self.is_misspelt(key) {
             self.error(ValueError::new(format!(
                 "missing key `{key}` in {}",
                 self.what
             )));
         }
-        self.optional(key, read)
+        None
     }
 
-    /// Whether the key is written.
+    fn entry(&self, key: &str) -> Option<&'d Entry> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Whether the key is written, and not `null`.
     pub fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|entry| entry.key == key)
+        let entry = self.entry(key);
+        entry.is_some_and(|entry| !matches!(entry.node.value, Value::Null))
     }
 
-    /// Whether the key is neither written nor misspelt (which is reported already).
+    /// Whether the key is neither given nor misspelt (which is reported already).
     pub fn lacks(&self, key: &str) -> bool {
         !self.has(key) && !self.is_misspelt(key)
     }

@@ -81,6 +81,11 @@ impl Event {
         body.object()?;
         match declared.map(EventKind::from_name) {
             Some(Err(name)) => Self::other(name, &body, formats),
+            // No more than the interface asks for: a push of which only the place is known.
+            Some(Ok(EventKind::Push)) if shape::is_bare_push(&body) => {
+                let name = EventName::try_from("push").expect("a constant name");
+                Self::other(name, &body, formats)
+            }
             Some(Ok(kind)) => match shape::confirm(kind, &body)? {
                 Some(kind) => Self::known(kind, headers, &body, formats),
                 None => {

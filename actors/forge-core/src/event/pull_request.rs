@@ -19,6 +19,9 @@ pub struct PullRequestEvent {
     pub repository: Repository,
     /// Who caused the event, if the payload says so.
     pub sender: Option<Login>,
+    /// Its title said until now that it is a draft, and does no more: how Gitea and Forgejo tell
+    /// that it is ready ([`PullRequestAction::Edited`]).
+    pub became_ready: bool,
 }
 
 /// What happened to a pull request.
@@ -100,10 +103,19 @@ impl PullRequestEvent {
     pub(super) fn read(body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         let pull_request = body.field("pull_request");
         let pull_request = pull_request.object()?;
+        let changes = body.field("changes");
+        let title = changes.field("title");
+        let before = title.field("from").opt_string().ok().flatten();
+        let action = PullRequestAction::from_word(action(body)?);
+        let number = number(body, pull_request)?;
+        let pull_request = PullRequest::read(pull_request, formats)?;
+        let was_draft = before.as_deref().is_some_and(says_draft);
+        let says_so = pull_request.title.as_deref().is_none_or(says_draft);
         Ok(Self {
-            action: PullRequestAction::from_word(action(body)?),
-            number: number(body, pull_request)?,
-            pull_request: PullRequest::read(pull_request, formats)?,
+            became_ready: was_draft && !says_so && !pull_request.draft,
+            action,
+            number,
+            pull_request,
             repository: Repository::read(body)?,
             sender: login(body, "sender")?,
         })
@@ -130,6 +142,15 @@ impl PullRequestEvent {
             Some(_) => Origin::Fork,
         }
     }
+}
+
+/// What Gitea and Forgejo take for the title of a draft, unless configured otherwise.
+fn says_draft(title: &str) -> bool {
+    let begins = |prefix: &str| {
+        let start = title.trim_start().get(..prefix.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    };
+    ["WIP:", "[WIP]"].into_iter().any(begins)
 }
 
 /// The number at the top; beside it every forge repeats it in the pull request, and they must

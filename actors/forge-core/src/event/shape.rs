@@ -56,6 +56,16 @@ pub(super) fn confirm(
     }
 }
 
+/// Whether a push says nothing but where: which reference moved, and how, is not in it.
+pub(super) fn is_bare_push(body: &Node<'_>) -> bool {
+    let has = |name| body.field(name).is_present();
+    Shape::of(body) == Shape::Unknown
+        && has("repository")
+        && !["ref", "before", "after", "commits", "head_commit"]
+            .into_iter()
+            .any(has)
+}
+
 /// Gitea's word for what was done; GitHub's are `submitted`, `edited` and `dismissed`, under an
 /// event name of their own.
 fn is_gitea_review(body: &Node<'_>) -> bool {

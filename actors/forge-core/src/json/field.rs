@@ -16,7 +16,9 @@ const FIELDS: [&[&str]; 19] = [
     &[],
     &["id"],
     &["ref", "sha", "zen"],
-    &["base", "body", "head", "hook", "name", "repo", "user"],
+    &[
+        "base", "body", "from", "head", "hook", "name", "repo", "user",
+    ],
     &[
         "added", "after", "draft", "issue", "login", "state", "title",
     ],
@@ -24,8 +26,8 @@ const FIELDS: [&[&str]; 19] = [
         "action", "before", "forced", "merged", "number", "pusher", "review", "sender",
     ],
     &[
-        "comment", "commits", "compare", "hook_id", "is_pull", "message", "orchctl", "release",
-        "removed",
+        "changes", "comment", "commits", "compare", "hook_id", "is_pull", "message", "orchctl",
+        "release", "removed",
     ],
     &[
         "base_ref", "head_ref", "head_sha", "html_url", "modified", "ref_type", "tag_name",
@@ -54,7 +56,7 @@ mod tests {
                 assert_eq!(known_field(field), Some(*field));
             }
         }
-        assert_eq!(FIELDS.concat().len(), 53);
+        assert_eq!(FIELDS.concat().len(), 55);
         for other in ["", "x", "ids", "repositorx", "a name longer than all"] {
             assert_eq!(known_field(other), None);
         }

@@ -20,6 +20,7 @@ fn every_event() -> Vec<JournalEvent> {
         JournalEvent::PersonaApplied("p".into()),
         JournalEvent::PersonaNotFound("p".into()),
         JournalEvent::SkillsInjected(vec!["s".into()]),
+        JournalEvent::NoIssueToPostAt,
         JournalEvent::WorktreeCreated("/w".into()),
         JournalEvent::WorktreeRemoved("/w".into()),
         JournalEvent::Ignored(Ignored::NoMention),
@@ -58,6 +59,7 @@ fn every_event() -> Vec<JournalEvent> {
             | JournalEvent::PersonaApplied(_)
             | JournalEvent::PersonaNotFound(_)
             | JournalEvent::SkillsInjected(_)
+            | JournalEvent::NoIssueToPostAt
             | JournalEvent::WorktreeCreated(_)
             | JournalEvent::WorktreeRemoved(_)
             | JournalEvent::Ignored(_)
@@ -96,4 +98,12 @@ fn y5_a_pull_request_that_is_not_fanned_out_is_a_skipped_fan_out() {
     assert_eq!(name(Ignored::PrDraft), draft);
     let comment = ("webhook.ignored", "a/b#3 no_mention".to_owned());
     assert_eq!(name(Ignored::NoMention), comment);
+}
+
+#[test]
+fn contract_a_webhook_dropped_for_want_of_mentions_is_logged_at_debug_only() {
+    let why = Ignored::MentionsNotConfigured;
+    let line = Entry::plain(JournalEvent::Ignored(why), "a/b#3").line();
+    let line = line.expect("a line");
+    assert_eq!((line.level, line.event), (Level::Debug, "webhook.ignored"));
 }

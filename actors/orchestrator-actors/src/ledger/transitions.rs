@@ -1,6 +1,6 @@
 //! The transitions of a run after it was accepted, one function each.
 
-use forge_actors::outbox::{self, NewComment};
+use forge_actors::outbox::{self, CommentAdmission, NewComment};
 use forge_core::{Marker, RunId};
 use orchestrator_core::Millis;
 use orchestrator_core::config::OnRestart;
@@ -396,7 +396,11 @@ fn post_comment(txn: &mut LedgerTxn<'_, '_>, run: &Run, text: &str) -> Result<()
         issue,
         body: marker.attach(text),
     };
-    outbox::comment(txn.rows, &comment, txn.now).map(|_| ())
+    if outbox::comment(txn.rows, &comment, txn.now)? == CommentAdmission::NoIssue {
+        let about = format!("{}#{issue}", run.repository);
+        txn.journal(Entry::of(run, JournalEvent::NoIssueToPostAt).about(about))?;
+    }
+    Ok(())
 }
 
 /// A status is pending, but its run has ended or is gone: it gets its terminal state.

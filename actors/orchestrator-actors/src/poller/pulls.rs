@@ -101,5 +101,6 @@ fn pull_event(project: &Project, pull: ForgePull, action: PullRequestAction) -> 
         },
         repository: repository(project),
         sender: None,
+        became_ready: false,
     }))
 }

@@ -339,11 +339,11 @@ impl Checker<'_> {
     fn warnings(&mut self, top: &Top, tables: &[RoutingTable]) {
         let main = self.files.main.name.clone();
         if top.mentions.is_none() {
-            let message = "there is no `[mentions]`: every mention is dropped".to_owned();
+            let message = "there is no `[mentions]`: every webhook is dropped".to_owned();
             self.warn(
                 &main,
                 message,
-                "add a line `[mentions]` to have agents answer comments",
+                "add a line `[mentions]` to have comments and pull requests start agents",
             );
         }
         if top.forge.is_none() {

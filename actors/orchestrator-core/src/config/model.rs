@@ -45,7 +45,7 @@ pub struct Config {
     /// What webhooks are verified with: the secrets of `[webhook]`, and those of projects that have
     /// their own.
     pub secrets: Arc<SecretBook>,
-    /// Mention dispatch; absent: every mention is dropped, and the reply says so.
+    /// Mention dispatch; absent: every webhook is dropped, and the reply says so.
     pub mentions: Option<Mentions>,
     /// Pull-request fan-out.
     pub pr_dispatch: Option<PrDispatch>,
@@ -105,6 +105,14 @@ impl Config {
             machine.vm.mem_mib = Some(u32::try_from(mib).unwrap_or(u32::MAX));
         }
         machine
+    }
+
+    /// The names the receiver answers for beside its addresses: those of `hosts`, and that of
+    /// `public_url`, which it gives out itself.
+    pub fn own_names(&self) -> impl Iterator<Item = &str> {
+        let public = self.public_url.as_ref().and_then(url::Url::host_str);
+        let listed = self.listeners.hosts.iter().map(String::as_str);
+        listed.chain(public)
     }
 
     /// Keeps what a process cannot change while it runs as it is `in_force`; the keys that were to

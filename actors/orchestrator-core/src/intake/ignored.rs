@@ -40,6 +40,8 @@ words! {
         PullRequestClosed = "pull_request_closed",
         /// The forge has told of it before.
         Duplicate = "duplicate",
+        /// There is no top-level `[mentions]`: no webhook starts anything.
+        MentionsNotConfigured = "mentions_not_configured",
     }
 }
 
@@ -75,6 +77,9 @@ impl Ignored {
             }
             Self::PullRequestClosed => "nothing new starts; its open runs are ended",
             Self::Duplicate => "the forge has told of the same before",
+            Self::MentionsNotConfigured => {
+                "orchestrator.toml has no [mentions]; add it to have webhooks start agents"
+            }
         }
     }
 

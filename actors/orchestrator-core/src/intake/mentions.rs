@@ -22,11 +22,10 @@ pub(super) fn decide(event: &IssueCommentEvent, intake: &IntakeContext<'_>) -> D
         CommentAction::Other(_) => return Decision::Ignored(Ignored::CommentAction),
     }
     let settings = intake.config.mentions.as_ref();
-    let per_comment = settings.map_or(Limits::default().mentions, |m| m.limits.per_comment);
-    let limits = Limits {
-        mentions: per_comment,
-        ..Limits::default()
-    };
+    let mut limits = Limits::default();
+    if let Some(settings) = settings {
+        limits.mentions = settings.limits.per_comment;
+    }
     let mentions = mention::scan(&event.comment.body, limits);
     if mentions.found.is_empty() {
         return Decision::Ignored(Ignored::NoMention);
@@ -34,6 +33,9 @@ pub(super) fn decide(event: &IssueCommentEvent, intake: &IntakeContext<'_>) -> D
     if intake.own_logins.contains(&event.comment.author) {
         return Decision::Ignored(Ignored::OwnComment);
     }
+    let Some(settings) = settings else {
+        return Decision::Ignored(Ignored::MentionsNotConfigured);
+    };
     let request = CommentRequest {
         event,
         intake,
@@ -63,16 +65,17 @@ pub(super) fn decide(event: &IssueCommentEvent, intake: &IntakeContext<'_>) -> D
 struct CommentRequest<'a> {
     event: &'a IssueCommentEvent,
     intake: &'a IntakeContext<'a>,
-    settings: Option<&'a Mentions>,
+    settings: &'a Mentions,
     project: Option<&'a Project>,
 }
 
 impl<'a> CommentRequest<'a> {
-    /// A comment is the same whatever delivery tells of it. Triggers of the command line without an
-    /// id are distinguished by their deliveries alone.
+    /// A comment is the same whatever delivery tells of it. Triggers by hand, without an id
+    /// or at no issue, are no comments of the forge: their deliveries alone distinguish them.
     fn identity(&self) -> Option<EventIdentity> {
         let (repository, id) = (&self.event.repository.name, self.event.comment.id);
-        (id.get() != 0).then(|| EventIdentity {
+        let at_the_forge = id.get() != 0 && !self.event.issue.number.is_cli();
+        at_the_forge.then(|| EventIdentity {
             key: comment_key(repository, id),
             once: true,
         })
@@ -92,9 +95,7 @@ impl<'a> CommentRequest<'a> {
             let agent = named.clone();
             Box::new(Rejection { agent, reason, run })
         };
-        let settings = self
-            .settings
-            .ok_or_else(|| refused(Reason::MentionsNotConfigured, None))?;
+        let settings = self.settings;
         let project = self
             .project
             .ok_or_else(|| refused(Reason::UnknownProject, None))?;

@@ -42,7 +42,8 @@ pub fn identity_without_request(event: &Event) -> Option<String> {
         return None;
     };
     let id = comment.comment.id;
-    (comment.action == CommentAction::Created && id.get() != 0)
+    let at_the_forge = id.get() != 0 && !comment.issue.number.is_cli();
+    (comment.action == CommentAction::Created && at_the_forge)
         .then(|| comment_key(&comment.repository.name, id))
 }
 

@@ -17,10 +17,16 @@ pub(super) fn decide(event: &PullRequestEvent, intake: &IntakeContext<'_>) -> De
         | PullRequestAction::ReadyForReview => true,
         PullRequestAction::Reopened => false,
         PullRequestAction::Closed => return closed(event),
+        // Gitea's way to say `ready_for_review`.
+        PullRequestAction::Edited if event.became_ready => true,
         PullRequestAction::Edited | PullRequestAction::Other(_) => {
             return Decision::Ignored(Ignored::PullRequestAction);
         }
     };
+    // The contract: without it every webhook's dispatch is dropped, this one, too.
+    if intake.config.mentions.is_none() {
+        return Decision::Ignored(Ignored::MentionsNotConfigured);
+    }
     let Some(settings) = &intake.config.pr_dispatch else {
         return Decision::Ignored(Ignored::PrDispatchNotConfigured);
     };

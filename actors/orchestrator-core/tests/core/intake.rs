@@ -1,6 +1,7 @@
 //! What events lead to.
 
 use orchestrator_core::health::Usage;
+use orchestrator_core::intake::identity_without_request;
 use orchestrator_core::run::{Priority, Reason, RunState, Trigger};
 use serde_json::json;
 
@@ -88,10 +89,73 @@ fn what_stands_against_an_agent_is_told() {
         ["miser"],
         "not the command line"
     );
-    world = World::new();
+}
+
+/// Payloads made by hand are told apart by their deliveries, not by the number of a comment that
+/// no forge has given.
+#[test]
+fn contract_a_comment_at_no_issue_has_no_identity_of_its_own() {
+    let world = World::new();
+    let dispatch =
+        |issue, id| world.dispatch(&comment("acme/main", issue, id, "bob", "@orch:miser"));
+    assert_eq!(dispatch(0, 17).identity, None);
+    assert_eq!(dispatch(0, 0).identity, None);
+    assert!(dispatch(7, 17).identity.is_some());
+    let silent = |issue| identity_without_request(&comment("acme/main", issue, 17, "bob", "hello"));
+    assert_eq!(silent(0), None);
+    assert!(silent(7).is_some());
+}
+
+/// Gitea and Forgejo tell by `edited` that a draft is ready: the title has lost its `WIP:`.
+#[test]
+fn contract_a_draft_made_ready_by_its_title_is_fanned_out() {
+    let world = World::new();
+    let edited = |from: &str, title: &str, draft: bool| {
+        let mut body = json!({
+            "action": "edited", "number": 3, "changes": {"title": {"from": from}},
+            "repository": {"full_name": "acme/main"},
+        });
+        body["pull_request"] = json!({
+            "title": title, "number": 3, "state": "open", "draft": draft, "user": {"login": "alice"},
+            "head": {"ref": "topic", "sha": sha(1).as_str(), "repo": {"full_name": "acme/main"}},
+            "base": {"ref": "main", "sha": sha(1000).as_str()},
+        });
+        world.outcome(&crate::fleet::event(&body))
+    };
+    let ready = world.outcome(&pull("ready_for_review", 3, 1));
+    assert!(
+        ready.iter().any(|one| !one.contains("ignored")),
+        "{ready:?}"
+    );
+    assert_eq!(edited("WIP: A change", "A change", false), ready);
+    assert_eq!(edited("[wip] A change", "A change", false), ready);
+    let ignored = ["ignored: pull_request_action"];
+    assert_eq!(edited("A change", "Another change", false), ignored);
+    assert_eq!(edited("WIP: A change", "WIP: another", true), ignored);
+    assert_eq!(edited("A change", "WIP: A change", true), ignored);
+}
+
+/// "Orchestrator has no top-level `mentions` section: every webhook dispatch is silently dropped."
+#[test]
+fn contract_without_mentions_no_webhook_dispatches_anything() {
+    let mut world = World::new();
+    let asks = [
+        comment("acme/main", 7, 1, "bob", "@orch:miser"),
+        comment("acme/main", 0, 0, "cli", "@orch:miser"),
+        comment("acme/main", 7, 2, "bob", "@orch:nobody"),
+        pull("opened", 3, 1),
+        pull("reopened", 3, 1),
+        pull("synchronized", 3, 2),
+        pull("synchronize", 3, 3),
+    ];
+    assert!(!world.dispatch(&asks[3]).runs.is_empty());
     world.config.mentions = None;
-    assert_eq!(world.outcome(&ask), ["miser: mentions_not_configured"]);
-    assert!(world.dispatch(&ask).rejected[0].run.is_none());
+    for ask in &asks {
+        assert_eq!(world.outcome(ask), ["ignored: mentions_not_configured"]);
+    }
+    // What is open of a pull request still ends with it.
+    let closed = world.dispatch(&pull("closed", 3, 3));
+    assert!(closed.runs.is_empty() && closed.runs_to_end.is_some());
 }
 
 #[test]

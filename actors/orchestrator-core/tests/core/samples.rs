@@ -271,7 +271,7 @@ fn without_mentions_a_warning_says_so() {
     files.main.bytes = format!("{before}{after}").into_bytes();
     let checked = check(&files, &environment(), &NamedHost, UnknownKeys::Refuse);
     let checked = checked.unwrap_or_else(|wrong| panic!("{wrong}"));
-    let warning = "orchestrator.toml: warning: there is no `[mentions]`: every mention is dropped";
+    let warning = "orchestrator.toml: warning: there is no `[mentions]`: every webhook is dropped";
     assert!(
         checked.warnings.to_string().contains(warning),
         "{}",

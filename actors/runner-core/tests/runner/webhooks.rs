@@ -42,6 +42,50 @@ fn deletions_start_nothing() {
     }
 }
 
+/// The interface's fields of a payload hold no reference and no commit.
+#[test]
+fn contract_a_push_that_says_only_where_is_one_of_the_default_branch() {
+    let mut body = serde_json::json!({
+        "action": "opened", "number": 7,
+        "repository": {"full_name": "o/r", "clone_url": "https://forge.example/o/r.git"},
+    });
+    let pushed = context("push", &body).unwrap();
+    assert_eq!(
+        (pushed.kind, pushed.action.as_deref()),
+        (EventKind::Push, None)
+    );
+    assert_eq!(
+        (&*pushed.reference, &*pushed.sha),
+        ("", ""),
+        "to be asked for"
+    );
+    assert!(!pushed.untrusted);
+    body["repository"]["default_branch"] = "trunk".into();
+    let pushed = context("push", &body).unwrap();
+    assert_eq!(pushed.reference, "refs/heads/trunk");
+    // Without the header nothing says that it is a push; what says half of one is a mistake.
+    let parse = |headers: &[(&str, &str)], body: &serde_json::Value| {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (*name, value.as_bytes()));
+        let headers = WebhookHeaders::collect(headers);
+        Event::parse(
+            &headers,
+            body.to_string().as_bytes(),
+            ObjectFormats::default(),
+        )
+    };
+    assert!(parse(&[], &body).is_err());
+    for half in ["ref", "before", "after"] {
+        let mut body = body.clone();
+        body[half] = "a".repeat(40).into();
+        assert!(
+            parse(&[("X-GitHub-Event", "push")], &body).is_err(),
+            "{half}"
+        );
+    }
+}
+
 #[test]
 fn i17_every_action_of_a_pull_request_is_an_event_of_its_head() {
     for (action, expected) in [

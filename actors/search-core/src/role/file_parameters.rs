@@ -4,8 +4,11 @@ use config_core::{ByteSize, Item, ValueError};
 
 use super::filter::FileFilter;
 
-/// `glob`.
+/// `glob`; an empty one is none.
 pub(super) fn filter(item: &Item<'_>) -> Option<FileFilter> {
+    if item.peek() == Some("") {
+        return None;
+    }
     let text = item.string()?;
     match FileFilter::parse(&text) {
         Ok(filter) => Some(filter),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use config_core::{
     ByteSize, Diagnostic, Diagnostics, Environment, FILE_PATH, Origin, Plain, SECRET, Secret,
-    Setting, TableInfo, TextKind, ValueError, opt, quoted, set, suggestion, table,
+    Setting, TableInfo, TextKind, ValueError, opt, parse_http_url, quoted, set, suggestion, table,
 };
 use url::Url;
 
@@ -66,6 +66,8 @@ pub struct ServerSettings {
     pub log_level: Setting<LogLevel>,
     /// Where the server listens.
     pub listen: Setting<ListenAddress>,
+    /// Further names it answers for.
+    pub hosts: Option<Vec<String>>,
     /// Where clients find the server.
     pub api_endpoint: Option<Setting<Url>>,
     /// The bound of the result cache, in bytes; 0 is off.
@@ -183,6 +185,7 @@ impl Default for Draft {
                 data_path: unset(PathBuf::new()),
                 log_level: unset(LogLevel::default()),
                 listen: unset(ListenAddress::default()),
+                hosts: None,
                 api_endpoint: None,
                 cache_size: unset(ByteSize::new(16_000_000)),
                 max_concurrent_searches: unset(DEFAULT_SEARCHES),
@@ -225,6 +228,9 @@ const MODE: TextKind<ServerMode> =
     TextKind::new("mode", ServerMode::parse, |it| it.as_str().to_owned());
 const SNAPSHOTS: TextKind<Url> = TextKind::new("uri", snapshots_url, Url::to_string);
 const PARTS: TextKind<NonZeroU32> = TextKind::new("", parts, NonZeroU32::to_string);
+const CACHE: TextKind<ByteSize> = TextKind::new("size", cache_size, ByteSize::to_string);
+const ENDPOINT: TextKind<Url> = TextKind::new("uri", endpoint, Url::to_string);
+const HOSTS: TextKind<Vec<String>> = TextKind::new("", hosts, |all| all.join(","));
 const WEBSOCKET: TextKind<Url> = TextKind::new("uri", websocket_url, Url::to_string);
 const REGION: TextKind<String> =
     TextKind::new("", |text| non_empty(text).map(str::to_owned), String::clone);
@@ -240,10 +246,14 @@ table! {
         "LOG_LEVEL" (variable "LOG_LEVEL", flag "--log-level", no_key) = set(LEVEL) => settings.log_level;
         /// listen address, `<host>:<port>`
         "SERVICE_SERVER_HOSTNAME" (variable "SERVICE_SERVER_HOSTNAME", flag "--listen", no_key) = set(ADDRESS) => settings.listen;
-        /// URL of the server, used by clients
-        "SERVICE_SERVER_API_ENDPOINT" (variable "SERVICE_SERVER_API_ENDPOINT", flag "--server", no_key) = opt(set(TextKind::HTTP_URL)) => settings.api_endpoint;
-        /// memory for cached results, for example `64MB`; `0B` is off
-        "SERVICE_CACHE_SIZE" (variable "SERVICE_CACHE_SIZE", no_key) = set(TextKind::SIZE) => settings.cache_size;
+        /// further names it answers for, with commas between them, for example
+        /// `search.example.org,search`
+        "SERVICE_HOSTS" (variable "SERVICE_HOSTS", no_key) = opt(HOSTS) => settings.hosts;
+        /// URL of the server, used by clients; a final `/api` may stand there
+        "SERVICE_SERVER_API_ENDPOINT" (variable "SERVICE_SERVER_API_ENDPOINT", flag "--server", no_key) = opt(set(ENDPOINT)) => settings.api_endpoint;
+        /// memory for cached results, for example `64MB`; `64M`, `1G` are powers of 1024, a bare
+        /// number is bytes; `0` is off
+        "SERVICE_CACHE_SIZE" (variable "SERVICE_CACHE_SIZE", no_key) = set(CACHE) => settings.cache_size;
         /// searches at the same time; further ones are answered 503
         "SERVICE_MAX_CONCURRENT_SEARCHES" (variable "SERVICE_MAX_CONCURRENT_SEARCHES", no_key) = set(SEARCHES) => settings.max_concurrent_searches;
         /// folders of a source that are watched; a source with more is compared every 30 s
@@ -377,6 +387,51 @@ fn non_empty(text: &str) -> Result<&str, ValueError> {
     } else {
         Ok(text)
     }
+}
+
+/// As all sizes, and as many programs write them: a bare number of bytes, `64M`, `1G`.
+fn cache_size(text: &str) -> Result<ByteSize, ValueError> {
+    let bare = text.trim();
+    let (digits, unit) = match bare.as_bytes().last().map(u8::to_ascii_uppercase) {
+        Some(last @ (b'K' | b'M' | b'G' | b'T')) => (&bare[..bare.len() - 1], char::from(last)),
+        _ => (bare, ' '),
+    };
+    let digits = digits.trim_end();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return ByteSize::parse(text);
+    }
+    match unit {
+        ' ' => ByteSize::parse(&format!("{digits}B")),
+        unit => ByteSize::parse(&format!("{digits}{unit}iB")),
+    }
+}
+
+/// The server's address: clients put the paths of the API, which begin with `api`, behind it
+/// themselves.
+fn endpoint(text: &str) -> Result<Url, ValueError> {
+    let mut url = parse_http_url(text)?;
+    let path = url.path().trim_end_matches('/');
+    let base = path.strip_suffix("/api").unwrap_or(path);
+    let base = format!("{}/", base.trim_end_matches('/'));
+    url.set_path(&base);
+    Ok(url)
+}
+
+fn hosts(text: &str) -> Result<Vec<String>, ValueError> {
+    let names = text
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
+    names
+        .map(|name| {
+            let authority = format!("http://{name}/");
+            let plain = !name.contains(['/', '@', '?', '#', '*']) && Url::parse(&authority).is_ok();
+            plain.then(|| name.to_owned()).ok_or_else(|| {
+                ValueError::new(format!("{} is not a host name", quoted(name)))
+                    .help("write names with commas between them: `search.example.org,search`")
+            })
+        })
+        .collect()
 }
 
 fn searches(text: &str) -> Result<NonZeroU32, ValueError> {

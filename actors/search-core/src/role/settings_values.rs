@@ -91,10 +91,10 @@ impl ListenAddress {
         }
     }
 
-    /// Reads `<host>:<port>`.
+    /// Reads `<host>:<port>`; without a port it is the default one.
     ///
     /// # Errors
-    /// The host or the port is missing or wrong.
+    /// The host is missing, or one of both is wrong.
     pub fn parse(text: &str) -> Result<Self, ValueError> {
         const EXAMPLE: &str = "write `<host>:<port>`, for example `127.0.0.1:8000`";
         let wrong = |what: &str| {
@@ -103,18 +103,28 @@ impl ListenAddress {
         if text.contains("://") {
             return Err(wrong("it is a URL"));
         }
-        let (host, port) = text
-            .rsplit_once(':')
-            .ok_or_else(|| wrong("the port is missing"))?;
+        let is_port = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let (host, port) = match text.rsplit_once(':') {
+            Some(_) if text.ends_with(']') => (text, None),
+            Some((host, port)) => (host, Some(port)),
+            // A number alone reads as an address of its own (`8000` as `0.0.31.64`).
+            None if is_port => ("", Some(text)),
+            None => (text, None),
+        };
         if host.is_empty() {
             return Err(wrong("the host is missing"));
         }
         if host.contains(':') && !host.starts_with('[') {
             return Err(wrong("an IPv6 address stands in brackets"));
         }
-        let digits = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-        let port = port.parse().ok().filter(|_| digits);
-        let port = port.ok_or_else(|| wrong("the port is a number from 0 to 65535"))?;
+        let digits = |port: &&str| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+        let port = match port {
+            None => Self::DEFAULT_PORT,
+            Some(port) => Some(port)
+                .filter(digits)
+                .and_then(|port| port.parse().ok())
+                .ok_or_else(|| wrong("the port is a number from 0 to 65535"))?,
+        };
         let host = Host::parse(host).map_err(|error| wrong(&error.to_string()))?;
         Ok(Self { host, port })
     }
@@ -231,10 +241,24 @@ mod tests {
         assert_eq!(ListenAddress::parse("[::1]:1").unwrap().host_name(), "::1");
     }
 
+    /// "Listen address as `<host>:<port>`. Default port 8000."
+    #[test]
+    fn contract_without_a_port_it_is_8000() {
+        for (text, shown) in [
+            ("127.0.0.1", "127.0.0.1:8000"),
+            ("[::1]", "[::1]:8000"),
+            ("localhost", "localhost:8000"),
+            ("search.example.org", "search.example.org:8000"),
+        ] {
+            assert_eq!(ListenAddress::parse(text).unwrap().to_string(), shown);
+        }
+    }
+
     #[test]
     fn wrong_addresses_are_explained() {
         for (text, message) in [
-            ("8000", "`8000` is not an address: the port is missing"),
+            ("8000", "`8000` is not an address: the host is missing"),
+            ("", "`` is not an address: the host is missing"),
             (":8000", "`:8000` is not an address: the host is missing"),
             (
                 "localhost:",

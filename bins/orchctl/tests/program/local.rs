@@ -8,7 +8,11 @@ use crate::{code, err, orchctl, out, text};
 
 const ENVIRONMENT: &[(&str, &str)] = &[("ORCH_WEBHOOK_SECRET", SECRET)];
 
-fn ask(bridge: &Bridge, args: &[&str], environment: &[(&str, &str)]) -> std::process::Output {
+pub(crate) fn ask(
+    bridge: &Bridge,
+    args: &[&str],
+    environment: &[(&str, &str)],
+) -> std::process::Output {
     let place = bridge.place();
     let all: Vec<&str> = args
         .iter()
@@ -18,7 +22,7 @@ fn ask(bridge: &Bridge, args: &[&str], environment: &[(&str, &str)]) -> std::pro
     orchctl(&all, environment)
 }
 
-fn bridge(script: Script) -> (tempfile::TempDir, Bridge) {
+pub(crate) fn bridge(script: Script) -> (tempfile::TempDir, Bridge) {
     let folder = tempfile::tempdir().unwrap();
     let bridge = Bridge::start(folder.path(), script);
     (folder, bridge)
@@ -277,6 +281,9 @@ fn the_secret_is_looked_for_in_the_contract_s_order() {
         "then the environment"
     );
     assert_eq!(trigger(&[], &[("HIDDEN", SECRET)]), 0, "then the file");
+    let empty = ("ORCH_WEBHOOK_SECRET", "");
+    let hidden = ("HIDDEN", SECRET);
+    assert_eq!(trigger(&[], &[empty, hidden]), 0, "empty is not set");
     assert_eq!(trigger(&[], &[wrong]), 5, "a wrong one is refused");
     assert_eq!(trigger(&[], &[]), 5, "the file's variable is not set");
     let nowhere = ask(

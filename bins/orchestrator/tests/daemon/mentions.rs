@@ -105,7 +105,8 @@ fn what_is_refused_says_why_everywhere() {
     let reloaded = daemon.post("/admin/reload");
     assert_eq!(reloaded["valid"], true, "{reloaded}");
     let reply = daemon.hook(&comment(7, 3, "@orch:greeter")).json();
-    assert_eq!(reply["rejected"][0]["reason"], "mentions_not_configured");
+    assert_eq!(reply["outcome"], "ignored", "{reply}");
+    assert_eq!(reply["reason"], "mentions_not_configured");
     site.configure("bogus = 1", AGENTS);
     let refused = daemon.admin("POST", "/admin/reload");
     assert_eq!(refused.status, 422, "{}", refused.body);
@@ -114,6 +115,30 @@ fn what_is_refused_says_why_everywhere() {
         false,
         "what was in force stays"
     );
+}
+
+/// "forge post failed (issue number 0 is expected for CLI triggers)".
+#[test]
+fn contract_a_trigger_of_the_command_line_has_a_failed_post_in_the_journal() {
+    let forge = Forge::start();
+    let site = Site::new("", &format!("{}[mentions]\n{AGENTS}", forge.table()));
+    let daemon = site.start();
+    let reply = daemon.hook(&comment(0, 0, "@orch:greeter please")).json();
+    let (_, id) = runs_of(&reply).remove(0);
+    daemon.ended(&id);
+    let failed = || {
+        let page = daemon.get("/admin/journal?limit=1000");
+        let entries = page["entries"].as_array().expect("entries").clone();
+        let failed = |entry: &serde_json::Value| entry["event"] == "forge.post.failed";
+        entries.into_iter().filter(failed).collect::<Vec<_>>()
+    };
+    wait_until("the entry", || !failed().is_empty());
+    let failed = failed();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert_eq!(failed[0]["run"], id, "{failed:?}");
+    let detail = failed[0]["detail"].as_str().expect("a detail");
+    assert!(detail.starts_with("acme/main#0: no_issue"), "{detail}");
+    assert!(forge.comments().is_empty());
 }
 
 #[test]

@@ -182,6 +182,57 @@ fn w13_w15_w20_the_same_is_done_once() {
     assert_eq!(rows(&daemon), 2);
 }
 
+/// Payloads made by hand: the number of a comment that no forge has given says nothing.
+#[test]
+fn contract_two_triggers_by_hand_may_have_one_comment_s_number() {
+    let site = site();
+    let daemon = site.start();
+    let send = |text: &str| {
+        let mut event = comment(0, 17, "@orch:greeter");
+        event["comment"]["body"] = format!("@orch:greeter {text}").into();
+        daemon.hook(&event).json()["outcome"].clone()
+    };
+    assert_eq!(send("one"), "accepted");
+    assert_eq!(send("two"), "accepted");
+    assert_eq!(
+        send("two"),
+        "duplicate",
+        "the same body is the same delivery"
+    );
+    assert_eq!(rows(&daemon), 2);
+}
+
+/// A forge names the receiver as it knows it.
+#[test]
+fn contract_a_signed_webhook_is_taken_under_every_name_and_nothing_else_is() {
+    let site = Site::new("public_url = \"https://orch.example.org/\"", AGENT);
+    let daemon = site.start();
+    let ask = |method: &str, path: &str, host: &str, signature: &str, body: &[u8]| {
+        let text = String::from_utf8(body.to_vec()).expect("text");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nX-Hub-Signature-256: {signature}\r\n\
+             Content-Length: {}\r\n\r\n{text}",
+            body.len()
+        );
+        daemon.plain(&request).expect("an answer").status
+    };
+    let post =
+        |host: &str, signature: &str, body: &[u8]| ask("POST", "/webhook", host, signature, body);
+    let (one, two) = (body(1), body(2));
+    assert_eq!(post("runner:3200", &sign(&one), &one), 202);
+    assert_eq!(post("orch.example.org", &sign(&two), &two), 202);
+    assert_eq!(post("evil.example", &sign(b"{}"), &one), 403);
+    let get = |host: &str, path: &str| ask("GET", path, host, "", b"");
+    assert_eq!(get("evil.example", "/readyz"), 421);
+    assert_eq!(get("evil.example", "/webhook"), 421);
+    assert_eq!(
+        get("orch.example.org", "/readyz"),
+        200,
+        "that of public_url"
+    );
+}
+
 #[test]
 fn w26_w29_ids_that_are_none() {
     let site = site();

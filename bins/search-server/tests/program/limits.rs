@@ -42,12 +42,6 @@ fn v13_check_refuses_what_the_first_search_would_refuse() {
     std::fs::create_dir(home.path().join("empty")).expect("a folder");
     for (service, location, message) in [
         (
-            "LocalFiles",
-            "Nowhere",
-            "does not exist: create it, mount it or correct `location`",
-        ),
-        ("NotesGraph", "Nowhere", "does not exist"),
-        (
             "CommunityDocs",
             "devdocs:Nowhere",
             "does not exist: download the documentation",
@@ -57,7 +51,6 @@ fn v13_check_refuses_what_the_first_search_would_refuse() {
             "devdocs:empty",
             "`index.json` and `db.json` in one folder",
         ),
-        ("CommunityDocs", "rustdoc:Nowhere", "does not exist"),
         (
             "TaskTracker",
             "todo.txt:todo.txt",
@@ -96,6 +89,49 @@ fn v13_check_refuses_what_the_first_search_would_refuse() {
         assert!(said.contains(message), "{location}: {said}");
         assert!(said.contains("roles.json:2:"), "{location}: {said}");
     }
+}
+
+/// The server starts with it, and waits for what may be mounted later.
+#[test]
+fn contract_a_folder_that_is_not_there_is_a_warning_of_check() {
+    let home = home();
+    let config = home.path().join("roles.json");
+    for service in ["LocalFiles", "NotesGraph"] {
+        let role = format!(
+            "{{\"name\": \"R\", \"haystacks\": [\n {{\"name\": \"H\", \"service\": \"{service}\", \"location\": \"Nowhere\"}}]}}"
+        );
+        std::fs::write(&config, role).expect("written");
+        let checked = program(home.path())
+            .arg("--check")
+            .arg("--config")
+            .arg(&config)
+            .output()
+            .expect("it runs");
+        let said = text(&checked);
+        assert_eq!(checked.status.code(), Some(0), "{said}");
+        assert!(
+            said.contains("roles.json:2:") && said.contains("warning: "),
+            "{said}"
+        );
+        let message = "does not exist: create it, mount it or correct `location`";
+        assert!(said.contains(message), "{said}");
+    }
+}
+
+#[test]
+fn contract_check_before_the_first_start_warns() {
+    let home = home();
+    let checked = |more: &[&str]| {
+        let checked = program(home.path()).arg("--check").args(more).output();
+        let checked = checked.expect("it runs");
+        (checked.status.code(), text(&checked))
+    };
+    let (code, said) = checked(&[]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("warning: there is no role file at"), "{said}");
+    assert!(said.contains("the first start creates it"), "{said}");
+    let (code, said) = checked(&["--listen", "0.0.0.0:1"]);
+    assert_eq!(code, Some(1), "what is wrong is wrong all the same: {said}");
 }
 
 /// A connection, or a failure that says so: nobody who waits for ever tells what is wrong.

@@ -23,6 +23,9 @@ const MAX_ANSWER: usize = 64 << 20;
 /// The longest time for an answer; chats have their own.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// What servers say of a path that is none of theirs.
+const NOT_SERVED: &str = "nothing is served at this path";
+
 /// How often a server that is still reading is looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -314,6 +317,13 @@ fn refusal(response: &Response) -> Failure {
     );
     match response.status {
         401 | 403 => Failure::NotAllowed(detail),
+        // The server knows no such path: nothing was looked for.
+        404 if !problem["detail"].is_string() || detail == NOT_SERVED => {
+            let url = &response.url;
+            Failure::Other(format!(
+                "{url}: {detail}; is it the address of a search server?"
+            ))
+        }
         404 => Failure::NotFound(detail),
         400 | 422 => refused(&problem, detail),
         504 => Failure::TimedOut {

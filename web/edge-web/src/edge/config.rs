@@ -27,6 +27,10 @@ pub struct EdgeConfig {
     pub sign_in: Option<SignIn>,
     /// What needs no token.
     pub public: PublicPaths,
+    /// Exact paths whose `POST` carries a signature over its body: a forge names this server as it
+    /// knows it, and a page that rebinds a name cannot sign. Every host is answered there, and only
+    /// there.
+    pub signed: &'static [&'static str],
     /// Paths that want a token of their own, whatever the rest wants.
     pub guarded: Vec<GuardedPath>,
     /// What other processes of the same kind show with requests that they pass on: those have been
@@ -60,6 +64,7 @@ impl EdgeConfig {
             token: None,
             sign_in: None,
             public: PublicPaths::default(),
+            signed: &[],
             guarded: Vec::new(),
             replicas: None,
             metrics: metrics.clone(),
@@ -90,10 +95,17 @@ impl EdgeConfig {
     /// Host, origin, token: in this order, as each tells a stranger less than the next.
     pub(super) fn admit(&self, head: &RequestHead) -> Result<Admission, Problem> {
         if !self.is_passed_on(head)? {
-            self.hosts.check(head).map_err(|refusal| match refusal {
-                HostRefusal::Malformed => Problem::bad_request(refusal.to_string()).closing(),
-                HostRefusal::Foreign => Problem::misdirected(refusal.to_string()).closing(),
-            })?;
+            match self.hosts.check(head) {
+                Ok(()) => {}
+                // Its signature says whether it is meant for this server.
+                Err(HostRefusal::Foreign) if self.is_signed(head) => {}
+                Err(refusal @ HostRefusal::Foreign) => {
+                    return Err(Problem::misdirected(refusal.to_string()).closing());
+                }
+                Err(refusal @ HostRefusal::Malformed) => {
+                    return Err(Problem::bad_request(refusal.to_string()).closing());
+                }
+            }
         }
         let grant = match self.origins.judge(&RequestSource::of(head)) {
             OriginVerdict::Own => None,
@@ -144,6 +156,11 @@ impl EdgeConfig {
             )),
             _ => Ok(false),
         }
+    }
+
+    /// Whether the handler answers to nobody but whoever signs the body.
+    fn is_signed(&self, head: &RequestHead) -> bool {
+        head.method == Method::POST && self.signed.contains(&head.uri.path())
     }
 
     /// Whether only whoever shows a token comes to this path.

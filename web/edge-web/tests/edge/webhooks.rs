@@ -45,6 +45,68 @@ fn a_signed_body_is_accepted() {
     assert_eq!(server.metrics.good_signatures().get(), 1);
 }
 
+fn for_host(host: &str, method: &str, target: &str, headers: &str) -> String {
+    format!(
+        "{method} {target} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {}\r\n\r\n{PING}",
+        PING.len()
+    )
+}
+
+/// A forge names the receiver as it knows it; the signature says whether it is meant.
+#[test]
+fn contract_a_signed_webhook_is_taken_under_every_name() {
+    let server = signing_server();
+    let headers = signed(PING.as_bytes());
+    for host in ["ci.example.org:3000", "runner:3000", "localhost"] {
+        let answer = server.ask(for_host(host, "POST", "/webhook", &headers));
+        assert_eq!(answer.status, 202, "{host}: {answer:?}");
+    }
+    let target = "http://ci.example.org/webhook";
+    let answer = server.ask(for_host("ci.example.org", "POST", target, &headers));
+    assert_eq!(answer.status, 202, "{answer:?}");
+}
+
+/// The other side: what is not signed gets no further than before, and tells a page nothing more.
+#[test]
+fn contract_a_foreign_name_opens_nothing_but_the_signed_path() {
+    let server = signing_server();
+    let foreign = "evil.example";
+    let plain = "Content-Type: application/json\r\n";
+    let wrong = signed(b"{}");
+    for headers in [plain, &wrong] {
+        assert_refused(&server.ask(for_host(foreign, "POST", "/webhook", headers)));
+    }
+    // A page of that name may read what its own origin answers: it learns of the refusal only.
+    let page = format!("{plain}Origin: http://{foreign}\r\n");
+    assert_refused(&server.ask(for_host(foreign, "POST", "/webhook", &page)));
+    let headers = signed(PING.as_bytes());
+    for (method, target) in [
+        ("GET", "/webhook"),
+        ("PUT", "/webhook"),
+        ("OPTIONS", "/webhook"),
+        ("POST", "/webhook/"),
+        ("POST", "//webhook"),
+        ("POST", "/%77ebhook"),
+        ("POST", "/webhook/../api/documents/search"),
+        ("POST", "/api/documents/search"),
+        ("GET", "/livez"),
+    ] {
+        let answer = server.ask(for_host(foreign, method, target, &headers));
+        assert_eq!(answer.status, 421, "{method} {target}: {answer:?}");
+    }
+    for malformed in ["local host", ":80", "a:b:c"] {
+        let answer = server.ask(for_host(malformed, "POST", "/webhook", &headers));
+        assert_eq!(answer.status, 400, "{malformed}: {answer:?}");
+    }
+}
+
+fn signing_server() -> TestServer {
+    TestServer::with(Setup {
+        configure: |config| config.signed = &["/webhook"],
+        ..Setup::default()
+    })
+}
+
 #[test]
 fn w01_w02_no_signature_or_that_of_another_body() {
     let server = TestServer::start();

@@ -1,6 +1,6 @@
 //! The runner's settings, one row each: keys of `workflow-runner.toml` and environment variables.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -185,6 +185,13 @@ impl File {
     #[must_use]
     pub fn read(item: &Item<'_>) -> Option<Self> {
         RUNNER.read_new(item)
+    }
+
+    /// The names to answer for: those of `hosts`, and that of `public_url`, which is given out.
+    pub(super) fn own_names(&self) -> Vec<String> {
+        let public = self.public_url.as_ref().and_then(Url::host_str);
+        let listed = self.hosts.iter().cloned();
+        listed.chain(public.map(str::to_owned)).collect()
     }
 
     /// Whether it says where runs are kept.
@@ -391,6 +398,21 @@ table! {
 pub(super) fn address(text: &str) -> Result<SocketAddr, ValueError> {
     let wrong = |_| ValueError::new(format!("`{text}` is not an address and a port"));
     text.parse().map_err(wrong)
+}
+
+/// What `HOST` and `PORT` say: an address of this machine, or a name of it.
+pub(super) fn host_and_port(host: &str, port: &str) -> Result<SocketAddr, ValueError> {
+    let host = match host {
+        "localhost" => "127.0.0.1".to_owned(),
+        host if host.contains(':') && !host.starts_with('[') => format!("[{host}]"),
+        host => host.to_owned(),
+    };
+    address(&format!("{host}:{port}")).or_else(|error| {
+        let port = port.parse::<u16>().ok();
+        let named = port.and_then(|port| (&*host, port).to_socket_addrs().ok()?.next());
+        let help = "HOST is an address such as 0.0.0.0 or a name of this machine, PORT a number from 0 to 65535";
+        named.ok_or_else(|| error.help(help))
+    })
 }
 
 fn repository(text: &str) -> Result<String, ValueError> {

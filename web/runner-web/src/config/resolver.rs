@@ -21,7 +21,7 @@ use store::PostgresUrl;
 use url::Url;
 
 use super::checked::{Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig, own_url};
-use super::file::{File, RUNNER, Variables, address};
+use super::file::{File, RUNNER, Variables, host_and_port};
 use super::scopes::{self, RepositoryTable};
 
 /// The VM manager's usual address.
@@ -132,12 +132,13 @@ impl<'a> Resolver<'a> {
         let model = self.model();
         let store = self.store();
         let objects = self.objects();
-        let (listen, secrets) = (listen?, secrets?);
-        let secrets = self.own_secrets(secrets)?;
+        let listen = listen?;
+        let secrets = self.own_secrets(secrets?)?;
         let mut file = std::mem::take(&mut self.file);
         let usual = || environment.data_home().join("orrery/workflow-runner");
         let data = file.data.take().unwrap_or_else(usual);
         let (actions, scopes) = actions_and_scopes(&mut file, &data);
+        let hosts = file.own_names();
         let variables = file.variables;
         let addresses = address_policy(file.allow_addresses);
         let runner = RunnerSettings {
@@ -196,7 +197,7 @@ impl<'a> Resolver<'a> {
             log_level: file.log_level,
             secrets,
             short_secret,
-            hosts: file.hosts,
+            hosts,
             token: variables.token,
             runner,
         })
@@ -215,15 +216,7 @@ impl<'a> Resolver<'a> {
             let listen = self.file.listen;
             return Some(listen.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 3000))));
         }
-        let host = host.unwrap_or("127.0.0.1");
-        let host = if host.contains(':') && !host.starts_with('[') {
-            format!("[{host}]")
-        } else {
-            host.replace("localhost", "127.0.0.1")
-        };
-        let found = address(&format!("{host}:{}", port.unwrap_or("3000"))).map_err(|error| {
-            error.help("HOST is an address such as 0.0.0.0, PORT a number from 0 to 65535")
-        });
+        let found = host_and_port(host.unwrap_or("127.0.0.1"), port.unwrap_or("3000"));
         self.kept("HOST and PORT", found)
     }
 

@@ -1,5 +1,7 @@
 //! The settings, from variables and files.
 
+use std::net::ToSocketAddrs;
+
 use http_clients::llm::LlmProtocol;
 
 use super::*;
@@ -51,6 +53,38 @@ fn the_contract_s_variables_are_read() {
     assert_eq!((hosts.len(), hosts[0].name.as_str()), (1, "default"));
     assert_eq!(config.runner.model.unwrap().protocol, LlmProtocol::Ollama);
     assert!(!format!("{:?}", config.secrets).contains("s3cret"));
+}
+
+#[test]
+fn contract_the_listen_address_may_be_a_name() {
+    let listen = |host: &str| {
+        let pairs = [
+            ("FORGE_WEBHOOK_SECRET", "s3cret"),
+            ("HOST", host),
+            ("PORT", "3001"),
+        ];
+        parse(&pairs, "").map(|config| config.listen)
+    };
+    assert_eq!(listen("localhost").unwrap().to_string(), "127.0.0.1:3001");
+    assert_eq!(listen("::1").unwrap().to_string(), "[::1]:3001");
+    // What this machine calls itself, where it can be found by that.
+    let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let own = own.trim();
+    let found = (own, 3001).to_socket_addrs().ok();
+    if let Some(address) = found.and_then(|mut all| all.next()) {
+        assert_eq!(listen(own).unwrap(), address);
+    }
+    let wrong = listen("no-such-name.invalid")
+        .expect_err("nobody")
+        .to_string();
+    assert!(wrong.contains("or a name of this machine"), "{wrong}");
+}
+
+#[test]
+fn contract_the_host_of_the_public_address_is_answered_for() {
+    let file = "public_url = \"https://ci.example.org/\"\nhosts = [\"runner\"]\n";
+    let config = parse(&[("FORGE_WEBHOOK_SECRET", "s3cret")], file).unwrap();
+    assert_eq!(config.hosts, ["runner", "ci.example.org"]);
 }
 
 #[test]
@@ -182,6 +216,23 @@ fn v13_what_the_first_push_would_refuse_is_found_before() {
     assert!(problems(&[("FORGE_URL", "https://forge.lan")], "").is_empty());
     let found = problems(&[], "repositories = [\"a/b\"]\n");
     assert!(found[0].contains("forge_url"), "{found:?}");
+}
+
+#[test]
+fn contract_a_token_without_its_forge_is_told() {
+    let unused = |pairs: &[(&str, &str)]| {
+        let secret = [("FORGE_WEBHOOK_SECRET", "x")];
+        let config = parse(&[pairs, &secret[..]].concat(), "").unwrap();
+        assert!(
+            config.problems().is_empty(),
+            "it starts, and --check is right"
+        );
+        crate::boot::unused(&config)
+    };
+    let (token, url) = (("FORGE_TOKEN", "t"), ("FORGE_URL", "https://forge.lan"));
+    assert!(unused(&[token]).unwrap().contains("FORGE_URL"));
+    assert_eq!(unused(&[token, url]), None);
+    assert_eq!(unused(&[]), None);
 }
 
 #[test]

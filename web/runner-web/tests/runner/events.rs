@@ -78,6 +78,22 @@ fn i17_a_comment_starts_the_default_branch_s_workflow_and_no_other_event_is_stor
     assert!(reason.contains("issues opened"), "{reason}");
 }
 
+/// The fields of the interface hold no reference and no commit.
+#[test]
+fn contract_a_push_that_says_only_where_runs_the_default_branch() {
+    let site = site();
+    let runner = site.start();
+    site.git_init();
+    let sha = site.commit(CI);
+    let push = json!({"repository": {"full_name": "acme/rocket", "clone_url": site.clone_url()}});
+    let record = runner.ended(&runner.run("push", "d-1", &push));
+    assert_eq!(record["state"], "succeeded", "{record:#}");
+    assert_eq!(record["sha"], *sha, "{record:#}");
+    assert_eq!(record["reference"], "refs/heads/main", "{record:#}");
+    let nameless = runner.deliver("", "d-2", &push);
+    assert_eq!(nameless.code, 400, "{nameless:?}");
+}
+
 #[test]
 fn i17_a_release_runs_the_commit_of_its_tag() {
     let site = site();

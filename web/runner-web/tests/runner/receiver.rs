@@ -203,6 +203,39 @@ fn w10_a_trickling_body_is_closed_and_others_go_on() {
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
 }
 
+/// A forge names the receiver as it knows it; all else of the runner is closed to that name.
+#[test]
+fn contract_a_signed_webhook_is_taken_under_every_name_and_nothing_else_is() {
+    let site = Site::new();
+    let runner = site.start();
+    let body = body();
+    let ask = |method: &str, path: &str, host: &str, signature: &str| {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nX-GitHub-Event: push\r\nX-GitHub-Delivery: d-1\r\n\
+             X-Hub-Signature-256: {signature}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        runner.raw(&[head.as_bytes(), &body].concat()).code
+    };
+    let right = sign(&body);
+    assert_eq!(ask("POST", "/webhook", "ci.example.org:3000", &right), 202);
+    assert_eq!(
+        ask("POST", "/webhook", "evil.example", &sign(b"other")),
+        403
+    );
+    assert_eq!(ask("POST", "/webhook", "evil.example", ""), 403);
+    for (method, path) in [
+        ("GET", "/health"),
+        ("GET", "/webhook"),
+        ("GET", "/runs"),
+        ("POST", "/runs"),
+    ] {
+        let code = ask(method, path, "evil.example", &right);
+        assert_eq!(code, 421, "{method} {path}");
+    }
+}
+
 #[test]
 fn w11_framing_that_can_be_read_in_two_ways_is_refused() {
     let site = Site::new();

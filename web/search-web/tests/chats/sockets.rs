@@ -196,7 +196,7 @@ fn s01_s04_another_page_or_name_does_not_get_a_connection() {
     assert_eq!(refused(&server, ("Host", "evil.example")), 421);
     assert_eq!(refused(&server, ("Origin", "http://evil.example")), 403);
     assert_eq!(refused(&server, ("Origin", "null")), 403);
-    assert_eq!(server.get("/ws").status, 400, "no upgrade asked for");
+    assert_eq!(server.get("/ws").status, 426, "no upgrade asked for");
 }
 
 #[test]

@@ -380,5 +380,5 @@ fn defect_the_paths_of_the_contract_exist() {
         let answer = server.post(path, &body);
         assert_eq!(answer.status, 200, "{path}: {}", answer.text());
     }
-    server.get("/ws").problem(400);
+    server.get("/ws").problem(426);
 }

@@ -235,6 +235,18 @@ fn frames_are_passed_to_another_server_and_back() {
     });
 }
 
+/// "any /ws: upgrade request".
+#[test]
+fn contract_what_is_no_upgrade_is_told_to_upgrade() {
+    let home = Home::new();
+    let server = leading_to(&home, "ws://127.0.0.1:1/events");
+    for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
+        let answer = server.send(method, "/ws", &[], b"");
+        assert_eq!(answer.header("upgrade"), Some("websocket"), "{method}");
+        answer.problem(426);
+    }
+}
+
 #[test]
 fn s01_s04_hosts_and_origins_are_checked_before_another_server_is_asked() {
     let home = Home::new();

@@ -37,73 +37,76 @@ fn at(shown: &str, pointer: &str) -> String {
     }
 }
 
+/// Expressions, and what they are as a text; of wrong ones what is said.
+const EXPRESSIONS: &[(&str, &str)] = &[
+    ("1 + 2 * 3", "7"),
+    ("(1 + 2) * 3 % 4", "1"),
+    ("-V + 0.2", "-1"),
+    ("7 / 2", "3.5"),
+    ("1 < 2 && !(2 <= 1) || false", "true"),
+    ("\"1\" == 1", "false"),
+    ("true == true ? \"yes\" : \"no\"", "yes"),
+    ("\"a-${V}-$${V}\"", "a-1.2-${V}"),
+    ("\"${L[1]}${O.k}${O[\"n\"]}\"", "bv2"),
+    (
+        "join(\",\", [for i, one in L : \"${i}${one}\" if one != \"a\"])",
+        "1b",
+    ),
+    (
+        "join(\",\", [for key, one in O : \"${key}=${one}\"])",
+        "k=v,n=2",
+    ),
+    ("{for one in L : upper(one) => one}.B", "b"),
+    (
+        "{for one in [\"a1\", \"a2\"] : substr(one, 0, 1) => one...}.a[1]",
+        "a2",
+    ),
+    ("join(\"\", [{ a = 1 }, { a = 2 }][*].a)", "12"),
+    ("\"%{ if V == \"1.2\" }new%{ else }old%{ endif }\"", "new"),
+    ("\"%{ for one in L ~}  ${one},%{ endfor }\"", "a,b,"),
+    (
+        "<<-END\n    two ${V}\n      lines\n    END\n",
+        "two 1.2\n  lines\n",
+    ),
+    ("try(O.missing, \"other\")", "other"),
+    ("can(O.missing)", "false"),
+    ("coalesce(null, \"\", \"x\")", ""),
+    (
+        "format(\"%s-%03d-%v-%q\", \"a\", 7, true, \"q\")",
+        "a-007-true-\\\"q\\\"",
+    ),
+    ("regex_replace(\"v1.2.3\", \"^v([0-9]+).*\", \"$1\")", "1"),
+    ("regex(\"([0-9]+)[.]([0-9]+)\", \"v1.22\")[1]", "22"),
+    ("replace(V, \".\", \"-\")", "1-2"),
+    (
+        "join(\"|\", concat(L, split(\"/\", \"x/y\"), tolist))",
+        "there is no variable",
+    ),
+    ("element(L, 3)", "b"),
+    ("length(O) + strlen(\"äb\")", "4"),
+    ("lookup(O, \"z\", \"none\")", "none"),
+    ("merge(O, { k = \"w\" }).k", "w"),
+    ("semvercmp(\"1.10.0\", \"1.9.2\")", "1"),
+    (
+        "sha256(\"\")",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    ),
+    ("jsondecode(\"{\\\"a\\\":[1,2]}\").a[1]", "2"),
+    ("join(\"\", flatten([[\"a\"], [[\"b\"]]]))", "ab"),
+    ("contains(L, \"b\") && notequal(1, 2)", "true"),
+    ("sanitize(\"a/b.c\")", "a_b_c"),
+    ("BAKE_LOCAL_PLATFORM", "linux/amd64"),
+    ("nothing(1)", "there is no function 'nothing'"),
+    ("O.missing", "there is no 'missing' in it"),
+    ("L[7]", "the list has no element 7"),
+    ("L + 1", "a number is needed, not a list"),
+    ("\"open", "a text is not closed"),
+    ("[1, 2", "`]` is missing"),
+];
+
 #[test]
 fn i17_expressions_of_bake_files_mean_what_hcl_says() {
-    let cases = [
-        ("1 + 2 * 3", "7"),
-        ("(1 + 2) * 3 % 4", "1"),
-        ("-V + 0.2", "-1"),
-        ("7 / 2", "3.5"),
-        ("1 < 2 && !(2 <= 1) || false", "true"),
-        ("\"1\" == 1", "false"),
-        ("true == true ? \"yes\" : \"no\"", "yes"),
-        ("\"a-${V}-$${V}\"", "a-1.2-${V}"),
-        ("\"${L[1]}${O.k}${O[\"n\"]}\"", "bv2"),
-        (
-            "join(\",\", [for i, one in L : \"${i}${one}\" if one != \"a\"])",
-            "1b",
-        ),
-        (
-            "join(\",\", [for key, one in O : \"${key}=${one}\"])",
-            "k=v,n=2",
-        ),
-        ("{for one in L : upper(one) => one}.B", "b"),
-        (
-            "{for one in [\"a1\", \"a2\"] : substr(one, 0, 1) => one...}.a[1]",
-            "a2",
-        ),
-        ("join(\"\", [{ a = 1 }, { a = 2 }][*].a)", "12"),
-        ("\"%{ if V == \"1.2\" }new%{ else }old%{ endif }\"", "new"),
-        ("\"%{ for one in L ~}  ${one},%{ endfor }\"", "a,b,"),
-        (
-            "<<-END\n    two ${V}\n      lines\n    END\n",
-            "two 1.2\n  lines\n",
-        ),
-        ("try(O.missing, \"other\")", "other"),
-        ("can(O.missing)", "false"),
-        ("coalesce(null, \"\", \"x\")", ""),
-        (
-            "format(\"%s-%03d-%v-%q\", \"a\", 7, true, \"q\")",
-            "a-007-true-\\\"q\\\"",
-        ),
-        ("regex_replace(\"v1.2.3\", \"^v([0-9]+).*\", \"$1\")", "1"),
-        ("regex(\"([0-9]+)[.]([0-9]+)\", \"v1.22\")[1]", "22"),
-        ("replace(V, \".\", \"-\")", "1-2"),
-        (
-            "join(\"|\", concat(L, split(\"/\", \"x/y\"), tolist))",
-            "there is no variable",
-        ),
-        ("element(L, 3)", "b"),
-        ("length(O) + strlen(\"äb\")", "4"),
-        ("lookup(O, \"z\", \"none\")", "none"),
-        ("merge(O, { k = \"w\" }).k", "w"),
-        ("semvercmp(\"1.10.0\", \"1.9.2\")", "1"),
-        (
-            "sha256(\"\")",
-            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-        ),
-        ("jsondecode(\"{\\\"a\\\":[1,2]}\").a[1]", "2"),
-        ("join(\"\", flatten([[\"a\"], [[\"b\"]]]))", "ab"),
-        ("contains(L, \"b\") && notequal(1, 2)", "true"),
-        ("sanitize(\"a/b.c\")", "a_b_c"),
-        ("BAKE_LOCAL_PLATFORM", "linux/amd64"),
-        ("nothing(1)", "there is no function 'nothing'"),
-        ("O.missing", "there is no 'missing' in it"),
-        ("L[7]", "the list has no element 7"),
-        ("L + 1", "a number is needed, not a list"),
-        ("\"open", "a text is not closed"),
-        ("[1, 2", "`]` is missing"),
-    ];
+    let cases = EXPRESSIONS;
     let file = |expression: &str| {
         format!(
             "=== docker-bake.hcl\nV = \"1.2\"\nL = [\"a\", \"b\"]\nO = {{ k = \"v\", n = 2 }}\ntarget \"default\" {{ args = {{ x = {expression} }} }}\n"
@@ -181,157 +184,161 @@ services:
 target "app" { tags = ["only:this"] }
 "#;
 
+/// Words of a call with those files, its environment, a pointer into what is printed, and what is
+/// there; without a pointer, what is said.
+const CALLS: &[(&str, &str, &str, &str)] = &[
+    ("-f a.hcl", "", "/group/default/targets", r#"["app","all"]"#),
+    (
+        "-f a.hcl",
+        "",
+        "/group/worker/targets",
+        r#"["worker-foo-1-0","worker-foo-2-0"]"#,
+    ),
+    (
+        "-f a.hcl",
+        "",
+        "/target/app/tags",
+        r#"["ghcr.io/acme/app:latest","ghcr.io/acme/app:v1"]"#,
+    ),
+    (
+        "-f a.hcl",
+        "",
+        "/target/app/args",
+        r#"{"D":"false","GO":"1.22","N":"4"}"#,
+    ),
+    (
+        "-f a.hcl",
+        "",
+        "/target/app/platforms/1",
+        r#""linux/arm64""#,
+    ),
+    (
+        "-f a.hcl",
+        "",
+        "/target/app/cache-from",
+        r#"["type=gha","type=registry,ref=x/y"]"#,
+    ),
+    (
+        "-f a.hcl",
+        "",
+        "/target/base/output",
+        r#"["type=cacheonly"]"#,
+    ),
+    (
+        "-f a.hcl",
+        "",
+        "/target/worker-foo-2-0/args/INLINE",
+        r#""FROM scratch\n""#,
+    ),
+    ("-f a.hcl", "", "/target/worker-foo-2-0/context", r#"".""#),
+    (
+        "-f a.hcl",
+        "TAG=1;DEBUG=1;COUNT=9",
+        "/target/app/args",
+        r#"{"D":"true","GO":"1.22","N":"10"}"#,
+    ),
+    (
+        "-f a.hcl",
+        "TAG=1",
+        "/target/app/tags/0",
+        r#""ghcr.io/acme/app:1""#,
+    ),
+    (
+        "-f a.hcl",
+        "DEBUG=maybe",
+        "",
+        "the variable DEBUG is a boolean",
+    ),
+    (
+        "-f a.hcl",
+        "REPO=",
+        "",
+        "the value of the variable REPO is not right: name one",
+    ),
+    (
+        "-f a.hcl -f override.json app",
+        "TAG=2",
+        "/target/app/labels/a",
+        r#""b""#,
+    ),
+    (
+        "-f a.hcl -f cwd://override.json app",
+        "",
+        "/target/app/args/V",
+        r#""1""#,
+    ),
+    (
+        "-f a.hcl -f other.hcl app",
+        "",
+        "/target/app/tags",
+        r#"["only:this"]"#,
+    ),
+    (
+        "-f a.hcl worker",
+        "",
+        "/group/default/targets",
+        r#"["worker"]"#,
+    ),
+    ("", "", "/target/web_app/tags", r#"["acme/web:none"]"#),
+    ("", "TAG=7", "/target/web_app/tags", r#"["acme/web:7"]"#),
+    ("", "", "/target/web_app/platforms", r#"["linux/arm64"]"#),
+    ("", "", "/group/default/targets", r#"["web_app"]"#),
+    (
+        "-f a.hcl app --set app.args.GO=2 --set *.platform=linux/s390x",
+        "",
+        "/target/app/args/GO",
+        r#""2""#,
+    ),
+    (
+        "-f a.hcl app --set *.platform=linux/s390x",
+        "",
+        "/target/app/platforms",
+        r#"["linux/s390x"]"#,
+    ),
+    (
+        "-f a.hcl app --set app.tags+=more:1",
+        "",
+        "/target/app/tags/2",
+        r#""more:1""#,
+    ),
+    (
+        "-f a.hcl app --push",
+        "",
+        "/target/app/output",
+        r#"["type=image,push=true"]"#,
+    ),
+    (
+        "-f a.hcl worker --push",
+        "",
+        "/target/worker-foo-1-0/output",
+        r#"["type=image,push=true"]"#,
+    ),
+    (
+        "-f a.hcl worker --load",
+        "",
+        "/target/worker-foo-1-0/output",
+        r#"["type=docker"]"#,
+    ),
+    (
+        "-f a.hcl app --set x.y",
+        "",
+        "",
+        "it takes target.key=value",
+    ),
+    (
+        "-f a.hcl app --set none.tags=1",
+        "",
+        "",
+        "could not find any target matching 'none'",
+    ),
+    ("-f a.hcl nobody", "", "", "failed to find target nobody"),
+    ("-f missing.hcl", "", "", "missing.hcl: No such file"),
+    ("--call=check", "", "", "are not given here"),
+];
+
 #[test]
 fn i17_targets_of_bake_files_are_merged_and_inherited() {
-    let cases = [
-        ("-f a.hcl", "", "/group/default/targets", r#"["app","all"]"#),
-        (
-            "-f a.hcl",
-            "",
-            "/group/worker/targets",
-            r#"["worker-foo-1-0","worker-foo-2-0"]"#,
-        ),
-        (
-            "-f a.hcl",
-            "",
-            "/target/app/tags",
-            r#"["ghcr.io/acme/app:latest","ghcr.io/acme/app:v1"]"#,
-        ),
-        (
-            "-f a.hcl",
-            "",
-            "/target/app/args",
-            r#"{"D":"false","GO":"1.22","N":"4"}"#,
-        ),
-        (
-            "-f a.hcl",
-            "",
-            "/target/app/platforms/1",
-            r#""linux/arm64""#,
-        ),
-        (
-            "-f a.hcl",
-            "",
-            "/target/app/cache-from",
-            r#"["type=gha","type=registry,ref=x/y"]"#,
-        ),
-        (
-            "-f a.hcl",
-            "",
-            "/target/base/output",
-            r#"["type=cacheonly"]"#,
-        ),
-        (
-            "-f a.hcl",
-            "",
-            "/target/worker-foo-2-0/args/INLINE",
-            r#""FROM scratch\n""#,
-        ),
-        ("-f a.hcl", "", "/target/worker-foo-2-0/context", r#"".""#),
-        (
-            "-f a.hcl",
-            "TAG=1;DEBUG=1;COUNT=9",
-            "/target/app/args",
-            r#"{"D":"true","GO":"1.22","N":"10"}"#,
-        ),
-        (
-            "-f a.hcl",
-            "TAG=1",
-            "/target/app/tags/0",
-            r#""ghcr.io/acme/app:1""#,
-        ),
-        (
-            "-f a.hcl",
-            "DEBUG=maybe",
-            "",
-            "the variable DEBUG is a boolean",
-        ),
-        (
-            "-f a.hcl",
-            "REPO=",
-            "",
-            "the value of the variable REPO is not right: name one",
-        ),
-        (
-            "-f a.hcl -f override.json app",
-            "TAG=2",
-            "/target/app/labels/a",
-            r#""b""#,
-        ),
-        (
-            "-f a.hcl -f cwd://override.json app",
-            "",
-            "/target/app/args/V",
-            r#""1""#,
-        ),
-        (
-            "-f a.hcl -f other.hcl app",
-            "",
-            "/target/app/tags",
-            r#"["only:this"]"#,
-        ),
-        (
-            "-f a.hcl worker",
-            "",
-            "/group/default/targets",
-            r#"["worker"]"#,
-        ),
-        ("", "", "/target/web_app/tags", r#"["acme/web:none"]"#),
-        ("", "TAG=7", "/target/web_app/tags", r#"["acme/web:7"]"#),
-        ("", "", "/target/web_app/platforms", r#"["linux/arm64"]"#),
-        ("", "", "/group/default/targets", r#"["web_app"]"#),
-        (
-            "-f a.hcl app --set app.args.GO=2 --set *.platform=linux/s390x",
-            "",
-            "/target/app/args/GO",
-            r#""2""#,
-        ),
-        (
-            "-f a.hcl app --set *.platform=linux/s390x",
-            "",
-            "/target/app/platforms",
-            r#"["linux/s390x"]"#,
-        ),
-        (
-            "-f a.hcl app --set app.tags+=more:1",
-            "",
-            "/target/app/tags/2",
-            r#""more:1""#,
-        ),
-        (
-            "-f a.hcl app --push",
-            "",
-            "/target/app/output",
-            r#"["type=image,push=true"]"#,
-        ),
-        (
-            "-f a.hcl worker --push",
-            "",
-            "/target/worker-foo-1-0/output",
-            r#"["type=image,push=true"]"#,
-        ),
-        (
-            "-f a.hcl worker --load",
-            "",
-            "/target/worker-foo-1-0/output",
-            r#"["type=docker"]"#,
-        ),
-        (
-            "-f a.hcl app --set x.y",
-            "",
-            "",
-            "it takes target.key=value",
-        ),
-        (
-            "-f a.hcl app --set none.tags=1",
-            "",
-            "",
-            "could not find any target matching 'none'",
-        ),
-        ("-f a.hcl nobody", "", "", "failed to find target nobody"),
-        ("-f missing.hcl", "", "", "missing.hcl: No such file"),
-        ("--call=check", "", "", "are not given here"),
-    ];
+    let cases = CALLS;
     let calls: Vec<Call<'_>> = cases
         .iter()
         .map(|(words, env, ..)| (FILE, *words, *env))

@@ -27,21 +27,21 @@ impl Decoder<'_> {
         ];
         item.fields("extra", &KEYS, |fields| {
             let extra = Extra {
-                llm_provider: fields.optional("llm_provider", |item| {
+                llm_provider: given(fields, "llm_provider", |item| {
                     item.choice("language-model provider", LanguageModelProvider::CHOICES)
                 }),
-                localllm_base_url: fields.optional("localllm_base_url", Item::http_url),
-                localllm_model: fields.optional("localllm_model", Item::string),
-                cloudllm_api_key: fields.optional("cloudllm_api_key", Item::secret),
-                cloudllm_model: fields.optional("cloudllm_model", Item::string),
-                thesaurus: fields.optional("thesaurus", |item| self.folder(item)),
-                embedding_model: fields.optional("embedding_model", |item| self.folder(item)),
-                embedding_server_url: fields.optional("embedding_server_url", Item::http_url),
-                embedding_server_model: fields.optional("embedding_server_model", Item::string),
-                rerank_model: fields.optional("rerank_model", |item| self.folder(item)),
-                rerank_server_url: fields.optional("rerank_server_url", Item::http_url),
-                rerank_server_model: fields.optional("rerank_server_model", Item::string),
-                rerank_top: fields.optional("rerank_top", |item| {
+                localllm_base_url: given(fields, "localllm_base_url", Item::http_url),
+                localllm_model: given(fields, "localllm_model", Item::string),
+                cloudllm_api_key: given(fields, "cloudllm_api_key", Item::secret),
+                cloudllm_model: given(fields, "cloudllm_model", Item::string),
+                thesaurus: given(fields, "thesaurus", |item| self.folder(item)),
+                embedding_model: given(fields, "embedding_model", |item| self.folder(item)),
+                embedding_server_url: given(fields, "embedding_server_url", Item::http_url),
+                embedding_server_model: given(fields, "embedding_server_model", Item::string),
+                rerank_model: given(fields, "rerank_model", |item| self.folder(item)),
+                rerank_server_url: given(fields, "rerank_server_url", Item::http_url),
+                rerank_server_model: given(fields, "rerank_server_model", Item::string),
+                rerank_top: given(fields, "rerank_top", |item| {
                     u32::try_from(item.integer(RERANK_TOP)?).ok()
                 }),
             };
@@ -54,6 +54,28 @@ impl Decoder<'_> {
     }
 }
 
+/// A key that may be absent; an empty text is absent, as in a form that was not filled in.
+fn given<'d, T>(
+    fields: &Fields<'d>,
+    key: &str,
+    read: impl FnOnce(&Item<'d>) -> Option<T>,
+) -> Option<T> {
+    fields.optional(key, |item| (item.peek() != Some("")).then(|| read(item))?)
+}
+
+fn is_empty(fields: &Fields<'_>, key: &str) -> bool {
+    let text = fields.optional(key, |item| item.peek().map(str::to_owned));
+    text.is_some_and(|text| text.is_empty())
+}
+
+fn has(fields: &Fields<'_>, key: &str) -> bool {
+    fields.has(key) && !is_empty(fields, key)
+}
+
+fn lacks(fields: &Fields<'_>, key: &str) -> bool {
+    fields.lacks(key) || is_empty(fields, key)
+}
+
 /// A provider needs its address or key and its model; without a provider they have no effect,
 /// which nobody who wrote them meant.
 fn check_provider(fields: &Fields<'_>, keys: &[&str]) {
@@ -63,15 +85,15 @@ fn check_provider(fields: &Fields<'_>, keys: &[&str]) {
         Some("cloudllm") => &["cloudllm_api_key", "cloudllm_model"],
         _ => &[],
     };
-    for key in needed.iter().filter(|key| fields.lacks(key)) {
+    for key in needed.iter().filter(|key| lacks(fields, key)) {
         let provider = provider.as_deref().unwrap_or_default();
         fields.error_at(
             "llm_provider",
             format!("provider `{provider}` needs the key `{key}`"),
         );
     }
-    let without_effect = keys.iter().find(|key| fields.has(key));
-    if let (false, Some(key)) = (fields.has("llm_provider"), without_effect) {
+    let without_effect = keys.iter().find(|key| has(fields, key));
+    if let (false, Some(key)) = (has(fields, "llm_provider"), without_effect) {
         let error = ValueError::new(format!("`{key}` has no effect without `llm_provider`"));
         fields.error_at(
             key,
@@ -100,17 +122,17 @@ const RERANK_TOP: RangeInclusive<i64> = 2..=100;
 
 /// A folder or a server has the model, not both; a server needs its model, and a model its server.
 fn check_model(fields: &Fields<'_>, ([folder, url, model], does): ModelKeys) {
-    if fields.has(folder) {
-        for key in [url, model].into_iter().filter(|key| fields.has(key)) {
+    if has(fields, folder) {
+        for key in [url, model].into_iter().filter(|key| has(fields, key)) {
             let error = ValueError::new(format!("`{key}` has no effect beside `{folder}`"));
             fields.error_at(
                 key,
                 error.help(format!("a folder or a server {does}: remove one of both")),
             );
         }
-    } else if fields.has(url) && fields.lacks(model) {
+    } else if has(fields, url) && lacks(fields, model) {
         fields.error_at(url, format!("`{url}` needs the key `{model}`"));
-    } else if fields.has(model) && fields.lacks(url) && fields.lacks("localllm_base_url") {
+    } else if has(fields, model) && lacks(fields, url) && lacks(fields, "localllm_base_url") {
         let error = ValueError::new(format!("`{model}` needs the address of its server"));
         fields.error_at(
             model,
@@ -122,7 +144,7 @@ fn check_model(fields: &Fields<'_>, ([folder, url, model], does): ModelKeys) {
 /// A number of results without a model that reads them has no effect.
 fn check_rerank_top(fields: &Fields<'_>) {
     let ([folder, _, model], _) = RERANKING;
-    if fields.has("rerank_top") && fields.lacks(folder) && fields.lacks(model) {
+    if has(fields, "rerank_top") && lacks(fields, folder) && lacks(fields, model) {
         let error = ValueError::new("`rerank_top` has no effect without a reranking model");
         fields.error_at(
             "rerank_top",
