@@ -4,6 +4,9 @@
 //! are searched for the words of the query, and the place where most of them stand closest
 //! together becomes the snippet. A file that is gone or unreadable gives its title instead.
 
+mod head;
+mod meant;
+mod meant_place;
 mod pieces;
 mod places;
 
@@ -11,9 +14,13 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
 
+use search_core::definition_finder::DefinitionFinder;
 use search_core::query::{ParsedQuery, PatternFinder, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, best_window, covers, cut};
 
+pub(crate) use self::head::needs_decoding;
+use self::head::{FileHead, plain_utf8};
+use self::meant_place::MeantPlace;
 pub(crate) use self::pieces::passage_range;
 use self::pieces::{
     around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
@@ -61,6 +68,14 @@ pub struct Excerpter {
     patterns: Vec<PatternFinder>,
     /// The passage of the next text that says most, from 0.
     passage: Option<usize>,
+    /// What finds the definition of what the query names.
+    definitions: Option<DefinitionFinder>,
+    /// What is meant in the next text.
+    meant: MeantPlace,
+    /// How many of the hits, the first, are those of a place that is meant.
+    pinned: Option<usize>,
+    /// The bits of the identifier that is all that is looked for.
+    identifier: u64,
 }
 
 thread_local! {
@@ -84,8 +99,14 @@ impl Excerpter {
     #[must_use]
     pub fn new(query: &ParsedQuery, max_chars: usize) -> Self {
         let (beginning, hits) = BUFFERS.take();
+        let finder = TermFinder::new(query);
+        let identifier = query.only_identifier();
         Self {
-            finder: TermFinder::new(query),
+            definitions: DefinitionFinder::of_query(query),
+            meant: MeantPlace::default(),
+            pinned: None,
+            identifier: identifier.map_or(0, |word| finder.bits_of(word.whole)),
+            finder,
             max_chars,
             beginning,
             hits,
@@ -123,7 +144,7 @@ impl Excerpter {
     /// The excerpt of a text that is at hand and may be long: only its beginning is looked at.
     pub fn of_long_text(&mut self, text: &str) -> Excerpt {
         let beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
-        if self.scan_passage(beginning, Format::Text, text.len()) {
+        if self.scan_preferred(beginning, Format::Text, text.len()) {
             return self.cut_plain(beginning, 0..beginning.len());
         }
         self.of_text(beginning)
@@ -183,11 +204,18 @@ impl Excerpter {
             if let Some(text) = plain_utf8(beginning.bytes()) {
                 let format = format.or_by_content(text);
                 let range = content_range(text, format);
-                let is_shown = self.scan_passage(text, format, data.len() as usize);
-                if is_shown || self.scan(text, range.clone()) || self.has_seen_all() {
-                    return Ok(Some(self.of_scanned(text, range, format)));
+                if self.means_a_place() {
+                    // It may stand in the rest: nothing else is looked for meanwhile.
+                    if self.scan_meant(text, format) {
+                        return Ok(Some(self.of_scanned(text, range, format)));
+                    }
+                } else {
+                    let is_shown = self.scan_passage(text, format, data.len() as usize);
+                    if is_shown || self.scan(text, range.clone()) || self.has_seen_all() {
+                        return Ok(Some(self.of_scanned(text, range, format)));
+                    }
+                    scanned = self.resumption(text, format);
                 }
-                scanned = self.resumption(text, format);
             }
             beginning.read_on(file, MAX_EXCERPT_BYTES)?;
         }
@@ -233,7 +261,7 @@ impl Excerpter {
         }
         let format = format.or_by_content(text);
         let range = content_range(text, format);
-        if !self.scan_passage(text, format, text.len()) {
+        if !self.scan_preferred(text, format, text.len()) {
             self.scan(text, range.clone());
         }
         Some(self.of_scanned(text, range, format))
@@ -264,6 +292,7 @@ impl Excerpter {
     /// first phrase where one is looked for. Whether it ended before the end of the text.
     fn scan(&mut self, text: &str, range: Range<usize>) -> bool {
         self.hits.clear();
+        self.pinned = None;
         if self.add_pattern_hits(text, range.clone(), MAX_HITS) {
             return true;
         }
@@ -281,6 +310,13 @@ impl Excerpter {
         true
     }
 
+    /// Collects the hits of the place that is meant, else of the passage that says most. Whether
+    /// there are any.
+    fn scan_preferred(&mut self, text: &str, format: Format, bytes: usize) -> bool {
+        self.means_a_place() && self.scan_meant(text, format)
+            || self.scan_passage(text, format, bytes)
+    }
+
     /// Collects the hits of the passage that says most, where the text is what was indexed. `bytes`
     /// is the length of all of it, of which `text` is the beginning. Whether there are any.
     fn scan_passage(&mut self, text: &str, format: Format, bytes: usize) -> bool {
@@ -292,8 +328,11 @@ impl Excerpter {
             return false;
         };
         self.hits.clear();
+        self.pinned = None;
         self.scan_on(text, range);
-        !self.hits.is_empty()
+        // An identifier is meant as a whole: a passage with its parts alone is not it.
+        let holds = |hit: &Hit| hit.terms & self.identifier == self.identifier;
+        !self.hits.is_empty() && (self.identifier == 0 || self.hits.iter().any(holds))
     }
 
     /// Adds the first `most` places of the patterns in a range, ascending. Whether there are any.
@@ -318,12 +357,19 @@ impl Excerpter {
         let hits = &mut self.hits;
         let (terms, span, offset) = (self.finder.all_terms(), span(self.max_chars), range.start);
         let (mut stop_at, mut stopped) = (usize::MAX, false);
+        let mut most = hits.iter().map(|hit| hit.terms.count_ones()).max();
         self.finder.scan(&text[range], |hit| {
             let hit = hit.behind(offset);
-            if hit.start > stop_at || hits.len() >= MAX_HITS {
+            if hit.start > stop_at || hits.len() >= 2 * MAX_HITS {
                 stopped = true;
                 return ControlFlow::Break(());
             }
+            // Of many hits only such matter yet that say more than all before.
+            let says = Some(hit.terms.count_ones());
+            if hits.len() >= MAX_HITS && says <= most {
+                return ControlFlow::Continue(());
+            }
+            most = most.max(says);
             hits.push(hit);
             if stop_at == usize::MAX && covers(hits, span, terms) {
                 stop_at = hit.end + LOOK_FURTHER;
@@ -335,6 +381,9 @@ impl Excerpter {
 
     /// The hits of the best place.
     fn best(&self) -> &[Hit] {
+        if let Some(count) = self.pinned {
+            return &self.hits[..count.min(self.hits.len())];
+        }
         best_window(&self.hits, span(self.max_chars)).map_or(&[], |window| &self.hits[window])
     }
 
@@ -380,6 +429,7 @@ impl Excerpter {
                 };
             }
             self.hits = places;
+            self.pinned = None;
             self.hits
                 .retain(|hit| hit.end <= focus.start || hit.start >= focus.end);
         }
@@ -394,58 +444,4 @@ impl Excerpter {
 /// Hits farther apart than this are not shown together, in bytes.
 fn span(max_chars: usize) -> usize {
     max_chars * 3 / 4
-}
-
-/// The beginning of a file, in a buffer that is used for many.
-#[derive(Debug, Default)]
-struct FileHead {
-    /// Only ever grows: giving 64 KiB back and asking for them again costs more than reading a
-    /// file.
-    buffer: Vec<u8>,
-    filled: usize,
-}
-
-impl FileHead {
-    fn bytes(&self) -> &[u8] {
-        &self.buffer[..self.filled]
-    }
-
-    /// Reads on until there are `wanted` bytes or the file ends (then true).
-    fn read_on(&mut self, file: &File, wanted: usize) -> Result<bool, SkipReason> {
-        if self.buffer.len() < wanted {
-            self.buffer.resize(wanted, 0);
-        }
-        while self.filled < wanted {
-            let room = &mut self.buffer[self.filled..wanted];
-            let asked = room.len();
-            let read = rustix::io::retry_on_intr(|| rustix::io::read(file, &mut *room))
-                .map_err(|errno| SkipReason::of_io_error(&errno.into()))?;
-            self.filled += read;
-            // A file that is no pipe gives less than asked for at its end only.
-            if read < asked {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-}
-
-/// The bytes as text if they are UTF-8 without a mark; a character cut at the end is left off.
-fn plain_utf8(bytes: &[u8]) -> Option<&str> {
-    if needs_decoding(bytes) {
-        return None;
-    }
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Some(text),
-        Err(error) if error.error_len().is_none() => {
-            std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()
-        }
-        Err(_) => None,
-    }
-}
-
-/// Whether bytes begin with a mark, or hold what text in UTF-8 does not.
-pub(crate) fn needs_decoding(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"\xef\xbb\xbf")
-        || memchr::memchr(0, &bytes[..bytes.len().min(512)]).is_some()
 }

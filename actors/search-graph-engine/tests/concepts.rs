@@ -237,6 +237,24 @@ fn suggester(texts: &[(&str, u32)]) -> Suggester {
 }
 
 #[test]
+fn i16_the_last_word_of_several_is_completed() {
+    let entry = |text, kind, weight| SuggesterEntry { text, kind, weight };
+    let suggester = Suggester::new(vec![
+        entry("contention", SuggestionKind::Term, 3),
+        entry("make_context", SuggestionKind::Term, 2),
+        entry("Contents of a page", SuggestionKind::Title, 9),
+    ]);
+    let texts = |input: &str| -> Vec<String> {
+        let found = suggester.suggest(input, 5).into_iter();
+        found.map(|suggestion| suggestion.text).collect()
+    };
+    assert_eq!(texts("lock cont"), ["lock contention"]);
+    assert_eq!(texts("make_con"), ["make_context"]);
+    assert_eq!(texts("lock co"), Vec::<String>::new());
+    assert_eq!(texts("contention"), ["contention"]);
+}
+
+#[test]
 fn suggestions_come_by_prefix_then_by_likeness_heaviest_first() {
     let suggester = suggester(&[
         ("Supervision trees", 5),

@@ -75,8 +75,10 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
             limit,
             role,
             budget_tokens,
+            skip,
         } => {
             let body = SearchBody {
+                skip: skip.map(Into::into),
                 budget_tokens: budget_tokens.map(Into::into),
                 search_term: query.clone(),
                 limit: limit.map(Into::into),
@@ -89,12 +91,13 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
             state.metrics.answered(&answer);
             json(&answer)
         }
-        ToolCall::Fetch { id, role } => {
+        ToolCall::Fetch { id, role, part } => {
             let request = DocumentRequest {
                 id: id.clone(),
                 role: role.clone(),
                 query: String::new(),
-                original: false,
+                // The lines that are told of results are those of the file.
+                original: part.has_lines(),
             };
             let answer = state.search.ask(ReadDocument(request)).await;
             let answer = answer.map_err(|error| ask_problem(&error))?;

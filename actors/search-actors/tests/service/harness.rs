@@ -148,6 +148,7 @@ impl Running {
             skip: number("skip", 0),
             limit: number("limit", 10),
             explain: body["explain"] == true,
+            budget_tokens: body["budget_tokens"].as_u64().unwrap_or(0) as usize,
             ..SearchParams::default()
         };
         let runtime = actix_rt::Runtime::new().expect("a runtime");

@@ -102,3 +102,104 @@ fn i16_corrections_are_words_as_they_are_written_and_identifiers_too() {
         assert_eq!(answer["corrections"], Value::Null, "{exact}");
     }
 }
+
+#[test]
+fn i16_what_nothing_holds_is_said_and_the_form_to_use() {
+    let (home, server) = server();
+    home.write(
+        "src/best.rs",
+        "pub fn best_window() {}\npub const MAX_ROOM: u8 = 3;\n",
+    );
+    let server = {
+        drop(server);
+        home.start(&home.role("BM25F"))
+    };
+    for (typed, said) in [
+        ("PumpRestartPolicy", "nothing holds \"PumpRestartPolicy\""),
+        ("--pump-entry", "nothing holds \"--pump-entry\""),
+        ("=>", "write \"=>\" case:yes"),
+        ("🚀", "write \"🚀\" case:yes"),
+        (
+            "source:Nope pump",
+            "no source is called \"Nope\"; there are: ",
+        ),
+        ("tag:absent pump", "has the tag \"absent\""),
+        ("pump case:yes", "write \"text\" case:yes"),
+    ] {
+        let (_, _, notes) = asked(&server, typed);
+        let said = said.replace('"', "\\\"");
+        assert!(notes.contains(&said), "{typed}: {notes}");
+    }
+    for right in ["restart_pump", "restartPump", "pump", "\"pump\" case:yes"] {
+        let (_, _, notes) = asked(&server, right);
+        assert!(
+            !notes.contains("nothing holds") && !notes.contains("write"),
+            "{right}: {notes}"
+        );
+    }
+    // A name without what joins its parts is found where it is defined.
+    for (typed, name) in [("bestwindow", "best_window"), ("maxroom", "MAX_ROOM")] {
+        let (answer, first, notes) = asked(&server, typed);
+        assert_eq!(first.as_deref(), Some("src/best.rs"), "{typed}: {notes}");
+        assert_eq!(answer["corrections"][0]["corrected"], name, "{notes}");
+    }
+}
+
+#[test]
+fn i16_the_line_of_the_definition_or_the_one_asked_for_is_shown() {
+    let home = Home::new();
+    let filler = "    # nothing of interest for a context that is made\n".repeat(60);
+    home.write(
+        "src/core.py",
+        format!(
+            "from x import make_context\n{filler}\ndef make_context(a):\n    return a\n\n{filler}"
+        ),
+    );
+    home.write("src/other.py", "import core\nmake_context(1)\n");
+    let server = home.start(&home.role("BM25F"));
+    let shown = |typed: &str| {
+        let body = json!({"search_term": typed, "budget_tokens": 60});
+        let answer = server.search(&body);
+        let result = &answer["results"][0];
+        let path = result["path"].as_str().unwrap_or_default().to_owned();
+        assert!(path.ends_with("core.py"), "{typed}: {answer}");
+        (result["line"].as_u64(), answer["passages"][0].clone())
+    };
+    for typed in [
+        "make_context",
+        "kind:function make_context",
+        "kind:function",
+    ] {
+        let (line, passage) = shown(typed);
+        assert_eq!(line, Some(63), "{typed}");
+        assert_eq!(passage["line"], 63, "{typed}: {passage}");
+    }
+    for typed in [
+        "core.py:70",
+        "src/core.py:70:5",
+        "File src/core.py:70: in make_context",
+    ] {
+        let (line, passage) = shown(typed);
+        assert_eq!(line, Some(70), "{typed}");
+        let lines = passage["line"].as_u64()..=passage["end_line"].as_u64();
+        assert!(lines.contains(&Some(70)), "{typed}: {passage}");
+    }
+    assert_eq!(shown("core.py").0, Some(1));
+}
+
+#[test]
+fn i16_definitions_are_suggested_as_they_are_written() {
+    let home = Home::new();
+    home.write(
+        "src/a.rs",
+        "pub fn executeCommand() {}\npub fn restart_pump() {}\n",
+    );
+    let server = home.start(&home.role("ServiceGraph"));
+    server.eventually("they are suggested", || {
+        let found = |typed: &str, name: &str| {
+            let all = server.suggestions(typed);
+            all.iter().any(|one| one == name)
+        };
+        found("executec", "executeCommand") && found("restart_p", "restart_pump")
+    });
+}

@@ -8,10 +8,11 @@ use super::others;
 use super::signature;
 use super::words::{LineDefinition, is_name_byte, name_of, named, word_of};
 
-/// What `line` defines; `behind` is the text that follows it.
+/// What `line` defines; `above` is the line before it, `behind` the text that follows it.
 pub(super) fn definition<'t>(
     language: Language,
     line: &'t str,
+    above: &str,
     behind: &str,
 ) -> LineDefinition<'t> {
     let code = line.trim_start();
@@ -19,7 +20,7 @@ pub(super) fn definition<'t>(
     let first = *code.as_bytes().first()?;
     match language {
         Language::Markdown => return heading(line),
-        Language::C => return signature::of_c(line, behind),
+        Language::C => return signature::of_c(line, above, behind),
         Language::Shell => return shell(code),
         _ => {}
     }
@@ -30,7 +31,7 @@ pub(super) fn definition<'t>(
         Language::Rust => rust(code, indent),
         Language::Python => python(code, indent),
         Language::Script => script(code, indent),
-        Language::Go => go(code),
+        Language::Go => go(code, indent),
         Language::Java => signature::of_java(code, indent),
         Language::Ruby => ruby(code),
         Language::Php => php(code),
@@ -176,7 +177,7 @@ fn variable(rest: &str, is_exported: bool) -> LineDefinition<'_> {
     }
 }
 
-fn go(code: &str) -> LineDefinition<'_> {
+fn go(code: &str, indent: usize) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     match word {
         "func" => {
@@ -186,33 +187,36 @@ fn go(code: &str) -> LineDefinition<'_> {
                 receiver.map_or(rest, |(_, rest)| rest.trim_start()),
             )
         }
-        "type" => {
-            let (name, behind) = name_of(rest)?;
-            let generic = behind
-                .strip_prefix('[')
-                .and_then(|rest| rest.split_once(']'));
-            let behind = generic.map_or(behind, |(_, rest)| rest);
-            let kind = match word_of(behind.trim_start()).0 {
-                "struct" => Struct,
-                "interface" => Interface,
-                _ => Type,
-            };
-            Some((kind, name))
-        }
+        "type" => go_type(rest),
         "const" => named(Constant, rest),
+        // Those of functions are no names that anybody looks for.
+        "var" if indent == 0 => named(Constant, rest),
         _ => None,
     }
+}
+
+/// A type of Go, without the word before it.
+pub(super) fn go_type(text: &str) -> LineDefinition<'_> {
+    let (name, behind) = name_of(text)?;
+    let generic = behind
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'));
+    let behind = generic.map_or(behind, |(_, rest)| rest);
+    let kind = match word_of(behind.trim_start()).0 {
+        "struct" => Struct,
+        "interface" => Interface,
+        _ => Type,
+    };
+    Some((kind, name))
 }
 
 fn ruby(code: &str) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
     match word {
         "def" => {
-            let (name, behind) = name_of(rest)?;
-            match behind.strip_prefix('.') {
-                Some(method) => named(Function, method),
-                None => Some((Function, name)),
-            }
+            let (_, behind) = name_of(rest)?;
+            let name = behind.strip_prefix('.').unwrap_or(rest);
+            Some((Function, signed_name(name)?))
         }
         "class" | "module" => {
             let kind = if word == "class" { Class } else { Module };
@@ -221,6 +225,14 @@ fn ruby(code: &str) -> LineDefinition<'_> {
         }
         _ => constant(word, rest),
     }
+}
+
+/// A name of Ruby with the sign behind it that is part of it: `route!`, `valid?`, `name=`.
+fn signed_name(text: &str) -> Option<&str> {
+    let (name, behind) = name_of(text)?;
+    let has_sign = behind.starts_with(['!', '?'])
+        || behind.starts_with('=') && behind[1..].starts_with(['(', ' ']) && !behind.contains("= ");
+    Some(&text[..name.len() + usize::from(has_sign)])
 }
 
 fn php(mut code: &str) -> LineDefinition<'_> {

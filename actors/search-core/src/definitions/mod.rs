@@ -1,6 +1,7 @@
 //! What a file of source code defines: names with their kinds and lines, told line by line from the
 //! words that announce a definition in its language. No parser: see ADR 16 for what that costs.
 
+mod group;
 mod kind;
 mod language;
 mod line;
@@ -8,6 +9,7 @@ mod others;
 mod signature;
 mod words;
 
+use group::Group;
 pub use kind::DefinitionKind;
 pub use language::Language;
 
@@ -20,6 +22,9 @@ const MAX_NAME: usize = 80;
 /// Most definitions of one file.
 pub const MAX_DEFINITIONS: usize = 5_000;
 
+/// The mark with which some editors begin files.
+const MARK: char = '\u{feff}';
+
 /// Something that a file defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition<'t> {
@@ -29,6 +34,8 @@ pub struct Definition<'t> {
     pub name: &'t str,
     /// Its line, from 1.
     pub line: usize,
+    /// Where that line begins in the text, in bytes.
+    pub at: usize,
 }
 
 /// What a file with this path and text defines, in the order of the text; nothing where its
@@ -38,8 +45,15 @@ pub fn definitions<'t>(key: &str, text: &'t str) -> impl Iterator<Item = Definit
     let lines = language.map(|language| Lines {
         language,
         text,
-        at: 0,
+        // A mark of the encoding belongs to no line.
+        at: if text.starts_with(MARK) {
+            MARK.len_utf8()
+        } else {
+            0
+        },
         number: 0,
+        above: "",
+        group: Group::default(),
     });
     lines.into_iter().flatten().take(MAX_DEFINITIONS)
 }
@@ -52,6 +66,10 @@ struct Lines<'t> {
     at: usize,
     /// The number of the last line.
     number: usize,
+    /// The line before.
+    above: &'t str,
+    /// The group of definitions that is open.
+    group: Group,
 }
 
 impl<'t> Iterator for Lines<'t> {
@@ -63,18 +81,26 @@ impl<'t> Iterator for Lines<'t> {
             let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
             let line = &rest[..length];
             let behind = rest.get(length + 1..).unwrap_or_default();
+            let at = self.at;
             self.at += length + 1;
             self.number += 1;
+            let above = std::mem::replace(&mut self.above, line);
             if line.len() > MAX_LINE {
                 continue;
             }
-            if let Some((kind, name)) = line::definition(self.language, line, behind)
+            let found = match self.language {
+                Language::Go => self.group.definition(line),
+                _ => None,
+            };
+            let found = found.or_else(|| line::definition(self.language, line, above, behind));
+            if let Some((kind, name)) = found
                 && name.len() <= MAX_NAME
             {
                 return Some(Definition {
                     kind,
                     name,
                     line: self.number,
+                    at,
                 });
             }
         }

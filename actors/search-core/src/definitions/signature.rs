@@ -67,8 +67,14 @@ fn is_type(text: &str) -> bool {
 
 /// Java and its like.
 pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
+    let (mut is_static, mut is_final) = (false, false);
     loop {
+        if let Some(annotation) = code.strip_prefix("@interface ") {
+            return name_of(annotation.trim_start()).map(|(name, _)| (Interface, name));
+        }
         let (word, rest) = word_of(code);
+        is_static |= word == "static";
+        is_final |= word == "final";
         let kind = match word {
             "public" | "private" | "protected" | "internal" | "static" | "final" | "abstract"
             | "sealed" | "open" | "override" | "virtual" | "async" | "partial" | "data"
@@ -95,13 +101,25 @@ pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
                 let name = name_before(head).map(|(name, _)| name);
                 return name.map(|name| (Function, name));
             }
-            _ => return if indent > 0 { method(code) } else { None },
+            _ => {
+                let is_constant = is_static && is_final || word == "const";
+                let constant = is_constant.then(|| constant_of_java(code)).flatten();
+                return constant.or_else(|| if indent > 0 { method(code) } else { None });
+            }
         };
         let is_it = !rest.starts_with(['=', '(', '.', ')', ';']);
         return name_of(rest)
             .filter(|_| is_it)
             .map(|(name, _)| (kind, name));
     }
+}
+
+/// `Type NAME = …`.
+fn constant_of_java(code: &str) -> LineDefinition<'_> {
+    let (head, _) = code.split_once(['=', ';'])?;
+    let is_value = !head.contains(['(', '"']);
+    let name = name_before(head).filter(|_| is_value);
+    name.map(|(name, _)| (Constant, name))
 }
 
 /// `Type name(…)`, and `Name(…) {` of a constructor.
@@ -122,17 +140,59 @@ fn method(code: &str) -> LineDefinition<'_> {
 /// A member of a class in JavaScript: `name(…) {`.
 pub(super) fn of_member(code: &str, indent: usize, is_member: bool) -> LineDefinition<'_> {
     let (name, rest) = name_of(code)?;
-    let is_it = indent > 0
-        && !CONTROL.contains(&name)
-        && !matches!(name, "function" | "constructor" | "super" | "with")
+    if indent == 0 || CONTROL.contains(&name) {
+        return None;
+    }
+    if is_arrow(rest) && (is_member || indent <= MAX_MEMBER_INDENT) {
+        return Some((Function, name));
+    }
+    let code = code.trim_end();
+    let is_it = !matches!(name, "function" | "constructor" | "super" | "with")
         && rest.starts_with(['(', '<'])
-        && code.trim_end().ends_with('{')
+        && (code.ends_with('{') || has_body_behind(rest))
         && (is_member || !rest.contains("=>") && !rest.contains("function"));
     is_it.then_some((Function, name))
 }
 
+/// Deeper lines are hardly members of a class.
+const MAX_MEMBER_INDENT: usize = 4;
+
+/// Whether a function is assigned to a member: `= (x) => …`, `= async x => …`.
+fn is_arrow(behind_name: &str) -> bool {
+    let Some((_, value)) = behind_name.split_once("= ") else {
+        return false;
+    };
+    let before = &behind_name[..behind_name.len() - value.len() - 2];
+    let is_assigned = before.trim().is_empty() || before.trim_start().starts_with(':');
+    let value = value.trim_start();
+    is_assigned
+        && !before.contains(['(', '=', '{'])
+        && value.contains("=>")
+        && value.starts_with(|c: char| c == '(' || c == '_' || c.is_alphabetic())
+}
+
+/// Whether a method of one line ends here: `(…) { … }`, with a type perhaps.
+fn has_body_behind(rest: &str) -> bool {
+    if !rest.trim_end().ends_with('}') {
+        return false;
+    }
+    let mut depth = 0_usize;
+    for (at, byte) in rest.bytes().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 1 => {
+                let behind = rest[at + 1..].trim_start();
+                return behind.starts_with(['{', ':']);
+            }
+            b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
 /// C and C++.
-pub(super) fn of_c<'t>(line: &'t str, behind: &str) -> LineDefinition<'t> {
+pub(super) fn of_c<'t>(line: &'t str, above: &str, behind: &str) -> LineDefinition<'t> {
     let code = line.trim_start();
     let indent = line.len() - code.len();
     if let Some(directive) = code.strip_prefix('#') {
@@ -148,17 +208,18 @@ pub(super) fn of_c<'t>(line: &'t str, behind: &str) -> LineDefinition<'t> {
         return Some(found);
     }
     if code.contains('(') {
-        return function_of_c(code, indent, behind);
+        return function_of_c(code, indent, above, behind);
     }
-    // The type may stand on the line before: it is of no interest.
     None
 }
 
 /// `struct name {`, `class name : base`, `typedef … name;`, `using name =`, `namespace name {`.
 fn type_of_c<'t>(code: &'t str, behind: &str) -> LineDefinition<'t> {
     let mut rest = code;
+    let mut is_constant = false;
     loop {
         let (word, after) = word_of(rest);
+        is_constant |= word == "constexpr";
         let kind = match word {
             "static" | "extern" | "inline" | "constexpr" | "export" => {
                 rest = after;
@@ -193,6 +254,12 @@ fn type_of_c<'t>(code: &'t str, behind: &str) -> LineDefinition<'t> {
                 return name_before(head.split('[').next()?).map(|(name, _)| (Constant, name));
             }
             "interface" => Interface,
+            _ if is_constant => {
+                let (head, _) = after.split_once(['=', '{'])?;
+                let head = head.split('[').next()?;
+                let name = name_before(head).filter(|_| !head.contains('('));
+                return name.map(|(name, _)| (Constant, name));
+            }
             _ => return None,
         };
         return body_of(after, behind).map(|name| (kind, name));
@@ -220,7 +287,15 @@ fn body_of<'t>(text: &'t str, behind: &str) -> Option<&'t str> {
 }
 
 /// A function whose body begins before the next semicolon.
-fn function_of_c<'t>(code: &'t str, indent: usize, behind: &str) -> LineDefinition<'t> {
+fn function_of_c<'t>(
+    code: &'t str,
+    indent: usize,
+    above: &str,
+    behind: &str,
+) -> LineDefinition<'t> {
+    if let Some((name, after)) = operator(code) {
+        return begins_a_body(after, behind).then_some((Function, name));
+    }
     let (head, after) = code.split_once('(')?;
     let (name, before) = name_before(head)?;
     if CONTROL.contains(&name) || head.contains('=') {
@@ -228,18 +303,51 @@ fn function_of_c<'t>(code: &'t str, indent: usize, behind: &str) -> LineDefiniti
     }
     let before = before.trim_end();
     let is_qualified = before.ends_with("::") || before.ends_with('~');
+    // The type may stand on a line of its own.
+    let has_type_above = indent == 0
+        && before.is_empty()
+        && !above.starts_with([' ', '\t', '#'])
+        && !above.trim_end().ends_with([',', ':'])
+        && is_type(above);
     // What is called is not defined; a macro that is used like a function has no type before it.
-    if !is_type(before)
+    if !is_type(before) && !has_type_above
         || indent > 0 && !is_qualified && !before.contains(|c: char| c.is_alphabetic())
     {
         return None;
     }
+    begins_a_body(after, behind).then_some((Function, name))
+}
+
+/// Whether a body begins before anything ends, in the rest of a line or the lines behind it.
+fn begins_a_body(after: &str, behind: &str) -> bool {
     let lines = behind.split('\n').take(MAX_SIGNATURE_LINES);
     for line in std::iter::once(after).chain(lines) {
         let line = line.split("//").next().unwrap_or(line);
         if let Some(at) = line.find(['{', ';', '}', '#']) {
-            return line[at..].starts_with('{').then_some((Function, name));
+            return line[at..].starts_with('{');
         }
     }
-    None
+    false
+}
+
+/// The operator that a line of C++ defines (`bool operator==(…)`), and what follows its name.
+fn operator(code: &str) -> Option<(&str, &str)> {
+    const WORD: &str = "operator";
+    let at = code.find(WORD)?;
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|&byte| is_name_byte(byte));
+    let bytes = code.as_bytes();
+    let is_inside = is_word(at.checked_sub(1).and_then(|before| bytes.get(before)));
+    if is_inside || is_word(bytes.get(at + WORD.len())) || !is_type(&code[..at]) {
+        return None;
+    }
+    let signs = &code[at + WORD.len()..];
+    let length = match signs.strip_prefix("()") {
+        Some(_) => 2,
+        None => signs.find('(')?,
+    };
+    let is_sign = signs[..length]
+        .bytes()
+        .all(|byte| byte.is_ascii_punctuation());
+    let end = at + WORD.len() + length;
+    (is_sign && length > 0).then(|| (&code[at..end], &code[end..]))
 }

@@ -69,7 +69,7 @@ fn python_ruby_php_lua_and_shells_are_read() {
             "class C:2",
             "constant LIMIT:3",
             "function find:4",
-            "function valid:5"
+            "function valid?:5"
         ]
     );
     let php = "<?php\nabstract class A extends B {\n  public static function &make($x) {\n  const int MAX = 3;\n}\ninterface I {}\nfunction run() {}\n";
@@ -175,6 +175,7 @@ public final class Page<T> extends Base {
         found("A.java", java),
         [
             "class Page:3",
+            "constant MAX:4",
             "function Page:5",
             "function names:7",
             "function size:8",
@@ -312,4 +313,75 @@ fn i16_elixir_haskell_and_zig_are_read() {
             "struct Row:7"
         ]
     );
+}
+
+#[test]
+fn i16_groups_of_go_are_read() {
+    let go = "package a\nconst (\n\t// ShellCompDirectiveError says no.\n\tShellCompDirectiveError ShellCompDirective = 1 << iota\n\tShellCompDirectiveNoSpace\n\n\tA, B = 1, 2\n)\ntype (\n\tPage struct {\n\t\tinner int\n\t}\n\tReader interface{}\n)\nvar (\n\tErrNo = errors.New(\"no\")\n\ttable = map[string]int{\n\t\t\"a\": 1,\n\t}\n)\nvar One = 1\nfunc f() {\n\tvar x int\n}\n";
+    assert_eq!(
+        found("a.go", go),
+        [
+            "constant ShellCompDirectiveError:4",
+            "constant ShellCompDirectiveNoSpace:5",
+            "constant A:7",
+            "struct Page:10",
+            "interface Reader:13",
+            "constant ErrNo:16",
+            "constant table:17",
+            "constant One:21",
+            "function f:22",
+        ]
+    );
+}
+
+#[test]
+fn i16_constants_members_and_operators_are_read() {
+    let java = "public interface A {\n  public static final boolean DEFAULT_PRETTY_PRINT = false;\n  public @interface Since {\n  private static final Map<String, Integer> names = new HashMap<>();\n  private static final int count(int x) {\n}\n@interface Inner {\n";
+    assert_eq!(
+        found("A.java", java),
+        [
+            "interface A:1",
+            "constant DEFAULT_PRETTY_PRINT:2",
+            "interface Since:3",
+            "constant names:4",
+            "function count:5",
+            "interface Inner:7",
+        ]
+    );
+    let script = "class A {\n  handle = async (x) => {\n  private onClick = (e: Event): void => {\n  get size(): number { return this.n }\n  isOk() { return true; }\n  value = 3;\n  call(x);\n  list.map((x) => x)\n    if (x) { return }\n";
+    assert_eq!(
+        found("a.ts", script),
+        [
+            "class A:1",
+            "function handle:2",
+            "function onClick:3",
+            "function size:4",
+            "function isOk:5",
+        ]
+    );
+    let c = "static int\nread_page(struct page *p)\n{\n}\nTEST(a, b) {\n}\nbool operator==(const A& a) const {\nvoid operator()(int x) {\nconstexpr int max_size = 3;\nstatic constexpr char names[] = \"x\";\nconstexpr int square(int x) {\n";
+    assert_eq!(
+        found("a.cc", c),
+        [
+            "function read_page:2",
+            "function operator==:7",
+            "function operator():8",
+            "constant max_size:9",
+            "constant names:10",
+            "function square:11",
+        ]
+    );
+    let ruby = "def route!(base)\ndef valid?\ndef self.save!\ndef name=(x)\ndef plain = 1\n";
+    assert_eq!(
+        found("a.rb", ruby),
+        [
+            "function route!:1",
+            "function valid?:2",
+            "function save!:3",
+            "function name=:4",
+            "function plain:5",
+        ]
+    );
+    assert_eq!(found("a.py", "\u{feff}def f():"), ["function f:1"]);
+    assert_eq!(found("a.md", "\u{feff}# One"), ["heading One:1"]);
 }

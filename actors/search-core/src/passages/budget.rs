@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use super::extents::{Extent, extents};
+use super::meant::with_definition;
 use super::tokens::tokens;
 use crate::snippet::Hit;
 
@@ -25,6 +26,9 @@ const WORDS_SHARE: f32 = 0.6;
 
 /// What a piece with a definition of what is looked for counts.
 const DEFINING: f32 = 1.5;
+
+/// What the piece with the line that is meant has on top.
+const MEANT: f32 = 1.0;
 
 /// What a further piece of a document counts.
 const FURTHER: f32 = 0.85;
@@ -54,6 +58,10 @@ pub struct FoundDocument {
     pub hits: Vec<Hit>,
     /// Lines that define something the query names, from 1.
     pub defining: Vec<usize>,
+    /// The one of them that is meant, from 1.
+    pub meant: Option<usize>,
+    /// The line that the query asks for by its number, from 1.
+    pub asked: Option<usize>,
 }
 
 /// A piece that was taken.
@@ -77,6 +85,8 @@ struct Candidate {
     extent: Extent,
     score: f32,
     tokens: usize,
+    /// Whether it begins with the definition that is meant.
+    is_definition: bool,
 }
 
 /// The passages that say most, at most `budget` tokens of them, by document in the order of the
@@ -130,13 +140,18 @@ fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
     let mut list: Vec<(usize, Extent, [u32; TERMS])> = Vec::new();
     for (document, found) in documents.iter().enumerate() {
         let before = list.len();
-        let all = extents(&found.text);
+        let mut all = extents(&found.text);
+        if let Some(line) = found.meant {
+            all = with_definition(&found.text, all, line);
+        }
         let mut hits = found.hits.as_slice();
         for extent in &all {
+            let before = hits.partition_point(|hit| hit.start < extent.range.start);
             let behind = hits.partition_point(|hit| hit.start < extent.range.end);
             let (inside, rest) = hits.split_at(behind);
+            let inside = &inside[before..];
             hits = rest;
-            if !inside.is_empty() {
+            if !inside.is_empty() || is_meant(found, extent) {
                 list.push((document, extent.clone(), counted(inside)));
             }
         }
@@ -153,14 +168,27 @@ fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
     let candidate = |((document, extent, _), score): ((usize, Extent, _), f32)| {
         let found = &documents[document];
         let by_document = found.score.max(0.0) / highest_document;
+        let meant = if is_meant(found, &extent) {
+            MEANT * by_document
+        } else {
+            0.0
+        };
         Candidate {
             tokens: tokens(&found.text[extent.range.clone()]),
-            score: WORDS_SHARE * score / highest + (1.0 - WORDS_SHARE) * by_document,
+            score: WORDS_SHARE * score / highest + (1.0 - WORDS_SHARE) * by_document + meant,
+            is_definition: found.meant == Some(extent.line),
             document,
             extent,
         }
     };
     scored.map(candidate).collect()
+}
+
+/// Whether a piece begins with the definition that is meant, or holds the line asked for.
+fn is_meant(found: &FoundDocument, extent: &Extent) -> bool {
+    let asked = found.asked;
+    found.meant == Some(extent.line)
+        || asked.is_some_and(|line| (extent.line..=extent.end_line).contains(&line))
 }
 
 fn counted(hits: &[Hit]) -> [u32; TERMS] {
@@ -211,8 +239,17 @@ fn cut_to(found: &FoundDocument, mut one: Candidate, budget: usize) -> Option<Ca
         .hits
         .iter()
         .find(|hit| hit.start >= extent.range.start);
-    let focus = first.map_or(extent.range.start, |hit| hit.start.min(extent.range.end));
     let text = &found.text;
+    let asked = found.asked.and_then(|line| {
+        let inside = line.checked_sub(extent.line)?;
+        let shown = &text[extent.range.clone()];
+        let before = shown.split_inclusive('\n').take(inside).map(str::len);
+        (line <= extent.end_line).then(|| extent.range.start + before.sum::<usize>())
+    });
+    let is_meant = found.meant == Some(extent.line);
+    let meant = asked.or(is_meant.then_some(extent.range.start));
+    let focus = meant
+        .unwrap_or_else(|| first.map_or(extent.range.start, |hit| hit.start.min(extent.range.end)));
     let line_start = text[..focus].rfind('\n').map_or(0, |gap| gap + 1);
     let mut start = line_start.max(extent.range.start);
     if focus - start > LEAD_BYTES {
@@ -233,7 +270,7 @@ fn cut_to(found: &FoundDocument, mut one: Candidate, budget: usize) -> Option<Ca
     (!text[start..end].trim().is_empty()).then_some(one)
 }
 
-/// Passages that stand one behind the other are one.
+/// Passages that stand one behind the other are one, but a definition that is meant begins its own.
 fn in_order(chosen: Vec<Candidate>) -> Vec<ChosenPassage> {
     let mut order: Vec<usize> = Vec::new();
     for one in &chosen {
@@ -248,7 +285,9 @@ fn in_order(chosen: Vec<Candidate>) -> Vec<ChosenPassage> {
     for one in sorted {
         match passages.last_mut() {
             Some(last)
-                if last.document == one.document && last.range.end == one.extent.range.start =>
+                if last.document == one.document
+                    && last.range.end == one.extent.range.start
+                    && !one.is_definition =>
             {
                 last.range.end = one.extent.range.end;
                 last.end_line = one.extent.end_line;
@@ -281,7 +320,7 @@ mod tests {
             place: place.to_owned(),
             score,
             hits: TermFinder::new(&query).hits(text),
-            defining: Vec::new(),
+            ..FoundDocument::default()
         }
     }
 
@@ -303,6 +342,29 @@ mod tests {
         assert_eq!(passages[0].line, first);
         let total: usize = passages.iter().map(|one| one.tokens).sum();
         assert!(total < 400, "{total} tokens: {passages:?}");
+    }
+
+    #[test]
+    fn i16_the_definition_comes_with_its_body_and_the_line_asked_for_with_what_is_around_it() {
+        let text = "class A:\n    def other(self):\n        return make_it\n\n    def make_it(\n        self,\n    ):\n        one()\n        two()\n\n    def last(self):\n        make_it()\n";
+        let mut document = found("a.py", text, 9.0, "make_it");
+        document.defining = vec![5];
+        document.meant = Some(5);
+        let passages = choose(std::slice::from_ref(&document), 1_000);
+        let meant = passages.iter().find(|one| one.line == 5);
+        let end = meant.map(|one| one.end_line);
+        assert!(end >= Some(9), "{passages:?}");
+        // What does not fit is cut behind, not before.
+        let few = choose(std::slice::from_ref(&document), 25);
+        assert_eq!(few[0].line, 5);
+        let lines = "line of text\n".repeat(400);
+        let mut asked = found("b.txt", &lines, 1.0, "absent");
+        asked.asked = Some(200);
+        let passages = choose(&[asked], 60);
+        assert!(
+            passages[0].line <= 200 && passages[0].end_line >= 200,
+            "{passages:?}"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod budget;
 mod compose;
 mod cuts;
 mod extents;
+mod meant;
 mod prompt;
 mod sentences;
 mod summary;

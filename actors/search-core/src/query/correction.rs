@@ -55,6 +55,9 @@ impl ParsedQuery {
 /// `HashMap`. What both begin and end with keeps its letters; between them case is taken by place.
 #[must_use]
 pub fn in_case_of(word: &str, typed: &str) -> String {
+    if typed.contains(char::is_uppercase) && !typed.contains(char::is_lowercase) {
+        return word.to_uppercase();
+    }
     let typed: Vec<char> = typed.chars().collect();
     let word: Vec<char> = word.chars().collect();
     let is_same = |a: char, b: char| a.to_lowercase().eq(b.to_lowercase());
@@ -85,7 +88,7 @@ mod tests {
     use crate::query::{SearchRequest, parse};
 
     #[test]
-    fn corrected_identifiers_keep_their_case() {
+    fn i16_corrected_identifiers_keep_their_case() {
         for (word, typed, expected) in [
             ("hashmap", "HashMpa", "HashMap"),
             ("hashmap", "HasMap", "HashMap"),
@@ -94,6 +97,7 @@ mod tests {
             ("hashmap", "HashNap", "HashMap"),
             ("read_exact_at", "read_exat_at", "read_exact_at"),
             ("kernel", "kernal", "kernel"),
+            ("max_excerpt_bytes", "MAX_EXERPT_BYTES", "MAX_EXCERPT_BYTES"),
             ("aa", "a", "aa"),
             ("a", "aa", "a"),
         ] {

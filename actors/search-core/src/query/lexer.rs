@@ -87,6 +87,7 @@ impl<'q> Lexer<'q> {
                 return Err(self.fault("this bracket closes nothing; remove it or open one before"));
             }
             '"' => self.take_phrase()?,
+            '“' | '„' if curly_phrase(rest).is_some() => self.take_curly_phrase(),
             '-' if !wants_value && self.begins_here() && negates(&rest[1..]) => {
                 self.at += 1;
                 Token::Not
@@ -138,6 +139,12 @@ impl<'q> Lexer<'q> {
         Ok(Token::Phrase(&inside[..length]))
     }
 
+    /// A phrase in the quotes that a word processor makes of others.
+    fn take_curly_phrase(&mut self) -> Token<'q> {
+        let (inside, length) = curly_phrase(self.rest()).unwrap_or_default();
+        self.take(length, Token::Phrase(inside))
+    }
+
     /// From `re:/` to the slash that closes it; `\\/` and a slash in a class do not.
     fn take_expression(&mut self) -> Result<Token<'q>, QueryError> {
         let inside = &self.rest()[EXPRESSION.len()..];
@@ -187,6 +194,11 @@ impl<'q> Lexer<'q> {
             if let Some(field) = field_of(text) {
                 return self.take_field(field);
             }
+            // `*.toml` means files, not the word.
+            if is_extension(text) {
+                self.wants_value = true;
+                return Ok(Token::Field(Field::Path));
+            }
         }
         let token = match starred(text) {
             Some(letters) => Token::Starred(letters),
@@ -227,6 +239,26 @@ impl<'q> Lexer<'q> {
         }
         rest.len()
     }
+}
+
+/// What stands between typographic quotes, and the bytes with them; none where they are not closed.
+fn curly_phrase(rest: &str) -> Option<(&str, usize)> {
+    let mut signs = rest.chars();
+    let open = signs.next()?;
+    let inside = signs.as_str();
+    let close = |c: char| c == '”' || (open == '„' && c == '“');
+    let (length, sign) = inside.char_indices().find(|(_, c)| close(*c))?;
+    let bytes = open.len_utf8() + length + sign.len_utf8();
+    Some((&inside[..length], bytes))
+}
+
+/// Whether a text is a star and the extension of files.
+fn is_extension(text: &str) -> bool {
+    let extension = text.strip_prefix("*.");
+    extension.is_some_and(|extension| {
+        extension.starts_with(|c: char| c.is_ascii_alphabetic())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// How a regular expression begins.
@@ -299,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_language_is_told_from_text() {
+    fn i16_the_language_is_told_from_text() {
         use Token::{And, Close, Not, Open, Or, Phrase, Starred, Text};
         for (text, expected) in [
             ("a AND b", vec![Text("a"), And, Text("b")]),
@@ -336,6 +368,19 @@ mod tests {
                     Text("x"),
                     Token::Field(Field::Tag),
                     Phrase("y z"),
+                ],
+            ),
+            (
+                "“a b” „c” x“ “open",
+                vec![Phrase("a b"), Phrase("c"), Text("x“"), Text("“open")],
+            ),
+            (
+                "lock *.toml *.a.b",
+                vec![
+                    Text("lock"),
+                    Token::Field(Field::Path),
+                    Text("*.toml"),
+                    Text("*.a.b"),
                 ],
             ),
             ("source:(x)", vec![Token::Field(Field::Source), Text("(x)")]),

@@ -4,7 +4,9 @@ use super::condition::Condition;
 use super::matcher::TermMatcher;
 use super::pattern::{PatternFinder, TextPattern};
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
-use crate::names::WantedName;
+use crate::definitions::DefinitionKind;
+use crate::names::{WantedName, squeezed};
+use crate::wanted_files::{MEANT, WantedFile};
 
 /// A query that is understood: its words without stop words, its distinct terms, its condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -21,6 +23,8 @@ pub struct ParsedQuery {
     pub(super) asks_how: bool,
     pub(super) asks_how_it_works: bool,
     pub(super) literals: Vec<String>,
+    pub(super) files: Vec<WantedFile>,
+    pub(super) beside_files: Vec<String>,
 }
 
 impl ParsedQuery {
@@ -52,6 +56,33 @@ impl ParsedQuery {
     #[must_use]
     pub fn filters(&self) -> &[Filter] {
         &self.filters
+    }
+
+    /// The kinds of definitions that a document has to have one of.
+    #[must_use]
+    pub fn required_kinds(&self) -> Vec<DefinitionKind> {
+        let mut kinds = Vec::new();
+        if let Some(condition) = &self.condition {
+            self.add_kinds(condition, &mut kinds);
+        }
+        kinds
+    }
+
+    fn add_kinds(&self, condition: &Condition, kinds: &mut Vec<DefinitionKind>) {
+        match condition {
+            Condition::Filter(filter) => {
+                let filter = &self.filters[*filter];
+                let kind = filter.field == Field::Kind;
+                kinds.extend(
+                    kind.then(|| DefinitionKind::of_name(&filter.value))
+                        .flatten(),
+                );
+            }
+            Condition::All(list) | Condition::Any(list) => {
+                list.iter().for_each(|one| self.add_kinds(one, kinds));
+            }
+            _ => {}
+        }
     }
 
     /// What is looked for letter for letter; [`Condition::Pattern`] holds the indices.
@@ -105,6 +136,47 @@ impl ParsedQuery {
         &self.literals
     }
 
+    /// Files that the query names, alone or beside other words, with the lines asked for.
+    #[must_use]
+    pub fn files(&self) -> &[WantedFile] {
+        &self.files
+    }
+
+    /// How likely a document with this key in a source of this name is a file that the query names,
+    /// and whether its name is written so; none where it has another name.
+    #[must_use]
+    pub fn file_likeness(&self, key: &str, source: &str) -> Option<(f32, bool)> {
+        let files = self.files.iter();
+        let found = files.filter_map(|file| file.likeness(key, source, &self.beside_files));
+        found.max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// The line that the query asks for of a document with this key, from 1: of several the first.
+    #[must_use]
+    pub fn wanted_line(&self, key: &str) -> Option<usize> {
+        let with_line = self.files.iter().filter(|file| file.line.is_some());
+        let mut best: Option<(f32, usize)> = None;
+        for file in with_line {
+            let likeness = file.likeness(key, "", &[]);
+            if let (Some((share, _)), Some(line)) = (likeness, file.line)
+                && best.is_none_or(|(before, _)| share > before)
+            {
+                best = Some((share, line));
+            }
+        }
+        // Who asks for a file and nothing else wants it from its beginning on.
+        let [file] = self.files.as_slice() else {
+            return best
+                .filter(|(share, _)| *share >= MEANT)
+                .map(|(_, line)| line);
+        };
+        let is_all = file.line.is_none() && self.beside_files.is_empty();
+        let whole = || file.likeness(key, "", &[]).map(|(share, _)| (share, 1));
+        let best = best.or_else(|| is_all.then(whole).flatten());
+        best.filter(|(share, _)| *share >= MEANT)
+            .map(|(_, line)| line)
+    }
+
     /// Whether there is nothing to look for; such a query matches no document.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -115,6 +187,21 @@ impl ParsedQuery {
     #[must_use]
     pub fn is_looked_for(&self, word: &QueryWord) -> bool {
         self.terms[word.whole].count > 0
+    }
+
+    /// The identifier that the query is: all that is looked for, or the last part of the qualified
+    /// name that the whole of it is (`Type::read_exact_at`).
+    #[must_use]
+    pub fn only_identifier(&self) -> Option<&QueryWord> {
+        let mut words = self.words.iter().filter(|word| self.is_looked_for(word));
+        let first = words.next()?;
+        let last = words.next_back().unwrap_or(first);
+        let is_all = last.whole == first.whole;
+        let is_named = || {
+            let mut names = self.names.iter().filter(|name| !name.within.is_empty());
+            names.any(|name| !name.is_owner && name.name == squeezed(&last.surface))
+        };
+        (last.is_identifier() && (is_all || is_named())).then_some(last)
     }
 
     /// Whether every document that meets the condition holds a term that scores, so that ranking by

@@ -19,7 +19,9 @@ use super::terms::{Field, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
 use crate::literals::literals;
 use crate::names::WantedName;
+use crate::wanted_files::path_alone;
 
+mod files;
 mod filters;
 mod patterns;
 
@@ -115,7 +117,7 @@ impl<'q> Planner<'q> {
         let filters = &self.query.filters;
         let is_short = self.line.len() <= MAX_NAME_WORDS;
         if is_short && is_text_alone {
-            self.query.names = WantedName::of_query(self.text);
+            self.query.names = WantedName::of_query(path_alone(self.text));
         } else if is_short
             && !filters.is_empty()
             && filters.iter().all(|filter| filter.field == Field::Kind)
@@ -197,9 +199,12 @@ impl<'q> Planner<'q> {
         match clause {
             Clause::Text(text) => {
                 self.note_literals(text);
+                let numbers = self.note_files(text);
                 for word in words(text) {
-                    list.words
-                        .extend(self.word(word.text, true)?.map(Condition::Word));
+                    if !numbers.iter().any(|number| number.contains(&word.start)) {
+                        list.words
+                            .extend(self.word(word.text, true)?.map(Condition::Word));
+                    }
                 }
             }
             Clause::Phrase { .. } | Clause::Expression { .. } => {

@@ -110,6 +110,12 @@ impl TermFinder {
         self.masks.iter().fold(0, |all, mask| all | mask)
     }
 
+    /// The bits of a term of the query, and of those it stands for.
+    #[must_use]
+    pub fn bits_of(&self, term: usize) -> u64 {
+        self.masks.get(term).copied().unwrap_or(0)
+    }
+
     /// Whether the query looks for nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {

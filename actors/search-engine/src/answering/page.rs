@@ -16,7 +16,7 @@ use super::pair_scorer::Reranking;
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
-use super::texts::{Texts, corrected, notes, phrases, taken_as_words};
+use super::texts::{Texts, TypedQuery, corrected, notes, phrases, taken_as_words};
 use crate::excerpt::{Excerpt, Excerpter};
 use crate::index::{self, Hit, Hits, IndexError, IndexSnapshot, Reranker, Scope, search_in};
 use crate::times::rfc3339;
@@ -44,10 +44,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
     } = expanded(role, &request, typed.clone());
     let mut open = sources.clone();
     open.retain(|source| source.snapshot.is_some());
-    let snapshots: Vec<IndexSnapshot> = open
-        .iter()
-        .filter_map(|source| source.snapshot.clone())
-        .collect();
+    let snapshots = snapshots_of(&open);
     let names: Vec<&str> = open.iter().map(|source| source.name.as_str()).collect();
     let texts = Texts(&open);
     let graph = role.function == RelevanceFunction::ServiceGraph;
@@ -65,6 +62,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
             reranker: ranker.as_ref().map(|ranker| ranker as &dyn Reranker),
         },
         typed: &typed,
+        open: &open,
         role,
         params,
         reranking: role.reranking_of(&typed, params),
@@ -88,8 +86,12 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         .iter()
         .map(|source| report(source, &open, &hits, took_ms))
         .collect();
+    let said = TypedQuery {
+        text: &params.request.text,
+        sources: &names,
+    };
     let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
-    noted.extend(notes(&hits, &query, &corrections, &added));
+    noted.extend(notes(&hits, &query, &corrections, &added, &said));
     noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
     noted.extend(not_reranked);
     Ok(SearchAnswer {
@@ -109,11 +111,19 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
     })
 }
 
+/// The indexes of sources that are open.
+fn snapshots_of(open: &[&SearchableSource]) -> Vec<IndexSnapshot> {
+    let snapshots = open.iter().filter_map(|source| source.snapshot.clone());
+    snapshots.collect()
+}
+
 /// A search under way.
 struct RunningSearch<'s> {
     scope: Scope<'s>,
     /// The query without the words that a thesaurus added.
     typed: &'s ParsedQuery,
+    /// The sources whose indexes are open.
+    open: &'s [&'s SearchableSource],
     role: &'s SearchableRole,
     params: &'s SearchParams,
     /// What reads the best results once more, where they are of the page.
@@ -142,7 +152,8 @@ impl RunningSearch<'_> {
         // What a thesaurus added is no typing mistake.
         let mut missing = found.missing.clone();
         missing.retain(|word| ExpandedQuery::was_typed(self.typed, &query.words()[*word].folded));
-        match corrected(&query, &missing, self.scope.snapshots)? {
+        let texts = Texts(self.open);
+        match corrected(&query, &missing, self.scope.snapshots, &texts)? {
             Some((right, corrections)) => {
                 let found = self.search(&right)?;
                 Ok((right, found, corrections))
@@ -235,6 +246,8 @@ impl Page<'_> {
         let place = source.place(&record.key);
         let kept = source.kept_text(record);
         excerpter.prefer(hit.passage);
+        excerpter.prefer_line(self.query.wanted_line(&record.key));
+        excerpter.prefer_definition(hit.defines.then_some(record.key.as_str()));
         let excerpt = match (&kept, &source.root) {
             (Some(text), _) if !text.trim().is_empty() => excerpter.of_long_text(text),
             (None, Some(root)) => excerpter.excerpt(root.as_ref(), &record.key, &record.title),

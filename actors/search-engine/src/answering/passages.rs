@@ -1,7 +1,7 @@
 //! Passages of the results, for programs that read on: read from the files, with their lines.
 
 use search_core::answer::PassageView;
-use search_core::definitions::definitions;
+use search_core::definition_finder::DefinitionFinder;
 use search_core::passages::{ChosenPassage, FoundDocument, choose};
 use search_core::query::ParsedQuery;
 
@@ -30,17 +30,27 @@ pub(super) fn passages(
         return None;
     }
     let mut excerpter = Excerpter::new(query, 0);
+    let finder = DefinitionFinder::of_query(query);
     let (mut documents, mut with_lines, mut bytes) = (Vec::new(), Vec::new(), 0);
     for hit in hits.iter().take(MAX_DOCUMENTS) {
         let source = open[hit.source];
         let (text, has_lines) = text_of(source, hit);
+        let key = &hit.record.key;
         bytes += text.len();
         with_lines.push(has_lines);
         documents.push(FoundDocument {
             place: shown_place(source, hit),
             score: hit.score,
             hits: excerpter.all_hits(&text),
-            defining: defining(query, &hit.record.key, &text),
+            defining: finder
+                .as_ref()
+                .map_or_else(Vec::new, |finder| finder.lines(key, &text)),
+            meant: finder
+                .as_ref()
+                .filter(|_| hit.defines)
+                .and_then(|finder| finder.best(key, &text))
+                .map(|found| found.line),
+            asked: query.wanted_line(key).filter(|_| has_lines),
             text,
         });
         if bytes > MAX_TEXTS {
@@ -89,18 +99,6 @@ fn text_of(source: &SearchableSource, hit: &Hit) -> (String, bool) {
     let mut text = text.unwrap_or_default();
     text.truncate(text.floor_char_boundary(MAX_TEXT));
     (text, has_lines)
-}
-
-/// Lines of the file that define what the query names.
-fn defining(query: &ParsedQuery, key: &str, text: &str) -> Vec<usize> {
-    let words = query.words().iter();
-    let wanted: Vec<&str> = words
-        .filter(|word| query.is_looked_for(word))
-        .map(|word| word.folded.as_str())
-        .collect();
-    let found = definitions(key, text);
-    let named = found.filter(|one| wanted.iter().any(|word| one.name.to_lowercase() == **word));
-    named.map(|one| one.line).collect()
 }
 
 impl SearchableSource {

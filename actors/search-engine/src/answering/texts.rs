@@ -1,11 +1,16 @@
 //! The texts of documents, for phrases, and what a person is told about a query.
 
+use search_core::analysis::folded_line;
 use search_core::answer::Correction;
-use search_core::query::{ParsedQuery, PhraseFinder, QueryError, in_case_of};
+use search_core::defined_names::NAME_SEAM;
+use search_core::definitions::definitions;
+use search_core::names::squeezed;
+use search_core::query::{Field, ParsedQuery, PhraseFinder, QueryError, in_case_of};
 
 use super::source::SearchableSource;
 use crate::index::{
     DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_identifier, closest_word,
+    definers_of,
 };
 
 /// Reads the texts of the sources of one search.
@@ -26,6 +31,7 @@ pub(super) fn corrected(
     query: &ParsedQuery,
     missing: &[usize],
     snapshots: &[IndexSnapshot],
+    texts: &dyn TextSource,
 ) -> Result<Option<(ParsedQuery, Vec<Correction>)>, IndexError> {
     let mut right = query.clone();
     let mut corrections = Vec::new();
@@ -34,17 +40,13 @@ pub(super) fn corrected(
         if !word.is_plain || word.is_numbered() {
             continue;
         }
-        let found = if word.is_identifier() {
-            closest_identifier(snapshots, &word.folded)?
-        } else {
-            closest_word(snapshots, &word.folded)?
+        let found = match defined_as(snapshots, texts, &word.surface)? {
+            Some(name) => Some(name),
+            None if word.is_identifier() => closest_identifier(snapshots, &word.folded)?
+                .map(|found| in_case_of(&found, &word.surface)),
+            None => closest_word(snapshots, &word.folded)?,
         };
         if let Some(found) = found {
-            let found = if word.is_identifier() {
-                in_case_of(&found, &word.surface)
-            } else {
-                found
-            };
             right = right.with_word(index, &found);
             corrections.push(Correction {
                 word: word.surface.clone(),
@@ -54,6 +56,36 @@ pub(super) fn corrected(
     }
     Ok((!corrections.is_empty()).then_some((right, corrections)))
 }
+
+/// How a name is written that was typed without what joins its parts (`bestwindow`); none where
+/// nothing of the name is defined.
+fn defined_as(
+    snapshots: &[IndexSnapshot],
+    texts: &dyn TextSource,
+    typed: &str,
+) -> Result<Option<String>, IndexError> {
+    let wanted = squeezed(typed);
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let definers = definers_of(snapshots, &wanted, MAX_DEFINERS)?;
+    let is_it = |name: &&str| squeezed(name) == wanted;
+    for (_, record) in &definers {
+        if let Some(name) = record.defined.split(NAME_SEAM).find(is_it) {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    // Constants and macros stand in the texts alone.
+    let Some((source, record)) = definers.first() else {
+        return Ok(None);
+    };
+    let text = texts.text(*source, record).unwrap_or_default();
+    let mut names = definitions(&record.key, &text).map(|found| found.name);
+    Ok(names.find(is_it).map(str::to_owned))
+}
+
+/// Documents that define a mistyped name that are looked at.
+const MAX_DEFINERS: usize = 8;
 
 /// Words of one query that are put right; a page of gibberish is not a page of typing mistakes.
 const MAX_CORRECTIONS: usize = 4;
@@ -70,6 +102,7 @@ pub(super) fn notes(
     query: &ParsedQuery,
     corrections: &[Correction],
     added: &[String],
+    typed: &TypedQuery<'_>,
 ) -> Vec<String> {
     let mut notes: Vec<String> = corrections
         .iter()
@@ -83,6 +116,7 @@ pub(super) fn notes(
             added.join(", ")
         ));
     }
+    notes.extend(misread(hits, query, typed));
     for phrase in &hits.unheld {
         notes.push(format!(
             "nothing holds \"{phrase}\" word for word; searched for its words and the others"
@@ -103,6 +137,57 @@ pub(super) fn notes(
     }
     notes
 }
+
+/// What was typed, and where.
+pub(super) struct TypedQuery<'t> {
+    /// The text.
+    pub(super) text: &'t str,
+    /// The names of the sources that are searched.
+    pub(super) sources: &'t [&'t str],
+}
+
+/// What to write where something was not taken as it was meant, or cannot be found so.
+fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let text = typed.text.trim();
+    let is_quotable = !text.contains('"') && text.len() <= MAX_SHOWN;
+    if query.is_empty() && is_quotable && !text.is_empty() {
+        notes.push(format!(
+            "the query holds no word; to find its signs as they stand write \"{text}\" case:yes"
+        ));
+    }
+    let words = text.split_whitespace();
+    let mut options = words.filter(|one| matches!(*one, "case:yes" | "case:no"));
+    if let Some(case) = options.next_back().filter(|_| query.patterns().is_empty()) {
+        notes.push(format!(
+            "{case} is for text in double quotes, of which there is none: write \"text\" {case}"
+        ));
+    }
+    if hits.total == 0 {
+        for filter in query.filters() {
+            let value = &filter.value;
+            match filter.field {
+                Field::Source if !has_source(typed.sources, &filter.line) => {
+                    let all = typed.sources.join(", ");
+                    notes.push(format!("no source is called \"{value}\"; there are: {all}"));
+                }
+                Field::Tag => notes.push(format!(
+                    "nothing that is found has the tag \"{value}\"; tags are compared whole"
+                )),
+                _ => {}
+            }
+        }
+    }
+    notes
+}
+
+/// Whether a source has this name, folded.
+fn has_source(sources: &[&str], line: &str) -> bool {
+    sources.iter().any(|source| folded_line(source) == line)
+}
+
+/// Longest text that a note repeats, in bytes.
+const MAX_SHOWN: usize = 80;
 
 /// Finders for the phrases that are looked for, so that excerpts show them.
 pub(super) fn phrases(query: &ParsedQuery) -> Vec<PhraseFinder> {

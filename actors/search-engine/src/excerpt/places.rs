@@ -6,8 +6,9 @@ use std::ops::ControlFlow;
 use search_core::answer::{MatchedLine, MatchedLines};
 use search_core::snippet::{Hit, cut};
 
+use super::head::{FileHead, plain_utf8};
 use super::pieces::{content_range, whole_words};
-use super::{Excerpter, FileHead, MAX_EXCERPT_BYTES, plain_utf8};
+use super::{Excerpter, MAX_EXCERPT_BYTES};
 use crate::extract::{self, Format};
 use crate::files::SourceFiles;
 use crate::walk::SkipReason;

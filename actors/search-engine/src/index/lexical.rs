@@ -45,8 +45,14 @@ pub(super) fn search(
     if scoring == Scoring::Weighted {
         outcome.holders = IdentifierHolders::find(sources, &terms, scoring)?;
         outcome.definers = Definers::find(sources, &terms, scoring)?;
-        outcome.named = named::named_documents(sources, &terms, scoring)?;
+        outcome.named = named::named_documents(scope, &terms, scoring)?;
         outcome.term_weights = terms.weights();
+        let literals = 0..query.literals().len();
+        let held = &outcome.holders;
+        outcome.absent_literals = literals.filter(|&one| !held.holds_literal(one)).collect();
+        if outcome.definers.documents().is_empty() {
+            outcome.absent = terms.absent_identifiers();
+        }
     }
     let weight = terms.weight(&sources[0])?;
     if let Some(condition) = query.condition() {

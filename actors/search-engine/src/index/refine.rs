@@ -2,14 +2,15 @@
 //!
 //! Statistics of words know nothing of names. A document that is called like the query, or holds an
 //! identifier of it whole, where few do, comes before those that hold the parts, and vectors have
-//! no say in that. Words of the query in the name of the file and of its folder add a share. Tests,
-//! copies and what programs write are seldom meant: their words count less, unless the query asks
-//! for them.
+//! no say in that; where many do and it is all that is asked for, vectors choose among them. Words
+//! of the query in the name of the file and of its folder add a share. Tests, copies and what
+//! programs write are seldom meant: their words count less, unless the query asks for them.
 
 use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
 use search_core::names::NameKind;
 use search_core::query::{Field, ParsedQuery};
+use search_core::wanted_files::MEANT;
 
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
@@ -20,6 +21,7 @@ use super::refinement::Refinement;
 use super::rerank::{RankedCandidate, length};
 use super::scope::Scope;
 use super::snapshot::IndexSnapshot;
+use super::spellings::{Spelling, WantedSpellings};
 use super::term_matches::{DefinedMatch, TermMatches};
 
 /// Results of a lexical search that are looked at; of a fused one all.
@@ -38,6 +40,12 @@ const fn name_bonus(kind: NameKind) -> f32 {
         NameKind::Stem | NameKind::Title => 1.8,
         NameKind::Folder => 1.4,
     }
+}
+
+/// What being a file that the query names adds, by how likely it is that file and whether its name
+/// is written so.
+fn file_bonus((share, is_same): (f32, bool)) -> f32 {
+    name_bonus(NameKind::File) * share + if is_same { SAME_SPELLING } else { 0.0 }
 }
 
 /// What defining what the query names adds; a file that is called so as well has both.
@@ -111,6 +119,8 @@ const MANUAL_OF_WORKINGS: f32 = 0.4;
 /// Looks at the best results of one search.
 pub(super) struct Refiner<'r> {
     sources: &'r [IndexSnapshot],
+    /// The names of the sources.
+    names: &'r [&'r str],
     query: &'r ParsedQuery,
     outcome: &'r LexicalMatches,
     matches: TermMatches<'r>,
@@ -183,6 +193,7 @@ impl<'r> Refiner<'r> {
         let is_one_word = words.filter(|word| query.is_looked_for(word)).count() < 2;
         Self {
             sources: scope.snapshots,
+            names: scope.names,
             placer: Placer::new(scope, query, is_one_word),
             query,
             outcome,
@@ -211,10 +222,11 @@ impl<'r> Refiner<'r> {
             self.has_code[one.candidate.source as usize] |= record.role == FileRole::Main;
             self.placer.note(record, one.candidate.source);
         }
+        let spellings = self.spellings(&ranked, &records);
         let mut sizes = Vec::with_capacity(ranked.len());
         let mut is_defined = false;
-        for (one, record) in ranked.iter_mut().zip(&records) {
-            let alike = self.look_at(one, record, &scale);
+        for ((one, record), spelling) in ranked.iter_mut().zip(&records).zip(spellings) {
+            let alike = self.look_at(one, record, &scale, spelling);
             is_defined |= self.defines(&one.candidate);
             sizes.push(of_size(length(self.sources, &one.candidate)?, alike));
         }
@@ -238,11 +250,21 @@ impl<'r> Refiner<'r> {
         one: &mut RankedCandidate,
         record: &DocumentRecord,
         scale: &Scale,
+        spelling: Spelling,
     ) -> usize {
-        let held = self.outcome.holders.count(&one.candidate);
-        let name = self.name_bonus(record);
+        let file = self.file_likeness(record, one.candidate.source);
+        let of_file = file
+            .filter(|(share, _)| *share >= MEANT)
+            .map_or(0.0, file_bonus);
+        let name = self.name_bonus(record).max(of_file);
         let defined = self.outcome.definers.weight(&one.candidate);
-        let decides = held > 0 || name > 0.0 || defined >= DECIDING;
+        let mut held = self.outcome.holders.count(&one.candidate);
+        if defined > 0.0 && !self.outcome.holders.are_few() {
+            // What defines it writes it in its own way.
+            held = held.max(1);
+        }
+        let is_meant = held > 0 && self.outcome.holders.are_few();
+        let decides = is_meant || name > 0.0 || defined >= DECIDING;
         if let Some(fusion) = one.fusion.as_mut().filter(|_| decides) {
             fusion.lexical_part = fusion.lexical_score / scale.lexical.max(f32::MIN_POSITIVE);
             fusion.concept_part = 0.0;
@@ -250,12 +272,20 @@ impl<'r> Refiner<'r> {
         }
         let of_words = one.candidate.score;
         let named_alike = self.called_alike(record);
+        // A sentence may speak of a file and mean another.
+        let spoken_of = file.filter(|_| name == 0.0).map_or(0.0, |(share, _)| share);
         let path = (self.path(&record.key, name > 0.0)
+            + spoken_of
             + self.placer.place(record, one.candidate.source))
             * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
-        let role = self.role_factor(record.role, one.candidate.source);
+        let role = if record.role == FileRole::Documentation && self.is_written_so(record) {
+            // Who writes the name of a page as it is means the page, beside code as well.
+            self.role_factor(record.role, one.candidate.source).max(1.0)
+        } else {
+            self.role_factor(record.role, one.candidate.source)
+        };
         let aside = if role < DEFINED_ASIDE {
             DEFINED_ASIDE
         } else {
@@ -264,7 +294,7 @@ impl<'r> Refiner<'r> {
         // What defines just what the query names has more than what is called alike.
         let alike = role * DEFINED_WORDS * named_alike.share;
         one.refinement = Refinement {
-            definition: (DEFINITION * defined * aside).max(alike) * scale.unit,
+            definition: (spelling.worth(DEFINITION) * defined * aside).max(alike) * scale.unit,
             identifiers: IDENTIFIER * held as f32 * scale.unit,
             name: match name {
                 0.0 => 0.0,
@@ -276,6 +306,36 @@ impl<'r> Refiner<'r> {
         };
         one.candidate.score += one.refinement.sum();
         named_alike.alike
+    }
+
+    /// How the documents that define what the query names write it, one for each result.
+    fn spellings(&self, ranked: &[RankedCandidate], records: &[DocumentRecord]) -> Vec<Spelling> {
+        let wanted = WantedSpellings::of(self.query);
+        let spelling = |(one, record): (&RankedCandidate, &DocumentRecord)| {
+            let defined = self.outcome.definers.weight(&one.candidate);
+            (defined > 0.0).then(|| wanted.spelling(&record.defined))
+        };
+        let found: Vec<_> = ranked.iter().zip(records).map(spelling).collect();
+        let is_better = |(found, record): (&Option<Spelling>, &DocumentRecord)| match found {
+            Some(Spelling::Same) => true,
+            Some(Spelling::Unknown) => record.role == FileRole::Main,
+            _ => false,
+        };
+        let chooses = wanted.choose() && found.iter().zip(records).any(is_better);
+        let of_all = |spelling: Option<Spelling>| match spelling {
+            Some(spelling) if chooses => spelling,
+            _ => Spelling::Unknown,
+        };
+        found.into_iter().map(of_all).collect()
+    }
+
+    /// Whether a document is called like the query, written just so.
+    fn is_written_so(&self, record: &DocumentRecord) -> bool {
+        let mut names = self.query.names().iter().filter(|name| !name.is_owner);
+        names.any(|name| {
+            let kind = name.kind_of(&record.key, &record.title);
+            kind.is_some_and(|(_, is_same)| is_same)
+        })
     }
 
     /// Whether a document defines what is asked for.
@@ -360,6 +420,12 @@ impl<'r> Refiner<'r> {
             role if self.named_roles.contains(&role) => 1.0,
             role => role_factor(role),
         }
+    }
+
+    /// How likely a document is a file that the query names.
+    fn file_likeness(&self, record: &DocumentRecord, source: u32) -> Option<(f32, bool)> {
+        let name = self.names.get(source as usize).copied().unwrap_or_default();
+        self.query.file_likeness(&record.key, name)
     }
 
     fn name_bonus(&self, record: &DocumentRecord) -> f32 {

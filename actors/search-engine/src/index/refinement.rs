@@ -31,7 +31,7 @@ impl Refinement {
         let all = [
             (
                 "identifier",
-                "one of the few documents that hold an identifier of the query whole",
+                "the document holds an identifier of the query whole",
                 self.identifiers,
             ),
             ("name", "the document is called like the query", self.name),

@@ -2,12 +2,13 @@
 
 use search_core::answer::{Explanation, SortOrder};
 use search_core::facets::Facets;
+use search_core::file_roles::FileRole;
 use search_core::query::{Condition, MatchState, ParsedQuery};
 use search_core::role::RelevanceFunction;
 
 use super::error::IndexError;
 use super::explain::Explainer;
-use super::lexical::{self, LexicalMatches, Scoring, Terms};
+use super::lexical::{self, LexicalMatches, NO_WORD, Scoring, Terms};
 use super::narrowing;
 use super::passages::PassageScores;
 use super::pool::{Candidate, Pool};
@@ -55,6 +56,8 @@ pub struct Hit {
     pub concepts: Vec<String>,
     /// The passage of its text that says most, from 0, where several words were looked for.
     pub passage: Option<usize>,
+    /// Whether it may define what the query names.
+    pub defines: bool,
 }
 
 /// The answer to a search.
@@ -70,8 +73,8 @@ pub struct Hits {
     pub missing: Vec<usize>,
     /// Documents that hold the words of a said but were not read for it: too many hold them.
     pub unread: u64,
-    /// Phrases, and names with a number, that no document holds: what is given was found by the
-    /// words of the query.
+    /// Phrases, names and literals that no document holds: what is given was found by the words of
+    /// the query.
     pub unheld: Vec<String>,
     /// What the matches have in common, where it was asked for. Matches that only a text decides
     /// count whether or not it was read; documents that no word led to do not.
@@ -184,6 +187,17 @@ pub fn search_in(
             ..search_in(scope, &words, function, page)?
         }),
         _ => Ok(hits),
+    }
+}
+
+/// How seldom a file of this role is meant where no word says so.
+const fn seldom_meant(role: FileRole) -> u8 {
+    match role {
+        FileRole::Main => 0,
+        FileRole::Documentation => 1,
+        FileRole::Example => 2,
+        FileRole::Test | FileRole::History => 3,
+        FileRole::Generated | FileRole::Vendored | FileRole::Lock => 4,
     }
 }
 
@@ -340,12 +354,15 @@ impl RankedSearch<'_> {
         Ok(placed)
     }
 
-    /// Names with a number that no document holds, as they were typed.
+    /// Names and literals that no document holds, as they were typed.
     fn unheld_names(&self) -> Vec<String> {
-        let words = self.outcome.unheld.iter();
-        words
-            .map(|&word| self.query.words()[word].surface.clone())
-            .collect()
+        let words = self.outcome.unheld.iter().chain(&self.outcome.absent);
+        let words = words.map(|&word| &self.query.words()[word].surface);
+        let literals = self.outcome.absent_literals.iter();
+        let literals = literals.map(|&literal| &self.query.literals()[literal]);
+        let mut names: Vec<String> = words.chain(literals).cloned().collect();
+        names.dedup();
+        names
     }
 
     fn hit(&self, placed: &RankedCandidate) -> Result<Hit, IndexError> {
@@ -357,7 +374,36 @@ impl RankedSearch<'_> {
             explanation: None,
             concepts: fusion.map_or_else(Vec::new, |fusion| fusion.concepts.clone()),
             passage: self.passages.of(&placed.candidate).and_then(|one| one.best),
+            defines: self.defines(&placed.candidate),
         })
+    }
+
+    /// Whether a document may define what the query names: it does by the index, or the index was
+    /// not asked.
+    fn defines(&self, candidate: &Candidate) -> bool {
+        let is_known = self.refines && self.query.required_kinds().is_empty();
+        !is_known || self.outcome.definers.weight(candidate) > 0.0
+    }
+
+    /// Candidates of which no word says anything, as of an expression alone, in the order of what
+    /// they are for: so the bounds leave off what is seldom meant.
+    fn likeliest_first(
+        &self,
+        mut candidates: Vec<Candidate>,
+    ) -> Result<Vec<Candidate>, IndexError> {
+        let first = &candidates[..candidates.len().min(MAX_VERIFIED)];
+        if !self.refines || first.iter().any(|one| one.score > NO_WORD) {
+            return Ok(candidates);
+        }
+        let mut ordered = Vec::with_capacity(first.len());
+        for one in first {
+            ordered.push((seldom_meant(self.record(one)?.role), *one));
+        }
+        ordered.sort_by_key(|(seldom, _)| *seldom);
+        for (place, (_, one)) in candidates.iter_mut().zip(ordered) {
+            *place = one;
+        }
+        Ok(candidates)
     }
 
     /// The candidates whose texts do not speak against them, and the number of texts read. Adds
@@ -369,15 +415,13 @@ impl RankedSearch<'_> {
         let titles_only = self.function == RelevanceFunction::TitleScorer;
         let mut verifier = Verifier::new(self.query, self.scope.texts, titles_only);
         let (mut kept, mut read) = (Vec::new(), 0);
-        let depth = self.reranker.map_or(0, |_| RERANK_DEPTH);
-        let wanted = depth.max(self.page.skip + self.page.limit);
-        for candidate in candidates {
+        for candidate in self.likeliest_first(candidates)? {
             let place = Terms::place_of(self.scope.snapshots, candidate.source, candidate.segment);
             let matching = &self.outcome.matchings[place];
             match matching.whole.truth(candidate.document) {
                 MatchState::Yes => kept.push(candidate),
                 MatchState::No => {}
-                MatchState::Undecided if verifier.is_spent(kept.len() >= wanted) => {}
+                MatchState::Undecided if verifier.is_spent() => {}
                 MatchState::Undecided => {
                     read += 1;
                     let record = self.record(&candidate)?;

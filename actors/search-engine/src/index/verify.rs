@@ -1,9 +1,9 @@
 //! Reading texts where a condition depends on them: phrases, and phrases in titles.
 //!
 //! The index keeps no positions. The words of a phrase narrow the documents down; the best of them
-//! are read and compared, at most [`MAX_VERIFIED`] of them and [`MAX_VERIFIED_BYTES`] of text, and
-//! [`ENOUGH_VERIFIED`] of them where these are enough for all results asked for. The bounds count
-//! work, not time, so the same search gives the same answer on any machine. A regular expression
+//! are read and compared, at most [`MAX_VERIFIED`] of them and [`MAX_VERIFIED_BYTES`] of text. The
+//! bounds count work, not time, so the same search gives the same answer on any machine, and know
+//! nothing of the page asked for, so all pages are of one list. A regular expression
 //! may cost a thousand times what another does: for these there is [`MAX_PATTERN_TIME`] beside
 //! them.
 
@@ -19,10 +19,7 @@ use super::pool::Candidate;
 use super::record::DocumentRecord;
 
 /// Most documents of one search whose texts are read for phrases, best ones first.
-pub const MAX_VERIFIED: usize = 1_000;
-
-/// Texts after which no more are read once all results asked for are found.
-pub const ENOUGH_VERIFIED: usize = 200;
+pub const MAX_VERIFIED: usize = 3_000;
 
 /// Most bytes of text of one search that are read for phrases.
 pub const MAX_VERIFIED_BYTES: usize = 24 << 20;
@@ -79,16 +76,11 @@ impl<'v> Verifier<'v> {
     }
 
     /// Whether no further text may be read; `is_filled`: there are as many results as asked for.
-    pub(super) fn is_spent(&self, is_filled: bool) -> bool {
-        let most = if is_filled {
-            ENOUGH_VERIFIED
-        } else {
-            MAX_VERIFIED
-        };
+    pub(super) fn is_spent(&self) -> bool {
         let is_late = self
             .deadline
             .is_some_and(|deadline| Instant::now() > deadline);
-        self.documents >= most || self.bytes >= MAX_VERIFIED_BYTES || is_late
+        self.documents >= MAX_VERIFIED || self.bytes >= MAX_VERIFIED_BYTES || is_late
     }
 
     /// Whether a document meets the condition, by what the index says (`known`) and its text.

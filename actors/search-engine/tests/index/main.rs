@@ -9,6 +9,7 @@ mod deciding;
 mod defining;
 mod facets;
 mod histories;
+mod meant;
 mod passages;
 mod patterns;
 mod phrases;

@@ -376,3 +376,58 @@ fn i16_excerpts_and_lines_show_where_an_expression_matches() {
     let page = excerpt(folder.path(), "page.md", query);
     assert_eq!(marked(&page), ["read_exact_at("]);
 }
+
+#[test]
+fn i16_the_definition_of_what_the_query_names_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "    # nothing of interest, make and context here\n".repeat(2_000);
+    let code = format!(
+        "from x import make_context, Context\n\n\nmake_context(Context, Context)\n{filler}\n\ndef make_context(self):\n    return Context()\n"
+    );
+    write(folder.path(), "core.py", &code);
+    let line = code.lines().count() - 1;
+    let root = RootDirectory::open(folder.path()).unwrap();
+    let shown = |query: &str, defines: bool| {
+        let query = parse(&SearchRequest::for_text(query)).unwrap();
+        let mut excerpter = Excerpter::new(&query, 120);
+        excerpter.prefer_definition(defines.then_some("core.py"));
+        excerpter.excerpt(&root, "core.py", "")
+    };
+    let found = shown("make_context", true);
+    assert_eq!(found.line, Some(line));
+    assert_eq!(marked(&found)[0], "make_context");
+    assert_eq!(shown("makeContext", true).line, Some(line));
+    assert_eq!(shown("kind:function", true).line, Some(line));
+    assert_eq!(marked(&shown("kind:function", true)), ["make_context"]);
+    // It is not looked for where the index knows of none, nor for a sentence.
+    assert!(shown("make_context", false).line < Some(line));
+    assert!(shown("nothing of interest", true).line < Some(line));
+}
+
+#[test]
+fn i16_a_whole_identifier_is_shown_behind_hundreds_of_its_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let parts = "FMT_USE_CONSTEXPR_STRING\n".repeat(900);
+    let text = format!("{parts}uses FMT_STRING here\n");
+    write(folder.path(), "a.txt", &text);
+    assert_eq!(
+        excerpt(folder.path(), "a.txt", "FMT_STRING").line,
+        Some(901)
+    );
+}
+
+#[test]
+fn i16_the_line_that_is_asked_for_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "a.rs", "pattern\n\n    let x = 1;\n");
+    let query = parse(&SearchRequest::for_text("pattern")).unwrap();
+    let root = RootDirectory::open(folder.path()).unwrap();
+    let mut excerpter = Excerpter::new(&query, 120);
+    for (asked, expected) in [(Some(3), Some(3)), (Some(9), Some(1)), (None, Some(1))] {
+        excerpter.prefer_line(asked);
+        let found = excerpter.excerpt(&root, "a.rs", "");
+        assert_eq!(found.line, expected, "{asked:?}");
+        let is_marked = marked(&found) == ["let x = 1;"];
+        assert_eq!(is_marked, asked == Some(3));
+    }
+}

@@ -24,6 +24,9 @@ use table::SuggestionTable;
 /// Longest input that is completed, in bytes when folded.
 const MAX_INPUT: usize = 64;
 
+/// Fewest letters of a last word that is completed.
+const MIN_LAST: usize = 3;
+
 /// All suggestions, ready to be looked up. Cheap to share, never changed: those that were made
 /// altogether, and what is otherwise since.
 #[derive(Debug, Default)]
@@ -111,10 +114,13 @@ impl Suggester {
     }
 
     /// At most `limit` suggestions for what was typed: those that begin with it, then, when these
-    /// are fewer, those that nearly do.
+    /// are fewer, what its last word may become, then those that nearly begin so.
     #[must_use]
     pub fn suggest(&self, input: &str, limit: usize) -> Vec<Suggestion> {
         let mut found = self.by_prefix(input, limit);
+        if found.len() < limit {
+            found.extend(self.of_last_word(input, limit - found.len()));
+        }
         if found.len() < limit {
             for near in self.nearly(input, limit) {
                 if found.len() < limit && !found.contains(&near) {
@@ -132,6 +138,23 @@ impl Suggester {
             return Vec::new();
         };
         self.heaviest(limit, || fst::automaton::Str::new(&key).starts_with())
+    }
+
+    /// What was typed with its last word completed, heaviest first.
+    fn of_last_word(&self, input: &str, limit: usize) -> Vec<Suggestion> {
+        let Some((head, last)) = input.trim_start().rsplit_once(char::is_whitespace) else {
+            return Vec::new();
+        };
+        if last.chars().count() < MIN_LAST {
+            return Vec::new();
+        }
+        let all = self.by_prefix(last, limit).into_iter();
+        let words = all.filter(|one| one.kind != SuggestionKind::Title && one.text != last);
+        let completed = words.map(|one| Suggestion {
+            text: format!("{} {}", head.trim_end(), one.text),
+            ..one
+        });
+        completed.collect()
     }
 
     /// The suggestions that begin with something one edit (from four letters on) or two edits (from

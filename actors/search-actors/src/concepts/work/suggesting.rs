@@ -1,5 +1,7 @@
 //! Suggestions: made altogether now and then, and by what has changed between.
 
+use rustc_hash::FxHashMap;
+use search_core::defined_names::NAME_SEAM;
 use search_graph_engine::suggest::MAX_SUGGESTIONS;
 
 use super::*;
@@ -11,9 +13,13 @@ impl ConceptWorker {
     /// Makes all suggestions anew.
     pub(super) fn suggest(&mut self, snapshot: &IndexSnapshot) -> Result<(), ConceptError> {
         self.suggestions = SuggestionChanges::default();
-        let titles = titles(snapshot)?;
+        let Named { titles, defined } = named(snapshot)?;
         let words = snapshot.frequent_words(MAX_WORDS)?;
         let words = words.iter().map(|(word, count)| (word.as_str(), *count));
+        let defined = defined
+            .iter()
+            .map(|(name, count)| (&**name, *count + DEFINED));
+        let words = words.chain(defined);
         let titles = titles.iter().map(AsRef::as_ref);
         self.handle.graph.publish_suggestions(titles, words);
         Ok(())
@@ -66,12 +72,51 @@ impl ConceptWorker {
     }
 }
 
-/// The distinct titles of the documents; of too many the first in their order, which are those
-/// that would be suggested.
-fn titles(snapshot: &IndexSnapshot) -> Result<Vec<Box<str>>, ConceptError> {
+/// What documents are called, and what they define.
+struct Named {
+    /// The distinct titles; of too many the first in their order, which are those that would be
+    /// suggested.
+    titles: Vec<Box<str>>,
+    /// Names of definitions in their own spelling, with the number of documents that define each;
+    /// of too many those of the first documents.
+    defined: FxHashMap<Box<str>, u32>,
+}
+
+/// What a definition weighs more than a word in as many documents, so that its own spelling comes
+/// before the folded one of texts that use it.
+const DEFINED: u32 = 30;
+
+/// Definitions that are suggested.
+const MAX_DEFINED: usize = 50_000;
+
+/// Shorter names need no completion, in bytes.
+const MIN_DEFINED: usize = 5;
+
+fn named(snapshot: &IndexSnapshot) -> Result<Named, ConceptError> {
     let mut titles = FirstTitles::new(MAX_SUGGESTIONS);
-    snapshot.for_each_document(|record| titles.add(&record.title))?;
-    Ok(titles.finish())
+    let mut defined: FxHashMap<Box<str>, u32> = FxHashMap::default();
+    snapshot.for_each_document(|record| {
+        titles.add(&record.title);
+        let names = record.defined.split(NAME_SEAM);
+        // Plain words are among the frequent ones.
+        for name in names.filter(|name| name.len() >= MIN_DEFINED && is_identifier(name)) {
+            if let Some(count) = defined.get_mut(name) {
+                *count += 1;
+            } else if defined.len() < MAX_DEFINED {
+                defined.insert(name.into(), 1);
+            }
+        }
+    })?;
+    Ok(Named {
+        titles: titles.finish(),
+        defined,
+    })
+}
+
+/// Whether a name is written as no word is: of several parts.
+fn is_identifier(name: &str) -> bool {
+    let inner = name.trim_matches('_');
+    inner.contains('_') || inner.chars().skip(1).any(char::is_uppercase)
 }
 
 /// The first of many titles in their order, each once.

@@ -27,6 +27,10 @@ pub(in crate::index) struct LexicalMatches {
     pub(in crate::index) found: Vec<Bitmap>,
     /// Identifiers with a number that no document holds: their parts were looked for like words.
     pub(in crate::index) unheld: Vec<usize>,
+    /// Identifiers that no document holds or defines; whether they were mistyped is seen later.
+    pub(in crate::index) absent: Vec<usize>,
+    /// Literals that no document holds, by their numbers.
+    pub(in crate::index) absent_literals: Vec<usize>,
     /// The documents that hold rare identifiers of the query whole; none where weights are off.
     pub(in crate::index) holders: IdentifierHolders,
     /// The documents that define what the query names.
@@ -45,18 +49,28 @@ impl LexicalMatches {
     pub(in crate::index) fn complete(&self, candidates: &mut Vec<Candidate>, depth: usize) {
         let first = &candidates[..depth.min(candidates.len())];
         let known: FxHashSet<_> = first.iter().map(Candidate::place).collect();
+        // One of each in turn, so that none of the three crowds out the others.
+        let reasons = [
+            self.holders.documents(),
+            &self.named,
+            self.definers.documents(),
+        ];
+        let longest = reasons.iter().map(|list| list.len()).max().unwrap_or(0);
+        let in_turn =
+            (0..longest).flat_map(|at| reasons.iter().filter_map(move |list| list.get(at)));
         let mut missing: Vec<Candidate> = Vec::new();
-        let named = self.named.iter().chain(self.definers.documents());
-        for &one in self.holders.documents().iter().chain(named) {
+        for &one in in_turn {
             let is_new = missing.iter().all(|other| other.place() != one.place());
             if is_new && !known.contains(&one.place()) {
                 missing.push(one);
+            }
+            if missing.len() == depth / 2 {
+                break;
             }
         }
         if missing.is_empty() {
             return;
         }
-        missing.truncate(depth / 2);
         candidates.retain(|one| missing.iter().all(|other| other.place() != one.place()));
         let at = candidates.len().min(depth - missing.len());
         candidates.splice(at..at, missing);

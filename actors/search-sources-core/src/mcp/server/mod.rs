@@ -77,7 +77,7 @@ impl Call {
         let content = match outcome {
             Ok(found) => {
                 let text = self.tool.text(&found);
-                json!({"content": [{"type": "text", "text": text}], "structuredContent": found, "isError": false})
+                json!({"content": [{"type": "text", "text": text}], "structuredContent": self.tool.structured(found), "isError": false})
             }
             Err(reason) => tool_failed(&reason),
         };

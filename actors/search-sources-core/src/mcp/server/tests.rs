@@ -173,6 +173,7 @@ fn tools_say_what_is_wrong_with_their_arguments() {
             limit: Some(3),
             role: Some("R".into()),
             budget_tokens: None,
+            skip: None,
         }
     );
     let found = json!({"total": 1, "results": [{"rank": 1, "id": "i", "title": "T", "path": "a.md", "line": 3, "snippet": "s"}],
@@ -203,4 +204,54 @@ fn i16_with_a_budget_the_answer_is_passages_with_their_places() {
     let text = reply.message["result"]["content"][0]["text"].as_str();
     let expected = "a.rs:3-5\nfn a() {\n}\n\nhttp://b.example/\nb\n\nnote: said\n";
     assert_eq!(text, Some(expected));
+}
+
+#[test]
+fn i16_a_document_is_fetched_in_parts_and_once() {
+    let fetched = |arguments: Value, text: &str| {
+        let message = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "fetch", "arguments": arguments}});
+        let ServerMessage::Call(call) = receive(&message, None) else {
+            panic!("a call")
+        };
+        let reply = call.reply(Ok(json!({"id": "i", "title": "T", "body": text})));
+        let result = &reply.message["result"];
+        assert_eq!(
+            result["structuredContent"],
+            json!({"id": "i", "title": "T"})
+        );
+        let text = result["content"][0]["text"].as_str();
+        text.unwrap_or_default().to_owned()
+    };
+    let text = "one\ntwo\nthree\nfour";
+    assert_eq!(fetched(json!({"id": "i"}), text), format!("T\n\n{text}"));
+    for (part, expected) in [
+        (
+            json!({"id": "i", "line": 2, "end_line": 3}),
+            "two\nthree\n[lines 2-3 of 4; go on with line 4]",
+        ),
+        (json!({"id": "i", "line": 3}), "three\nfour"),
+        (json!({"id": "i", "line": 9}), "[the text has 4 lines]"),
+        (
+            json!({"id": "i", "budget_tokens": 4}),
+            "one\ntwo\n[lines 1-2 of 4; go on with line 3]",
+        ),
+    ] {
+        assert_eq!(
+            fetched(part.clone(), text),
+            format!("T\n\n{expected}"),
+            "{part}"
+        );
+    }
+    let message = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "search", "arguments": {"query": "x", "skip": 20}}});
+    let ServerMessage::Call(call) = receive(&message, None) else {
+        panic!("a call")
+    };
+    assert!(matches!(
+        &call.tool,
+        ToolCall::Search { skip: Some(20), .. }
+    ));
+    let found = json!({"total": 0, "results": [], "notes": ["nothing holds it"]});
+    let reply = call.reply(Ok(found));
+    let text = reply.message["result"]["content"][0]["text"].as_str();
+    assert!(text.unwrap_or_default().contains("note: nothing holds it"));
 }

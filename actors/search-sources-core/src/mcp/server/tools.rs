@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use search_core::passages::tokens;
 use serde_json::{Map, Value, json};
 
 /// A tool and its arguments.
@@ -17,6 +18,8 @@ pub enum ToolCall {
         role: Option<String>,
         /// Tokens of the passages to give in place of snippets.
         budget_tokens: Option<u64>,
+        /// Results to pass over.
+        skip: Option<u64>,
     },
     /// `fetch`.
     Fetch {
@@ -24,6 +27,8 @@ pub enum ToolCall {
         id: String,
         /// The role through which it was found.
         role: Option<String>,
+        /// Which part of the text is wanted.
+        part: TextPart,
     },
     /// `autocomplete`.
     Autocomplete {
@@ -33,6 +38,82 @@ pub enum ToolCall {
         role: Option<String>,
     },
 }
+
+/// Which part of a text is wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TextPart {
+    /// The first line, from 1.
+    pub line: Option<u64>,
+    /// The last line.
+    pub end_line: Option<u64>,
+    /// Most tokens.
+    pub budget_tokens: Option<u64>,
+}
+
+impl TextPart {
+    /// Whether the text's own lines are counted.
+    #[must_use]
+    pub const fn has_lines(&self) -> bool {
+        self.line.is_some() || self.end_line.is_some()
+    }
+
+    /// The part of a text, and where it goes on if it does.
+    fn of(&self, text: &str) -> String {
+        if *self == Self::default() {
+            return text.to_owned();
+        }
+        let first = self.line.unwrap_or(1);
+        let mut left = self.budget_tokens.unwrap_or(u64::MAX);
+        let (mut part, mut next) = (String::new(), first);
+        let mut total = 0;
+        for (line, number) in text.split_inclusive('\n').zip(1..) {
+            total = number;
+            let is_wanted = number == next && self.end_line.is_none_or(|end| number <= end);
+            if !is_wanted {
+                continue;
+            }
+            let cost = tokens(line) as u64;
+            if cost <= left {
+                part.push_str(line);
+                next = number + 1;
+                left -= cost;
+            } else if part.is_empty() {
+                // A line alone may be too long: its beginning is better than nothing.
+                let bytes = usize::try_from(left.saturating_mul(TOKEN_BYTES)).unwrap_or(usize::MAX);
+                part.push_str(&line[..line.floor_char_boundary(bytes)]);
+                part.push('\n');
+                next = number + 1;
+                left = 0;
+            } else {
+                left = 0;
+            }
+        }
+        if next <= total || first > total {
+            if !part.is_empty() && !part.ends_with('\n') {
+                part.push('\n');
+            }
+            let last = next - 1;
+            let _ = if part.is_empty() {
+                write!(part, "[the text has {total} lines]")
+            } else {
+                write!(
+                    part,
+                    "[lines {first}-{last} of {total}; go on with line {next}]"
+                )
+            };
+        }
+        part
+    }
+}
+
+/// Bytes of a token at least.
+const TOKEN_BYTES: u64 = 1;
+
+/// Most results that are passed over.
+const MAX_SKIP: u64 = 10_000;
+
+/// Most lines that are counted.
+const MAX_LINE: u64 = 10_000_000;
 
 /// Most tokens of passages.
 const MAX_BUDGET: u64 = 100_000;
@@ -50,13 +131,18 @@ pub(super) fn list() -> Value {
          "inputSchema": {"type": "object", "additionalProperties": false, "required": ["query"], "properties": {
             "query": {"type": "string", "description": "What to look for."},
             "limit": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Results to give; 10 when left out."},
+            "skip": {"type": "integer", "minimum": 1, "maximum": MAX_SKIP, "description": "Results to pass over: for the next page."},
             "budget_tokens": {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET, "description": "Give passages of at most so many tokens in all, in place of snippets; 1000 is a good number."},
             "role": role}}},
         {"name": "fetch", "title": "Read a document",
-         "description": "Gives the text of a document that search has found.",
+         "description": "Gives the text of a document that search has found, or some of its lines.",
          "annotations": {"readOnlyHint": true, "openWorldHint": false},
          "inputSchema": {"type": "object", "additionalProperties": false, "required": ["id"], "properties": {
-            "id": {"type": "string", "description": "Id of a result of search."}, "role": role}}},
+            "id": {"type": "string", "description": "Id of a result of search."},
+            "line": {"type": "integer", "minimum": 1, "maximum": MAX_LINE, "description": "First line wanted, from 1."},
+            "end_line": {"type": "integer", "minimum": 1, "maximum": MAX_LINE, "description": "Last line wanted."},
+            "budget_tokens": {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET, "description": "Give at most so many tokens of the text; the answer says where to go on."},
+            "role": role}}},
         {"name": "autocomplete", "title": "Suggest",
          "description": "Suggests titles, concepts and frequent words that begin with what is given, or are spelt nearly so.",
          "annotations": {"readOnlyHint": true, "openWorldHint": false},
@@ -75,8 +161,8 @@ impl ToolCall {
             Some(_) => return Err("arguments is an object".to_owned()),
         };
         let known: &[&str] = match name {
-            "search" => &["query", "limit", "budget_tokens", "role"],
-            "fetch" => &["id", "role"],
+            "search" => &["query", "limit", "skip", "budget_tokens", "role"],
+            "fetch" => &["id", "line", "end_line", "budget_tokens", "role"],
             "autocomplete" => &["q", "role"],
             _ => {
                 let name = crate::mcp::rpc::one_line(name);
@@ -99,11 +185,17 @@ impl ToolCall {
                 query: needed("query")?,
                 limit: whole(arguments, "limit", 100)?,
                 budget_tokens: whole(arguments, "budget_tokens", MAX_BUDGET)?,
+                skip: whole(arguments, "skip", MAX_SKIP)?,
                 role: text("role")?,
             },
             "fetch" => Self::Fetch {
                 id: needed("id")?,
                 role: text("role")?,
+                part: TextPart {
+                    line: whole(arguments, "line", MAX_LINE)?,
+                    end_line: whole(arguments, "end_line", MAX_LINE)?,
+                    budget_tokens: whole(arguments, "budget_tokens", MAX_BUDGET)?,
+                },
             },
             _ => Self::Autocomplete {
                 q: needed("q")?,
@@ -112,14 +204,32 @@ impl ToolCall {
         })
     }
 
+    /// What an answer holds beside its text. A document stands in the text alone: its reader pays
+    /// for each word of it.
+    pub(super) fn structured(&self, mut found: Value) -> Value {
+        if let (Self::Fetch { .. }, Some(fields)) = (self, found.as_object_mut()) {
+            for text in [
+                "original",
+                "text",
+                "body",
+                "highlights",
+                "original_highlights",
+            ] {
+                fields.remove(text);
+            }
+        }
+        found
+    }
+
     /// An answer as a person or a model reads it.
     pub(super) fn text(&self, found: &Value) -> String {
         match self {
             Self::Search { .. } => search_text(found),
-            Self::Fetch { .. } => {
-                let of = |key: &str| found[key].as_str().unwrap_or_default();
-                let body = ["text", "body"].iter().find_map(|key| found[*key].as_str());
-                format!("{}\n\n{}", of("title"), body.unwrap_or_default())
+            Self::Fetch { part, .. } => {
+                let title = found["title"].as_str().unwrap_or_default();
+                let texts = ["original", "text", "body"].iter();
+                let body = texts.filter_map(|key| found[*key].as_str()).next();
+                format!("{title}\n\n{}", part.of(body.unwrap_or_default()))
             }
             Self::Autocomplete { .. } => {
                 let list = found["suggestions"].as_array();
@@ -175,10 +285,16 @@ fn passages_text(passages: &[Value], found: &Value) -> String {
     if passages.is_empty() {
         text.push_str("nothing found\n");
     }
+    text + &notes(found) + &unsearched(found)
+}
+
+/// What is told of how the query was taken.
+fn notes(found: &Value) -> String {
+    let mut text = String::new();
     for note in found["notes"].as_array().into_iter().flatten() {
         let _ = writeln!(text, "note: {}", note.as_str().unwrap_or_default());
     }
-    text + &unsearched(found)
+    text
 }
 
 fn results_text(found: &Value) -> String {
@@ -204,7 +320,11 @@ fn results_text(found: &Value) -> String {
             of("snippet")
         );
     }
-    text + &unsearched(found)
+    let notes = notes(found);
+    if !notes.is_empty() {
+        text.push('\n');
+    }
+    text + &notes + &unsearched(found)
 }
 
 /// The sources that did not answer, and why.

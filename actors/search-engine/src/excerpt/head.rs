@@ -1,0 +1,59 @@
+//! The beginnings of files, as bytes and as text.
+
+use std::fs::File;
+
+use crate::walk::SkipReason;
+
+/// The beginning of a file, in a buffer that is used for many.
+#[derive(Debug, Default)]
+pub(super) struct FileHead {
+    /// Only ever grows: giving 64 KiB back and asking for them again costs more than reading a
+    /// file.
+    buffer: Vec<u8>,
+    pub(super) filled: usize,
+}
+
+impl FileHead {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.filled]
+    }
+
+    /// Reads on until there are `wanted` bytes or the file ends (then true).
+    pub(super) fn read_on(&mut self, file: &File, wanted: usize) -> Result<bool, SkipReason> {
+        if self.buffer.len() < wanted {
+            self.buffer.resize(wanted, 0);
+        }
+        while self.filled < wanted {
+            let room = &mut self.buffer[self.filled..wanted];
+            let asked = room.len();
+            let read = rustix::io::retry_on_intr(|| rustix::io::read(file, &mut *room))
+                .map_err(|errno| SkipReason::of_io_error(&errno.into()))?;
+            self.filled += read;
+            // A file that is no pipe gives less than asked for at its end only.
+            if read < asked {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The bytes as text if they are UTF-8 without a mark; a character cut at the end is left off.
+pub(super) fn plain_utf8(bytes: &[u8]) -> Option<&str> {
+    if needs_decoding(bytes) {
+        return None;
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()
+        }
+        Err(_) => None,
+    }
+}
+
+/// Whether bytes begin with a mark, or hold what text in UTF-8 does not.
+pub(crate) fn needs_decoding(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xef\xbb\xbf")
+        || memchr::memchr(0, &bytes[..bytes.len().min(512)]).is_some()
+}
