@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn every_mistake_is_named_with_its_place() {
-        let text = "data_dri = \"data\"\nlog_level = \"loud\"\n[search]\nsettings = 5\nlisten = \"nowhere\"\n[vm_manager.capacity]\nvms = \"many\"\n\
+        let text = "data_dri = \"data\"\nlog_level = \"loud\"\n[search]\nsettings = 5\nlisten = \"nowhere:x\"\n[vm_manager.capacity]\nvms = \"many\"\n\
             [runner]\nmax_job = 2\n[orchestrator]\n";
         let (_, message) = read(text);
         for expected in [

@@ -1,7 +1,7 @@
 //! The transitions of a run after it was accepted, one function each.
 
 use forge_actors::outbox::{self, CommentAdmission, NewComment};
-use forge_core::{IssueNumber, Marker, RunId};
+use forge_core::{Marker, RunId};
 use orchestrator_core::Millis;
 use orchestrator_core::config::OnRestart;
 use orchestrator_core::run::{
@@ -381,9 +381,9 @@ pub fn add_run(
 }
 
 fn post_comment(txn: &mut LedgerTxn<'_, '_>, run: &Run, text: &str) -> Result<(), StoreError> {
-    // At issue 0, which is the command line's, the outbox says that nothing can be posted.
-    let posts = |issue: &IssueNumber| run.trigger == Trigger::Mention || issue.is_cli();
-    let issue = run.issue().filter(posts);
+    // At issue 0, which is the command line's usually, the outbox says that nothing can be posted.
+    let is_asked = matches!(run.trigger, Trigger::Mention | Trigger::Cli);
+    let issue = run.issue().filter(|_| is_asked);
     let Some(issue) = issue.filter(|_| txn.config.forge.is_some()) else {
         return Ok(());
     };

@@ -225,13 +225,19 @@ fn v10_a_refused_mention_gets_one_answer_for_each_reason() {
 
 #[test]
 fn v10_without_mentions_or_when_it_is_switched_off_nothing_is_said() {
-    for top in ["", "[mentions]\nanswer_refusals = false\n"] {
+    for (top, outcome) in [
+        ("", WebhookOutcome::Ignored),
+        (
+            "[mentions]\nanswer_refusals = false\n",
+            WebhookOutcome::Rejected,
+        ),
+    ] {
         test(async || {
             let site = Site::new(top);
             let world = site.start();
             world.ready().await;
             let reply = world.hook(&comment(11, "@orch:nobody")).await;
-            assert_eq!(reply.outcome, WebhookOutcome::Rejected);
+            assert_eq!(reply.outcome, outcome);
             world.tick().await;
             let waiting = site
                 .store

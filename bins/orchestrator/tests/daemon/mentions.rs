@@ -139,6 +139,12 @@ fn contract_a_trigger_of_the_command_line_has_a_failed_post_in_the_journal() {
     let detail = failed[0]["detail"].as_str().expect("a detail");
     assert!(detail.starts_with("acme/main#0: no_issue"), "{detail}");
     assert!(forge.comments().is_empty());
+    // At an issue that it names its answer is posted, as its help says.
+    let mut at_issue = comment(7, 9, "@orch:greeter please");
+    at_issue["orchctl"] = true.into();
+    let (_, id) = runs_of(&daemon.hook(&at_issue).json()).remove(0);
+    daemon.ended(&id);
+    wait_until("the comment", || forge.comments().len() == 1);
 }
 
 #[test]
