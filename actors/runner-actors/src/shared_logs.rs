@@ -161,7 +161,7 @@ impl SharedLogs {
 
     /// Looks which logs of this folder are not stored, or not as long as they are: those of a
     /// previous incarnation, and those from before there was object storage. Only those of `known`
-    /// runs.
+    /// runs; all where none is known: it is a new store, or another one than that of this folder.
     pub(crate) fn find_unstored(&self, known: &HashSet<String>) -> io::Result<()> {
         let stored = self.inner.files.list(KIND, None)?.into_iter();
         let stored: HashMap<String, SharedFile> =
@@ -170,7 +170,8 @@ impl SharedLogs {
             let path = file.path();
             let run = path.file_stem().and_then(|stem| stem.to_str());
             let is_log = path.extension().is_some_and(|end| end == "jsonl");
-            let Some(run) = run.filter(|run| is_log && known.contains(*run)) else {
+            let is_wanted = |run: &&str| known.is_empty() || known.contains(*run);
+            let Some(run) = run.filter(|run| is_log && is_wanted(run)) else {
                 continue;
             };
             let is_newer = stored.get(run).is_none_or(|row| {
