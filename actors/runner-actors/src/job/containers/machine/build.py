@@ -12,7 +12,7 @@ import uuid
 
 import dockerfile
 import platforms
-from common import fail, podman, skopeo
+from common import fail, podman, repository_of, skopeo
 from platforms import Unable
 
 # Options of `docker build` with a value: those that podman has by the same name, those that say
@@ -355,14 +355,9 @@ class Built:
         done(podman(*source, self.name if self.is_list else self.id, f"dir:{layout}"))
         with open(os.path.join(layout, "manifest.json"), "rb") as file:
             digest = f"sha256:{hashlib.sha256(file.read()).hexdigest()}"
-        target = f"docker://{without_tag(repository)}@{digest}"
+        target = f"docker://{repository_of(repository)}@{digest}"
         done(skopeo("copy", "--all", "--preserve-digests", f"dir:{layout}", target))
         return digest
-
-
-def without_tag(name):
-    folder, slash, last = name.rpartition("/")
-    return folder + slash + last.split("@")[0].split(":")[0]
 
 
 def read(path):

@@ -69,6 +69,12 @@ def skopeo(*words, **options):
     return subprocess.run(engine("skopeo", settings, *words), check=False, **options)
 
 
+def repository_of(name):
+    """An image's name without its tag or digest."""
+    folder, slash, last = name.rpartition("/")
+    return folder + slash + last.split("@")[0].split(":")[0]
+
+
 def option(words, *names):
     """Takes an option with a value out of the words; its last value."""
     found, rest, words = None, [], list(words)

@@ -9,7 +9,7 @@ import sys
 import tarfile
 
 import platforms
-from common import engine, fail, option
+from common import engine, fail, option, repository_of
 
 # The one member of an archive that `docker save` makes of such an image.
 MARK = "orrery-emulators"
@@ -72,5 +72,4 @@ def emulators(words):
 
 
 def is_one(word):
-    repository = word.split("@")[0].split(":")[0].removeprefix("docker.io/")
-    return repository in ("tonistiigi/binfmt", "multiarch/qemu-user-static", "docker/binfmt")
+    return repository_of(word).removeprefix("docker.io/") in ("tonistiigi/binfmt", "multiarch/qemu-user-static", "docker/binfmt")

@@ -323,8 +323,8 @@ class Reader:
             self.take(",")
         return self.guarded(lambda scope: {text_of(key(scope)): value(scope) for key, value in items})
 
-    def loop(self, end):
-        """`for a, b in collection : value if condition`, of a list or an object."""
+    def of_loop(self):
+        """`a, b in collection`: the names, and the collection."""
         names = []
         while True:
             self.blank()
@@ -334,7 +334,11 @@ class Reader:
                 break
         if not self.match(re.compile(r"in\b")):
             raise self.wrong("`in` is missing in `for`")
-        collection = self.expression()
+        return names, self.expression()
+
+    def loop(self, end):
+        """`for a, b in collection : value if condition`, of a list or an object."""
+        names, collection = self.of_loop()
         self.expect(":")
         key, groups = None, False
         value = self.expression()
@@ -451,16 +455,7 @@ class Reader:
             return lambda scope: filled(yes if truth_of(condition(scope)) else no, scope)
         if verb != "for":
             raise self.wrong(f"`%{{{verb}}}` has nothing that it belongs to")
-        names = []
-        while True:
-            self.blank()
-            names.append(self.label())
-            self.blank()
-            if not self.take(","):
-                break
-        if not self.match(re.compile(r"in\b")):
-            raise self.wrong("`in` is missing in `for`")
-        collection = self.expression()
+        names, collection = self.of_loop()
         self.close()
         inside, _ = self.parts(quoted, ("endfor",))
         self.close()

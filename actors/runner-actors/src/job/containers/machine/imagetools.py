@@ -6,7 +6,7 @@ import subprocess
 import sys
 import uuid
 
-from common import fail, fill, option, podman, skopeo
+from common import fail, fill, option, podman, repository_of, skopeo
 
 LISTS = ("application/vnd.docker.distribution.manifest.list.v2+json",
          "application/vnd.oci.image.index.v1+json")
@@ -42,12 +42,7 @@ def sources_of(words, files, tags):
     named = next((word for word in [*words, *tags] if not word.startswith("sha256:")), None)
     if words and named is None:
         fail(f"imagetools create: {words[0]} names no repository", 1)
-    return [f"{repository(named)}@{word}" if word.startswith("sha256:") else word for word in words]
-
-
-def repository(name):
-    folder, slash, last = name.rpartition("/")
-    return folder + slash + last.split("@")[0].split(":")[0]
+    return [f"{repository_of(named)}@{word}" if word.startswith("sha256:") else word for word in words]
 
 
 def create(words):
@@ -116,7 +111,7 @@ def inspect(words):
         for entry in manifest["manifests"]:
             where = entry.get("platform", {})
             parts = [where.get(key) for key in ("os", "architecture", "variant")]
-            print(f"  Name:      {repository(names[0])}@{entry['digest']}\n"
+            print(f"  Name:      {repository_of(names[0])}@{entry['digest']}\n"
                   f"  MediaType: {entry['mediaType']}\n"
                   f"  Platform:  {'/'.join(filter(None, parts))}\n")
 
