@@ -25,7 +25,8 @@ jobs:
       - run: |
           docker buildx build --platform linux/amd64,linux/arm64 -t $R/hello:1 -t $R/hello:2 --push --metadata-file meta.json . > build.log 2>&1 || cat build.log
           docker buildx imagetools inspect $R/hello:2 | grep Platform: | sort
-          [ "$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' $R/hello:1)" = "$(python3 -c 'import json; print(json.load(open("meta.json"))["containerimage.digest"])')" ] && echo the digest is told
+          told=$(python3 -c 'import json; print(json.load(open("meta.json"))["containerimage.digest"])')
+          case "$told" in sha256:*) [ "$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' $R/hello:1)" = "$told" ] && echo the digest is told ;; esac
           for one in amd64 arm64; do docker run --rm --quiet --platform linux/$one $R/hello:1; done
       - run: |
           digests=
