@@ -283,14 +283,14 @@ impl StoredEvent {
         self
     }
 
-    /// Started by the end of a run on that branch.
+    /// Started by what became of a run on that branch, whom somebody had started.
     pub(crate) fn following(
         mut self,
-        actor: &str,
-        branch: Option<&str>,
+        action: &str,
+        (actor, branch): (&str, Option<&str>),
         payload: &serde_json::Value,
     ) -> Self {
-        self.action = Some("completed".to_owned());
+        self.action = Some(action.to_owned());
         self.actor = actor.to_owned();
         self.head_branch = branch.map(str::to_owned);
         self.payload = payload.to_string();

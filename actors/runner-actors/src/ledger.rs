@@ -9,7 +9,7 @@ use forge_core::{
     CommitSha, CommitState, CommitStatus, ObjectFormats, RepoName, RunId, StatusContext,
 };
 use runner_core::plan::run_context;
-use runner_core::state::{Conclusion, RunState};
+use runner_core::state::{Conclusion, RunProgress, RunState};
 use store::{Store, StoreError, WriteTxn};
 use supervision::ChildRef;
 use tokio::sync::watch;
@@ -18,9 +18,11 @@ use url::Url;
 use crate::clock::now_ms;
 use crate::counters::RunCounters;
 use crate::event::StoredEvent;
+use crate::followers::{self, follower};
 use crate::log::{LineKind, LogLine, Logs};
 use crate::records::{JobRecord, RunRecord};
-use crate::rows;
+use crate::rows::{self, NewRun};
+use crate::run_queue::RunQueue;
 use crate::store_retry::{until_read, until_stored};
 use crate::test_rows::NewJobTests;
 
@@ -49,6 +51,8 @@ pub(crate) struct RunRecorder {
     pub(crate) counters: Arc<RunCounters>,
     /// Counts changes of records, for those who show them.
     pub(crate) changed: watch::Sender<u64>,
+    /// Where runs go that begin beside one, or follow it.
+    pub(crate) queue: RunQueue,
 }
 
 /// The record of one run, with the only right to change it.
@@ -56,6 +60,8 @@ pub(crate) struct Ledger {
     pub(crate) recorder: RunRecorder,
     pub(crate) record: RunRecord,
     pub(crate) event: Arc<StoredEvent>,
+    /// Runs that are stored with the next change of the record, or not at all.
+    pub(crate) beginning: Vec<NewRun>,
 }
 
 impl Ledger {
@@ -78,6 +84,7 @@ impl Ledger {
             recorder: recorder.clone(),
             record,
             event: Arc::new(event),
+            beginning: Vec::new(),
         }))
     }
 
@@ -101,17 +108,25 @@ impl Ledger {
         }
     }
 
-    /// Stores the record and the statuses; a store that is full or busy is waited for, because the
+    /// Stores the record, the statuses and the runs that begin with it; a store that is full or busy is waited for, because the
     /// truth must be told. One that was taken over by another leader, or closed, is not: the next
     /// leader says what became of the run. Whether they are stored.
-    pub(crate) async fn save(&self, statuses: Vec<StatusChange>) -> bool {
-        let statuses = Arc::new(statuses);
+    pub(crate) async fn save(&mut self, statuses: Vec<StatusChange>) -> bool {
+        self.tell_followers().await;
+        let beginning = std::mem::take(&mut self.beginning);
+        let ids: Vec<String> = beginning.iter().map(|new| new.id().to_owned()).collect();
+        let (statuses, beginning) = (Arc::new(statuses), Arc::new(beginning));
         let (run, what) = (&self.record.id, "the record of a run");
-        if until_stored(run, what, || self.store(Arc::clone(&statuses)))
-            .await
-            .is_err()
+        if until_stored(run, what, || {
+            self.store(Arc::clone(&statuses), Arc::clone(&beginning))
+        })
+        .await
+        .is_err()
         {
             return false;
+        }
+        for id in ids {
+            self.recorder.queue.push(id);
         }
         self.recorder.changed.send_modify(|count| *count += 1);
         if !statuses.is_empty()
@@ -121,6 +136,31 @@ impl Ledger {
             let _ = outbox.tell(Wake);
         }
         true
+    }
+
+    /// Runs that follow this one begin with what is stored next, where it has come further.
+    async fn tell_followers(&mut self) {
+        let untold = followers::untold(&self.record);
+        let Some(last) = untold.last() else { return };
+        let store = &self.recorder.store;
+        let known = until_read(&self.record.id, || {
+            let repository = self.record.repository.clone();
+            store.read(move |rows| rows::known(rows, &repository))
+        });
+        // Without the store the record is not stored either.
+        let Ok(known) = known.await else { return };
+        let page = self.page();
+        self.record.told = Some(*last);
+        let run = (&self.record, &*self.event);
+        let begin = |step: &RunProgress| follower(*step, known.as_ref()?, run, page.as_ref());
+        let following: Vec<NewRun> = untold.iter().filter_map(begin).collect();
+        self.beginning.extend(following);
+    }
+
+    /// The run's page.
+    fn page(&self) -> Option<Url> {
+        let base = self.recorder.public_url.as_ref()?;
+        base.join(&format!("runs/{}", self.record.id)).ok()
     }
 
     /// Stores the tests of a job, as [`Ledger::save`] does the record.
@@ -134,12 +174,19 @@ impl Ledger {
         let _ = until_stored(&self.record.id, "the tests of a job", write).await;
     }
 
-    async fn store(&self, statuses: Arc<Vec<StatusChange>>) -> Result<(), StoreError> {
+    async fn store(
+        &self,
+        statuses: Arc<Vec<StatusChange>>,
+        beginning: Arc<Vec<NewRun>>,
+    ) -> Result<(), StoreError> {
         let record = self.record.clone();
-        let base = self.recorder.public_url.clone();
+        let target_url = self.page();
         let posts = self.recorder.outbox.is_some();
         let write = self.recorder.store.write(move |rows| {
             rows::put_run(rows, &record)?;
+            for new in beginning.iter() {
+                new.clone().put_once(rows)?;
+            }
             if !posts {
                 return Ok(());
             }
@@ -150,7 +197,6 @@ impl Ledger {
             ) else {
                 return Ok(());
             };
-            let target_url = base.and_then(|base| base.join(&format!("runs/{}", record.id)).ok());
             for change in statuses.iter() {
                 let context = match change.context.parse::<StatusContext>() {
                     Ok(context) => context,
@@ -387,3 +433,6 @@ pub(crate) fn job_status(job: &JobRecord) -> StatusChange {
         of_run: false,
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

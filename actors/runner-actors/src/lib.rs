@@ -39,6 +39,7 @@ mod coordinator;
 mod counters;
 mod dispatch;
 mod event;
+mod followers;
 mod former_payload;
 mod garbage_collector;
 mod groups;

@@ -2,7 +2,7 @@
 
 use runner_core::lost::LostJob;
 use runner_core::protection::Verdict;
-use runner_core::state::{Conclusion, RunState, StepEnd};
+use runner_core::state::{Conclusion, RunProgress, RunState, StepEnd};
 use runner_core::test_report::TestCounts;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -39,6 +39,12 @@ pub struct RunRecord {
     /// The workflow's file, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow_file: Option<String>,
+    /// What its workflow is called, once it is planned: those that follow it name it so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    /// How far those that follow it know that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<RunProgress>,
     /// The run's name, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -136,6 +142,8 @@ impl RunRecord {
             actor: event.actor.clone(),
             delivery,
             workflow_file: None,
+            workflow: None,
+            told: None,
             name: None,
             only_job: None,
             number: 0,

@@ -83,6 +83,7 @@ fn trigger(rows: &mut impl ReadRows, id: &String) -> Result<Option<Trigger>, Sto
 
 /// A new run and its event, turned into bytes before the store's writer is asked: it serves all,
 /// one after the other.
+#[derive(Clone)]
 pub(crate) struct NewRun {
     id: String,
     run: JsonRow<RunRecord>,
@@ -91,6 +92,19 @@ pub(crate) struct NewRun {
 }
 
 impl NewRun {
+    /// Its id.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// As [`NewRun::put`], for a transaction that may be repeated after it was stored unseen.
+    pub(crate) fn put_once(self, rows: &mut WriteTxn<'_>) -> Result<(), StoreError> {
+        match rows.get(&RUNS, &self.id)? {
+            Some(_) => Ok(()),
+            None => self.put(rows),
+        }
+    }
+
     pub(crate) fn of(run: &RunRecord, event: &StoredEvent) -> Self {
         let body = Blob::new(event.payload.clone().into());
         Self::delivered(run, event, body)

@@ -118,6 +118,7 @@ impl RunnerService {
             public_url: settings.public_url.clone(),
             counters: Arc::clone(&counters),
             changed,
+            queue: queue.clone(),
         };
         let run_services = RunServices {
             settings: Arc::clone(&settings),

@@ -6,7 +6,8 @@ use config_core::Diagnostics;
 use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
 use git_engine::{Depth, EntryKind, Fetch, Mirror, TreeSize};
 use runner_core::event::{Decision, EventContext, EventKind, decide};
-use runner_core::workflow::{self, WORKFLOW_DIRECTORIES, Workflow};
+use runner_core::state::RunProgress;
+use runner_core::workflow::{self, EventTrigger, WORKFLOW_DIRECTORIES, Workflow};
 
 use crate::event::StoredEvent;
 use crate::repositories::{Repositories, SourceError};
@@ -175,7 +176,7 @@ impl Source {
         let follows = parsed.on.event(EventKind::WorkflowRun);
         let follows = follows.map(|trigger| trigger.workflows.clone());
         let others = parsed.on.events.iter();
-        let others = others.map(|trigger| trigger.kind.as_str().to_owned());
+        let others = others.flat_map(triggers);
         let of_pulls = parsed.on.pull_request.iter().flat_map(|it| &it.types);
         let of_pulls = of_pulls.map(|action| format!("pull_request.{action}"));
         let started_by = others.chain(of_pulls).collect();
@@ -241,4 +242,19 @@ impl Source {
         tree.fetch_from_mirror(&self.mirror, &wanted)?;
         Ok(tree.check_out(&self.sha, reference, None)?)
     }
+}
+
+/// What an event trigger waits for: of runs that are followed by how far they have come.
+fn triggers(trigger: &EventTrigger) -> Vec<String> {
+    let kind = trigger.kind.as_str();
+    if trigger.kind != EventKind::WorkflowRun {
+        return vec![kind.to_owned()];
+    }
+    let types = trigger.types.as_slice();
+    let is_named = |action: &str| types.iter().any(|it| it.eq_ignore_ascii_case(action));
+    let actions = RunProgress::ALL.map(RunProgress::as_str).into_iter();
+    let actions = actions.filter(|action| types.is_empty() || is_named(action));
+    let mut triggers: Vec<String> = actions.map(|action| format!("{kind}.{action}")).collect();
+    triggers.push(kind.to_owned());
+    triggers
 }

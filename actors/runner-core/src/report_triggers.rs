@@ -1,7 +1,6 @@
 //! What starts a workflow here, and what it names that never does, for `workflow-runner check`.
 
-use crate::event_kind::EventKind;
-use crate::workflow::{EventTrigger, Filter, Workflow};
+use crate::workflow::{Filter, Workflow};
 
 /// What starts it, in words.
 pub(crate) fn started_by(workflow: &Workflow) -> Vec<String> {
@@ -22,12 +21,9 @@ pub(crate) fn started_by(workflow: &Workflow) -> Vec<String> {
         ];
         events.push(format!("pull_request{}", filtered(&filters)));
     }
-    let sent = on.events.iter().filter(|event| is_sent(event));
-    events.extend(sent.map(|event| {
+    events.extend(on.events.iter().map(|event| {
         let filters = [("branches", &event.branches), ("paths", &event.paths)];
-        let types: Vec<&str> = event.types.iter().map(String::as_str).collect();
-        let types: Vec<&str> = types.into_iter().filter(|it| !unsent(event, it)).collect();
-        let types = match types.as_slice() {
+        let types = match event.types.as_slice() {
             [] => String::new(),
             types => format!(" {}", types.join(" ")),
         };
@@ -72,20 +68,6 @@ fn filtered(filters: &[(&str, &Filter)]) -> String {
 
 /// What it names that starts nothing here.
 pub(crate) fn never_started_by(workflow: &Workflow) -> Vec<String> {
-    let on = &workflow.on;
-    let mut never: Vec<String> = on.others.iter().map(|event| event.value.clone()).collect();
-    for event in &on.events {
-        let types = event.types.iter().filter(|it| unsent(event, it));
-        never.extend(types.map(|it| format!("{} {it}", event.kind.as_str())));
-    }
-    never
-}
-
-/// Of the runs that are followed the end alone is told.
-fn unsent(event: &EventTrigger, action: &str) -> bool {
-    event.kind == EventKind::WorkflowRun && action != "completed"
-}
-
-fn is_sent(event: &EventTrigger) -> bool {
-    event.types.is_empty() || event.types.iter().any(|it| !unsent(event, it))
+    let others = workflow.on.others.iter();
+    others.map(|event| event.value.clone()).collect()
 }

@@ -201,6 +201,54 @@ impl StepEnd {
     }
 }
 
+/// How far a run has come, as those that follow it are told (`types` of `workflow_run`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunProgress {
+    /// It is planned.
+    Requested,
+    /// A job of it runs.
+    InProgress,
+    /// It has ended.
+    Completed,
+}
+
+impl RunProgress {
+    /// All of them, in order.
+    pub const ALL: [Self; 3] = [Self::Requested, Self::InProgress, Self::Completed];
+
+    /// As `types` of `workflow_run` and `github.event.action` have it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+        }
+    }
+
+    /// As `github.event.workflow_run.status` has it.
+    #[must_use]
+    pub fn status(self) -> &'static str {
+        match self {
+            Self::Requested => "queued",
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+        }
+    }
+
+    /// Whether a planned run in this state has come so far; that one is requested is not said of
+    /// those that repeat another.
+    #[must_use]
+    pub fn is_reached(self, state: RunState, repeats: bool) -> bool {
+        match self {
+            Self::Requested => !repeats,
+            Self::InProgress => state == RunState::Running,
+            Self::Completed => state.is_terminal() && state != RunState::Ignored,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

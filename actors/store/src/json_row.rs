@@ -13,7 +13,7 @@ use crate::codec::Row;
 const USUAL: usize = 1024;
 
 /// A value on its way into the store, or out of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum JsonRow<T> {
     /// To be written.
     Written(Vec<u8>),

@@ -9,7 +9,6 @@ use runner_core::test_report::{JobTests, summary};
 use tokio::sync::{Notify, mpsc, watch};
 
 use super::active_run::ActiveRun;
-use super::followers::start_followers;
 use super::parked::ParkedRun;
 use super::plan::{PlannedRun, prepare};
 use super::services::RunServices;
@@ -80,7 +79,6 @@ pub(super) async fn drive(
     // Held until the checkout is removed.
     let mut disk = None;
     if let Some(planned) = planned {
-        let workflow = planned.facts.workflow.clone();
         let run = begin(
             &services,
             &mut ledger,
@@ -97,7 +95,6 @@ pub(super) async fn drive(
                 services.parked.put(&id, ParkedRun { ticket, cancel });
             }
         }
-        start_followers(&services, &ledger, &workflow).await;
     }
     let removed = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(checkout));
     // Nothing was laid out, or a later run of the same id replaces it.

@@ -5,7 +5,6 @@ mod approval;
 mod arrivals;
 mod calls;
 mod drive;
-mod followers;
 mod gates;
 mod handles;
 mod head;

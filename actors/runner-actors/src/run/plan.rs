@@ -60,7 +60,7 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
     if let Some(only) = ledger.record.workflow_file.as_deref() {
         candidates.retain(|candidate| candidate.file == only);
     }
-    let mut workflow = choose(services, ledger, candidates).await?;
+    let mut workflow = choose(ledger, candidates).await?;
     if own_activity(services, ledger).await {
         return None;
     }
@@ -87,6 +87,7 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         }
     };
     ledger.record.name = Some(plan.name.clone());
+    ledger.record.workflow = Some(facts.workflow.clone());
     ledger.record.plan = job_graph::of_plan(&plan);
     ledger.become_state(RunState::Planned);
     let clearing = ledger.clearing();
@@ -220,11 +221,7 @@ async fn learn(services: &RunServices, ledger: &Ledger, candidates: &[Candidate]
 }
 
 /// The workflow this run is of; others that the event starts become runs of their own.
-async fn choose(
-    services: &RunServices,
-    ledger: &mut Ledger,
-    candidates: Vec<Candidate>,
-) -> Option<Workflow> {
+async fn choose(ledger: &mut Ledger, candidates: Vec<Candidate>) -> Option<Workflow> {
     let mut chosen: Option<Workflow> = None;
     let mut wrong = Vec::new();
     let mut skipped = Vec::new();
@@ -242,12 +239,15 @@ async fn choose(
         // A wrong file ends this run when nothing else is started by it.
         let mut rest = wrong.split_off(usize::from(chosen.is_none() && !wrong.is_empty()));
         others.extend(rest.drain(..).map(|(file, _)| file));
-        for file in others {
-            start_sibling(services, ledger, &file).await;
-        }
+        let siblings: Vec<NewRun> = others.iter().map(|file| sibling(ledger, file)).collect();
+        ledger.beginning.extend(siblings);
     }
     if let Some(workflow) = chosen {
         ledger.record.workflow_file = Some(workflow.file.to_string());
+        if !ledger.beginning.is_empty() {
+            // The others do not wait until this one is planned.
+            ledger.save(Vec::new()).await;
+        }
         return Some(workflow);
     }
     if let Some((file, text)) = wrong.into_iter().next() {
@@ -275,8 +275,9 @@ async fn choose(
     None
 }
 
-/// A run of its own for another workflow of the same event.
-async fn start_sibling(services: &RunServices, ledger: &Ledger, file: &str) {
+/// A run of its own for another workflow of the same event: stored with this one's choice, so that
+/// it begins once.
+fn sibling(ledger: &Ledger, file: &str) -> NewRun {
     let mut record = ledger.record.clone();
     record.id = new_run_id();
     record.state = RunState::Received;
@@ -285,18 +286,7 @@ async fn start_sibling(services: &RunServices, ledger: &Ledger, file: &str) {
     record.repeats = None;
     record.jobs.clear();
     record.environments.clear();
-    let id = record.id.clone();
-    let new = NewRun::of(&record, &ledger.event);
-    let stored = ledger.recorder.store.write(move |rows| new.put(rows));
-    match stored.await {
-        Ok(()) => services.queue.push(id),
-        Err(error) => {
-            ledger
-                .say(LineKind::Error, &format!("{file} is not run: {error}"))
-                .await;
-            tracing::error!(event = "run.store_failed", run = %id, %error, "a run could not be stored");
-        }
-    }
+    NewRun::of(&record, &ledger.event)
 }
 
 /// With `USE_LLM_PARSER` the model reads the file too; what it says must be what the file says.

@@ -17,7 +17,7 @@ use crate::settings::RunnerSettings;
 pub(crate) struct RunServices {
     pub(crate) settings: Arc<RunnerSettings>,
     pub(crate) recorder: RunRecorder,
-    /// For further workflows of the same event.
+    /// For runs that waited and go on.
     pub(crate) queue: RunQueue,
     pub(crate) repositories: Repositories,
     pub(crate) checkouts: CheckoutPermits,

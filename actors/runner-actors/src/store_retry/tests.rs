@@ -1,17 +1,14 @@
 //! Records and tests of a run whose store another process has, or nobody.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use postgres_server::{PostgresServer, Stop};
 use runner_core::test_report::JobTests;
 use serde_json::json;
 use store::{Options, ReadRows as _, SharedStore, Store, StoreError, Table};
-use tokio::sync::watch;
 
-use crate::event::StoredEvent;
-use crate::ledger::{Ledger, RunRecorder};
-use crate::log::Logs;
+use crate::ledger::Ledger;
+use crate::ledger::tests::ledger;
 use crate::records::{JobRecord, RunRecord};
 use crate::test_rows::NewJobTests;
 
@@ -25,28 +22,6 @@ fn options() -> Options {
 fn shared(server: &PostgresServer, name: &str) -> SharedStore {
     let url = server.url().parse().unwrap();
     SharedStore::new(&url, &options(), (&format!("{name}:1"), name)).unwrap()
-}
-
-fn ledger(store: Store, folder: &std::path::Path) -> Ledger {
-    let event: StoredEvent = serde_json::from_value(json!({
-        "kind": "push", "reference": "refs/heads/main", "sha": "1".repeat(40),
-        "repository": "acme/rocket", "actor": "alice", "untrusted": false, "inputs": [],
-        "clone_url": "http://127.0.0.1:9/rocket.git",
-    }))
-    .unwrap();
-    let recorder = RunRecorder {
-        store,
-        logs: Logs::open(folder).unwrap(),
-        outbox: None,
-        public_url: None,
-        counters: Arc::default(),
-        changed: watch::channel(0).0,
-    };
-    Ledger {
-        recorder,
-        record: RunRecord::received(&event, "delivery".to_owned()),
-        event: Arc::new(event),
-    }
 }
 
 fn tests_of(record: &RunRecord) -> NewJobTests {
@@ -76,7 +51,7 @@ async fn i18_a_run_gives_up_storing_once_another_leader_has_the_store() {
     let (server, folder) = (PostgresServer::start(), tempfile::tempdir().unwrap());
     let (first, second) = (shared(&server, "first"), shared(&server, "second"));
     let (store, _) = first.try_take(|_| true).unwrap().unwrap();
-    let ledger = ledger(store, folder.path());
+    let mut ledger = ledger(store, folder.path());
     let mut changes = ledger.recorder.changed.subscribe();
     tokio::time::timeout(DEADLINE, ledger.save(Vec::new()))
         .await
@@ -98,7 +73,7 @@ async fn i18_a_run_gives_up_storing_once_another_leader_has_the_store() {
 async fn i18_a_run_gives_up_storing_when_the_store_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&folder.path().join("data"), &Options::new("retry-test")).unwrap();
-    let ledger = ledger(store.clone(), &folder.path().join("logs"));
+    let mut ledger = ledger(store.clone(), &folder.path().join("logs"));
     store.close();
     let saved = tokio::time::timeout(DEADLINE, ledger.save(Vec::new()));
     saved.await.expect("the record is given up");
@@ -116,7 +91,7 @@ async fn i18_a_run_is_read_once_the_store_answers_again() {
         ..options()
     };
     let store = Store::open_postgres(&server.url().parse().unwrap(), &options).unwrap();
-    let ledger = ledger(store.clone(), folder.path());
+    let mut ledger = ledger(store.clone(), folder.path());
     ledger.save(Vec::new()).await;
     server.stop(Stop::Crash);
     let is_away = || async {

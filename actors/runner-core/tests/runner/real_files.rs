@@ -94,18 +94,17 @@ fn i17_that_nothing_is_checked_out_is_noted_where_it_matters() {
 }
 
 #[test]
-fn i17_runs_that_are_followed_tell_of_their_end_alone() {
+fn i17_runs_that_are_followed_tell_how_far_they_are() {
     let report = |types: &str| {
         checked(&format!(
             "on: {{workflow_run: {{workflows: [CI], types: {types}}}}}\njobs: {{a: {{runs-on: x, steps: [{{run: y}}]}}}}\n"
         ))
     };
     let both = report("[requested, completed]");
-    assert_eq!(both.started_by, ["workflow_run completed of CI"]);
-    assert_eq!(both.never_started_by, ["workflow_run requested"]);
-    let none = report("[in_progress]");
-    assert_eq!(none.started_by, [] as [&str; 0]);
-    assert_eq!(none.never_started_by, ["workflow_run in_progress"]);
+    assert_eq!(both.started_by, ["workflow_run requested completed of CI"]);
+    assert_eq!(both.never_started_by, [] as [&str; 0]);
+    let begun = report("[in_progress]");
+    assert_eq!(begun.started_by, ["workflow_run in_progress of CI"]);
 }
 
 #[test]

@@ -172,3 +172,27 @@ fn i17_a_workflow_follows_the_run_of_another_and_chains_end() {
         "{said:?}"
     );
 }
+
+#[test]
+fn i17_a_workflow_follows_how_far_another_is() {
+    let site = site();
+    let runner = site.start();
+    site.git_init();
+    site.write(
+        ".github/workflows/watch.yml",
+        "on: {workflow_run: {workflows: [CI]}}\njobs: {w: {runs-on: x, steps: [{run: echo}]}}\n",
+    );
+    let sha = site.commit(CI);
+    let run = runner.run("push", "d-push", &site.push(&sha));
+    assert_eq!(runner.ended(&run)["state"], "succeeded");
+    let told = || {
+        let runs = runner.runs().into_iter();
+        let following = runs.filter(|run| run["event"] == "workflow_run");
+        let actions = following.filter_map(|run| Some(run["action"].as_str()?.to_owned()));
+        let mut actions: Vec<String> = actions.collect();
+        actions.sort();
+        actions
+    };
+    let all = ["completed", "in_progress", "requested"];
+    assert!(within(|| told() == all), "{:?}", told());
+}

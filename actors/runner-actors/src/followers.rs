@@ -1,69 +1,66 @@
-//! Workflows that follow others (`workflow_run`): started when a run of those has ended.
+//! Workflows that follow others (`workflow_run`): how far a run has come is told in the transaction
+//! that stores it, so that no end of this process lies between.
 
 use runner_core::context::run_number_id;
 use runner_core::event::{EventKind, FOLLOWED_RUN};
-use runner_core::state::RunState;
+use runner_core::state::{RunProgress, RunState};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::services::RunServices;
 use crate::event::StoredEvent;
 use crate::known_repository::KnownRepository;
-use crate::ledger::Ledger;
 use crate::records::RunRecord;
-use crate::rows::{self, NewRun};
+use crate::rows::NewRun;
 
 /// How many runs may follow each other (GitHub's limit).
 const MAX_CHAIN: u64 = 3;
 
-/// Starts what follows a run that has ended; `workflow` is the name of its workflow.
-pub(super) async fn start_followers(services: &RunServices, ledger: &Ledger, workflow: &str) {
-    if !ledger.record.state.is_terminal() || ledger.record.state == RunState::Ignored {
-        return;
+/// What those that follow a planned run were not told yet, in order.
+pub(crate) fn untold(record: &RunRecord) -> Vec<RunProgress> {
+    if record.workflow.is_none() {
+        return Vec::new();
     }
-    let repository = ledger.record.repository.clone();
-    let store = &ledger.recorder.store;
-    let known = store.read(move |rows| rows::known(rows, &repository)).await;
-    let Ok(Some(known)) = known else { return };
-    if !known.followed.iter().any(|name| name == workflow) {
-        return;
+    let repeats = record.repeats.is_some();
+    let all = RunProgress::ALL.into_iter();
+    let untold = all.filter(|step| record.told.is_none_or(|told| *step > told));
+    untold
+        .filter(|step| step.is_reached(record.state, repeats))
+        .collect()
+}
+
+/// The run that this step of a run starts, if any does.
+pub(crate) fn follower(
+    progress: RunProgress,
+    known: &KnownRepository,
+    (record, event): (&RunRecord, &StoredEvent),
+    page: Option<&Url>,
+) -> Option<NewRun> {
+    let workflow = record.workflow.as_deref().unwrap_or_default();
+    let trigger = format!("workflow_run.{}", progress.as_str());
+    // What was learnt by a former version says nothing of the others.
+    let is_wanted = progress == RunProgress::Completed || known.started_by.contains(&trigger);
+    if !is_wanted || !known.followed.iter().any(|name| name == workflow) {
+        return None;
     }
-    let base = services.settings.public_url.as_ref();
-    let page = base.and_then(|base| base.join(&format!("runs/{}", ledger.record.id)).ok());
-    let Some(event) = following(&known, ledger, workflow, page.as_ref()) else {
-        return;
-    };
-    let record = RunRecord::received(&event, format!("workflow_run-{}", ledger.record.id));
-    let id = record.id.clone();
-    let new = NewRun::of(&record, &event);
-    match store.write(move |rows| new.put(rows)).await {
-        Ok(()) => services.queue.push(id),
-        Err(error) => {
-            tracing::error!(event = "run.store_failed", run = %id, %error, "a run that follows another could not be stored");
-        }
-    }
+    let event = following(progress, known, (record, event), page)?;
+    let record = RunRecord::received(&event, format!("workflow_run-{}", record.id));
+    Some(NewRun::of(&record, &event))
 }
 
 /// The event; nothing where the chain is long enough.
 fn following(
+    progress: RunProgress,
     known: &KnownRepository,
-    ledger: &Ledger,
-    workflow: &str,
+    (record, event): (&RunRecord, &StoredEvent),
     page: Option<&Url>,
 ) -> Option<StoredEvent> {
-    let (record, event) = (&ledger.record, &ledger.event);
     let before: Value = serde_json::from_str(&event.payload).unwrap_or_default();
     let chain = before.pointer("/workflow_run/chain");
     let chain = chain.and_then(Value::as_u64).unwrap_or(0) + 1;
     if chain > MAX_CHAIN {
         return None;
     }
-    let conclusion = match record.state {
-        RunState::Succeeded => "success",
-        RunState::Cancelled => "cancelled",
-        RunState::TimedOut => "timed_out",
-        _ => "failure",
-    };
+    let workflow = record.workflow.as_deref();
     let branch = event.head_branch();
     let owner = record.repository.split('/').next().unwrap_or_default();
     let repository = json!({
@@ -84,12 +81,12 @@ fn following(
         .map_or_else(|_| json!(number), |number| json!(number));
     let began = record.started_at.unwrap_or(record.created_at);
     let payload = json!({
-        "action": "completed",
+        "action": progress.as_str(),
         "workflow": { "name": workflow, "path": record.workflow_file },
         "workflow_run": {
             "id": id, "name": workflow, "path": record.workflow_file,
-            "display_title": record.name, "event": record.event, "status": "completed",
-            "conclusion": conclusion, "head_branch": branch, "head_sha": record.sha,
+            "display_title": record.name, "event": record.event, "status": progress.status(),
+            "conclusion": (progress == RunProgress::Completed).then(|| conclusion(record.state)), "head_branch": branch, "head_sha": record.sha,
             "run_number": record.number, "run_attempt": record.attempt, "chain": chain,
             "actor": { "login": record.actor }, "triggering_actor": { "login": record.actor },
             "pull_requests": pulls.into_iter().collect::<Vec<_>>(), "repository": repository,
@@ -104,7 +101,17 @@ fn following(
     let given = |name: &&str| payload["workflow_run"].get(name).is_some();
     debug_assert!(FOLLOWED_RUN.iter().all(given));
     let head = known.event_at_head(EventKind::WorkflowRun, None)?;
-    Some(head.following(&record.actor, branch, &payload))
+    Some(head.following(progress.as_str(), (&record.actor, branch), &payload))
+}
+
+/// The end of a run in GitHub's words.
+fn conclusion(state: RunState) -> &'static str {
+    match state {
+        RunState::Succeeded => "success",
+        RunState::Cancelled => "cancelled",
+        RunState::TimedOut => "timed_out",
+        _ => "failure",
+    }
 }
 
 /// A time as the forge's API writes it.
@@ -125,6 +132,42 @@ fn head_commit(before: &Value, sha: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn untold_at(state: RunState, told: Option<RunProgress>, repeats: bool) -> Vec<RunProgress> {
+        let event = StoredEvent::made(EventKind::Push, "a/b", "refs/heads/main", "1", "u");
+        let mut record = RunRecord::received(&event, "d".to_owned());
+        record.state = state;
+        assert_eq!(untold(&record), [], "nobody knows its workflow");
+        record.workflow = Some("CI".to_owned());
+        record.told = told;
+        record.repeats = repeats.then(|| "former".to_owned());
+        untold(&record)
+    }
+
+    #[test]
+    fn i17_each_step_of_a_run_is_told_once() {
+        use RunProgress::{Completed, InProgress, Requested};
+        let cases = [
+            (RunState::Planned, None, false, vec![Requested]),
+            (RunState::Planned, None, true, vec![]),
+            (RunState::Waiting, Some(Requested), false, vec![]),
+            (RunState::Running, Some(Requested), false, vec![InProgress]),
+            (RunState::Running, Some(InProgress), false, vec![]),
+            // A run that begins anew after a restart.
+            (RunState::Received, Some(InProgress), false, vec![]),
+            (RunState::Lost, Some(InProgress), false, vec![Completed]),
+            (RunState::Cancelled, Some(Requested), true, vec![Completed]),
+            (RunState::Succeeded, Some(Completed), false, vec![]),
+            (RunState::Ignored, Some(Requested), false, vec![]),
+        ];
+        for (state, told, repeats, expected) in cases {
+            assert_eq!(
+                untold_at(state, told, repeats),
+                expected,
+                "{state:?} {told:?}"
+            );
+        }
+    }
 
     #[test]
     fn i17_the_commit_of_a_followed_run_is_the_one_that_was_pushed() {
