@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,10 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /// Once the program itself has ended, output of what it left running is awaited as long as it comes
 /// within this of each other.
 const LINGER_MS: u16 = 200;
+/// No longer than this after its end, whatever it left running goes on to print, as on GitHub.
+const LINGER_MOST: Duration = Duration::from_secs(5);
+/// Time that a program whose own time is over has to clean up.
+const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
 /// Files that a program makes can be read by all, whatever the agent itself was started with.
 const UMASK: u32 = 0o022;
 /// Files that a program may have open at once, where the machine lets it.
@@ -51,8 +55,8 @@ pub(crate) struct Exec {
     cgroup: Option<Group>,
     /// Whether there is a proxy for it.
     proxied: bool,
-    /// Whether the program itself has ended.
-    ended: Arc<AtomicBool>,
+    /// When the program itself has ended.
+    ended: Arc<OnceLock<Instant>>,
     /// Its terminal, when it has one.
     tty: Mutex<Option<Arc<Tty>>>,
     /// What is typed there; gone once the program has ended.
@@ -79,7 +83,7 @@ impl Exec {
     pub(crate) fn kill(&self) {
         self.killed.store(true, Ordering::SeqCst);
         self.kill_all();
-        if self.ended.load(Ordering::SeqCst) {
+        if self.ended.get().is_some() {
             // Nobody reads what is left of its output.
             self.gate.close();
         }
@@ -95,15 +99,13 @@ impl Exec {
             let (_never, clock) = channel::<()>();
             let begun = Instant::now();
             let mut last = None;
-            while !exec.ended.load(Ordering::SeqCst) && begun.elapsed() < grace {
-                let signal = match begun.elapsed() < grace / 4 * 3 {
+            while exec.ended.get().is_none() && begun.elapsed() < grace {
+                let signal = match begun.elapsed() < interrupted(grace) {
                     true => Signal::SIGINT,
                     false => Signal::SIGTERM,
                 };
-                let group = *exec.group.lock().unwrap_or_else(PoisonError::into_inner);
                 // One that is only being started hears of it once it is there.
-                if group > 0 && last != Some(signal) {
-                    let _ = killpg(Pid::from_raw(group), signal);
+                if last != Some(signal) && exec.signal(signal) {
                     last = Some(signal);
                 }
                 let _ = clock.recv_timeout(TERMINATE_POLL);
@@ -137,6 +139,33 @@ impl Exec {
     fn tty(&self) -> Option<Arc<Tty>> {
         let tty = self.tty.lock().unwrap_or_else(PoisonError::into_inner);
         tty.clone()
+    }
+
+    /// Sends its process group a signal, once there is one.
+    fn signal(&self, signal: Signal) -> bool {
+        let group = *self.group.lock().unwrap_or_else(PoisonError::into_inner);
+        if group > 0 {
+            let _ = killpg(Pid::from_raw(group), signal);
+        }
+        group > 0
+    }
+
+    /// Ends a program whose time is over as one that is cancelled, and then all it has started.
+    fn run_out(&self, end: &Receiver<ExecEnd>) -> Option<ExecEnd> {
+        let first = interrupted(TIMEOUT_GRACE);
+        let mut ended = None;
+        for (signal, time) in [
+            (Signal::SIGINT, first),
+            (Signal::SIGTERM, TIMEOUT_GRACE - first),
+        ] {
+            self.signal(signal);
+            ended = end.recv_timeout(time).ok();
+            if ended.is_some() {
+                break;
+            }
+        }
+        self.kill_all();
+        ended.or_else(|| end.recv().ok())
     }
 
     fn kill_all(&self) {
@@ -263,12 +292,11 @@ impl Exec {
                 Err(RecvTimeoutError::Disconnected) => None,
                 Err(RecvTimeoutError::Timeout) => {
                     self.timed_out.store(true, Ordering::SeqCst);
-                    self.kill_all();
-                    running.end.recv().ok()
+                    self.run_out(&running.end)
                 }
             },
         };
-        self.ended.store(true, Ordering::SeqCst);
+        let _ = self.ended.set(Instant::now());
         if self.killed.load(Ordering::SeqCst) {
             // Nobody reads what comes after a kill: pumps that wait for credit must not hold it up.
             self.gate.close();
@@ -292,6 +320,11 @@ impl Exec {
 struct Running {
     end: Receiver<ExecEnd>,
     pumps: [Option<JoinHandle<()>>; 2],
+}
+
+/// How long a program that is to end has been told so by SIGINT, before it is by SIGTERM.
+fn interrupted(grace: Duration) -> Duration {
+    grace / 4 * 3
 }
 
 fn channel_of_ends() -> (std::sync::mpsc::Sender<ExecEnd>, Receiver<ExecEnd>) {
@@ -410,17 +443,23 @@ struct Pump {
     stream: OutputStream,
     port: Arc<Port>,
     gate: Arc<Gate>,
-    /// Whether the program itself has ended.
-    ended: Arc<AtomicBool>,
+    /// When the program itself has ended.
+    ended: Arc<OnceLock<Instant>>,
 }
 
 impl Pump {
     fn run(&self, mut pipe: File) {
         let mut buffer = vec![0; CHUNK / 2];
+        // What lay in the pipe when the program ended is its own, however long that takes.
+        let mut owed = None;
         loop {
-            let had_ended = self.ended.load(Ordering::SeqCst);
-            if !readable(&pipe) {
-                if had_ended {
+            let ended = self.ended.get();
+            if ended.is_some() && owed.is_none() {
+                owed = Some(rustix::io::ioctl_fionread(&pipe).unwrap_or(0));
+            }
+            let is_over = ended.is_some_and(|at| at.elapsed() > LINGER_MOST) && owed == Some(0);
+            if is_over || !readable(&pipe) {
+                if ended.is_some() {
                     // What the program left running keeps the pipe; it is read for it, unseen.
                     let _ = thread("drain").spawn(move || drain(pipe));
                     return;
@@ -429,7 +468,10 @@ impl Pump {
             }
             match pipe.read(&mut buffer) {
                 Ok(0) => return,
-                Ok(count) => self.pass_on(&buffer[..count]),
+                Ok(count) => {
+                    owed = owed.map(|bytes| bytes.saturating_sub(count as u64));
+                    self.pass_on(&buffer[..count]);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return,
             }
