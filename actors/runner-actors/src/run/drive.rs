@@ -33,6 +33,8 @@ const REPORT_CAPACITY: usize = 16;
 pub(super) struct RunSignals {
     /// Why it shall end.
     pub(super) cancel: watch::Sender<Option<String>>,
+    /// Somebody asks once more for its end.
+    pub(super) insisted: Arc<Notify>,
     /// Somebody said something to what waits.
     pub(super) reviewed: Arc<Notify>,
 }
@@ -41,6 +43,7 @@ impl Default for RunSignals {
     fn default() -> Self {
         Self {
             cancel: watch::channel(None).0,
+            insisted: Arc::default(),
             reviewed: Arc::default(),
         }
     }
@@ -312,13 +315,15 @@ async fn run_jobs(
                 ledger.record.reason = Some(reason);
                 ledger.record.cancelled = true;
                 ledger.save(Vec::new()).await;
-                run.state.cancel();
-                for copy in run.copies.iter().flatten() {
-                    let _ = copy.cancel.send(true);
-                }
+                let actions = run.state.cancel();
+                run.act(ledger, actions, &events, &reports).await;
                 for (job, instance) in run.held_copies() {
                     run.cancel_held(job, instance, &reports);
                 }
+            }
+            () = signals.insisted.notified(), if is_cancelled => {
+                let actions = run.state.cancel_all();
+                run.act(ledger, actions, &events, &reports).await;
             }
             (call, event) = run.calls.next() => {
                 let actions = run.take_call_event(call, event);

@@ -57,7 +57,7 @@ impl Actor for WorkflowRun {
     }
 }
 
-/// Ends the run. Sent by the coordinator.
+/// Ends the run; asked again, jobs too that say `always()`. Sent by the coordinator.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct EndRun(pub(crate) String);
@@ -66,11 +66,14 @@ impl Handler<EndRun> for WorkflowRun {
     type Result = ();
 
     fn handle(&mut self, EndRun(reason): EndRun, _: &mut Self::Context) {
-        self.signals.cancel.send_if_modified(|known| {
+        let is_first = self.signals.cancel.send_if_modified(|known| {
             let first = known.is_none();
             known.get_or_insert(reason);
             first
         });
+        if !is_first {
+            self.signals.insisted.notify_one();
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! The coordinator: runs are started in order, ended when asked, repeated, and forgotten.
 
+use runner_actors::RunRecord;
 use runner_actors::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, RepeatRun};
 use runner_core::state::{Conclusion, RunState};
 use scripted_peers::{Misbehaviour, Play};
 
-use crate::harness::{REPOSITORY, Site, entries, status, until};
+use crate::harness::{REPOSITORY, Site, entries, job, status, until};
 
 const WORKFLOW: &str =
     "name: CI\non: push\njobs:\n  build:\n    runs-on: x\n    steps: [{run: make}]\n";
@@ -46,6 +47,33 @@ async fn i17_a_step_is_cancelled_while_its_files_are_on_their_way() {
         assert!(runner.coordinator.ask(cancel).await.unwrap());
         assert_eq!(runner.ended(&run).await.state, RunState::Cancelled);
     }
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn i17_a_job_that_always_runs_goes_on_until_its_end_is_asked_for_again() {
+    let site = Site::playing(|_| Play::hang());
+    let runner = site.start().await;
+    let text = "name: CI\non: push\njobs:\n  build: {runs-on: x, steps: [{run: make}]}\n  cleanup: {if: always(), runs-on: x, steps: [{run: destroy}]}\n";
+    let run = runner.run(&site, text).await;
+    until("both run", || site.vmm.commands().len() == 2).await;
+    let cancel = || CancelRun {
+        run: run.clone(),
+        reason: "ada".to_owned(),
+    };
+    assert!(runner.coordinator.ask(cancel()).await.unwrap());
+    let build = |record: &RunRecord| job(record, "build").conclusion;
+    let record = runner.reached(&run, |record| build(record).is_some()).await;
+    assert_eq!(build(&record), Some(Conclusion::Cancelled));
+    let cleanup = job(&record, "cleanup");
+    assert_eq!((cleanup.conclusion, cleanup.steps[0].end), (None, None));
+    assert!(runner.coordinator.ask(cancel()).await.unwrap());
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Cancelled, "{record:#?}");
+    assert_eq!(
+        job(&record, "cleanup").conclusion,
+        Some(Conclusion::Cancelled)
+    );
     runner.stop().await;
 }
 

@@ -152,10 +152,46 @@ impl PlanState {
         }
     }
 
-    /// The run is to be ended: what has not started does not, but for jobs that say `always()` or
-    /// `cancelled()`. Jobs that run are ended by whoever runs them.
-    pub fn cancel(&mut self) {
+    /// The run is to be ended: what has not started does not, and what runs is ended, but for jobs
+    /// whose condition holds then (`always()`, `cancelled()`), as on GitHub.
+    pub fn cancel(&mut self) -> Vec<Action> {
         self.cancelled = true;
+        self.running(|job| !self.outlives_cancel(job))
+    }
+
+    /// Everything that runs is to be ended, whatever its condition says.
+    pub fn cancel_all(&mut self) -> Vec<Action> {
+        self.cancelled = true;
+        self.running(|_| true)
+    }
+
+    /// The ends of the copies that run of these jobs.
+    fn running(&self, is_meant: impl Fn(&PlannedJob) -> bool) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for (job, progress) in self.jobs.iter().enumerate() {
+            if let JobProgress::Running { copies, .. } = progress
+                && is_meant(&self.plan.jobs[job])
+            {
+                let copies = copies.iter().enumerate();
+                let running = copies.filter(|(_, copy)| **copy == CopyState::Running);
+                actions.extend(running.map(|(instance, _)| Action::Cancel { job, instance }));
+            }
+        }
+        actions
+    }
+
+    /// Whether a job that has begun goes on when the run is cancelled: its condition holds then,
+    /// and so do those of the jobs that call its workflow.
+    fn outlives_cancel(&self, job: &PlannedJob) -> bool {
+        let caller = self.plan.workflows[job.workflow].caller;
+        self.holds(job) && caller.is_none_or(|at| self.outlives_cancel(&self.plan.jobs[at]))
+    }
+
+    /// Whether a job's own condition holds now.
+    fn holds(&self, job: &PlannedJob) -> bool {
+        let contexts = self.contexts_of(job);
+        let condition = job.job.condition.as_ref();
+        Condition::holds_or_success(condition, &Scope::new(&contexts)) == Ok(true)
     }
 
     /// A copy that was started has ended, with these outputs.
@@ -347,11 +383,7 @@ impl PlanState {
                 }
             }
         }
-        let asks_always = self.plan.jobs[job]
-            .job
-            .condition
-            .as_ref()
-            .is_some_and(|condition| condition.expr().asks_status());
+        let goes_on = !self.cancelled || self.holds(&self.plan.jobs[job]);
         let mut running = copies
             .iter()
             .filter(|copy| **copy == CopyState::Running)
@@ -361,7 +393,7 @@ impl PlanState {
             if *copy != CopyState::Waiting {
                 continue;
             }
-            if self.cancelled && !asks_always {
+            if !goes_on {
                 *copy = CopyState::Ended(Conclusion::Cancelled);
             } else if running < most {
                 *copy = CopyState::Running;

@@ -354,3 +354,43 @@ fn a_cancelled_run_starts_only_what_asks_for_it() {
     state.advance();
     assert_eq!(state.conclusion(), Some(Conclusion::Cancelled));
 }
+
+/// Page "Workflow cancellation": "the server re-evaluates `if` conditions for all currently running
+/// jobs".
+#[test]
+fn i17_jobs_go_on_whose_condition_holds_after_the_cancellation() {
+    for (jobs, expected) in [
+        ("{a: {}}", "a"),
+        ("{a: {if: always()}}", ""),
+        ("{a: {if: cancelled() || true}}", ""),
+        ("{a: {if: '!cancelled()'}}", "a"),
+        ("{a: {if: success() || failure()}}", "a"),
+        ("{a: {if: \"always() && github.event_name == 'x'\"}}", ""),
+        ("{a: {if: github.event_name != 'x'}}", "a"),
+        (
+            "{a: {if: always(), strategy: {matrix: {x: [1, 2]}}}, b: {strategy: {matrix: {x: [1, 2]}, max-parallel: 1}}}",
+            "b",
+        ),
+    ] {
+        let text = workflow(jobs);
+        let workflow = parse("ci.yml", text.as_bytes()).unwrap().value;
+        let contexts = Contexts::default();
+        let input = PlanInput {
+            contexts: &contexts,
+            files: &files,
+            actions: &NoActions,
+        };
+        let plan = Arc::new(plan(workflow, input).unwrap());
+        let mut state = PlanState::new(plan.clone(), contexts);
+        state.advance();
+        let ended = |actions: Vec<Action>| -> String {
+            let ended = actions.iter().map(|action| match action {
+                Action::Cancel { job, .. } => plan.jobs[*job].key.as_str(),
+                other => panic!("{jobs}: {other:?}"),
+            });
+            ended.collect()
+        };
+        assert_eq!(ended(state.cancel()), expected, "{jobs}");
+        assert!(ended(state.cancel_all()).len() >= expected.len(), "{jobs}");
+    }
+}
