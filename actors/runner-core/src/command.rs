@@ -2,6 +2,8 @@
 //!
 //! Page "Workflow commands".
 
+use crate::context::WORKSPACE;
+
 /// What a line of output says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -227,12 +229,20 @@ fn annotation(
     property: impl Fn(&str) -> Option<String>,
 ) -> Annotation {
     let number = |name: &str| property(name).and_then(|text| text.trim().parse().ok());
+    // As GitHub's runner has it: a file of the workspace from there on, and one line for two.
+    let workspace = |file: String| {
+        let below = file
+            .strip_prefix(WORKSPACE)
+            .and_then(|it| it.strip_prefix('/'));
+        below.map_or_else(|| file.clone(), str::to_owned)
+    };
+    let lines = (number("line"), number("endLine"));
     Annotation {
         level,
         message,
         title: property("title"),
-        file: property("file"),
-        lines: (number("line"), number("endLine")),
+        file: property("file").map(workspace),
+        lines: (lines.0.or(lines.1), lines.1),
         columns: (number("col"), number("endColumn")),
     }
 }

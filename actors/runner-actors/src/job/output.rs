@@ -15,6 +15,8 @@ const HEAD_BYTES: usize = 8 << 20;
 const TAIL_BYTES: usize = 256 << 10;
 /// A line is cut here: output without a line end is no line.
 const MAX_LINE_BYTES: usize = 16 << 10;
+/// The longest line that is read as a command.
+const MAX_COMMAND_BYTES: usize = 1 << 20;
 
 /// What a piece of a step's output comes to.
 #[derive(Debug, Default)]
@@ -52,12 +54,14 @@ pub(crate) enum MatcherChange {
 pub(crate) struct OutputParser {
     kind: LineKind,
     masker: Masker,
+    secrets: Secrets,
     commands: Commands,
+    /// The open line as it came, while it can be a command: those are read unmasked, as on GitHub.
+    held: Vec<u8>,
+    /// The open line is no command.
+    is_plain: bool,
+    /// The open line that is shown, masked.
     line: Vec<u8>,
-    /// The open line was given out in part: its rest is no command.
-    continued: bool,
-    /// How the open line began, as it came: only what begins with a colon or `#` can be a command.
-    first: Option<u8>,
     /// Whether `::debug::` lines are shown.
     debug: bool,
     problems: Problems,
@@ -68,10 +72,11 @@ impl OutputParser {
         Self {
             kind,
             masker: Masker::new(secrets),
+            secrets: secrets.clone(),
             commands: Commands::new(unsecure),
+            held: Vec::new(),
+            is_plain: false,
             line: Vec::new(),
-            continued: false,
-            first: None,
             debug: false,
             problems: Problems::default(),
         }
@@ -86,10 +91,8 @@ impl OutputParser {
     /// The bytes in pieces between which masks may have to be set: what follows `::add-mask::` in
     /// one write is masked too.
     pub(crate) fn pieces<'b>(&self, bytes: &'b [u8]) -> Vec<&'b [u8]> {
-        let begun = matches!(self.first, Some(b':' | b'#'));
         let inside = bytes.windows(2).any(|two| two == b"::" || two == b"#[");
-        let may_command = begun || inside;
-        if may_command {
+        if !self.held.is_empty() || inside {
             bytes.split_inclusive(|byte| *byte == b'\n').collect()
         } else {
             vec![bytes]
@@ -103,25 +106,70 @@ impl OutputParser {
 
     pub(crate) fn mask(&mut self, secrets: &Secrets) {
         self.masker.set(secrets);
+        self.secrets = secrets.clone();
     }
 
     /// Takes bytes as they were written.
     pub(crate) fn push(&mut self, bytes: &[u8], output: &mut StepOutput) {
-        match bytes.iter().rposition(|byte| *byte == b'\n') {
-            Some(end) => self.first = bytes.get(end + 1).copied(),
-            None => self.first = self.first.or_else(|| bytes.first().copied()),
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let ends = part.ends_with(b"\n");
+            if self.is_plain {
+                self.show(part, output);
+            } else {
+                self.held.extend_from_slice(part);
+                self.look(ends, output);
+            }
+            self.is_plain &= !ends;
         }
-        let shown = self.masker.push(bytes);
-        self.take(&shown, output);
     }
 
     /// The stream has ended.
     pub(crate) fn finish(&mut self, output: &mut StepOutput) {
+        if !self.held.is_empty() {
+            self.look(true, output);
+        }
+        self.flush(output);
+    }
+
+    /// Looks at how the open line begins: whether it is a command, none, or nobody knows yet.
+    fn look(&mut self, ends: bool, output: &mut StepOutput) {
+        let may_be = may_be_command(&self.held);
+        if may_be && !ends && self.held.len() < MAX_COMMAND_BYTES {
+            return;
+        }
+        let held = std::mem::take(&mut self.held);
+        let text = String::from_utf8_lossy(&held);
+        let text = text.trim_end_matches('\n').trim_end_matches('\r');
+        let command = if may_be && ends {
+            self.commands.line(text)
+        } else {
+            None
+        };
+        match command {
+            Some(command) => {
+                // What came before it is shown before it.
+                self.flush(output);
+                self.carry_out(command, output);
+            }
+            None => {
+                self.is_plain = true;
+                self.show(&held, output);
+            }
+        }
+    }
+
+    /// Shows all that is held back: what comes next does not belong to it.
+    fn flush(&mut self, output: &mut StepOutput) {
         let rest = self.masker.finish();
         self.take(&rest, output);
         if !self.line.is_empty() {
             self.end_line(output);
         }
+    }
+
+    fn show(&mut self, bytes: &[u8], output: &mut StepOutput) {
+        let shown = self.masker.push(bytes);
+        self.take(&shown, output);
     }
 
     fn take(&mut self, bytes: &[u8], output: &mut StepOutput) {
@@ -132,7 +180,6 @@ impl OutputParser {
                 self.line.push(*byte);
                 if self.line.len() >= MAX_LINE_BYTES {
                     self.end_line(output);
-                    self.continued = true;
                 }
             }
         }
@@ -142,63 +189,33 @@ impl OutputParser {
         let bytes = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_end_matches('\r');
-        let continued = std::mem::take(&mut self.continued);
-        let command = if continued {
-            None
-        } else {
-            self.commands.line(text)
-        };
-        let shown = match command {
-            None => {
-                output.lines.push((self.kind, clean(text)));
-                let found = self.problems.line(text).into_iter();
-                let found = found.map(|(kind, text)| (kind, clean(&text)));
-                output.lines.extend(found);
-                return;
-            }
-            Some(Command::Group(title)) => (LineKind::Group, clean(&title)),
-            Some(Command::EndGroup) => (LineKind::EndGroup, String::new()),
-            Some(Command::Annotation(note)) => {
-                let (kind, text) = annotation_line(note);
-                (kind, clean(&text))
-            }
-            Some(Command::AddMask(text)) => {
-                output.masks.push(text);
-                return;
-            }
-            Some(Command::SetOutput { name, value }) => {
-                output.outputs.push((name, value));
-                return;
-            }
-            Some(Command::SaveState { name, value }) => {
-                output.state.push((name, value));
-                return;
-            }
-            Some(Command::Debug(text)) if self.debug => {
-                (self.kind, clean(&format!("debug: {text}")))
-            }
-            Some(Command::Debug(_) | Command::Echo(_) | Command::NoEffect(_)) => return,
-            Some(Command::SetEnv { name, value }) => {
-                output.env.push((name, value));
-                return;
-            }
-            Some(Command::AddPath(path)) => {
-                output.path.push(path);
-                return;
-            }
-            Some(Command::AddMatcher(file)) => {
-                output.matchers.push(MatcherChange::Add(file));
-                return;
-            }
-            Some(Command::RemoveMatcher { owner, file }) => {
+        output.lines.push((self.kind, clean(text)));
+        let found = self.problems.line(text).into_iter();
+        let found = found.map(|(kind, text)| (kind, clean(&text)));
+        output.lines.extend(found);
+    }
+
+    fn carry_out(&self, command: Command, output: &mut StepOutput) {
+        let (kind, text) = match command {
+            Command::Group(title) => (LineKind::Group, title),
+            Command::EndGroup => (LineKind::EndGroup, String::new()),
+            Command::Annotation(note) => annotation_line(note),
+            Command::AddMask(text) => return output.masks.push(text),
+            Command::SetOutput { name, value } => return output.outputs.push((name, value)),
+            Command::SaveState { name, value } => return output.state.push((name, value)),
+            Command::Debug(text) if self.debug => (self.kind, format!("debug: {text}")),
+            Command::Debug(_) | Command::Echo(_) | Command::NoEffect(_) => return,
+            Command::SetEnv { name, value } => return output.env.push((name, value)),
+            Command::AddPath(path) => return output.path.push(path),
+            Command::AddMatcher(file) => return output.matchers.push(MatcherChange::Add(file)),
+            Command::RemoveMatcher { owner, file } => {
                 let change = match owner {
                     Some(owner) => MatcherChange::RemoveOwner(owner),
                     None => MatcherChange::RemoveFile(file),
                 };
-                output.matchers.push(change);
-                return;
+                return output.matchers.push(change);
             }
-            Some(Command::Disabled(name)) => {
+            Command::Disabled(name) => {
                 let file = runner_core::command::replacement(&name);
                 let text = format!(
                     "the command `{name}` is switched off, for others could use it through the output: write to {file}, or set ACTIONS_ALLOW_UNSECURE_COMMANDS to true"
@@ -207,8 +224,34 @@ impl OutputParser {
                 (LineKind::Error, text)
             }
         };
-        output.lines.push(shown);
+        let text = self.secrets.mask(&text);
+        output.lines.extend(shown(kind, &text));
     }
+}
+
+/// Whether a line that begins so can be a command, `::…` or `##[…`.
+fn may_be_command(begun: &[u8]) -> bool {
+    let begun = begun.trim_ascii_start();
+    let prefixes: [&[u8]; 2] = [b"::", b"##["];
+    let fits = |prefix: &[u8]| begun.starts_with(prefix) || prefix.starts_with(begun);
+    prefixes.into_iter().any(fits)
+}
+
+/// A text of several lines as lines of one kind, none longer than lines are; a title stays one.
+fn shown(kind: LineKind, text: &str) -> Vec<(LineKind, String)> {
+    let mut lines = Vec::new();
+    for line in text.trim_end_matches(['\r', '\n']).split('\n') {
+        let mut rest = clean(line);
+        while rest.len() > MAX_LINE_BYTES {
+            let more = rest.split_off(rest.floor_char_boundary(MAX_LINE_BYTES));
+            lines.push((kind, std::mem::replace(&mut rest, more)));
+        }
+        lines.push((kind, rest));
+    }
+    if kind == LineKind::Group {
+        lines.truncate(1);
+    }
+    lines
 }
 
 /// Without control characters but tabs and the escapes of colours, which pages show as they like.
@@ -310,10 +353,11 @@ mod tests {
                 LineKind::Out,
                 LineKind::EndGroup,
                 LineKind::Error,
+                LineKind::Error,
                 LineKind::Out
             ]
         );
-        assert_eq!(texts(&output)[3], "a.rs:3: T: mx");
+        assert_eq!(texts(&output)[3..5], ["a.rs:3: T: m", "x"]);
         assert_eq!(
             (output.masks, output.outputs),
             (
@@ -348,6 +392,56 @@ mod tests {
             texts(&parse(&["a\0b\x07\u{1b}[31mred\r\n"], &[])),
             ["ab\u{1b}[31mred"]
         );
+    }
+
+    #[test]
+    fn i17_commands_are_read_as_they_were_written_and_shown_masked() {
+        let output = parse(
+            &[
+                "start hun",
+                "ter2\n::set-output name=token::hunter2\n ::save-state name=s::hunt",
+                "er2\n::error::it is hunter2\n::hunter2 is no command\n",
+            ],
+            &["hunter2"],
+        );
+        let pair = |name: &str| (name.to_owned(), "hunter2".to_owned());
+        assert_eq!(output.outputs, [pair("token")]);
+        assert_eq!(output.state, [pair("s")]);
+        assert_eq!(
+            texts(&output),
+            ["start ***", "it is ***", "::*** is no command"]
+        );
+    }
+
+    #[test]
+    fn i17_a_command_is_longer_than_a_line_that_is_shown() {
+        let long = "x".repeat(40 << 10);
+        let set = format!("::set-output name=matrix::{long}\n");
+        let writes: Vec<&str> = set
+            .as_bytes()
+            .chunks(1000)
+            .map(|part| std::str::from_utf8(part).unwrap())
+            .collect();
+        let output = parse(&writes, &[]);
+        assert_eq!(output.outputs, [("matrix".to_owned(), long.clone())]);
+        assert!(output.lines.is_empty());
+        let hidden = format!("::debug::{long}\nshown\n");
+        assert_eq!(texts(&parse(&[&hidden], &[])), ["shown"]);
+        // What is longer than any command is shown, in parts.
+        let endless = format!("::debug::{}", "x".repeat(MAX_COMMAND_BYTES));
+        let output = parse(&[&endless], &[]);
+        assert_eq!(output.lines.len(), MAX_COMMAND_BYTES / MAX_LINE_BYTES + 1);
+    }
+
+    #[test]
+    fn i17_the_lines_of_an_annotation_stay_lines() {
+        let text =
+            "::warning file=/workspace/src/a.rs,endLine=4::one%0D%0Atwo%0A\n::group::a%0Ab\n";
+        let output = parse(&[text], &[]);
+        let kinds: Vec<LineKind> = output.lines.iter().map(|(kind, _)| *kind).collect();
+        let warning = LineKind::Warning;
+        assert_eq!(kinds, [warning, warning, LineKind::Group]);
+        assert_eq!(texts(&output), ["src/a.rs:4: one", "two", "a"]);
     }
 
     #[test]

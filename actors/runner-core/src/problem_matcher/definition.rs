@@ -26,6 +26,8 @@ pub struct ProblemMatcher {
     pub(super) owner: String,
     /// Where no group says it.
     pub(super) severity: Level,
+    /// What files are named from, where no group says it.
+    pub(super) from_path: Option<String>,
     /// At least one.
     pub(super) patterns: Vec<Pattern>,
 }
@@ -82,6 +84,8 @@ struct MatcherText {
     owner: String,
     #[serde(default)]
     severity: String,
+    #[serde(rename = "fromPath")]
+    from_path: Option<String>,
     #[serde(default)]
     pattern: Vec<PatternText>,
 }
@@ -190,6 +194,7 @@ fn matcher(text: MatcherText) -> Result<ProblemMatcher, MatcherError> {
     Ok(ProblemMatcher {
         owner: text.owner,
         severity,
+        from_path: text.from_path.filter(|path| !path.is_empty()),
         patterns,
     })
 }

@@ -134,7 +134,8 @@ fn annotation(matcher: &ProblemMatcher, captured: &Captured) -> Option<Annotatio
     };
     let number = |name: &str| captured.get(name).and_then(|text| text.parse().ok());
     let file = captured.get("file");
-    let file = file.and_then(|file| in_workspace(file, captured.get("fromPath")));
+    let from = captured.get("fromPath").or(matcher.from_path.as_deref());
+    let file = file.and_then(|file| in_workspace(file, from));
     // A line of a file that is not the commit's says nothing.
     let of_file = |number: Option<u32>| number.filter(|_| file.is_some());
     Some(Annotation {

@@ -44,6 +44,22 @@ const COMPACT: &str = r#"{"problemMatcher": [{
 }]}"#;
 
 #[test]
+fn i17_a_matcher_says_from_where_its_files_are_named() {
+    let file = |pattern: &str| {
+        format!(
+            r#"{{"problemMatcher": [{{"owner": "o", "fromPath": "app/sub/app.csproj", "pattern": [{pattern}]}}]}}"#
+        )
+    };
+    let whole = r#"{"regexp": "^(\\S+): (.*)$", "file": 1, "message": 2}"#;
+    let shown = annotations(&matchers(&file(whole)), &["../a.cs: bad"]);
+    assert_eq!(shown, ["Error app/a.cs : bad"]);
+    // What a line says counts before it.
+    let own = r#"{"regexp": "^(\\S+): (.*) \\[(.*)\\]$", "file": 1, "message": 2, "fromPath": 3}"#;
+    let shown = annotations(&matchers(&file(own)), &["a.cs: bad [lib/lib.csproj]"]);
+    assert_eq!(shown, ["Error lib/a.cs : bad"]);
+}
+
+#[test]
 fn i17_a_line_that_matches_is_an_annotation() {
     let all = matchers(COMPACT);
     let lines = [
