@@ -7,6 +7,10 @@ use crate::expr::{Context, Contexts, Object, Value};
 
 /// Where the commit's files lie in the machine.
 pub const WORKSPACE: &str = "/workspace";
+/// The folder of a machine for temporary files (`runner.temp`).
+pub const TEMP: &str = "/tmp";
+/// Where tools of a machine lie (`runner.tool_cache`).
+pub const TOOL_CACHE: &str = "/opt/tools";
 /// Where the runner keeps its own files in the machine: outside the checkout, which holds what the
 /// commit holds.
 pub const OWN_DIRECTORY: &str = "/tmp/.runner";
@@ -258,17 +262,14 @@ pub fn default_variables(
             .unwrap_or_default()
             .to_string()
     };
-    let mut variables = vec![
-        ("CI".to_owned(), "true".to_owned()),
-        ("GITHUB_ACTIONS".to_owned(), "true".to_owned()),
-    ];
+    let mut variables = vec![("GITHUB_ACTIONS".to_owned(), "true".to_owned())];
     variables.extend(names.map(|name| (format!("GITHUB_{}", name.to_uppercase()), text(name))));
     let runner = [
         ("OS", "Linux"),
         ("NAME", "orrery"),
         ("ENVIRONMENT", "self-hosted"),
-        ("TEMP", "/tmp"),
-        ("TOOL_CACHE", "/opt/tools"),
+        ("TEMP", TEMP),
+        ("TOOL_CACHE", TOOL_CACHE),
         ("WORKSPACE", "/"),
     ];
     variables.extend(runner.map(|(name, value)| (format!("RUNNER_{name}"), value.to_owned())));
@@ -325,8 +326,8 @@ pub fn runner(arch: &str, debug: bool) -> Value {
         ("name", Value::text("orrery")),
         ("os", "Linux".into()),
         ("arch", arch.into()),
-        ("temp", "/tmp".into()),
-        ("tool_cache", "/opt/tools".into()),
+        ("temp", TEMP.into()),
+        ("tool_cache", TOOL_CACHE.into()),
         ("workspace", "/".into()),
         ("debug", if debug { "1" } else { "" }.into()),
         ("environment", "self-hosted".into()),

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
+use crate::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARIES_BYTES, MAX_SUMMARY_BYTES};
 
 /// Why such a file cannot be used: the step fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -196,6 +196,19 @@ pub fn parse_summary(bytes: &[u8]) -> String {
         text.push_str("\n\n(cut off: the summary is larger than 1 MiB)\n");
     }
     text
+}
+
+/// Puts the summary of a composite action's step behind those of the steps before it.
+pub fn add_summary(all: &mut Option<String>, summary: Option<String>) {
+    let Some(summary) = summary else {
+        return;
+    };
+    let all = all.get_or_insert_default();
+    if !all.is_empty() && !all.ends_with('\n') {
+        all.push('\n');
+    }
+    all.push_str(&summary);
+    all.truncate(all.floor_char_boundary(MAX_SUMMARIES_BYTES));
 }
 
 fn checked(bytes: &[u8]) -> Result<&str, EnvFileError> {

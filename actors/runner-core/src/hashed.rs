@@ -59,6 +59,7 @@ fn templates(step: &PlannedStep) -> Vec<&Template> {
         StepKind::Native { with, .. } => all.extend(with.iter().map(|(_, value)| value)),
         StepKind::Composite(action) => all.extend(given(&action.inputs)),
         StepKind::Node(action) => all.extend(given(&action.inputs)),
+        StepKind::Docker(action) => all.extend(given(&action.inputs)),
         StepKind::Deferred(action) => all.extend(action.with.iter().map(|(_, value)| value)),
         _ => {}
     }

@@ -22,6 +22,22 @@ pub fn is_hosted_ubuntu(label: &str) -> bool {
         || dotted.is_some_and(|(year, month)| digits(year) && digits(month))
 }
 
+/// What GitHub's machine with this label has in `ImageOS`, which actions choose programs by.
+#[must_use]
+pub fn image_os(label: &str) -> Option<String> {
+    if !is_hosted_ubuntu(label) {
+        return None;
+    }
+    let release = label.split_once('-').map_or("", |(_, release)| release);
+    let year = release
+        .split_once('.')
+        .map_or(LATEST_UBUNTU, |(year, _)| year);
+    Some(format!("ubuntu{year}"))
+}
+
+/// What `ubuntu-latest` is.
+const LATEST_UBUNTU: &str = "24";
+
 /// The architecture of machines that nobody has said anything else of: the host's.
 pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
     "arm64"
@@ -102,6 +118,19 @@ mod tests {
         }
         for label in ["ubuntu-24.04", "self-hosted", "x64", "alarm", "farm-1"] {
             assert!(!is_other_architecture(label), "{label}");
+        }
+    }
+
+    #[test]
+    fn i17_a_hosted_label_says_its_image() {
+        for (label, expected) in [
+            ("ubuntu-latest", Some("ubuntu24")),
+            ("Ubuntu-22.04", Some("ubuntu22")),
+            ("ubuntu-slim", Some("ubuntu24")),
+            ("self-hosted", None),
+            ("ubuntu-24.04-arm", None),
+        ] {
+            assert_eq!(image_os(label).as_deref(), expected, "{label}");
         }
     }
 

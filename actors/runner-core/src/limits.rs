@@ -37,5 +37,7 @@ pub const MAX_WORKFLOW_DEPTH: usize = 10;
 pub const MAX_ENV_FILE_BYTES: usize = 1 << 20;
 /// The largest step summary, in bytes (GitHub's limit).
 pub const MAX_SUMMARY_BYTES: usize = 1 << 20;
+/// The most bytes of the summaries of a composite action's steps together.
+pub const MAX_SUMMARIES_BYTES: usize = 4 << 20;
 /// How many mistakes of one file are reported.
 pub const MAX_FINDINGS: usize = 100;

@@ -111,6 +111,19 @@ pub fn runs(
     Condition::holds_or_success(step.condition.as_ref(), &scope).map_err(eval("if"))
 }
 
+/// Whether `continue-on-error` forgives a failure.
+///
+/// # Errors
+/// When it has no value, or one that is neither true nor false: a text is none of them on GitHub
+/// either, but where the file says so itself.
+pub fn is_forgiven(template: &Template, scope: &Scope<'_>) -> Result<bool, EvalError> {
+    let what = "continue-on-error";
+    match template.fixed() {
+        Some(_) => template.bool(what, scope),
+        None => template.strict_bool(what, scope),
+    }
+}
+
 /// Makes a script ready. `contexts` holds the step's own `env` already (see [`with_env`]);
 /// `defaults` are the shell and directory of the job and workflow, `usual_shell` is for those that
 /// name none, where it is not the usual one of machines.

@@ -318,3 +318,54 @@ fn i17_the_operator_can_have_the_original_of_a_native_action() {
     assert_eq!(code, Some(0), "{said}");
     in_order(&said, &["is checked out", "[a] the original k y"]);
 }
+
+const SEEN: &str = r#"
+const seen = ['KEY', 'GIVEN', 'STATUS'].map((name) => process.env[`INPUT_${name}`] || '-');
+console.log(`${process.env.STATE_stage || 'main'} ${process.env.OWN} ${seen.join(' ')}`);
+require('fs').appendFileSync(process.env.GITHUB_STATE, 'stage=post\n');
+"#;
+
+/// Steps in front of it have made one file and changed another.
+#[test]
+fn i17_inputs_of_an_action_see_files_that_steps_made_and_its_post_how_the_job_ended() {
+    let stage = Stage::new();
+    stage.add(&[
+        (
+            "action.yml",
+            "inputs: {key: {}, given: {}, status: {default: '${{ job.status }}'}}\nruns: {using: node20, main: seen.js, post: seen.js}\n",
+        ),
+        ("seen.js", SEEN),
+        (
+            "wrap/action.yml",
+            "inputs: {given: {}}\nruns: {using: composite, steps: [{uses: $/, with: {key: wrapped, given: '${{ inputs.given }}'}}]}\n",
+        ),
+    ]);
+    stage.make_tree();
+    std::fs::write(stage.path("tree/old.lock"), "1\n").unwrap();
+    let workflow = r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: echo 2 > old.lock; echo 1 > new.lock; echo 2 > same.lock
+      - uses: acme/actions@v1
+        env: {OWN: "${{ hashFiles('new.lock') != '' }}"}
+        with:
+          key: "${{ hashFiles('new.lock') != '' }}"
+          given: "${{ hashFiles('old.lock') == hashFiles('same.lock') }}"
+      - {uses: acme/actions/wrap@v1, env: {OWN: own}, with: {given: "${{ github.job }}"}}
+      - run: rm new.lock; exit 1
+"#;
+    let (code, said) = stage.exec(workflow);
+    assert_eq!(code, Some(1), "{said}");
+    in_order(
+        &said,
+        &[
+            "main true true true success",
+            "main own wrapped a success",
+            "post own wrapped a failure",
+            "post false false true failure",
+        ],
+    );
+}

@@ -367,3 +367,93 @@ jobs:
         &["repository_dispatch deploy moon true"],
     );
 }
+
+#[test]
+fn i17_only_true_forgives_and_no_text() {
+    let stage = Stage::new();
+    stage.make_tree();
+    let action = r#"inputs: {soft: {}}
+runs:
+  using: composite
+  steps:
+    - {shell: sh, run: exit 1, continue-on-error: "${{ inputs.soft }}"}
+"#;
+    let json = action.replace("inputs.soft }}", "fromJSON(inputs.soft) }}");
+    write(
+        &stage.path("tree"),
+        &[("text/action.yml", action), ("json/action.yml", &json)],
+    );
+    let (code, said) = stage.exec(&job(
+        "",
+        r#"
+      - {id: no, continue-on-error: true, uses: ./text, with: {soft: false}}
+      - {id: yes, continue-on-error: true, uses: ./text, with: {soft: true}}
+      - {id: json, continue-on-error: true, uses: ./json, with: {soft: true}}
+      - run: echo "came ${{ steps.no.outcome }} ${{ steps.yes.outcome }} ${{ steps.json.outcome }}"
+"#,
+    ));
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "continue-on-error is the text false, expected true or false: the step has failed",
+            "the text true, expected",
+            "came failure failure success",
+        ],
+    );
+}
+
+#[test]
+fn i17_folders_that_steps_add_come_before_any_path() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(&job(
+        "    env: {PATH: '/of-job:/usr/bin:/bin'}\n",
+        r#"
+      - run: echo "one $PATH"; echo /added >> "$GITHUB_PATH"
+      - run: echo "two $PATH"; echo "PATH=/written:$PATH" >> "$GITHUB_ENV"
+      - run: echo "three $PATH"; echo /last >> "$GITHUB_PATH"
+      - {env: {PATH: "/own:/usr/bin:/bin"}, run: 'echo "four $PATH"'}
+"#,
+    ));
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "one /of-job:/usr/bin:/bin\n",
+            "two /added:/of-job:/usr/bin:/bin\n",
+            "three /added:/written:/added:/of-job:",
+            "four /last:/added:/own:/usr/bin:/bin\n",
+        ],
+    );
+}
+
+#[test]
+fn i17_no_env_changes_what_the_runner_says_of_itself() {
+    let stage = Stage::new();
+    let text = r#"on: push
+env: {GITHUB_SHA: other, RUNNER_TEMP: /other, CI: mine, GITHUB_OWN: kept}
+jobs:
+  a:
+    runs-on: ubuntu-22.04
+    steps:
+      - env: {GITHUB_REPOSITORY: other, GITHUB_OUTPUT: /other}
+        run: echo "${#GITHUB_SHA} $RUNNER_TEMP $CI $GITHUB_OWN $([ "$GITHUB_REPOSITORY" = other ] || echo own) $(basename "$GITHUB_OUTPUT")"
+      - run: echo "$ImageOS $([ "$AGENT_TOOLSDIRECTORY" = "$RUNNER_TOOL_CACHE" ] && echo same)"
+      - {env: {ImageOS: mine}, run: echo "image $ImageOS"}
+  b:
+    needs: a
+    runs-on: self-hosted
+    steps: [{run: 'echo "none [$ImageOS]"'}]
+"#;
+    let (code, said) = stage.exec(text);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "40 /tmp mine kept own output",
+            "ubuntu22 same",
+            "image mine",
+            "none []",
+        ],
+    );
+}

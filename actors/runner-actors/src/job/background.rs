@@ -39,8 +39,10 @@ struct BackgroundStep<'a> {
     id: Option<String>,
     /// Masked.
     name: String,
-    /// Ends it.
+    /// Ends it, as far as its condition lets it be ended.
     cancel: Rc<watch::Sender<bool>>,
+    /// Ends it whatever its condition says.
+    cancel_step: watch::Sender<bool>,
     /// What it began with.
     base: ForkBase,
     /// It has ended, and the job does not know yet what it has set.
@@ -86,14 +88,16 @@ impl<'a> BackgroundSteps<'a> {
     ) {
         let name = runner.step_name(step, frame);
         let (sender, cancel) = watch::channel(false);
+        let (cancel_step, asked) = watch::channel(false);
         let sender = Rc::new(sender);
-        let (fork, base) = runner.fork(cancel);
+        let (fork, base) = runner.fork(cancel, asked);
         let index = self.steps.len();
         self.steps.push(BackgroundStep {
             place,
             id: step.id.clone(),
             name: runner.secrets.mask(&name),
             cancel: Rc::clone(&sender),
+            cancel_step,
             base,
             ended: None,
             known: None,
@@ -274,12 +278,13 @@ impl<'a> StepRunner<'a> {
         if is_cancel {
             for place in &places {
                 if let Some(step) = background.at(*place) {
+                    step.cancel_step.send_replace(true);
                     step.cancel.send_replace(true);
                 }
             }
         }
         let result = self.wait_for(&places, is_cancel, frame, background).await;
-        let forgiven = self.is_forgiven(step, frame);
+        let forgiven = self.is_forgiven(step, frame, &result).await;
         let (outcome, conclusion) = (result.end.outcome(), result.end.conclusion(forgiven));
         frame.failed |= conclusion == Conclusion::Failure;
         if let Some(id) = &step.id {

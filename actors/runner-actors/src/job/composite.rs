@@ -2,10 +2,54 @@
 
 use std::sync::Arc;
 
+use runner_core::env_file;
 use runner_core::expr::{Context, Contexts, Object, Scope, Value};
 use runner_core::plan::{Composite, StoredLocation};
+use runner_core::state::{Conclusion, StepEnd};
 
 use super::frame::{Frame, StepResult, set};
+use super::step_limit;
+use super::step_runner::StepRunner;
+
+impl StepRunner<'_> {
+    /// The steps of a composite action; a lost machine ends them.
+    pub(super) async fn composite(
+        &mut self,
+        action: &Composite,
+        outer: &Frame,
+        scope: &Scope<'_>,
+        own: Vec<(String, String)>,
+        depth: usize,
+    ) -> StepResult {
+        let mut frame = match inner_frame(action, outer, scope, own) {
+            Ok(frame) => frame,
+            Err(wrong) => return wrong,
+        };
+        let mut failure: Option<StepResult> = None;
+        let mut summary = None;
+        for step in &action.steps {
+            if self.is_overdue() {
+                failure = Some(step_limit::timed_out());
+                frame.failed = true;
+                break;
+            }
+            let mut result = self.step(step, &mut frame, depth + 1).await;
+            env_file::add_summary(&mut summary, result.summary.take());
+            if result.end == StepEnd::Lost {
+                return result;
+            }
+            let has_failed = frame.failed && result.end.outcome() == Conclusion::Failure;
+            if has_failed && failure.as_ref().is_none_or(|first| first.reason.is_none()) {
+                failure = Some(result);
+            }
+        }
+        let contexts = self.contexts(&frame, &[]);
+        StepResult {
+            summary,
+            ..result(action, &contexts, failure.filter(|_| frame.failed))
+        }
+    }
+}
 
 /// What the steps of an action see: its inputs, and variables of the step that uses it.
 pub(super) fn inner_frame(
@@ -41,6 +85,7 @@ pub(super) fn inner_frame(
         steps: Object::default(),
         env,
         failed: false,
+        job_failed: outer.failed || outer.job_failed,
         action_path: Some(path),
         action: stored.cloned(),
     })

@@ -114,9 +114,13 @@ impl JobContainers {
         let image_path = within.remove("PATH").unwrap_or_default();
         within.insert("HOME".to_owned(), CONTAINER_HOME.to_owned());
         within.extend(env.clone());
-        let full_path = path.iter().chain([&image_path]);
-        let full_path = full_path.map(String::as_str).collect::<Vec<_>>().join(":");
-        within.insert("PATH".to_owned(), full_path);
+        // A `PATH` of the workflow's own counts until a step puts something before it, as on
+        // GitHub.
+        if !path.is_empty() || !env.contains_key("PATH") {
+            let full_path = path.iter().chain([&image_path]);
+            let full_path = full_path.map(String::as_str).collect::<Vec<_>>().join(":");
+            within.insert("PATH".to_owned(), full_path);
+        }
         ProcessStart {
             env: within,
             cwd,
@@ -225,6 +229,8 @@ mod tests {
         let words = container.command(&start.env, &start.cwd, &["sh".to_owned()], true);
         let expected = "run crun exec --tty --user=1:2 --cwd=/workspace/web --env=CI=true --env=HOME=/github/home --env=OWN=step --env=PATH=/added:/usr/bin abc sh";
         assert_eq!(words[2..].join(" "), expected);
+        let own = containers.start_of(&env, "/", &[]);
+        assert_eq!(own.env["PATH"], "/machine", "nothing was put before it");
         let none = JobContainers::default().start_of(&env, "/", &[]);
         assert_eq!((none.env, none.container), (env, None));
     }

@@ -7,8 +7,8 @@ use http_clients::vmm::{ExecReport, ExecState, FollowEvent, NewExec, OutputStrea
 use runner_core::limits::MAX_ENV_FILE_BYTES;
 use runner_core::problem_matcher::{MatcherError, ProblemMatchers, matcher_path, parse_file};
 use runner_core::state::StepEnd;
-use tokio::sync::watch;
 
+use super::cancellation::Cancellation;
 use super::log_writer::LogWriter;
 use super::machine::Machine;
 use super::output::{MatcherChange, OutputCap, OutputParser, StepOutput};
@@ -77,8 +77,9 @@ impl OutputCommands {
     }
 }
 
-/// Extra time the manager has to end a process by itself before it is asked to.
-const KILL_GRACE: Duration = Duration::from_secs(15);
+/// Extra time the manager has to end a process by itself, which may clean up, before it is asked
+/// to.
+const KILL_GRACE: Duration = Duration::from_secs(20);
 /// Time that a process has to clean up when it is cancelled: SIGINT, then SIGTERM, as on GitHub.
 const CANCEL_GRACE: Duration = Duration::from_secs(10);
 /// Commands of one process that add or remove problem matchers.
@@ -92,7 +93,7 @@ pub(crate) async fn execute(
     process: Process,
     secrets: &JobSecrets,
     log: &LogWriter,
-    cancel: &mut watch::Receiver<bool>,
+    mut cancel: Cancellation,
 ) -> ProcessExit {
     let unsecure = process
         .env
@@ -143,7 +144,7 @@ pub(crate) async fn execute(
         };
         tokio::select! {
             followed = &mut follow => Some(followed),
-            _ = cancel.wait_for(|cancelled| *cancelled) => {
+            () = cancel.wait() => {
                 // What it says while it cleans up is in the log.
                 let _ = machine.vmm.terminate(&machine.id, &exec, CANCEL_GRACE).await;
                 let _ = tokio::time::timeout(CANCEL_GRACE + KILL_GRACE, follow).await;

@@ -28,7 +28,12 @@ pub(super) struct ForkBase {
 impl<'a> StepRunner<'a> {
     /// A runner for the step that has the job's next number. What it counts and masks is counted
     /// and masked with the job's.
-    pub(super) fn fork(&self, cancel: watch::Receiver<bool>) -> (Self, ForkBase) {
+    /// `cancel` is the job's cancellation and that of the step, `cancel_step` the latter alone.
+    pub(super) fn fork(
+        &self,
+        cancel: watch::Receiver<bool>,
+        cancel_step: watch::Receiver<bool>,
+    ) -> (Self, ForkBase) {
         let mut node_actions = self.node_actions.clone();
         // Those that it meets.
         node_actions.posts.clear();
@@ -44,7 +49,9 @@ impl<'a> StepRunner<'a> {
             machine: self.machine,
             log: self.log,
             cancel,
+            cancel_step: Some(cancel_step),
             outlives_cancel: false,
+            around_outlives: true,
             events: self.events.clone(),
             secrets: self.secrets.clone(),
             env: self.env.clone(),

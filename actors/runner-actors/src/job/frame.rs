@@ -16,6 +16,8 @@ pub(super) struct Frame {
     /// Variables of the composite step itself.
     pub(super) env: Vec<(String, String)>,
     pub(super) failed: bool,
+    /// The job had failed when the composite action began whose steps they are.
+    pub(super) job_failed: bool,
     /// `github.action_path`.
     pub(super) action_path: Option<String>,
     /// The repository and version of the action whose steps they are.

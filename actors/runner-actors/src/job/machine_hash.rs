@@ -97,6 +97,9 @@ impl StepRunner<'_> {
         if exit.end == StepEnd::Lost {
             return Err(StepResult::lost(exit.reason.unwrap_or_default()));
         }
+        if exit.end == StepEnd::Cancelled {
+            return Err(StepResult::cancelled());
+        }
         if exit.end != StepEnd::Exited(0) {
             let why = exit.reason.unwrap_or_default();
             return Ok(Err(format!(

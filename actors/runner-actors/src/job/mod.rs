@@ -9,6 +9,7 @@
 mod artifact_steps;
 mod background;
 mod between_steps;
+mod cancellation;
 mod checked_out;
 mod checkout;
 mod checkpoint;

@@ -8,12 +8,15 @@
 use std::time::Duration;
 
 use runner_core::context::{TOKEN_MARK, TOKEN_NAMES, WORKSPACE};
-use runner_core::expr::{Context, Scope, Template, Value};
+use runner_core::expr::{
+    Condition, Context, Contexts, EvalError, HashFiles, Scope, Template, Value,
+};
 use runner_core::node::{LIST_SCRIPT, choose, input_variable};
 use runner_core::plan::{
     ActionLocation, DockerAction, NodeAction, PlannedStep, StepKind, StoredLocation,
 };
 use runner_core::prepare;
+use runner_core::state::{Conclusion, StepEnd};
 use vmm_hosts_actors::tarball;
 
 use super::composite;
@@ -107,24 +110,25 @@ impl StepRunner<'_> {
     ) -> Option<StepResult> {
         let stage = action.runs.pre.clone()?;
         let contexts = self.contexts(frame, &[]);
-        let scope = Scope::new(&contexts);
-        let holds = stage.condition.as_ref();
-        let holds = holds.is_none_or(|condition| condition.holds_as_written(&scope) == Ok(true));
-        if !holds {
+        if holds_as_written(stage.condition.as_ref(), &contexts) != Ok(true) {
             return None;
         }
         let name = self.step_name(step, frame);
-        self.note_decision(&contexts);
+        self.note_decision(&contexts, |contexts| {
+            holds_as_written(stage.condition.as_ref(), contexts) == Ok(true)
+        });
         self.number += 1;
         let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
-        let result = match self.stage_input(step, action, frame) {
+        let roots = self.checked_out();
+        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
+        let result = match self.stage_input(step, action, frame, &hash) {
             Ok(input) => {
                 self.keep_post(step, action, frame, &input);
                 self.stage(action, &stage.script, input).await
             }
             Err(result) => result,
         };
-        let forgiven = self.is_forgiven(step, frame);
+        let forgiven = self.is_forgiven(step, frame, &result).await;
         self.end_stage(record, result, forgiven, frame).await
     }
 
@@ -134,8 +138,9 @@ impl StepRunner<'_> {
         step: &PlannedStep,
         action: &NodeAction,
         frame: &Frame,
+        hash: HashFiles<'_>,
     ) -> StepResult {
-        match self.stage_input(step, action, frame) {
+        match self.stage_input(step, action, frame, hash) {
             Ok(input) => {
                 self.keep_post(step, action, frame, &input);
                 self.stage(action, &action.runs.main, input).await
@@ -154,29 +159,28 @@ impl StepRunner<'_> {
             let Some(holds) = post.action.condition() else {
                 continue;
             };
-            let contexts = self.contexts(frame, &post.own);
-            let scope = Scope::new(&contexts);
-            let holds = holds.map_or(Ok(true), |condition| condition.holds_as_written(&scope));
+            let contexts = self.contexts(frame, &post.input.own);
+            let condition = holds;
+            let holds = holds_as_written(condition, &contexts);
             if holds == Ok(false) {
                 continue;
             }
-            self.note_decision(&contexts);
+            self.note_decision(&contexts, |contexts| {
+                holds_as_written(condition, contexts) == Ok(true)
+            });
             self.number += 1;
             let name = format!("Post {}", plain(&post.name));
             let record = self.begin_step(&name).await;
             let result = match holds {
                 Ok(_) => {
-                    let input = StageInput {
-                        owner: post.owner,
-                        own: post.own,
-                        limit: self.in_time(post.limit),
-                        args: post.args,
-                    };
+                    let input = self.post_input(&post, frame).await;
                     self.post_stage(&post.action, input).await
                 }
                 Err(error) => StepResult::error(format!("post-if: {error}")),
             };
-            let lost = self.end_stage(record, result, post.forgiven, frame).await;
+            let at = post.frame(frame);
+            let forgiven = self.is_forgiven(&post.step, &at, &result).await;
+            let lost = self.end_stage(record, result, forgiven, frame).await;
             if lost.is_some() {
                 return lost;
             }
@@ -197,13 +201,31 @@ impl StepRunner<'_> {
         let post = PostStep {
             name: self.step_name(step, frame),
             action: PostAction::Node(action.clone()),
-            owner: input.owner.clone(),
-            own: input.own.clone(),
-            limit: input.limit,
-            forgiven: self.is_forgiven(step, frame),
-            args: None,
+            step: step.clone(),
+            within: PostStep::within(frame),
+            input: input.clone(),
         };
         self.node_actions.keep(post);
+    }
+
+    /// Variables and inputs of a step for what runs after the job: as they are now, as on GitHub,
+    /// where an action knows by them how the job has ended. Those of before where they have no
+    /// value any more.
+    async fn post_input(&mut self, post: &PostStep, frame: &Frame) -> StageInput {
+        let frame = post.frame(frame);
+        let before = StageInput {
+            limit: self.in_time(post.input.limit),
+            ..post.input.clone()
+        };
+        let Ok(files) = self.file_hashes(&post.step, &frame).await else {
+            return before;
+        };
+        let hash = move |patterns: &[String]| files.hash(patterns);
+        let input = match &post.action {
+            PostAction::Node(action) => self.stage_input(&post.step, action, &frame, &hash),
+            PostAction::Docker(action) => self.docker_input(&post.step, action, &frame, &hash),
+        };
+        input.unwrap_or(before)
     }
 
     /// What runs after the job, of whichever kind the action is.
@@ -231,16 +253,18 @@ impl StepRunner<'_> {
         action.location.as_ref()?.stored()?;
         let stage = action.runs.pre.as_ref()?;
         let contexts = self.contexts(frame, &[]);
-        let scope = Scope::new(&contexts);
-        let holds = stage.condition.as_ref();
-        if !holds.is_none_or(|condition| condition.holds_as_written(&scope) == Ok(true)) {
+        if holds_as_written(stage.condition.as_ref(), &contexts) != Ok(true) {
             return None;
         }
         let name = self.step_name(step, frame);
-        self.note_decision(&contexts);
+        self.note_decision(&contexts, |contexts| {
+            holds_as_written(stage.condition.as_ref(), contexts) == Ok(true)
+        });
         self.number += 1;
         let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
-        let result = match self.docker_input(step, action, frame) {
+        let roots = self.checked_out();
+        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
+        let result = match self.docker_input(step, action, frame, &hash) {
             Ok(input) => {
                 self.keep_docker_post(step, action, frame, &input);
                 let kind = DockerStageKind::Pre;
@@ -248,7 +272,7 @@ impl StepRunner<'_> {
             }
             Err(result) => result,
         };
-        let forgiven = self.is_forgiven(step, frame);
+        let forgiven = self.is_forgiven(step, frame, &result).await;
         self.end_stage(record, result, forgiven, frame).await
     }
 
@@ -258,9 +282,11 @@ impl StepRunner<'_> {
         step: &PlannedStep,
         action: &NodeAction,
         frame: &Frame,
+        hash: HashFiles<'_>,
     ) -> Result<StageInput, StepResult> {
         let place = (Some(&action.location), action.directory.as_str());
-        self.evaluated_input(step, &action.inputs, place, frame, |_, _, _| Ok(()))
+        let seen = (frame, hash);
+        self.evaluated_input(step, &action.inputs, place, seen, |_, _, _| Ok(()))
     }
 
     /// The same for an action of any kind; `more` sees the inputs, and the scope that they were
@@ -270,22 +296,20 @@ impl StepRunner<'_> {
         step: &PlannedStep,
         inputs: &[(String, Option<Template>)],
         (location, directory): (Option<&ActionLocation>, &str),
-        frame: &Frame,
+        (frame, hash): (&Frame, HashFiles<'_>),
         more: impl FnOnce(&Scope<'_>, &[(&str, String)], &mut StageInput) -> Result<(), StepResult>,
     ) -> Result<StageInput, StepResult> {
-        let roots = self.checked_out();
-        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
         let wrong = |error: prepare::PrepareError| StepResult::error(error.to_string());
         let contexts = self.contexts(frame, &[]);
         let scope = Scope {
             contexts: &contexts,
-            hash_files: Some(&hash),
+            hash_files: Some(hash),
         };
         let mut own = prepare::env_values(&step.env, &scope).map_err(wrong)?;
         let contexts = self.contexts(frame, &own);
         let scope = Scope {
             contexts: &contexts,
-            hash_files: Some(&hash),
+            hash_files: Some(hash),
         };
         let mut evaluated = Vec::new();
         for (name, value) in inputs {
@@ -345,23 +369,28 @@ impl StepRunner<'_> {
     /// The machine's Node for this version; the machine is asked once.
     async fn program(&mut self, major: u32) -> Result<String, StepResult> {
         if self.node_actions.listing.is_none() {
-            let listing = self.list_programs().await.map_err(StepResult::lost)?;
+            let listing = self.list_programs().await?;
             self.node_actions.listing = Some(listing);
         }
         let listing = self.node_actions.listing.as_deref().unwrap_or_default();
         choose(listing, major).map_err(StepResult::error)
     }
 
-    async fn list_programs(&mut self) -> Result<String, String> {
+    async fn list_programs(&mut self) -> Result<String, StepResult> {
         // Of its own: steps beside each other look at the same time.
         let folder = format!("{}/nodes", self.own_directory());
         let list = format!("{folder}/list");
         let argv = ["sh", "-c", LIST_SCRIPT, "sh", &list].map(str::to_owned);
         let exit = self.command_in_job(argv.to_vec()).await;
+        if exit.end == StepEnd::Cancelled {
+            return Err(StepResult::cancelled());
+        }
         let files = self.fetch_small(&folder).await;
-        let files = files.map_err(|reason| match exit.reason {
-            Some(why) => format!("the machine's programs could not be listed: {why}"),
-            None => format!("the list of the machine's programs could not be read: {reason}"),
+        let files = files.map_err(|reason| {
+            StepResult::lost(match exit.reason {
+                Some(why) => format!("the machine's programs could not be listed: {why}"),
+                None => format!("the list of the machine's programs could not be read: {reason}"),
+            })
         })?;
         let text = files.into_iter().next().map(|(_, bytes)| bytes);
         Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned())
@@ -376,7 +405,6 @@ impl StepRunner<'_> {
         forgiven: bool,
         frame: &mut Frame,
     ) -> Option<StepResult> {
-        use runner_core::state::{Conclusion, StepEnd};
         let failed_before = frame.failed;
         let conclusion = result.end.conclusion(forgiven);
         frame.failed |= conclusion == Conclusion::Failure;
@@ -409,6 +437,11 @@ impl StepRunner<'_> {
             self.log.line(0, LineKind::Warning, note).await;
         }
     }
+}
+
+/// Whether a stage runs that has a condition of its own; without one it does.
+fn holds_as_written(condition: Option<&Condition>, contexts: &Contexts) -> Result<bool, EvalError> {
+    condition.map_or(Ok(true), |it| it.holds_as_written(&Scope::new(contexts)))
 }
 
 /// `Run owner/repo@v1` is called `Pre owner/repo@v1`, and not `Pre Run …`.

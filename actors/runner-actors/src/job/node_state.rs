@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use runner_core::expr::Condition;
-use runner_core::plan::{DockerAction, NodeAction};
+use runner_core::plan::{DockerAction, NodeAction, PlannedStep};
 
-use super::frame::ProcessOwner;
+use super::frame::{Frame, ProcessOwner};
 
 /// What a job knows of its JavaScript and Docker actions.
 #[derive(Clone, Default)]
@@ -28,13 +28,29 @@ pub(super) struct NodeActions {
 pub(super) struct PostStep {
     pub(super) name: String,
     pub(super) action: PostAction,
-    pub(super) owner: ProcessOwner,
-    pub(super) own: Vec<(String, String)>,
-    pub(super) limit: Option<Duration>,
-    /// Whether the job goes on when it fails.
-    pub(super) forgiven: bool,
-    /// Entry point and arguments of a container, as its step gave them.
-    pub(super) args: Option<ContainerArguments>,
+    pub(super) step: PlannedStep,
+    /// The steps of the composite action that it stands among; none where it is the job's own.
+    pub(super) within: Option<Frame>,
+    /// What its step was started with.
+    pub(super) input: StageInput,
+}
+
+impl PostStep {
+    /// The steps that a step stands among, as far as they are to be kept.
+    pub(super) fn within(frame: &Frame) -> Option<Frame> {
+        frame.action_path.is_some().then(|| frame.clone())
+    }
+
+    /// What it sees at the end of the job, `frame`.
+    pub(super) fn frame(&self, frame: &Frame) -> Frame {
+        match &self.within {
+            Some(within) => Frame {
+                job_failed: frame.failed,
+                ..within.clone()
+            },
+            None => frame.clone(),
+        }
+    }
 }
 
 /// An entry point and arguments.
@@ -82,7 +98,8 @@ impl NodeActions {
     }
 }
 
-/// What a stage of an action is started with: evaluated when its step is.
+/// What a stage of an action is started with: evaluated when it is.
+#[derive(Clone)]
 pub(super) struct StageInput {
     pub(super) owner: ProcessOwner,
     /// The step's variables, then the inputs.

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http_clients::vmm::PROXY_SOCKET;
-use runner_core::context::{self, OWN_DIRECTORY, STEP_FILES};
+use runner_core::context::{self, OWN_DIRECTORY, STEP_FILES, TOOL_CACHE};
 use runner_core::env_file;
 use runner_core::gateway::gh_settings;
 use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
 use runner_core::plan::PlannedStep;
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
-use tokio::sync::watch;
 
 use super::execute::{OutputCommands, Process, execute};
 use super::frame::{
@@ -21,7 +20,7 @@ use super::proxy_variables::{add_proxy, without_proxy};
 use super::small_files::{self, FetchError};
 use super::step_runner::StepRunner;
 
-/// The `PATH` of the VM's images, when steps add directories to it.
+/// The `PATH` of the VM's images, where nobody has said another.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl StepRunner<'_> {
@@ -95,19 +94,14 @@ impl StepRunner<'_> {
             matchers: Some(self.matchers.clone()),
         };
         let machine = self.machine;
-        let (_never, idle) = watch::channel(false);
-        let mut cancel = if self.outlives_cancel {
-            idle
-        } else {
-            self.cancel.clone()
-        };
+        let cancel = self.cancellation();
         tracing::info!(event = "run.executing", run = %self.request.run, vm = %machine.id, step = self.number, "executing command in VM");
         let start = within.unwrap_or_else(|| ProcessStart {
             env: process.env.clone(),
             cwd: process.cwd.clone(),
             container: None,
         });
-        let mut exit = execute(machine, process, &self.secrets, self.log, &mut cancel).await;
+        let mut exit = execute(machine, process, &self.secrets, self.log, cancel).await;
         let mut result = StepResult {
             end: exit.end,
             reason: exit.reason,
@@ -169,11 +163,17 @@ impl StepRunner<'_> {
     ) -> BTreeMap<String, String> {
         let order = self.request;
         let job = order.plan.jobs[order.job].id();
-        let mut env: BTreeMap<String, String> =
-            context::default_variables(&order.event, &order.facts, job)
-                .into_iter()
-                .collect();
+        let mut env = self.machine_variables();
         env.extend(without_proxy(order));
+        env.extend(self.env.iter().cloned());
+        env.extend(owner.env.iter().cloned());
+        env.extend(own);
+        if !self.path.is_empty() {
+            let path = with_path(&self.path, env.get("PATH"));
+            env.insert("PATH".to_owned(), path);
+        }
+        // What the runner says of itself stands, whatever an `env` says, as on GitHub.
+        env.extend(context::default_variables(&order.event, &order.facts, job));
         env.insert("GITHUB_ACTION".to_owned(), owner.id.clone());
         if let Some(path) = &owner.action_path {
             env.insert("GITHUB_ACTION_PATH".to_owned(), path.clone());
@@ -193,12 +193,6 @@ impl StepRunner<'_> {
         if context::is_step_debug(&order.contexts) {
             env.insert("RUNNER_DEBUG".to_owned(), "1".to_owned());
         }
-        if !self.path.is_empty() {
-            env.insert("PATH".to_owned(), with_path(&self.path));
-        }
-        env.extend(self.env.iter().cloned());
-        env.extend(owner.env.iter().cloned());
-        env.extend(own);
         add_proxy(order, &mut env);
         let identity = self.admission.iter();
         env.extend(identity.flat_map(|it| it.id_token_variables()));
@@ -206,6 +200,16 @@ impl StepRunner<'_> {
         env.extend(gh);
         let git = self.git_variables(&env);
         env.extend(git);
+        env
+    }
+
+    /// What GitHub's machines have in their environment, which any `env` may change.
+    fn machine_variables(&self) -> BTreeMap<String, String> {
+        let mut env = BTreeMap::from([("CI".to_owned(), "true".to_owned())]);
+        env.insert("AGENT_TOOLSDIRECTORY".to_owned(), TOOL_CACHE.to_owned());
+        if let Some(image) = self.request.image_os() {
+            env.insert("ImageOS".to_owned(), image);
+        }
         env
     }
 
@@ -313,8 +317,12 @@ fn unread(reason: &str) -> String {
 }
 
 /// `PATH` with the folders that steps put before it.
-pub(super) fn with_path(added: &[String]) -> String {
-    format!("{}:{PATH}", added.join(":"))
+pub(super) fn with_path(added: &[String], before: Option<&String>) -> String {
+    format!(
+        "{}:{}",
+        added.join(":"),
+        before.map_or(PATH, String::as_str)
+    )
 }
 
 /// The file of a step's summary.

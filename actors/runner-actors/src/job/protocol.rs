@@ -7,7 +7,7 @@ use std::time::Duration;
 use runner_core::context::RunFacts;
 use runner_core::event::EventContext;
 use runner_core::expr::Contexts;
-use runner_core::hosted_label::{ARCHITECTURE, is_other_architecture};
+use runner_core::hosted_label::{ARCHITECTURE, FULL_IMAGE, image_os, is_other_architecture};
 use runner_core::plan::{JobInstance, Plan, WorkspaceStart};
 use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
@@ -86,6 +86,15 @@ pub(crate) struct JobRequest {
 }
 
 impl JobRequest {
+    /// What GitHub's machine of its label calls its image, where the label leads to the image that
+    /// stands for it.
+    pub(crate) fn image_os(&self) -> Option<String> {
+        let image = self.machine.vm.image.as_ref().map(ToString::to_string);
+        let is_full = self.hosted.is_some() || image.as_deref() == Some(FULL_IMAGE);
+        let mut labels = self.instance.runs_on.iter().filter(|_| is_full);
+        labels.find_map(|label| image_os(label))
+    }
+
     /// Whose the job's artifacts are.
     pub(crate) fn maker(&self) -> ArtifactMaker {
         let key = &self.plan.jobs[self.job].key;

@@ -8,11 +8,9 @@ use runner_core::plan::PlannedStep;
 use runner_core::state::StepEnd;
 use tokio::time::Instant;
 
+use super::cancellation::AFTER_CANCEL_TIMEOUT;
 use super::frame::StepResult;
 use super::step_runner::StepRunner;
-
-/// Steps that run after a cancellation get no more time than this.
-const AFTER_CANCEL_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl StepRunner<'_> {
     pub(super) fn limit(

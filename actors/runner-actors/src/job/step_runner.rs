@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use vmm_hosts_actors::tarball;
 
+use super::cancellation::{Cancellation, once_cancelled};
 use super::checked_out::CheckedOutTree;
 use super::checkpoint::{Checkpoint, Checkpoints, DoneStep};
 use super::container_state::JobContainers;
@@ -44,8 +45,13 @@ pub(crate) struct StepRunner<'a> {
     pub(super) machine: &'a Machine,
     pub(super) log: &'a LogWriter,
     pub(super) cancel: watch::Receiver<bool>,
-    /// What runs now was decided on after the cancellation, and is not cancelled again.
+    /// Ends the step that this runner is for, where it runs beside others.
+    pub(super) cancel_step: Option<watch::Receiver<bool>>,
+    /// What runs now is not ended by the job's cancellation: it was decided on after it, or its
+    /// condition holds then too.
     pub(super) outlives_cancel: bool,
+    /// The same of the actions around it.
+    pub(super) around_outlives: bool,
     pub(super) events: JobEvents,
     pub(super) secrets: JobSecrets,
     /// Variables of the workflow, the job, and those that steps set.
@@ -154,7 +160,9 @@ impl<'a> StepRunner<'a> {
             machine,
             log,
             cancel,
+            cancel_step: None,
             outlives_cancel: false,
+            around_outlives: true,
             events,
             secrets: JobSecrets::default(),
             env: Vec::new(),
@@ -252,10 +260,25 @@ impl<'a> StepRunner<'a> {
         std::mem::take(&mut self.shell).environment(&self.secrets.known(), with_secrets)
     }
 
-    /// Notes what was known of a cancellation when a step or stage was decided on. One that comes
-    /// while its files are on their way still ends it.
-    pub(super) fn note_decision(&mut self, contexts: &Contexts) {
-        self.outlives_cancel = contexts.status().cancelled;
+    /// Notes what was known of a cancellation when a step or stage was decided on, and whether its
+    /// condition holds once the job is cancelled. A cancellation that comes while its files are on
+    /// their way ends it too.
+    pub(super) fn note_decision(
+        &mut self,
+        contexts: &Contexts,
+        holds: impl FnOnce(&Contexts) -> bool,
+    ) {
+        self.outlives_cancel =
+            contexts.status().cancelled || self.around_outlives && holds(&once_cancelled(contexts));
+    }
+
+    /// What ends a process that begins now.
+    pub(super) fn cancellation(&self) -> Cancellation {
+        Cancellation {
+            job: self.cancel.clone(),
+            own: self.cancel_step.clone(),
+            outlives: self.outlives_cancel,
+        }
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
@@ -285,10 +308,11 @@ impl<'a> StepRunner<'a> {
         contexts = prepare::with_env(&contexts, more);
         contexts.set(Context::Steps, Value::Object(Arc::new(frame.steps.clone())));
         let cancelled = self.is_cancelled();
-        let status = if frame.failed {
-            "failure"
-        } else if cancelled {
+        // As on GitHub, where a job that failed and was cancelled then is a cancelled one.
+        let status = if cancelled {
             "cancelled"
+        } else if frame.failed || frame.job_failed {
+            "failure"
         } else {
             "success"
         };
@@ -348,7 +372,7 @@ impl<'a> StepRunner<'a> {
             step: self.number,
             matchers: None,
         };
-        let mut cancel = self.cancel.clone();
-        execute(self.machine, process, &self.secrets, self.log, &mut cancel).await
+        let cancel = self.cancellation();
+        execute(self.machine, process, &self.secrets, self.log, cancel).await
     }
 }

@@ -4,15 +4,12 @@ use std::time::Duration;
 
 use runner_core::context::{self, OWN_DIRECTORY, WORKSPACE};
 use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
-use runner_core::plan::{
-    Composite, PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults,
-};
+use runner_core::plan::{PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults};
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
 use vmm_hosts_actors::tarball;
 
 use super::background::BackgroundSteps;
-use super::composite;
 use super::frame::{ARCH, Frame, StepResult, set};
 use super::native_input::NativeStep;
 use super::protocol::JobReport;
@@ -79,6 +76,8 @@ impl<'a> StepRunner<'a> {
         if let Some(lost) = self.post_steps(&mut frame).await {
             return lost_job(lost);
         }
+        // The end of a job is the same after a cancellation.
+        self.outlives_cancel = true;
         self.remove_keys().await;
         self.show_services(&frame).await;
         let failure = self.node_actions.failure.take();
@@ -182,6 +181,7 @@ impl<'a> StepRunner<'a> {
             steps: Object::default(),
             env: Vec::new(),
             failed: false,
+            job_failed: false,
             action_path: None,
             action: None,
         }
@@ -236,8 +236,8 @@ impl<'a> StepRunner<'a> {
         depth: usize,
     ) -> (StepResult, bool) {
         let result = self.attempt(step, frame, depth).await;
-        let forgiven =
-            self.is_forgiven(step, frame) || self.quarantine_forgives(step, &result).await;
+        let forgiven = self.is_forgiven(step, frame, &result).await
+            || self.quarantine_forgives(step, &result).await;
         (result, forgiven)
     }
 
@@ -270,23 +270,36 @@ impl<'a> StepRunner<'a> {
         prepare::with_env(&contexts, &own.unwrap_or_default())
     }
 
-    /// Whether the job goes on when the step fails.
-    pub(super) fn is_forgiven(&self, step: &PlannedStep, frame: &Frame) -> bool {
+    /// Whether the job goes on after the step has failed. What is neither true nor false forgives
+    /// nothing, as on GitHub: inputs of actions are texts.
+    pub(super) async fn is_forgiven(
+        &self,
+        step: &PlannedStep,
+        frame: &Frame,
+        result: &StepResult,
+    ) -> bool {
+        let failed = result.end.outcome() == Conclusion::Failure;
+        let Some(template) = step.continue_on_error.as_ref().filter(|_| failed) else {
+            return false;
+        };
         let contexts = self.step_contexts(step, frame);
-        let scope = Scope::new(&contexts);
-        let forgiven = step.continue_on_error.as_ref();
-        let forgiven = forgiven.and_then(|template| template.value(&scope).ok());
-        forgiven.is_some_and(|value| value.truthy())
+        let forgiven = prepare::is_forgiven(template, &Scope::new(&contexts));
+        if let Err(error) = &forgiven {
+            let text = format!("{error}: the step has failed");
+            self.log.error(self.number, &self.secrets.mask(&text)).await;
+        }
+        forgiven.unwrap_or(false)
     }
 
     async fn attempt(&mut self, step: &PlannedStep, frame: &mut Frame, depth: usize) -> StepResult {
+        // A cancellation does not keep it from being decided on.
+        self.outlives_cancel = true;
         let files = match self.file_hashes(step, frame).await {
             Ok(files) => files,
-            Err(lost) => return lost,
+            Err(result) => return result,
         };
         let hash = move |patterns: &[String]| files.hash(patterns);
         let contexts = self.contexts_of(step, frame, &[], None);
-        self.note_decision(&contexts);
         let scope = Scope {
             contexts: &contexts,
             hash_files: Some(&hash),
@@ -297,6 +310,9 @@ impl<'a> StepRunner<'a> {
             Err(error) => return StepResult::error(error.to_string()),
         };
         let contexts = self.contexts_of(step, frame, &own, None);
+        self.note_decision(&contexts, |contexts| {
+            prepare::runs(step, contexts, Some(&hash)) == Ok(true)
+        });
         match prepare::runs(step, &contexts, Some(&hash)) {
             Ok(true) => {}
             Ok(false) => return StepResult::skipped(),
@@ -335,16 +351,17 @@ impl<'a> StepRunner<'a> {
                 // The step itself is no work.
                 self.counters.uncount_step();
                 let around = self.begin_limit(limit);
+                let outlives = std::mem::replace(&mut self.around_outlives, self.outlives_cancel);
                 let work = Box::pin(self.composite(action, frame, &scope, own, depth));
                 let result = work.await;
-                self.deadline = around;
+                (self.deadline, self.around_outlives) = (around, outlives);
                 result
             }
-            StepKind::Node(action) => self.node(step, action, frame).await,
+            StepKind::Node(action) => self.node(step, action, frame, &hash).await,
             StepKind::Deferred(action) => {
                 StepResult::error(format!("{} is not there", action.uses))
             }
-            StepKind::Docker(action) => self.docker(step, action, frame).await,
+            StepKind::Docker(action) => self.docker(step, action, frame, &hash).await,
             StepKind::Refused { uses } => StepResult::error(format!("{uses} is not done here")),
             // Of the job itself they are done above, and actions have none.
             StepKind::Wait(_) | StepKind::WaitAll | StepKind::Cancel(_) => {
@@ -398,39 +415,6 @@ impl<'a> StepRunner<'a> {
             }
             Err(error) => StepResult::error(error.to_string()),
         }
-    }
-
-    /// The steps of a composite action; a lost machine ends them.
-    async fn composite(
-        &mut self,
-        action: &Composite,
-        outer: &Frame,
-        scope: &Scope<'_>,
-        own: Vec<(String, String)>,
-        depth: usize,
-    ) -> StepResult {
-        let mut frame = match composite::inner_frame(action, outer, scope, own) {
-            Ok(frame) => frame,
-            Err(wrong) => return wrong,
-        };
-        let mut failure: Option<StepResult> = None;
-        for step in &action.steps {
-            if self.is_overdue() {
-                failure = Some(step_limit::timed_out());
-                frame.failed = true;
-                break;
-            }
-            let result = self.step(step, &mut frame, depth + 1).await;
-            if result.end == StepEnd::Lost {
-                return result;
-            }
-            let has_failed = frame.failed && result.end.outcome() == Conclusion::Failure;
-            if has_failed && failure.as_ref().is_none_or(|first| first.reason.is_none()) {
-                failure = Some(result);
-            }
-        }
-        let contexts = self.contexts(&frame, &[]);
-        composite::result(action, &contexts, failure.filter(|_| frame.failed))
     }
 }
 

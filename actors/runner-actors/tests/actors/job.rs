@@ -94,3 +94,27 @@ async fn jobs_of_one_repository_wait_for_a_permit() {
     until("the third has its turn", || site.vmm.ordered() == 3).await;
     runner.stop().await;
 }
+
+#[actix_rt::test]
+async fn i17_summaries_of_an_action_s_steps_are_kept_in_order() {
+    let site = Site::playing(|command| {
+        let code = i32::from(command.script.contains("fails"));
+        let said = command.script.lines().last().unwrap_or_default();
+        Play::exit(code).file("summary", &format!("## {said}"))
+    });
+    let runner = site.start().await;
+    let action = |steps: &str| format!("runs: {{using: composite, steps: [{steps}]}}\n");
+    let run = "{shell: sh, run: one}, {uses: ./inner}, {shell: sh, run: fails}, {if: always(), shell: sh, run: last}";
+    site.write_workflow("../../outer/action.yml", &action(run));
+    let run = "{shell: sh, run: two}, {shell: sh, run: three}";
+    site.write_workflow("../../inner/action.yml", &action(run));
+    let run = runner.run(&site, &workflow("    - uses: ./outer\n")).await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Failed, "{record:#?}");
+    assert_eq!(
+        record.jobs[0].steps[0].summary.as_deref(),
+        Some("## one\n## two\n## three\n## fails\n## last"),
+        "{record:#?}"
+    );
+    runner.stop().await;
+}

@@ -170,6 +170,18 @@ impl Template {
         }
     }
 
+    /// Its value as a boolean, where a text is none.
+    ///
+    /// # Errors
+    /// When it is neither true nor false.
+    pub fn strict_bool(&self, what: &'static str, scope: &Scope<'_>) -> Result<bool, EvalError> {
+        match self.value(scope)? {
+            Value::Bool(value) => Ok(value),
+            Value::Text(text) => Err(kind(what, &format!("the text {text}"), "true or false")),
+            other => Err(kind(what, &other.as_text(), "true or false")),
+        }
+    }
+
     /// Its value as a number above zero.
     ///
     /// # Errors

@@ -1,7 +1,9 @@
 //! The files steps write, and workflow commands.
 
 use runner_core::command::{Command, Commands, Level};
-use runner_core::env_file::{SetVariables, parse_env, parse_pairs, parse_path, parse_summary};
+use runner_core::env_file::{
+    SetVariables, add_summary, parse_env, parse_pairs, parse_path, parse_summary,
+};
 
 const FILES: &str = "Workflow commands: Environment files";
 const MULTI: &str = "Workflow commands: Multiline strings";
@@ -153,4 +155,20 @@ fn commands_are_read_as_documented() {
     assert_eq!(line("::error::not read"), None);
     assert_eq!(line("::t0ken::"), None);
     assert!(line("::warning::read again").is_some());
+}
+
+#[test]
+fn i17_summaries_of_an_action_stand_behind_each_other() {
+    let mut all = None;
+    add_summary(&mut all, None);
+    assert_eq!(all, None);
+    for more in ["## one", "two\n", "three"] {
+        add_summary(&mut all, Some(more.to_owned()));
+    }
+    assert_eq!(all.as_deref(), Some("## one\ntwo\nthree"));
+    for _ in 0..10 {
+        add_summary(&mut all, Some("ä".repeat(1 << 19)));
+    }
+    let length = all.unwrap_or_default().len();
+    assert!(length <= 4 << 20 && length > 4_000_000, "{length}");
 }

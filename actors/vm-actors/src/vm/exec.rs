@@ -17,8 +17,9 @@ use crate::entry::ExecRecord;
 use crate::log::OutputLog;
 use crate::messages::{KillExec, StartExec, VmFailure};
 
-/// How long after a command's time limit its end may come before the VM counts as silent.
-const TIMEOUT_GRACE: Duration = Duration::from_secs(15);
+/// How long after a command's time limit its end may come before the VM counts as silent: the guest
+/// gives it ten seconds to clean up.
+const TIMEOUT_GRACE: Duration = Duration::from_secs(30);
 
 /// A command has ended.
 #[derive(Message)]

@@ -17,6 +17,35 @@ pub(super) fn python(line: &str, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
+/// What the engine's script would run in its namespace; with a socket, or without.
+fn engine(words: &[&str], with_socket: bool) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path().to_str().unwrap();
+    let socket = folder.path().join("docker.sock");
+    let _socket = with_socket.then(|| std::os::unix::net::UnixListener::bind(socket).unwrap());
+    let (_, script) = ENGINE.iter().find(|(name, _)| *name == "engine.sh").unwrap();
+    let enter = "nsenter --target \"$(cat $here/pid)\" --user --mount --net --preserve-credentials -- \"$@\"";
+    assert!(script.contains(enter), "the test takes the place of that");
+    let script = script.replace(enter, "echo \"$@\"");
+    let script = script.replace("here=/tmp/.runner/containers", &format!("here={here}"));
+    let mut command = Command::new("sh");
+    let output = command.args(["-c", &script, "sh"]).args(words).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    said.trim().replace(here, "HERE")
+}
+
+#[test]
+fn i17_a_docker_action_has_the_socket_where_the_job_has_it() {
+    let words = ["step", "podman", "run", "--rm", "image", "argument"];
+    assert_eq!(
+        engine(&words, true),
+        "podman run --volume=HERE/docker.sock:/var/run/docker.sock --rm image argument"
+    );
+    assert_eq!(engine(&words, false), "podman run --rm image argument");
+}
+
 const PLAN: &str = "import sys, platforms
 platforms.os.path.exists = lambda path: True
 import build

@@ -70,12 +70,13 @@ impl StepRunner<'_> {
         own: &[(String, String)],
     ) -> ProcessExit {
         let mut env = self.containers.command_env();
-        if !self.path.is_empty() {
-            env.insert("PATH".to_owned(), with_path(&self.path));
-        }
         let variables: BTreeMap<String, String> = self.env.iter().chain(own).cloned().collect();
         let start = self.containers.start_of(&variables, WORKSPACE, &self.path);
         env.extend(variables);
+        if !self.path.is_empty() {
+            let path = with_path(&self.path, env.get("PATH"));
+            env.insert("PATH".to_owned(), path);
+        }
         match &start.container {
             Some(container) => {
                 let argv = container.command(&start.env, &start.cwd, &argv, false);

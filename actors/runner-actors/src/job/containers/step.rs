@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use runner_core::container::engine::{Launch, Member, Mount};
 use runner_core::container::options::ContainerOptions;
 use runner_core::container::{ContainerRequest, ImageReference, words};
-use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
-use runner_core::expr::{Context, Object, Scope, Value};
+use runner_core::context::{OWN_DIRECTORY, TEMP, WORKSPACE};
+use runner_core::expr::{Context, HashFiles, Object, Scope, Value};
 use runner_core::plan::{DockerAction, PlannedStep, is_override};
 use runner_core::prepare;
 use runner_core::workflow::DockerImage;
@@ -20,6 +20,8 @@ use super::start::succeeded;
 
 /// Where Docker actions have the workspace.
 const CONTAINER_WORKSPACE: &str = "/github/workspace";
+/// Where they have the folder for temporary files.
+const CONTAINER_TEMP: &str = "/github/runner_temp";
 /// Where they have the files of `GITHUB_OUTPUT` and the like.
 const CONTAINER_FILES: &str = "/github/file_commands";
 /// The last number of an address in a job's network that a container has.
@@ -32,8 +34,9 @@ impl StepRunner<'_> {
         step: &PlannedStep,
         action: &DockerAction,
         frame: &Frame,
+        hash: HashFiles<'_>,
     ) -> StepResult {
-        match self.docker_input(step, action, frame) {
+        match self.docker_input(step, action, frame, hash) {
             Ok(input) => {
                 self.keep_docker_post(step, action, frame, &input);
                 self.docker_stage(action, DockerStageKind::Main, input)
@@ -58,11 +61,9 @@ impl StepRunner<'_> {
         self.node_actions.keep(PostStep {
             name: prepare::name(step, &Scope::new(&contexts)),
             action: PostAction::Docker(action.clone()),
-            owner: input.owner.clone(),
-            own: input.own.clone(),
-            limit: input.limit,
-            forgiven: self.is_forgiven(step, frame),
-            args: input.args.clone(),
+            step: step.clone(),
+            within: PostStep::within(frame),
+            input: input.clone(),
         });
     }
 
@@ -72,9 +73,11 @@ impl StepRunner<'_> {
         step: &PlannedStep,
         action: &DockerAction,
         frame: &Frame,
+        hash: HashFiles<'_>,
     ) -> Result<StageInput, StepResult> {
         let place = (action.location.as_ref(), action.directory.as_str());
-        self.evaluated_input(step, &action.inputs, place, frame, |scope, given, input| {
+        let seen = (frame, hash);
+        self.evaluated_input(step, &action.inputs, place, seen, |scope, given, input| {
             let (mut inputs, mut overrides) = (Object::default(), BTreeMap::new());
             for (name, text) in given {
                 inputs.set(name, Value::text(text));
@@ -95,9 +98,8 @@ impl StepRunner<'_> {
                 let text = value.text(&inner);
                 let text =
                     text.map_err(|error| StepResult::error(format!("env {name}: {error}")))?;
-                if !input.own.iter().any(|(known, _)| known == name) {
-                    input.own.push((name.clone(), text));
-                }
+                let in_force = [&self.env[..], &frame.env[..]];
+                add_below(&mut input.own, in_force, (name.clone(), text));
             }
             let args = match &action.runs.args {
                 Some(args) => {
@@ -157,6 +159,7 @@ impl StepRunner<'_> {
         let mounts = [
             Mount::new(WORKSPACE, CONTAINER_WORKSPACE),
             Mount::new(HOME, CONTAINER_HOME),
+            Mount::new(TEMP, CONTAINER_TEMP),
             Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),
             Mount::new(format!("{directory}/files"), CONTAINER_FILES),
         ];
@@ -171,7 +174,7 @@ impl StepRunner<'_> {
         // The step's own container has gone when somebody looks.
         let around = self.process_env(&input.owner, &directory, Vec::new());
         let start = self.containers.start_of(&around, WORKSPACE, &self.path);
-        let words = ["run"].into_iter().chain(words.iter().map(String::as_str));
+        let words = ["step"].into_iter().chain(words.iter().map(String::as_str));
         let process = StepProcess {
             argv: engine_command(words),
             cwd: WORKSPACE.to_owned(),
@@ -269,6 +272,18 @@ fn stage_request(
     }
 }
 
+/// Adds a variable of an action's own, where no `env` of the workflow that is in force has it.
+fn add_below(
+    own: &mut Vec<(String, String)>,
+    in_force: [&[(String, String)]; 2],
+    pair: (String, String),
+) {
+    let mut known = own.iter().chain(in_force.into_iter().flatten());
+    if !known.any(|(name, _)| *name == pair.0) {
+        own.push(pair);
+    }
+}
+
 /// A path of the machine as the container of an action has it.
 fn in_container(value: &str, directory: &str) -> String {
     let files = format!("{directory}/files");
@@ -276,6 +291,7 @@ fn in_container(value: &str, directory: &str) -> String {
         (files.as_str(), CONTAINER_FILES),
         (WORKSPACE, CONTAINER_WORKSPACE),
         (OWN_DIRECTORY, CONTAINER_WORKFLOW),
+        (TEMP, CONTAINER_TEMP),
     ];
     for (from, to) in mapped {
         if let Some(rest) = value.strip_prefix(from)
@@ -285,4 +301,36 @@ fn in_container(value: &str, directory: &str) -> String {
         }
     }
     value.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_paths_of_the_machine_are_those_of_a_docker_action() {
+        let directory = "/tmp/.runner/7";
+        for (path, expected) in [
+            ("/workspace/a", "/github/workspace/a"),
+            ("/tmp/.runner/7/files/output", "/github/file_commands/output"),
+            ("/tmp/.runner/event.json", "/github/workflow/event.json"),
+            ("/tmp", "/github/runner_temp"),
+            ("/tmp/report.xml", "/github/runner_temp/report.xml"),
+            ("/tmpfs", "/tmpfs"),
+            ("see /tmp/x", "see /tmp/x"),
+        ] {
+            assert_eq!(in_container(path, directory), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn i17_every_env_of_a_workflow_comes_before_that_of_an_action() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let (job, around) = ([pair("JOB", "job")], [pair("AROUND", "step")]);
+        let mut own = vec![pair("OWN", "step")];
+        for name in ["JOB", "AROUND", "OWN", "ACTION"] {
+            add_below(&mut own, [&job, &around], pair(name, "action"));
+        }
+        assert_eq!(own, [pair("OWN", "step"), pair("ACTION", "action")]);
+    }
 }

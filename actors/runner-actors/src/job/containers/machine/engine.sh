@@ -208,6 +208,14 @@ build)
     fi
     ;;
 quiet) inside "$@" > /dev/null 2>&1 ;;
+step)
+    # podman run …, with the engine's socket as on GitHub, where the job has one.
+    if [ -S $here/docker.sock ]; then
+        shift 2
+        set -- podman run "--volume=$here/docker.sock:/var/run/docker.sock" "$@"
+    fi
+    inside "$@"
+    ;;
 run) inside "$@" ;;
 docker)
     # Credentials of a step are its own.
