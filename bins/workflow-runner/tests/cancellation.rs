@@ -119,7 +119,7 @@ jobs:
     assert_eq!(code, Some(0), "{said}");
     in_order(
         &said,
-        &["cleans up", "longer than it may", "it was failure"],
+        &["[a] cleans up\n", "longer than it may", "it was failure"],
     );
 }
 

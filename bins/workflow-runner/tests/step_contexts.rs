@@ -396,8 +396,8 @@ runs:
     in_order(
         &said,
         &[
-            "continue-on-error is the text false, expected true or false: the step has failed",
-            "the text true, expected",
+            "continue-on-error is the text `false`, expected true or false: the step has failed",
+            "the text `true`, expected",
             "came failure failure success",
         ],
     );

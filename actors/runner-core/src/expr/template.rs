@@ -177,7 +177,11 @@ impl Template {
     pub fn strict_bool(&self, what: &'static str, scope: &Scope<'_>) -> Result<bool, EvalError> {
         match self.value(scope)? {
             Value::Bool(value) => Ok(value),
-            Value::Text(text) => Err(kind(what, &format!("the text {text}"), "true or false")),
+            Value::Text(text) => Err(EvalError::Kind {
+                what,
+                found: format!("the text {}", config_core::quoted(&text)),
+                wanted: "true or false",
+            }),
             other => Err(kind(what, &other.as_text(), "true or false")),
         }
     }
