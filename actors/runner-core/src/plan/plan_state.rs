@@ -58,6 +58,8 @@ pub enum Action {
 pub(super) enum CopyState {
     Waiting,
     Running,
+    /// It cannot run here: a failure that says nothing of the others.
+    Refused,
     Ended(Conclusion),
 }
 
@@ -183,6 +185,19 @@ impl PlanState {
             if !value.is_empty() || self.outputs[job].get(name).is_none() {
                 self.outputs[job].set(name, Value::text(value));
             }
+        }
+    }
+
+    /// A copy that was started cannot run here: the job fails, and its other copies go on.
+    pub fn refused(&mut self, job: usize, instance: usize) {
+        let JobProgress::Running { instances, copies } = &mut self.jobs[job] else {
+            return;
+        };
+        if let Some(copy) = copies.get_mut(instance) {
+            *copy = match instances[instance].continue_on_error {
+                true => CopyState::Ended(Conclusion::Success),
+                false => CopyState::Refused,
+            };
         }
     }
 
@@ -343,7 +358,7 @@ impl PlanState {
                         *copy = CopyState::Ended(Conclusion::Cancelled);
                         actions.push(Action::Cancel { job, instance });
                     }
-                    CopyState::Ended(_) => {}
+                    CopyState::Ended(_) | CopyState::Refused => {}
                 }
             }
         }
@@ -373,7 +388,8 @@ impl PlanState {
             .iter()
             .map(|copy| match copy {
                 CopyState::Ended(conclusion) => Some(*conclusion),
-                _ => None,
+                CopyState::Refused => Some(Conclusion::Failure),
+                CopyState::Waiting | CopyState::Running => None,
             })
             .collect();
         let moved = copies != before || all.is_some();
