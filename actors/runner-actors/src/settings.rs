@@ -10,6 +10,7 @@ use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
 use http_clients::vmm::Target;
 use runner_core::checkout::RepositoryPattern;
+use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
 use url::Url;
 use vmm_hosts_actors::{MachineType, VmHostSettings};
@@ -152,6 +153,8 @@ pub struct RunnerSettings {
     pub checkout_repositories: Vec<RepositoryPattern>,
     /// What the workspace of a job has that checks nothing out.
     pub workspace: WorkspaceStart,
+    /// What becomes of copies for Windows and macOS.
+    pub other_systems: OtherSystems,
     /// Unencrypted `http` and directories as clone URLs.
     pub transports: git_engine::Transports,
     /// The hosts whose VM managers give VMs; at least one.

@@ -64,6 +64,25 @@ pub fn is_other_architecture(label: &str) -> bool {
     parts.any(|part| OTHERS.contains(&part) || FOREIGN.contains(&part))
 }
 
+/// Whether a label asks for another operating system than Linux.
+#[must_use]
+pub fn is_other_system(label: &str) -> bool {
+    let label = label.to_ascii_lowercase();
+    let systems = ["windows", "macos"].into_iter();
+    let mut parts = systems.filter_map(|system| label.strip_prefix(system));
+    parts.any(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// What becomes of a copy whose labels ask for another operating system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OtherSystems {
+    /// It fails, with the reason.
+    #[default]
+    Refuse,
+    /// It is left out, as if its `if` did not hold.
+    Skip,
+}
+
 /// What a job has that the small image lacks, in words.
 #[must_use]
 pub fn beyond_small_image(job: &Job, steps: &[PlannedStep]) -> Vec<&'static str> {

@@ -10,7 +10,9 @@ use crate::actions::{ActionSource, NoActions};
 use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
-use crate::hosted_label::{ARCHITECTURE, beyond_small_image, is_other_architecture};
+use crate::hosted_label::{
+    ARCHITECTURE, beyond_small_image, is_other_architecture, is_other_system,
+};
 use crate::hosted_programs::program_notes;
 use crate::plan::{
     Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, never_expands, plan,
@@ -261,13 +263,10 @@ fn findings(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
 
 fn fill(report: &mut FileReport, plan: &Plan) {
     let mut seen = HashSet::new();
-    let of_labels: Vec<Refusal> = plan
-        .jobs
-        .iter()
-        .filter_map(|job| label_refusal(plan, job))
-        .collect();
+    let of_labels = plan.jobs.iter().map(|job| label_refusals(plan, job));
+    let of_labels: Vec<Vec<Refusal>> = of_labels.collect();
     let of_jobs = plan.jobs.iter().flat_map(|job| &job.refusals);
-    for refusal in of_jobs.chain(&of_labels) {
+    for refusal in of_jobs.chain(of_labels.iter().flatten()) {
         if seen.insert((
             &refusal.file,
             refusal.place,
@@ -279,24 +278,55 @@ fn fill(report: &mut FileReport, plan: &Plan) {
     }
     report.jobs.extend(plan.jobs.iter().map(|job| {
         let mut report = job_report(job);
-        report.refused |= label_refusal(plan, job).is_some();
+        report.refused |= is_unservable(job);
         report
     }));
 }
 
-/// A job of another architecture: refused unless a machine is configured for its label.
-fn label_refusal(plan: &Plan, job: &PlannedJob) -> Option<Refusal> {
+/// What a label asks for that no machine has by itself.
+fn beyond_machines(label: &str) -> Option<(Need, String)> {
+    if is_other_system(label) {
+        let reason = "this runner has Linux machines only".to_owned();
+        return Some((Need::OtherSystem(label.to_owned()), reason));
+    }
+    is_other_architecture(label).then(|| {
+        let reason =
+            format!("machines are {ARCHITECTURE} unless the operator configures one of that label");
+        (Need::OtherArchitecture(label.to_owned()), reason)
+    })
+}
+
+/// The copies of a job that are refused unless a machine is configured for their label.
+fn label_refusals(plan: &Plan, job: &PlannedJob) -> Vec<Refusal> {
     let Instances::Known(instances) = &job.instances else {
-        return None;
+        return Vec::new();
     };
-    let mut labels = instances.iter().flat_map(|instance| &instance.runs_on);
-    let label = labels.find(|label| is_other_architecture(label))?;
-    let feature = format!("runs-on: {label}");
-    let reason =
-        format!("machines are {ARCHITECTURE} unless the operator configures one of that label");
     let file = &plan.workflows[job.workflow].workflow.file;
-    let refusal = Refusal::new(&feature, &reason, file, job.job.place);
-    Some(refusal.needing(Need::OtherArchitecture(label.clone())))
+    let mut labels: Vec<&String> = instances.iter().flat_map(|it| &it.runs_on).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let refusal = |label: &&String| {
+        let (need, mut reason) = beyond_machines(label)?;
+        let copies = instances.iter().filter(|it| it.runs_on.contains(label));
+        let (copies, all) = (copies.count(), instances.len());
+        if copies < all {
+            let _ = write!(reason, " ({copies} of {all} copies)");
+        }
+        let feature = format!("runs-on: {label}");
+        let refusal = Refusal::new(&feature, &reason, file, job.job.place);
+        Some(refusal.needing(need))
+    };
+    labels.iter().filter_map(refusal).collect()
+}
+
+/// Whether no copy of a job has a machine.
+fn is_unservable(job: &PlannedJob) -> bool {
+    let Instances::Known(instances) = &job.instances else {
+        return false;
+    };
+    let is_beyond = |label: &String| beyond_machines(label).is_some();
+    let mut copies = instances.iter();
+    !instances.is_empty() && copies.all(|copy| copy.runs_on.iter().any(is_beyond))
 }
 
 fn job_report(job: &PlannedJob) -> JobReport {

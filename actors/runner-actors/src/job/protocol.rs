@@ -7,7 +7,9 @@ use std::time::Duration;
 use runner_core::context::RunFacts;
 use runner_core::event::EventContext;
 use runner_core::expr::Contexts;
-use runner_core::hosted_label::{ARCHITECTURE, FULL_IMAGE, image_os, is_other_architecture};
+use runner_core::hosted_label::{
+    ARCHITECTURE, FULL_IMAGE, image_os, is_other_architecture, is_other_system,
+};
 use runner_core::plan::{JobInstance, Plan, WorkspaceStart};
 use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
@@ -194,8 +196,12 @@ impl JobReport {
     /// No machine is configured for its labels.
     pub(crate) fn no_machine(labels: &[String], group: Option<&str>) -> Self {
         let other = labels.iter().find(|label| is_other_architecture(label));
+        let system = labels.iter().find(|label| is_other_system(label));
         let labels = labels.join(", ");
         let reason = match group {
+            _ if let Some(system) = system => format!(
+                "refused: runs-on: {system}: this runner has Linux machines only; the operator can leave such copies out (`other_systems = \"skip\"`)"
+            ),
             None if let Some(other) = other => format!(
                 "refused: runs-on: {other} asks for another architecture than {ARCHITECTURE}; the operator can configure a machine of that label"
             ),
@@ -211,6 +217,18 @@ impl JobReport {
         };
         Self {
             refused: true,
+            ..Self::failed(JobEnd::Usual, reason)
+        }
+    }
+
+    /// It asks for another system, and the operator leaves such copies out.
+    pub(crate) fn left_out(labels: &[String]) -> Self {
+        let reason = format!(
+            "this runner has Linux machines only, not {}",
+            labels.join(", ")
+        );
+        Self {
+            conclusion: Conclusion::Skipped,
             ..Self::failed(JobEnd::Usual, reason)
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use runner_core::context::{RunFacts, TOKEN_NAMES};
 use runner_core::expr::{Context, Contexts, Object, Value};
+use runner_core::hosted_label::{OtherSystems, is_other_system};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
@@ -183,8 +184,12 @@ impl ActiveRun {
     /// end.
     fn recall(&mut self, ledger: &mut Ledger, job: usize, instance: usize, previous: JobRecord) {
         let conclusion = previous.conclusion.unwrap_or(Conclusion::Failure);
-        self.state
-            .finished(job, instance, conclusion, &previous.outputs);
+        match &previous.reason {
+            Some(reason) if reason.starts_with("refused:") => self.state.refused(job, instance),
+            _ => self
+                .state
+                .finished(job, instance, conclusion, &previous.outputs),
+        }
         self.copies.push(Some(JobCopy {
             job,
             instance,
@@ -298,12 +303,15 @@ impl ActiveRun {
         let unserved =
             self.state.plan().jobs[job].id_token && self.services.settings.services.is_none();
         let tokenless = self.tokenless(job, environment.as_deref());
+        let skips = self.services.settings.other_systems == OtherSystems::Skip
+            && labels.iter().any(|label| is_other_system(label));
         let (jobs, reports) = (self.services.jobs.clone(), reports.clone());
         actix_rt::spawn(async move {
             let report = match launch {
                 Some(_) if let Some(reason) = tokenless => JobReport::refused(&reason),
                 Some(_) if unserved => JobReport::unserved(),
                 Some(launch) => jobs.run(launch).await,
+                None if skips => JobReport::left_out(&labels),
                 None => JobReport::no_machine(&labels, group.as_deref()),
             };
             // A run that is gone hears nothing; its record is ended at the next start.

@@ -408,8 +408,12 @@ async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, r
         JobEnd::TimedOut => Conclusion::Cancelled,
         _ => report.conclusion,
     };
-    run.state
-        .finished(job, instance, conclusion, &report.outputs);
+    if report.refused {
+        run.state.refused(job, instance);
+    } else {
+        run.state
+            .finished(job, instance, conclusion, &report.outputs);
+    }
     ledger.save(vec![status]).await;
 }
 

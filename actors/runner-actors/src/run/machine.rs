@@ -1,7 +1,9 @@
 //! Which machine a job gets, by its labels.
 
 use http_clients::vmm::NewVm;
-use runner_core::hosted_label::{FULL_IMAGE, is_hosted_ubuntu, is_other_architecture};
+use runner_core::hosted_label::{
+    FULL_IMAGE, is_hosted_ubuntu, is_other_architecture, is_other_system,
+};
 use vmm_hosts_actors::MachineType;
 
 /// What a machine with the image `full` has where nothing is configured: containers and their
@@ -21,7 +23,7 @@ pub(super) struct MachineChoice {
 
 /// The machine for these labels: the first that is listed, else the entry `default`. Where a group
 /// is named that has machines, only those count, and without labels that fit the first of them.
-/// `None`: nobody said what such a job runs on, or it asks for another architecture.
+/// `None`: nobody said what such a job runs on, or it asks for another system or architecture.
 pub(super) fn choose(
     machines: &[(String, MachineType)],
     labels: &[String],
@@ -57,8 +59,9 @@ pub(super) fn choose(
             hosted: None,
         });
     }
-    if labels.iter().any(|label| is_other_architecture(label)) {
-        // The default machine is of the host's architecture, and would do something else.
+    let is_other = |label: &String| is_other_architecture(label) || is_other_system(label);
+    if labels.iter().any(is_other) {
+        // The default machine is Linux of the host's architecture: it would do something else.
         return None;
     }
     let machine = listed("default")?;
@@ -126,6 +129,18 @@ mod tests {
         assert_eq!(of(&machines, "ubuntu-24.04-arm"), None);
         machines.push(("ubuntu-24.04-arm".to_owned(), vm("b")));
         let found = of(&machines, "ubuntu-24.04-arm").unwrap();
+        assert_eq!(found.machine.vm.image, "b".parse().ok());
+    }
+
+    /// Labels that only come with the outputs of another job got the default machine.
+    #[test]
+    fn i17_another_system_is_had_only_where_it_is_configured() {
+        let mut machines = vec![("default".to_owned(), vm("a"))];
+        for label in ["windows-latest", "macOS", "macos-14"] {
+            assert_eq!(of(&machines, label), None, "{label}");
+        }
+        machines.push(("windows-latest".to_owned(), vm("b")));
+        let found = of(&machines, "Windows-latest").unwrap();
         assert_eq!(found.machine.vm.image, "b".parse().ok());
     }
 

@@ -14,6 +14,7 @@ use runner_actors::{
     RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
 };
 use runner_core::event::EventKind;
+use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
 use scripted_peers::{Play, ScriptedForge, ScriptedVmm, git};
 use store::{Options, Store};
@@ -101,6 +102,7 @@ impl Site {
             scopes: ScopeSettings::default(),
             checkout_repositories: Vec::new(),
             workspace: WorkspaceStart::Commit,
+            other_systems: OtherSystems::Refuse,
             checkouts: CheckoutLimits::default(),
             cache_bytes: 1 << 20,
             catch_up_every: Duration::from_secs(3600),

@@ -110,7 +110,7 @@ impl Builder<'_> {
         check_env_for_token(&self.workflows[workflow].workflow.env, &file, &mut refusals);
         let key = format!("{prefix}{}", job.id);
         let at = self.jobs.len();
-        let instances = self.instances(job, &mut refusals, &file);
+        let instances = self.instances(job);
         let id_token = self.has_id_token(job, workflow);
         let findings = self.check_permissions(job, workflow)?.into_iter().collect();
         self.jobs.push(PlannedJob {
@@ -242,7 +242,7 @@ impl Builder<'_> {
     }
 
     /// The copies, unless they depend on other jobs.
-    fn instances(&self, job: &Job, refusals: &mut Vec<Refusal>, file: &str) -> Instances {
+    fn instances(&self, job: &Job) -> Instances {
         let needs = |data: &crate::expr::Data| {
             data.refers_to(Context::Needs) || data.refers_to(Context::Inputs)
         };
@@ -272,32 +272,10 @@ impl Builder<'_> {
         if matrix.is_some_and(needs) || runs_on.is_some_and(needs) || text_needs || group_needs {
             return Instances::Later;
         }
-        match expand(job, self.input.contexts) {
-            Ok(instances) => {
-                for instance in &instances {
-                    if let Some(label) = instance.runs_on.iter().find(|label| other_system(label)) {
-                        let feature = format!("runs-on: {label}");
-                        if !refusals.iter().any(|refusal| refusal.feature == feature) {
-                            let reason = "this runner has Linux machines only";
-                            let refusal = Refusal::new(&feature, reason, file, job.place);
-                            refusals.push(refusal.needing(Need::OtherSystem(label.clone())));
-                        }
-                    }
-                }
-                Instances::Known(instances)
-            }
-            // Said again, with all contexts, when the job would start.
-            Err(_) => Instances::Later,
-        }
+        // What cannot be is said again, with all contexts, when the job would start.
+        let known = expand(job, self.input.contexts);
+        known.map_or(Instances::Later, Instances::Known)
     }
-}
-
-/// Whether a label asks for another operating system.
-fn other_system(label: &str) -> bool {
-    let label = label.to_ascii_lowercase();
-    ["windows", "macos"]
-        .iter()
-        .any(|system| label == *system || label.starts_with(&format!("{system}-")))
 }
 
 /// No token of the forge enters a machine.

@@ -278,7 +278,7 @@ impl PlanState {
                         if *copy == CopyState::Running {
                             actions.push(Action::Cancel { job, instance });
                         }
-                        if !matches!(copy, CopyState::Ended(_)) {
+                        if !matches!(copy, CopyState::Ended(_) | CopyState::Refused) {
                             *copy = CopyState::Ended(Conclusion::Cancelled);
                         }
                     }

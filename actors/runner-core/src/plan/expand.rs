@@ -1,12 +1,15 @@
 //! A job to its copies, once the contexts its matrix is made of are known.
 
-use super::matrix::{combinations, suffix};
+use super::matrix::{Combination, named_combinations};
 use super::types::{ConcurrencyGroup, InstanceEnvironment, JobInstance};
 use crate::expr::{Context, Contexts, Data, EvalError, Scope, Template, Value};
 use crate::workflow::{Concurrency, ConcurrencyQueue, Job, JobEnvironment, JobWork, wrong_name};
 
 /// Minutes after which a job is ended when it does not say (GitHub's default).
 pub const DEFAULT_TIMEOUT_MINUTES: f64 = 360.0;
+
+/// Longer names of copies are cut.
+const MAX_NAME: usize = 100;
 
 /// Why the copies of a job cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,15 +56,23 @@ pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, Expand
     let value = matrix.map(|matrix| matrix.value(&scope)).transpose();
     let all = match value.map_err(ExpandError::of("matrix"))? {
         // A strategy whose value has no matrix.
-        Some(Value::Null) if is_computed => vec![Value::object::<&str, Value>([])],
-        Some(value) => combinations(&value).map_err(ExpandError::Matrix)?,
-        None => vec![Value::object::<&str, Value>([])],
+        Some(Value::Null) if is_computed => vec![no_matrix()],
+        Some(value) => named_combinations(&value).map_err(ExpandError::Matrix)?,
+        None => vec![no_matrix()],
     };
     let total = all.len();
     all.into_iter()
         .enumerate()
-        .map(|(index, matrix)| instance(job, contexts, matrix, index, total))
+        .map(|(index, combination)| instance(job, contexts, combination, index, total))
         .collect()
+}
+
+/// Of a job that has one copy.
+fn no_matrix() -> Combination {
+    Combination {
+        values: Value::object::<&str, Value>([]),
+        suffix: String::new(),
+    }
 }
 
 /// Why a job fails in every run before it starts: nothing of what its copies are made of depends on
@@ -113,7 +124,7 @@ pub fn never_expands(job: &Job) -> Option<ExpandError> {
 fn instance(
     job: &Job,
     contexts: &Contexts,
-    matrix: Value,
+    combination: Combination,
     index: usize,
     total: usize,
 ) -> Result<JobInstance, ExpandError> {
@@ -128,7 +139,7 @@ fn instance(
     };
     let mut instance = JobInstance {
         name: String::new(),
-        matrix: matrix.clone(),
+        matrix: combination.values.clone(),
         index,
         total,
         runs_on: Vec::new(),
@@ -142,10 +153,10 @@ fn instance(
     };
     let inner = contexts
         .clone()
-        .with(Context::Matrix, matrix)
+        .with(Context::Matrix, combination.values)
         .with(Context::Strategy, instance.strategy());
     let scope = Scope::new(&inner);
-    instance.name = name(job, &instance.matrix, &scope)?;
+    instance.name = name(job, &combination.suffix, &scope)?;
     if let JobWork::Steps { runs_on, .. } = &job.work {
         let value = runs_on.value(&scope).map_err(ExpandError::of("runs-on"))?;
         instance.machine_group = group(&value);
@@ -193,13 +204,22 @@ fn environment(
     Ok(Some(InstanceEnvironment { name, deployment }))
 }
 
-/// The name as written with its values, else the id with the matrix's values behind it.
-fn name(job: &Job, matrix: &Value, scope: &Scope<'_>) -> Result<String, ExpandError> {
-    match &job.name {
-        Some(name) if name.fixed().is_none() => name.text(scope).map_err(ExpandError::of("name")),
-        Some(name) => Ok(format!("{}{}", name.source, suffix(matrix))),
-        None => Ok(format!("{}{}", job.id, suffix(matrix))),
+/// The name as written with its values, else the id with the matrix's values behind it, cut where
+/// GitHub cuts it.
+fn name(job: &Job, suffix: &str, scope: &Scope<'_>) -> Result<String, ExpandError> {
+    let stem = match &job.name {
+        Some(name) if name.fixed().is_none() => {
+            return name.text(scope).map_err(ExpandError::of("name"));
+        }
+        Some(name) => name.source.to_string(),
+        None => job.id.to_string(),
+    };
+    let name = format!("{stem}{suffix}");
+    if name.chars().count() <= MAX_NAME {
+        return Ok(name);
     }
+    let kept: String = name.chars().take(MAX_NAME - 3).collect();
+    Ok(format!("{kept}..."))
 }
 
 /// The `group` of a mapping.

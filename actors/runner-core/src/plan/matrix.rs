@@ -3,12 +3,27 @@
 use crate::expr::{Object, Value};
 use crate::limits::MAX_MATRIX;
 
+/// A combination.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Combination {
+    pub(super) values: Value,
+    /// ` (1, ubuntu-latest)`: what the name of its copy has of it. Values that `include` adds to a
+    /// combination of the rows are not in it, as at GitHub.
+    pub(super) suffix: String,
+}
+
 /// Every combination, in GitHub's order: the product of the rows without what `exclude` names, then
 /// `include`.
 ///
 /// # Errors
 /// When the value is no matrix, or there are too many.
 pub fn combinations(matrix: &Value) -> Result<Vec<Value>, String> {
+    let named = named_combinations(matrix)?.into_iter();
+    Ok(named.map(|combination| combination.values).collect())
+}
+
+/// The same, with what their copies are called.
+pub(super) fn named_combinations(matrix: &Value) -> Result<Vec<Combination>, String> {
     let Value::Object(matrix) = matrix else {
         return Err(format!(
             "the matrix is {}, expected an object",
@@ -33,28 +48,32 @@ pub fn combinations(matrix: &Value) -> Result<Vec<Value>, String> {
         let mut found = false;
         for (combination, original) in originals.iter_mut().zip(&untouched) {
             // It is added to every combination whose own values it does not change.
-            let fits = include
-                .iter()
-                .all(|(key, value)| original.get(key).is_none_or(|own| own == value));
+            let own = |key: &str| original.get(key);
+            let mut pairs = include.iter();
+            let fits = pairs.all(|(key, value)| own(key).is_none_or(|own| includes(own, value)));
             if fits && !rows.is_empty() {
-                include
-                    .iter()
-                    .for_each(|(key, value)| combination.set(key, value.clone()));
+                let extra = include.iter().filter(|(key, _)| own(key).is_none());
+                extra.for_each(|(key, value)| combination.set(key, value.clone()));
                 found = true;
             }
         }
         if !found {
-            added.push(include);
+            added.push(rows_first(&include, &rows));
         }
     }
     if rows.is_empty() {
         originals.clear();
     }
-    let all: Vec<Value> = originals
-        .into_iter()
-        .chain(added)
-        .map(|object| Value::object(object.iter().map(|(key, value)| (key, value.clone()))))
-        .collect();
+    let originals = originals.into_iter().zip(&untouched);
+    let originals = originals.map(|(object, rows)| Combination {
+        suffix: suffix(rows),
+        values: value(&object),
+    });
+    let added = added.iter().map(|object| Combination {
+        suffix: suffix(object),
+        values: value(object),
+    });
+    let all: Vec<Combination> = originals.chain(added).collect();
     if all.is_empty() {
         return Err("the matrix has no combinations".to_owned());
     }
@@ -134,6 +153,21 @@ fn check_excluded(excluded: &[Object], rows: &[(&str, &Value)]) -> Result<(), St
     Ok(())
 }
 
+/// What `include` adds by itself: the keys of rows stand first.
+fn rows_first(include: &Object, rows: &[(&str, &Value)]) -> Object {
+    let is_row = |key: &str| rows.iter().any(|(row, _)| same(row, key));
+    let mut ordered = Object::default();
+    for of_rows in [true, false] {
+        let pairs = include.iter().filter(|(key, _)| is_row(key) == of_rows);
+        pairs.for_each(|(key, value)| ordered.set(key, value.clone()));
+    }
+    ordered
+}
+
+fn value(object: &Object) -> Value {
+    Value::object(object.iter().map(|(key, value)| (key, value.clone())))
+}
+
 /// Whether every key of `exclude` has its value in the combination; of objects a part is enough.
 fn matches(combination: &Object, exclude: &Object) -> bool {
     exclude.iter().all(|(key, wanted)| {
@@ -143,7 +177,7 @@ fn matches(combination: &Object, exclude: &Object) -> bool {
     })
 }
 
-/// Whether a value of a row is one that `exclude` names; of objects a part is enough.
+/// Whether a value of a row is one that `exclude` or `include` names; of objects a part is enough.
 pub(crate) fn includes(value: &Value, wanted: &Value) -> bool {
     match (value, wanted) {
         (Value::Object(object), Value::Object(wanted)) => matches(object, wanted),
@@ -158,10 +192,13 @@ pub(crate) fn includes(value: &Value, wanted: &Value) -> bool {
     }
 }
 
-/// ` (1, ubuntu-latest)`: the values of a combination, as a job's name shows them.
-pub(super) fn suffix(combination: &Value) -> String {
+/// The values of a combination that are not empty, as a job's name shows them.
+fn suffix(combination: &Object) -> String {
     let mut texts = Vec::new();
-    collect(combination, &mut texts);
+    combination
+        .iter()
+        .for_each(|(_, value)| collect(value, &mut texts));
+    texts.retain(|text| !text.is_empty());
     if texts.is_empty() {
         String::new()
     } else {
@@ -189,5 +226,36 @@ fn kind(value: &Value) -> &'static str {
         Value::Text(_) => "a text",
         Value::List(_) => "a list",
         Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Matrices and what the names of their copies have, by GitHub's `MatrixBuilder`.
+    #[test]
+    fn i17_names_of_copies_have_the_values_of_their_rows() {
+        for (matrix, expected) in [
+            (
+                r#"{"os": ["a", "b"], "include": [{"os": "a", "cc": "clang"}]}"#,
+                [" (a)", " (b)"].as_slice(),
+            ),
+            (
+                r#"{"os": ["a"], "include": [{"cc": "gcc", "os": "z"}]}"#,
+                &[" (a)", " (z, gcc)"],
+            ),
+            (
+                r#"{"x": ["", null, "y", 0, false]}"#,
+                &["", "", " (y)", " (0)", " (false)"],
+            ),
+            (r#"{"o": [{"a": 1, "b": ["c", ""]}]}"#, &[" (1, c)"]),
+            (r#"{"include": [{"a": 1, "b": 2}]}"#, &[" (1, 2)"]),
+        ] {
+            let value: Value = serde_json::from_str(matrix).expect("JSON");
+            let all = named_combinations(&value).expect("combinations");
+            let suffixes: Vec<&str> = all.iter().map(|it| it.suffix.as_str()).collect();
+            assert_eq!(suffixes, expected, "{matrix}");
+        }
     }
 }

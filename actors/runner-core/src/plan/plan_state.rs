@@ -58,6 +58,8 @@ pub enum Action {
 pub(super) enum CopyState {
     Waiting,
     Running,
+    /// It cannot run here: a failure that says nothing of the others.
+    Refused,
     Ended(Conclusion),
 }
 
@@ -222,6 +224,19 @@ impl PlanState {
         }
     }
 
+    /// A copy that was started cannot run here: the job fails, and its other copies go on.
+    pub fn refused(&mut self, job: usize, instance: usize) {
+        let JobProgress::Running { instances, copies } = &mut self.jobs[job] else {
+            return;
+        };
+        if let Some(copy) = copies.get_mut(instance) {
+            *copy = match instances[instance].continue_on_error {
+                true => CopyState::Ended(Conclusion::Success),
+                false => CopyState::Refused,
+            };
+        }
+    }
+
     /// How the whole run ended, once every job has.
     pub fn conclusion(&self) -> Option<Conclusion> {
         let ended: Option<Vec<Conclusion>> = self.jobs.iter().map(ended).collect();
@@ -379,7 +394,7 @@ impl PlanState {
                         *copy = CopyState::Ended(Conclusion::Cancelled);
                         actions.push(Action::Cancel { job, instance });
                     }
-                    CopyState::Ended(_) => {}
+                    CopyState::Ended(_) | CopyState::Refused => {}
                 }
             }
         }
@@ -405,7 +420,8 @@ impl PlanState {
             .iter()
             .map(|copy| match copy {
                 CopyState::Ended(conclusion) => Some(*conclusion),
-                _ => None,
+                CopyState::Refused => Some(Conclusion::Failure),
+                CopyState::Waiting | CopyState::Running => None,
             })
             .collect();
         let moved = copies != before || all.is_some();

@@ -130,7 +130,6 @@ fn what_is_not_done_is_refused_with_its_place() {
         ("on: push\njobs: {a: {runs-on: x, steps: [{uses: actions/checkout@v4},\n      {uses: ./actions/absent}, {run: y}]}}\n".to_owned(), "uses: ./actions/absent", 3),
         (job("      - uses: ./../../etc\n"), "uses: ./../../etc", 7),
         (job("      - run: x\n        shell: powershell\n"), "shell", 8),
-        ("on: push\njobs:\n  a:\n    runs-on: windows-latest\n    steps: [{run: x}]\n".to_owned(), "runs-on: windows-latest", 3),
         ("on: push\njobs:\n  a:\n    uses: o/r/.github/workflows/x.yml@v1\n".to_owned(), "uses: o/r/.github/workflows/x.yml@v1", 4),
         ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/no-call.yml\n".to_owned(), "uses: ./.github/workflows/no-call.yml", 4),
         ("on: push\njobs:\n  a:\n    uses: ./.github/workflows/absent.yml\n".to_owned(), "uses: ./.github/workflows/absent.yml", 4),
@@ -416,6 +415,24 @@ fn a_called_workflow_keeps_its_own_max_parallel_fail_fast_and_limits() {
         ),
         "what needs the caller does not run: {ended:?}"
     );
+    assert_eq!(state.conclusion(), Some(Conclusion::Failure));
+}
+
+/// The main test job of every other project had copies for Windows or macOS: none of it ran.
+#[test]
+fn i17_a_copy_that_cannot_run_here_ends_no_other_copy() {
+    let plan = planned("on: push\njobs:\n  a:\n    strategy: {matrix: {os: [ubuntu-latest, windows-latest, macos-13]}}\n    runs-on: '${{ matrix.os }}'\n    steps: [{run: x}]\n").unwrap();
+    assert!(plan.jobs[0].refusals.is_empty());
+    let mut state = PlanState::new(std::sync::Arc::new(plan), Contexts::default());
+    let started = state.advance();
+    assert_eq!(started.len(), 3, "{started:?}");
+    state.refused(0, 1);
+    assert_eq!(state.advance(), [], "nobody is cancelled");
+    state.finished(0, 0, Conclusion::Success, &[]);
+    assert_eq!(state.advance(), []);
+    assert_eq!(state.conclusion(), None);
+    state.refused(0, 2);
+    state.advance();
     assert_eq!(state.conclusion(), Some(Conclusion::Failure));
 }
 

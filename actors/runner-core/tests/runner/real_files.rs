@@ -145,3 +145,34 @@ fn i17_programs_that_the_image_lacks_and_packages_are_noted() {
     let set_up = "{uses: dtolnay/rust-toolchain@stable}, {run: cargo fmt}";
     assert!(!notes("ubuntu-latest", set_up).contains("its scripts"));
 }
+
+#[test]
+fn i17_copies_for_other_systems_are_said_with_their_number() {
+    let report = |labels: &str| {
+        checked(&format!(
+            "on: push\njobs:\n  a:\n    strategy: {{matrix: {{os: [{labels}]}}}}\n    runs-on: '${{{{ matrix.os }}}}'\n    steps: [{{run: x}}]\n"
+        ))
+    };
+    let said = |report: &FileReport| -> Vec<String> {
+        let refused = report.refused.iter();
+        refused
+            .map(|it| format!("{}: {}", it.feature, it.reason))
+            .collect()
+    };
+    let some = report("ubuntu-latest, macos-14, windows-2022, macos-14-xlarge");
+    let linux = "this runner has Linux machines only";
+    assert_eq!(
+        said(&some),
+        [
+            format!("runs-on: macos-14: {linux} (1 of 4 copies)"),
+            format!("runs-on: macos-14-xlarge: {linux} (1 of 4 copies)"),
+            format!("runs-on: windows-2022: {linux} (1 of 4 copies)"),
+        ]
+    );
+    assert!(!some.jobs[0].refused, "the others run");
+    let none = report("Windows, macOS");
+    assert_eq!(said(&none).len(), 2);
+    assert!(none.jobs[0].refused);
+    let alone = report("windows-latest");
+    assert_eq!(said(&alone), [format!("runs-on: windows-latest: {linux}")]);
+}

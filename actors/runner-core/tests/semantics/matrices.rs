@@ -3,6 +3,7 @@
 use runner_core::expr::Value;
 use runner_core::plan::combinations;
 
+const MATRIX_BUILDER: &str = "actions/runner, MatrixBuilder";
 const PAGE: &str = "Running variations of jobs in a workflow";
 
 /// Page, matrix, combinations.
@@ -54,6 +55,17 @@ pub(crate) const CASES: &[(&str, &str, &str)] = &[
         PAGE,
         r#"{"v": [1, 2], "exclude": [{"v": 1}], "include": [{"v": 1}]}"#,
         r#"[{"v":2},{"v":1}]"#,
+    ),
+    // Rows and `include` are compared by `==`; what a row has stays as it is.
+    (
+        MATRIX_BUILDER,
+        r#"{"v": ["3.9", "3.11"], "os": ["Ubuntu"], "include": [{"v": 3.9, "extra": "m"}, {"os": "ubuntu", "x": 1}]}"#,
+        r#"[{"v":"3.9","os":"Ubuntu","extra":"m","x":1},{"v":"3.11","os":"Ubuntu","x":1}]"#,
+    ),
+    (
+        MATRIX_BUILDER,
+        r#"{"o": [{"a": 1, "b": 2}], "include": [{"o": {"a": 1}, "c": 3}, {"d": 4, "o": {"a": 5}}]}"#,
+        r#"[{"o":{"a":1,"b":2},"c":3},{"o":{"a":5},"d":4}]"#,
     ),
 ];
 

@@ -195,7 +195,13 @@ const CALLED: &str = "on: {workflow_call: {inputs: {who: {type: string, required
     jobs: {inner: {runs-on: x, name: 'for ${{ inputs.who }}', steps: [{run: y}]}}\n";
 
 fn files(path: &str) -> Option<Vec<u8>> {
-    (path == "called.yml").then(|| CALLED.as_bytes().to_vec())
+    let always =
+        "on: workflow_call\njobs: {inner: {runs-on: x, if: always(), steps: [{run: y}]}}\n";
+    match path {
+        "called.yml" => Some(CALLED.as_bytes().to_vec()),
+        "always.yml" => Some(always.as_bytes().to_vec()),
+        _ => None,
+    }
 }
 
 /// The jobs with a machine and a step each, unless they call.
@@ -367,6 +373,12 @@ fn i17_jobs_go_on_whose_condition_holds_after_the_cancellation() {
         ("{a: {if: success() || failure()}}", "a"),
         ("{a: {if: \"always() && github.event_name == 'x'\"}}", ""),
         ("{a: {if: github.event_name != 'x'}}", "a"),
+        ("{a: {uses: ./always.yml}}", "a/inner"),
+        ("{a: {if: always(), uses: ./always.yml}}", ""),
+        (
+            "{a: {if: always(), uses: ./called.yml, with: {who: me}}}",
+            "a/inner",
+        ),
         (
             "{a: {if: always(), strategy: {matrix: {x: [1, 2]}}}, b: {strategy: {matrix: {x: [1, 2]}, max-parallel: 1}}}",
             "b",

@@ -14,6 +14,7 @@ use http_clients::http::AllowedAddress;
 use http_clients::vmm::MAX_SNAPSHOTS;
 use runner_actors::{CheckoutLimits, KeepSettings, MachineType, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
+use runner_core::hosted_label::OtherSystems;
 use runner_core::lost::MAX_RERUNS;
 use runner_core::plan::WorkspaceStart;
 use runner_core::protection::ForkApproval;
@@ -33,6 +34,10 @@ const FORGES: &Choices<Forge> = &[
 const WORKSPACES: &Choices<WorkspaceStart> = &[
     ("commit", WorkspaceStart::Commit),
     ("empty", WorkspaceStart::Empty),
+];
+const OTHER_SYSTEMS: &Choices<OtherSystems> = &[
+    ("refuse", OtherSystems::Refuse),
+    ("skip", OtherSystems::Skip),
 ];
 const ADDRESS: TextKind<SocketAddr> = TextKind::new("address", address, SocketAddr::to_string);
 /// A program, or a path as it is.
@@ -82,6 +87,7 @@ pub struct File {
     pub(super) repositories: Vec<String>,
     pub(super) checkout_repositories: Vec<RepositoryPattern>,
     pub(super) workspace: WorkspaceStart,
+    pub(super) other_systems: OtherSystems,
     pub(super) checkouts: CheckoutLimits,
     pub(super) vm_hosts: Vec<(String, VmHostTable)>,
     pub(super) machines: Vec<(String, MachineType)>,
@@ -167,6 +173,7 @@ impl Default for File {
             repositories: Vec::new(),
             checkout_repositories: Vec::new(),
             workspace: WorkspaceStart::Commit,
+            other_systems: OtherSystems::Refuse,
             checkouts: CheckoutLimits::default(),
             vm_hosts: Vec::new(),
             machines: Vec::new(),
@@ -278,6 +285,9 @@ table! {
         /// what the workspace of a job has that checks nothing out: the event's `commit`, or
         /// nothing (`empty`, as on GitHub)
         "workspace" = choice("workspace", WORKSPACES) => workspace;
+        /// what becomes of jobs, and copies of them, for Windows and macOS: they fail (`refuse`), or
+        /// are left out as if their `if` did not hold (`skip`)
+        "other_systems" = choice("other_systems", OTHER_SYSTEMS) => other_systems;
         /// what commits may cost: anybody's pull request is one
         "checkouts" { CHECKOUTS } => checkouts;
         /// hosts whose VM managers give VMs, beside that of `VMM_API_URL` where it is set; a job's

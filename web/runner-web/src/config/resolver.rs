@@ -166,6 +166,7 @@ impl<'a> Resolver<'a> {
             vm_timeout: file.vm_wait,
             checkout_repositories: file.checkout_repositories,
             workspace: file.workspace,
+            other_systems: file.other_systems,
             checkouts: file.checkouts,
             cache_bytes: file.cache_quota,
             catch_up_every: file.catch_up,

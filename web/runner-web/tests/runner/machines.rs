@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use runner_core::hosted_label::OtherSystems;
 use scripted_peers::{Misbehaviour, Play};
 use serde_json::json;
 
@@ -345,4 +346,70 @@ fn r13_machines_are_ordered_without_a_network_unless_the_label_says_so() {
         "{reason}"
     );
     status(&site, &sha, "CI / c (push)", "failure");
+}
+
+const SYSTEMS: &str = "name: CI
+on: push
+jobs:
+  test:
+    strategy: {matrix: {os: [windows-latest, ubuntu-latest]}}
+    runs-on: ${{ matrix.os }}
+    steps: [{run: make}]
+  after:
+    needs: test
+    runs-on: ubuntu-latest
+    steps: [{run: ship}]
+";
+
+/// What became of the jobs of a run, in the order of their names.
+fn ends(record: &serde_json::Value) -> Vec<(String, String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let jobs = record["jobs"].as_array().unwrap().iter();
+    let mut ends: Vec<_> = jobs
+        .map(|job| {
+            (
+                text(&job["name"]),
+                text(&job["conclusion"]),
+                text(&job["reason"]),
+            )
+        })
+        .collect();
+    ends.sort();
+    ends
+}
+
+#[test]
+fn i17_copies_for_linux_run_beside_those_that_cannot() {
+    let site = Site::playing(|_| Play::exit(0));
+    let runner = site.start();
+    let sha = site.commit(SYSTEMS);
+    let record = runner.ended(&runner.run("push", "d-1", &site.push(&sha)));
+    assert_eq!(record["state"], "refused", "{record:#}");
+    let ends = ends(&record);
+    assert_eq!(
+        (ends[1].0.as_str(), ends[1].1.as_str()),
+        ("test (ubuntu-latest)", "success")
+    );
+    assert_eq!(
+        (ends[2].0.as_str(), ends[2].1.as_str()),
+        ("test (windows-latest)", "failure")
+    );
+    assert!(ends[2].2.contains("other_systems"), "{}", ends[2].2);
+    assert_eq!(ends[0].1, "skipped", "what needs them: {ends:?}");
+}
+
+#[test]
+fn i17_copies_that_cannot_run_are_left_out_where_the_operator_says_so() {
+    let site = Site::playing(|_| Play::exit(0));
+    let runner = site.start_with(Setup {
+        change: |settings| settings.other_systems = OtherSystems::Skip,
+        ..Setup::default()
+    });
+    let sha = site.commit(SYSTEMS);
+    let record = runner.ended(&runner.run("push", "d-1", &site.push(&sha)));
+    assert_eq!(record["state"], "succeeded", "{record:#}");
+    let ends = ends(&record);
+    let conclusions: Vec<&str> = ends.iter().map(|end| end.1.as_str()).collect();
+    assert_eq!(conclusions, ["success", "success", "skipped"], "{ends:?}");
+    assert!(ends[2].2.contains("Linux machines only"), "{}", ends[2].2);
 }

@@ -23,7 +23,10 @@ fn engine(words: &[&str], with_socket: bool) -> String {
     let here = folder.path().to_str().unwrap();
     let socket = folder.path().join("docker.sock");
     let _socket = with_socket.then(|| std::os::unix::net::UnixListener::bind(socket).unwrap());
-    let (_, script) = ENGINE.iter().find(|(name, _)| *name == "engine.sh").unwrap();
+    let (_, script) = ENGINE
+        .iter()
+        .find(|(name, _)| *name == "engine.sh")
+        .unwrap();
     let enter = "nsenter --target \"$(cat $here/pid)\" --user --mount --net --preserve-credentials -- \"$@\"";
     assert!(script.contains(enter), "the test takes the place of that");
     let script = script.replace(enter, "echo \"$@\"");

@@ -312,7 +312,10 @@ mod tests {
         let directory = "/tmp/.runner/7";
         for (path, expected) in [
             ("/workspace/a", "/github/workspace/a"),
-            ("/tmp/.runner/7/files/output", "/github/file_commands/output"),
+            (
+                "/tmp/.runner/7/files/output",
+                "/github/file_commands/output",
+            ),
             ("/tmp/.runner/event.json", "/github/workflow/event.json"),
             ("/tmp", "/github/runner_temp"),
             ("/tmp/report.xml", "/github/runner_temp/report.xml"),
