@@ -374,9 +374,9 @@ fn i17_jobs_go_on_whose_condition_holds_after_the_cancellation() {
         ("{a: {if: \"always() && github.event_name == 'x'\"}}", ""),
         ("{a: {if: github.event_name != 'x'}}", "a"),
         ("{a: {uses: ./always.yml}}", "a/inner"),
-        ("{a: {if: always(), uses: ./always.yml}}", ""),
+        ("{a: {uses: ./always.yml, if: always()}}", ""),
         (
-            "{a: {if: always(), uses: ./called.yml, with: {who: me}}}",
+            "{a: {uses: ./called.yml, with: {who: me}, if: always()}}",
             "a/inner",
         ),
         (

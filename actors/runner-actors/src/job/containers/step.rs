@@ -278,8 +278,8 @@ fn add_below(
     in_force: [&[(String, String)]; 2],
     pair: (String, String),
 ) {
-    let mut known = own.iter().chain(in_force.into_iter().flatten());
-    if !known.any(|(name, _)| *name == pair.0) {
+    let has = |pairs: &[(String, String)]| pairs.iter().any(|(name, _)| *name == pair.0);
+    if !has(own) && !in_force.into_iter().any(has) {
         own.push(pair);
     }
 }
