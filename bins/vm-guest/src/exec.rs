@@ -1,8 +1,8 @@
 //! Running what the host sends: a session of its own, streamed output, and an end.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use vm_core::guest::{CHUNK, Channel, ToHost};
+use vm_core::guest::{Channel, ToHost};
 use vm_core::network::PROXY_PORT;
 use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TerminalSize};
 
@@ -22,17 +21,13 @@ use crate::cgroup::Group;
 use crate::confine::Spawner;
 use crate::gate::Gate;
 use crate::port::Port;
+use crate::pump::Pump;
 use crate::reaper::ProcessReaper;
 use crate::thread::thread;
 use crate::tty::{Tty, Typed};
 
 /// Where programs are looked for unless the request says otherwise.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Once the program itself has ended, output of what it left running is awaited as long as it comes
-/// within this of each other.
-const LINGER_MS: u16 = 200;
-/// No longer than this after its end, whatever it left running goes on to print, as on GitHub.
-const LINGER_MOST: Duration = Duration::from_secs(5);
 /// Time that a program whose own time is over has to clean up.
 const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
 /// Files that a program makes can be read by all, whatever the agent itself was started with.
@@ -435,69 +430,4 @@ fn explain(spec: &ExecSpec, error: &io::Error) -> String {
         return format!("the folder {} does not exist", spec.cwd);
     }
     format!("{program} cannot be started: {error}")
-}
-
-/// Carries one stream of output to the host.
-struct Pump {
-    channel: Channel,
-    stream: OutputStream,
-    port: Arc<Port>,
-    gate: Arc<Gate>,
-    /// When the program itself has ended.
-    ended: Arc<OnceLock<Instant>>,
-}
-
-impl Pump {
-    fn run(&self, mut pipe: File) {
-        let mut buffer = vec![0; CHUNK / 2];
-        // What lay in the pipe when the program ended is its own, however long that takes.
-        let mut owed = None;
-        loop {
-            let ended = self.ended.get();
-            if ended.is_some() && owed.is_none() {
-                owed = Some(rustix::io::ioctl_fionread(&pipe).unwrap_or(0));
-            }
-            let is_over = ended.is_some_and(|at| at.elapsed() > LINGER_MOST) && owed == Some(0);
-            if is_over || !readable(&pipe) {
-                if ended.is_some() {
-                    // What the program left running keeps the pipe; it is read for it, unseen.
-                    let _ = thread("drain").spawn(move || drain(pipe));
-                    return;
-                }
-                continue;
-            }
-            match pipe.read(&mut buffer) {
-                Ok(0) => return,
-                Ok(count) => {
-                    owed = owed.map(|bytes| bytes.saturating_sub(count as u64));
-                    self.pass_on(&buffer[..count]);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return,
-            }
-        }
-    }
-
-    fn pass_on(&self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            let granted = self.gate.take(bytes.len());
-            if granted == 0 {
-                return;
-            }
-            let (now, later) = bytes.split_at(granted);
-            self.port
-                .send(self.channel, &ToHost::Output(self.stream, now.into()));
-            bytes = later;
-        }
-    }
-}
-
-/// Whether something can be read, or the end was reached, within [`LINGER_MS`].
-fn readable(pipe: &File) -> bool {
-    let mut wanted = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
-    poll(&mut wanted, PollTimeout::from(LINGER_MS)).is_ok_and(|count| count > 0)
-}
-
-fn drain(mut pipe: File) {
-    let _ = io::copy(&mut pipe, &mut io::sink());
 }

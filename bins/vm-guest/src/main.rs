@@ -27,6 +27,7 @@ mod handover;
 mod network;
 mod pack;
 mod port;
+mod pump;
 mod reaper;
 mod system;
 mod thread;

@@ -73,7 +73,7 @@ impl<'a> StepRunner<'a> {
             }
             self.note_failure(&result, &frame, &mut first_failure);
         }
-        if let Some(lost) = self.post_steps(&mut frame).await {
+        if let Some(lost) = Box::pin(self.post_steps(&mut frame)).await {
             return lost_job(lost);
         }
         // The end of a job is the same after a cancellation.
