@@ -28,8 +28,8 @@ pub struct NewExec {
     /// Added to the guest's own small environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// After this long its process group gets SIGINT, 7.5 seconds later SIGTERM, and is killed after
-    /// 10; unlimited, but for the lease, unless given.
+    /// After this long its process group gets SIGINT, 7.5 seconds later SIGTERM, and is killed
+    /// after 10; unlimited, but for the lease, unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// It runs on a terminal of this size: one stream of output, and input by
