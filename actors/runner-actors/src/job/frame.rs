@@ -71,6 +71,8 @@ pub(super) struct StepResult {
     pub(super) summary: Option<String>,
     /// State that an action keeps for what runs after the job's steps.
     pub(super) state: Vec<(String, String)>,
+    /// The image of the machine does not have what it asks for.
+    pub(super) absent: bool,
 }
 
 impl StepResult {
@@ -89,6 +91,7 @@ impl StepResult {
             outputs,
             summary: None,
             state: Vec::new(),
+            absent: false,
         }
     }
 
@@ -99,6 +102,7 @@ impl StepResult {
             outputs: Vec::new(),
             summary: None,
             state: Vec::new(),
+            absent: false,
         }
     }
 
