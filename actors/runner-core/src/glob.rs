@@ -2,6 +2,7 @@
 //! cheat sheet").
 //!
 //! They are no shell globs: `?` and `+` repeat what stands before them, `**/` may be nothing.
+//! Files (`hashFiles`) are named by patterns of the toolkit (`@actions/glob`), which are.
 
 use std::sync::Arc;
 
@@ -39,17 +40,23 @@ enum Repetition {
 enum CharSet {
     Char(char),
     Ranges(Vec<(char, char)>),
+    /// Any but these, and no `/`.
+    Except(Vec<(char, char)>),
 }
 
 impl CharSet {
     fn has(&self, character: char) -> bool {
         match self {
             Self::Char(own) => *own == character,
-            Self::Ranges(ranges) => ranges
-                .iter()
-                .any(|(from, to)| (*from..=*to).contains(&character)),
+            Self::Ranges(ranges) => is_in(ranges, character),
+            Self::Except(ranges) => character != '/' && !is_in(ranges, character),
         }
     }
+}
+
+fn is_in(ranges: &[(char, char)], character: char) -> bool {
+    let mut ranges = ranges.iter();
+    ranges.any(|(from, to)| (*from..=*to).contains(&character))
 }
 
 /// Longer patterns are refused.
@@ -61,6 +68,22 @@ impl Pattern {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(source: &str) -> Result<Self, String> {
+        Self::read(source, atoms)
+    }
+
+    /// Reads a pattern of files, as the toolkit does (`@actions/glob`): `?` is one character, `[!a]`
+    /// another than `a`, everything else that a filter gives a meaning is itself.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of_files(source: &str) -> Result<Self, String> {
+        Self::read(source, |body| Ok(file_atoms(body)))
+    }
+
+    fn read(
+        source: &str,
+        atoms: impl FnOnce(&str) -> Result<Vec<Atom>, String>,
+    ) -> Result<Self, String> {
         if source.len() > MAX_BYTES {
             return Err(format!("the pattern has more than {MAX_BYTES} bytes"));
         }
@@ -166,6 +189,45 @@ fn atoms(body: &str) -> Result<Vec<Atom>, String> {
     Ok(atoms)
 }
 
+fn file_atoms(body: &str) -> Vec<Atom> {
+    let mut atoms = Vec::new();
+    let mut rest = body;
+    while let Some(first) = rest.chars().next() {
+        let at_segment = rest.len() == body.len() || body[..body.len() - rest.len()].ends_with('/');
+        let one = |set| Atom::One(set, Repetition::Once);
+        let (atom, taken) = match first {
+            '*' if rest.starts_with("**/") && at_segment => (Atom::Directories, 3),
+            '*' if rest == "**" && at_segment => (Atom::Any, 2),
+            '*' => (Atom::Star, 1),
+            '?' => (one(CharSet::Except(Vec::new())), 1),
+            '[' => class(rest).unwrap_or((one(CharSet::Char('[')), 1)),
+            '\\' if let Some(escaped) = rest.chars().nth(1) => {
+                (one(CharSet::Char(escaped)), 1 + escaped.len_utf8())
+            }
+            _ => (one(CharSet::Char(first)), first.len_utf8()),
+        };
+        atoms.push(atom);
+        rest = &rest[taken..];
+    }
+    atoms
+}
+
+/// `[abc]`, `[!a-z]`; nothing where it is no class.
+fn class(rest: &str) -> Option<(Atom, usize)> {
+    let negated = rest.strip_prefix("[!").or_else(|| rest.strip_prefix("[^"));
+    let Some(inner) = negated else {
+        return set(rest).ok();
+    };
+    let end = inner.find(']')?;
+    let (atom, _) = set(&format!("[{}", &inner[..=end])).ok()?;
+    match atom {
+        Atom::One(CharSet::Ranges(ranges), times) => {
+            Some((Atom::One(CharSet::Except(ranges), times), end + 3))
+        }
+        _ => None,
+    }
+}
+
 /// `?` or `+` after an atom. After a star it changes nothing.
 fn repeat(atoms: &mut [Atom], mark: char) -> Result<(), String> {
     match atoms.last_mut() {
@@ -257,4 +319,33 @@ impl Filter {
 fn selected(patterns: &[Pattern], name: &str) -> bool {
     let last = patterns.iter().rev().find(|pattern| pattern.matches(name));
     last.is_some_and(|pattern| !pattern.negative)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_patterns_of_files_are_those_of_the_toolkit() {
+        for (pattern, file, expected) in [
+            ("requirements?.txt", "requirements1.txt", true),
+            ("requirements?.txt", "requirements.txt", false),
+            ("a?b", "a/b", false),
+            ("c++/**", "c++/x/y", true),
+            ("c++/**", "c/x", false),
+            ("app/[id/x", "app/[id/x", true),
+            ("[a-c].txt", "b.txt", true),
+            ("[!a-c].txt", "b.txt", false),
+            ("[^a-c].txt", "d.txt", true),
+            ("**/*.lock", "a/b/c.lock", true),
+            ("**/*.lock", "c.lock", true),
+            ("a**b", "a/b", false),
+            ("a**b", "axxb", true),
+            (r"a\*b", "a*b", true),
+            (r"a\*b", "axb", false),
+        ] {
+            let found = Pattern::of_files(pattern).unwrap().matches(file);
+            assert_eq!(found, expected, "{pattern} {file}");
+        }
+    }
 }

@@ -50,7 +50,7 @@ pub fn resolve(shell: Option<&str>) -> Result<ShellCommand, ShellError> {
             is_framed: true,
         },
         "cmd" | "powershell" => return Err(ShellError::Windows(shell.to_owned())),
-        _ if shell.contains("{0}") => command(shell, ".sh"),
+        _ if shell.contains("{0}") => custom(shell),
         _ => return Err(ShellError::Unknown(config_core::quoted(shell))),
     };
     Ok(found)
@@ -72,6 +72,23 @@ impl ShellCommand {
             .iter()
             .map(|argument| argument.replace("{0}", path))
             .collect()
+    }
+}
+
+/// A command line of the file's own: what its script is called goes by the program, as GitHub's
+/// `ScriptHandlerHelpers` has it.
+fn custom(shell: &str) -> ShellCommand {
+    let program = shell.split_whitespace().next().unwrap_or_default();
+    let program = program.to_ascii_lowercase();
+    let extension = match program.as_str() {
+        "bash" | "sh" => ".sh",
+        "python" => ".py",
+        "pwsh" => ".ps1",
+        _ => "",
+    };
+    ShellCommand {
+        is_framed: program == "pwsh",
+        ..command(shell, extension)
     }
 }
 

@@ -408,3 +408,54 @@ jobs:
         ],
     );
 }
+
+/// An image without Go failed the step, although the original was in the store.
+#[test]
+fn i17_what_the_image_has_not_is_set_up_by_the_stored_original() {
+    let stage = Stage::new();
+    let workflow = "on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - {id: go, uses: actions/setup-go@v1, with: {go-version: '1.99'}}
+      - run: echo 'later ${{ steps.go.outputs.go-version }}'; of-the-original
+";
+    let (code, said) = stage.exec(workflow);
+    assert_ne!(code, Some(0), "{said}");
+    assert!(
+        said.contains("go is not in the image")
+            && said.contains("workflow-runner actions add actions/setup-go@v1"),
+        "{said}"
+    );
+    stage.add_as(
+        "actions/setup-go@v1",
+        &[(
+            "action.yml",
+            "inputs: {go-version: {}}
+outputs: {go-version: {value: '${{ steps.x.outputs.is }}'}}
+runs:
+  using: composite
+  steps:
+    - id: x
+      shell: bash
+      run: |
+        mkdir -p /tmp/go/bin
+        printf '#!/bin/sh\\necho its program\\n' > /tmp/go/bin/of-the-original
+        chmod +x /tmp/go/bin/of-the-original
+        echo /tmp/go/bin >> \"$GITHUB_PATH\"
+        echo 'is=original ${{ inputs.go-version }}' >> \"$GITHUB_OUTPUT\"
+",
+        )],
+    );
+    let (code, said) = stage.exec(workflow);
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "the original of actions/setup-go@v1 does it",
+            "[a] later original 1.99",
+            "[a] its program",
+        ],
+    );
+}

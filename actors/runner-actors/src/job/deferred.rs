@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use runner_core::context::WORKSPACE;
 use runner_core::plan::{DeferredAction, PlanInput, PlannedAction, StepKind, plan_deferred};
+use runner_core::state::StepEnd;
 
 use super::frame::StepResult;
 use super::step_runner::StepRunner;
@@ -37,6 +38,29 @@ impl StepRunner<'_> {
         match action {
             Some(action) => self.plan_deferred(action).await.map(Some),
             None => Ok(None),
+        }
+    }
+
+    /// The original of a native action, which the image of the machine could not do: from the store
+    /// of actions.
+    pub(super) async fn original(
+        &mut self,
+        action: &DeferredAction,
+        absent: StepResult,
+    ) -> Result<StepKind, StepResult> {
+        let why = absent.reason.clone().unwrap_or_default();
+        match self.plan_deferred(action).await {
+            Ok(work) => {
+                let text = format!("{why}: the original of {} does it", action.uses);
+                self.log.info(self.number, &text).await;
+                Ok(work)
+            }
+            Err(result) if result.end == StepEnd::Lost => Err(result),
+            Err(result) => {
+                let reason = result.reason.unwrap_or_default();
+                let reason = format!("{why}; the original would do it, but {reason}");
+                Err(StepResult::error(reason))
+            }
         }
     }
 

@@ -73,6 +73,8 @@ pub(super) struct StepResult {
     pub(super) summary: Option<String>,
     /// State that an action keeps for what runs after the job's steps.
     pub(super) state: Vec<(String, String)>,
+    /// The image of the machine does not have what it asks for.
+    pub(super) absent: bool,
 }
 
 impl StepResult {
@@ -91,6 +93,7 @@ impl StepResult {
             outputs,
             summary: None,
             state: Vec::new(),
+            absent: false,
         }
     }
 
@@ -101,6 +104,7 @@ impl StepResult {
             outputs: Vec::new(),
             summary: None,
             state: Vec::new(),
+            absent: false,
         }
     }
 

@@ -59,12 +59,14 @@ pub(super) struct Patterns(Vec<(bool, Pattern)>);
 impl Patterns {
     pub(super) fn parse(patterns: &[String]) -> Result<Self, String> {
         let lines = patterns.iter().flat_map(|pattern| pattern.lines());
-        let lines = lines.map(str::trim).filter(|line| !line.is_empty());
+        let lines = lines
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
         let parsed = lines.map(|pattern| {
             let (negated, text) = pattern
                 .strip_prefix('!')
                 .map_or((false, pattern), |text| (true, text));
-            Pattern::parse(relative(text)).map(|pattern| (negated, pattern))
+            Pattern::of_files(relative(text)).map(|pattern| (negated, pattern))
         });
         parsed.collect::<Result<_, _>>().map(Self)
     }
@@ -130,6 +132,9 @@ mod tests {
         assert_eq!(both.len(), 64);
         assert_ne!(both, hash(&["**/*.lock", "!z.lock"]));
         assert_eq!(hash(&["*.none"]), "");
+        // The toolkit's patterns are no filters of events.
+        assert_eq!(hash(&["# all of them\n?.lock"]), hash(&["z.lock"]));
+        assert_eq!(hash(&["[!a].lock", "z.loc+"]), hash(&["z.lock"]));
         // A link is the file that it leads to, but for those that lead away.
         std::os::unix::fs::symlink("a/x.lock", root.path().join("link")).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", root.path().join("away")).unwrap();

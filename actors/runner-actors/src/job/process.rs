@@ -108,6 +108,7 @@ impl StepRunner<'_> {
             outputs: std::mem::take(&mut exit.commands.outputs),
             summary: None,
             state: std::mem::take(&mut exit.commands.state),
+            absent: false,
         };
         if result.end.outcome() == Conclusion::Failure {
             self.shell.failed(start);

@@ -402,12 +402,16 @@ fn is_newest(version: &WantedVersion, step: NativeStep<'_>) -> bool {
 /// Why no release will do.
 fn absent(tool: SetupTool, version: &str, all: &[InstalledTool]) -> StepResult {
     let command = tool.command;
-    if all.is_empty() {
-        return StepResult::error(format!("{command} is not in the image of this label"));
-    }
     let has: Vec<&str> = all.iter().map(|tool| tool.says.as_str()).collect();
-    StepResult::error(format!(
-        "the image has no {command} {version}; it has {}",
-        has.join(", ")
-    ))
+    let reason = match has.as_slice() {
+        [] => format!("{command} is not in the image of this label"),
+        has => format!(
+            "the image has no {command} {version}; it has {}",
+            has.join(", ")
+        ),
+    };
+    StepResult {
+        absent: true,
+        ..StepResult::error(reason)
+    }
 }

@@ -327,26 +327,28 @@ impl<'a> StepRunner<'a> {
             Ok(limit) => limit,
             Err(reason) => return StepResult::error(reason),
         };
-        let anew = match self.planned_anew(&step.work).await {
+        let mut anew = match self.planned_anew(&step.work).await {
             Ok(anew) => anew,
             Err(result) => return result,
         };
+        let work = anew.as_ref().unwrap_or(&step.work);
+        if let StepKind::Native { original, .. } = work {
+            let given = (own.as_slice(), limit);
+            let result = self.native_step(work, &scope, given).await;
+            match original.as_deref().filter(|_| result.absent) {
+                Some(original) => match self.original(original, result).await {
+                    Ok(work) => anew = Some(work),
+                    Err(result) => return result,
+                },
+                None => return result,
+            }
+        }
         match anew.as_ref().unwrap_or(&step.work) {
             work @ StepKind::Run { .. } => {
                 let given = (own, limit);
                 self.run_script((step, work), frame, &hash, given).await
             }
-            StepKind::Native { action, uses, with } => match prepare::inputs(with, &scope) {
-                Ok(inputs) => {
-                    let around = self.begin_limit(limit);
-                    let step = NativeStep::new(&inputs, &own);
-                    let work = Box::pin(self.native(*action, uses, step));
-                    let result = step_limit::within(limit, work).await;
-                    self.deadline = around;
-                    result
-                }
-                Err(error) => StepResult::error(error.to_string()),
-            },
+            StepKind::Native { uses, .. } => StepResult::error(format!("{uses} is not done here")),
             StepKind::Composite(action) => {
                 // The step itself is no work.
                 self.counters.uncount_step();
@@ -368,6 +370,31 @@ impl<'a> StepRunner<'a> {
                 StepResult::success(Vec::new())
             }
         }
+    }
+
+    /// What the runner does itself.
+    async fn native_step(
+        &mut self,
+        work: &StepKind,
+        scope: &Scope<'_>,
+        (own, limit): (&[(String, String)], Option<Duration>),
+    ) -> StepResult {
+        let StepKind::Native {
+            action, uses, with, ..
+        } = work
+        else {
+            return StepResult::error("it is no native action");
+        };
+        let inputs = match prepare::inputs(with, scope) {
+            Ok(inputs) => inputs,
+            Err(error) => return StepResult::error(error.to_string()),
+        };
+        let around = self.begin_limit(limit);
+        let step = NativeStep::new(&inputs, own);
+        let work = Box::pin(self.native(*action, uses, step));
+        let result = step_limit::within(limit, work).await;
+        self.deadline = around;
+        result
     }
 
     /// The script of a step, made ready with the files that it may write.

@@ -3,19 +3,17 @@
 //!
 //! Page "REST API endpoints for GitHub Actions artifacts".
 
-use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::artifacts::ListedArtifact;
 use super::forge::{ForgeApi, ForgeGrant, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayAnswer, GatewayRequest};
+use super::listing::{ListQuery, below_actions, empty, json_answer, timestamp};
 use super::{JobServices, JobSession};
 use crate::artifacts::ArtifactStore;
 
 /// Artifacts that a job is told of; beyond, those before are asked for again.
 const MAX_KNOWN: usize = 10_000;
-/// Artifacts of one answer.
-const MAX_PAGE: usize = 100;
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,12 +30,8 @@ enum ArtifactCall {
 
 impl ArtifactCall {
     fn parse(method: &str, path: &str) -> Option<Self> {
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        let ["repos", _, _, "actions", rest @ ..] = parts.as_slice() else {
-            return None;
-        };
         let reads = matches!(method, "GET" | "HEAD");
-        match rest {
+        match below_actions(path)?.as_slice() {
             ["runs", run, "artifacts"] if reads => Some(Self::OfRun((*run).to_owned())),
             ["artifacts", id] if reads => Some(Self::One(id.parse().ok()?)),
             ["artifacts", id, "zip"] if reads => Some(Self::Zip(id.parse().ok()?)),
@@ -154,22 +148,6 @@ fn remember(grant: &ForgeGrant, run: &str, all: &[ListedArtifact]) {
     known.extend(places.map(|artifact| (artifact.id, (run.to_owned(), artifact.name.clone()))));
 }
 
-pub(super) fn empty(status: u16, headers: Vec<(&'static str, String)>) -> GatewayAnswer {
-    GatewayAnswer {
-        status,
-        headers,
-        body: Bytes::new(),
-    }
-}
-
-pub(super) fn json_answer(value: &Value) -> GatewayAnswer {
-    GatewayAnswer {
-        status: 200,
-        headers: vec![("content-type", "application/json; charset=utf-8".to_owned())],
-        body: value.to_string().into(),
-    }
-}
-
 /// How artifacts are shown.
 struct ArtifactView {
     /// `…/repos/owner/name/actions`
@@ -178,9 +156,7 @@ struct ArtifactView {
 
 impl ArtifactView {
     fn one(&self, artifact: &ListedArtifact, run: &str) -> Value {
-        let at = i64::try_from(artifact.at).unwrap_or(i64::MAX);
-        let at = jiff::Timestamp::from_millisecond(at);
-        let at = at.map_or_else(|_| String::new(), |at| at.to_string());
+        let at = timestamp(artifact.at);
         let url = format!("{}/artifacts/{}", self.base, artifact.id);
         let run: Value = run
             .parse::<u64>()
@@ -200,24 +176,11 @@ impl ArtifactView {
 
     /// A page, as the query asks for it.
     fn page(&self, all: &[ListedArtifact], run: &str, query: Option<&str>) -> GatewayAnswer {
-        let query = query.unwrap_or_default().as_bytes();
-        let given = |wanted: &str| {
-            let mut pairs = url::form_urlencoded::parse(query);
-            pairs
-                .find(|(name, _)| name == wanted)
-                .map(|(_, value)| value.into_owned())
-        };
-        let number = |wanted: &str, usual: usize| {
-            let given = given(wanted).and_then(|value| value.parse().ok());
-            given.unwrap_or(usual).max(1)
-        };
-        let name = given("name");
-        let named =
-            |artifact: &&ListedArtifact| name.as_ref().is_none_or(|name| *name == artifact.name);
+        let query = ListQuery::of(query);
+        let name = query.get("name");
+        let named = |artifact: &&ListedArtifact| name.is_none_or(|name| *name == artifact.name);
         let named: Vec<&ListedArtifact> = all.iter().filter(named).collect();
-        let size = number("per_page", 30).min(MAX_PAGE);
-        let from = (number("page", 1) - 1).saturating_mul(size);
-        let shown = named.iter().skip(from).take(size);
+        let shown = query.page(&named);
         let shown: Vec<Value> = shown.map(|artifact| self.one(artifact, run)).collect();
         json_answer(&json!({"total_count": named.len(), "artifacts": shown}))
     }

@@ -6,13 +6,10 @@ use runner_core::event::EventKind;
 use serde_json::{Value, json};
 
 use super::JobServices;
-use super::artifact_api::{empty, json_answer};
 use super::forge::{ForgeGrant, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayAnswer, GatewayRequest};
+use super::listing::{ListQuery, below_actions, empty, json_answer, timestamp};
 use crate::caches::{CacheStore, ListedCache};
-
-/// Caches of one answer.
-const MAX_PAGE: usize = 100;
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,12 +23,8 @@ enum CacheCall {
 
 impl CacheCall {
     fn parse(method: &str, path: &str) -> Option<Self> {
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        let ["repos", _, _, "actions", rest @ ..] = parts.as_slice() else {
-            return None;
-        };
         let reads = matches!(method, "GET" | "HEAD");
-        match rest {
+        match below_actions(path)?.as_slice() {
             ["caches"] if reads => Some(Self::List),
             ["caches"] if method == "DELETE" => Some(Self::DeleteKey),
             ["cache", "usage"] if reads => Some(Self::Usage),
@@ -53,7 +46,7 @@ impl JobServices {
             return Ok(None);
         };
         let (caches, repository) = (self.shared.caches.clone(), grant.may.repository.clone());
-        let query = CacheQuery::of(asked.query.as_deref());
+        let query = CacheQuery(ListQuery::of(asked.query.as_deref()));
         let work = move || answer(&caches, &repository, &call, &query);
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|_| Err(refusal(503, UNREADABLE)))
@@ -88,7 +81,7 @@ fn answer(
             })))
         }
         CacheCall::DeleteKey => {
-            let key = query.key.as_ref();
+            let key = query.0.get("key");
             let key = key.ok_or_else(|| refusal(422, "the parameter `key` is missing"))?;
             let is_meant = |cache: &ListedCache| cache.key == *key && query.is_of_reference(cache);
             let removed = caches.remove(repository, is_meant).map_err(unread)?;
@@ -108,60 +101,31 @@ fn answer(
 }
 
 /// What of them is asked for.
-#[derive(Debug, Default)]
-struct CacheQuery {
-    key: Option<String>,
-    reference: Option<String>,
-    sort: String,
-    is_ascending: bool,
-    size: usize,
-    page: usize,
-}
+#[derive(Debug)]
+struct CacheQuery(ListQuery);
 
 impl CacheQuery {
-    fn of(query: Option<&str>) -> Self {
-        let mut own = Self {
-            size: 30,
-            page: 1,
-            ..Self::default()
-        };
-        for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-            let number = || value.parse::<usize>().ok().filter(|number| *number > 0);
-            match &*name {
-                "key" => own.key = Some(value.into_owned()),
-                "ref" => own.reference = Some(value.into_owned()),
-                "sort" => own.sort = value.into_owned(),
-                "direction" => own.is_ascending = value == "asc",
-                "per_page" => own.size = number().unwrap_or(own.size).min(MAX_PAGE),
-                "page" => own.page = number().unwrap_or(1),
-                _ => {}
-            }
-        }
-        own
-    }
-
     fn is_of_reference(&self, cache: &ListedCache) -> bool {
-        let wanted = self.reference.as_ref();
+        let wanted = self.0.get("ref");
         wanted.is_none_or(|wanted| public_reference(wanted) == public_reference(&cache.reference))
     }
 
     /// A part of them, in the order that is wanted.
     fn page(&self, mut all: Vec<ListedCache>) -> GatewayAnswer {
         let begins = |cache: &ListedCache| {
-            let key = self.key.as_ref();
-            key.is_none_or(|key| cache.key.starts_with(key.as_str()))
+            let key = self.0.get("key");
+            key.is_none_or(|key| cache.key.starts_with(key))
         };
         all.retain(|cache| begins(cache) && self.is_of_reference(cache));
-        all.sort_by_key(|cache| match self.sort.as_str() {
-            "created_at" => cache.at,
-            "size_in_bytes" => cache.bytes,
+        all.sort_by_key(|cache| match self.0.get("sort") {
+            Some("created_at") => cache.at,
+            Some("size_in_bytes") => cache.bytes,
             _ => cache.used,
         });
-        if !self.is_ascending {
+        if self.0.get("direction") != Some("asc") {
             all.reverse();
         }
-        let from = (self.page - 1).saturating_mul(self.size);
-        json_answer(&shown(all.len(), all.iter().skip(from).take(self.size)))
+        json_answer(&shown(all.len(), self.0.page(&all)))
     }
 }
 
@@ -172,8 +136,8 @@ fn shown<'c>(total: usize, caches: impl Iterator<Item = &'c ListedCache>) -> Val
             "ref": public_reference(&cache.reference),
             "key": cache.key,
             "version": cache.version,
-            "last_accessed_at": time(cache.used),
-            "created_at": time(cache.at),
+            "last_accessed_at": timestamp(cache.used),
+            "created_at": timestamp(cache.at),
             "size_in_bytes": cache.bytes,
         })
     };
@@ -190,12 +154,6 @@ fn public_reference(reference: &str) -> String {
         Some(number) => format!("refs/pull/{number}/merge"),
         None => reference.to_owned(),
     }
-}
-
-fn time(at_ms: u64) -> String {
-    let at = i64::try_from(at_ms).unwrap_or(i64::MAX);
-    let at = jiff::Timestamp::from_millisecond(at);
-    at.map_or_else(|_| String::new(), |at| at.to_string())
 }
 
 #[cfg(test)]
@@ -227,7 +185,12 @@ mod tests {
             let (method, address) = call.split_once(' ').unwrap();
             let (path, query) = address.split_once('?').unwrap_or((address, ""));
             let call = CacheCall::parse(method, path).expect("it is about caches");
-            let answer = answer(&caches, "A/b", &call, &CacheQuery::of(Some(query)));
+            let answer = answer(
+                &caches,
+                "A/b",
+                &call,
+                &CacheQuery(ListQuery::of(Some(query))),
+            );
             answer.map(|answer| {
                 let body = serde_json::from_slice(&answer.body).unwrap_or(Value::Null);
                 (answer.status, body)

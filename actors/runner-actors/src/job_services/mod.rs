@@ -23,6 +23,7 @@ mod git;
 mod git_backend;
 mod graphql;
 mod identity;
+mod listing;
 mod noted_calls;
 mod push_checks;
 mod release_files;

@@ -14,5 +14,6 @@ mod workflow_lock;
 
 pub use lock::{ActionLock, LockChange, LockError, LockedAction};
 pub use reference::{ActionReference, ReferenceError};
+pub(crate) use source::WithOriginal;
 pub use source::{ActionSource, NoActions, how_to_add, how_to_add_locked};
 pub use workflow_lock::{WORKFLOW_LOCK, WorkflowLock};

@@ -49,6 +49,39 @@ pub trait ActionSource {
     }
 }
 
+/// A source that wants the original of one native action.
+pub(crate) struct WithOriginal<'a> {
+    pub(crate) source: &'a dyn ActionSource,
+    /// `owner/name`.
+    pub(crate) name: &'a str,
+}
+
+impl ActionSource for WithOriginal<'_> {
+    fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
+        self.source.find(reference)
+    }
+
+    fn find_commit(
+        &self,
+        reference: &ActionReference,
+        commit: &str,
+    ) -> Result<LockedAction, String> {
+        self.source.find_commit(reference, commit)
+    }
+
+    fn wants_original(&self, name: &str) -> bool {
+        name.eq_ignore_ascii_case(self.name) || self.source.wants_original(name)
+    }
+
+    fn read(&self, action: &LockedAction, path: &str) -> Option<Vec<u8>> {
+        self.source.read(action, path)
+    }
+
+    fn image(&self, image: &ImageReference) -> Result<(), String> {
+        self.source.image(image)
+    }
+}
+
 /// A store without actions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoActions;

@@ -2,6 +2,7 @@
 
 use super::{EvalError, Scope, Value};
 use crate::limits::MAX_VALUE_BYTES;
+use jsonc_parser::ParseOptions;
 
 /// A function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -244,8 +245,28 @@ fn from_json(text: &str) -> Result<Value, EvalError> {
     if text.trim().is_empty() {
         return Err(EvalError::Json("it is empty".to_owned()));
     }
-    serde_json::from_str(text).map_err(|error| EvalError::Json(error.to_string()))
+    let strict = serde_json::from_str(text);
+    strict.or_else(|error: serde_json::Error| {
+        let lenient = jsonc_parser::parse_to_serde_value(text, &LENIENT);
+        lenient.map_err(|_| EvalError::Json(error.to_string()))
+    })
 }
+
+/// What GitHub's reader (Newtonsoft's `JsonTextReader`) takes beside JSON: quotes of either kind,
+/// comments, commas at the end, keys without quotes. `"['8.2', '8.3']"` is a usual default of
+/// inputs.
+const LENIENT: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: true,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: true,
+    allow_hexadecimal_numbers: true,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: true,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 fn case(arguments: &[Value]) -> Value {
     let pairs = arguments.chunks_exact(2);

@@ -4,8 +4,10 @@
 use std::cell::Cell;
 
 use super::input::PlanInput;
+use super::native::action_name;
 use super::steps::StepPlanner;
 use super::types::{DeferredAction, StepKind};
+use crate::actions::WithOriginal;
 use crate::limits::{MAX_CALLED_BYTES, MAX_STEPS};
 use crate::workflow::Need;
 
@@ -32,6 +34,17 @@ pub fn plan_deferred(
 ) -> Result<PlannedAction, String> {
     let budget = Cell::new(MAX_CALLED_BYTES);
     let mut refusals = Vec::new();
+    let original = WithOriginal {
+        source: input.actions,
+        name: action_name(&action.uses),
+    };
+    let input = match action.original {
+        true => PlanInput {
+            actions: &original,
+            ..input
+        },
+        false => input,
+    };
     let mut planner = StepPlanner::new(input, &budget, &action.file, &mut refusals);
     planner.depth = action.depth;
     planner.locked.clone_from(&action.locked);

@@ -123,6 +123,14 @@ pub fn is_override(input: &str) -> bool {
         .any(|name| input.eq_ignore_ascii_case(name))
 }
 
+/// What is not known before a job starts.
+const PENDING: [Context; 4] = [
+    Context::Needs,
+    Context::Inputs,
+    Context::Secrets,
+    Context::Env,
+];
+
 fn find(actions: &dyn crate::actions::ActionSource, name: &str) -> Result<(), (Need, String)> {
     let image: ImageReference =
         name.parse()
@@ -139,8 +147,12 @@ impl Builder<'_> {
     pub(super) fn check_containers(&self, at: usize, file: &str, refusals: &mut Vec<Refusal>) {
         let planned = &self.jobs[at];
         let mut scopes = vec![Value::Null];
-        if let Instances::Known(instances) = &planned.instances {
-            scopes = instances.iter().map(|copy| copy.matrix.clone()).collect();
+        let mut pending = PENDING.to_vec();
+        match &planned.instances {
+            Instances::Known(instances) => {
+                scopes = instances.iter().map(|copy| copy.matrix.clone()).collect();
+            }
+            Instances::Later => pending.extend([Context::Matrix, Context::Strategy]),
         }
         let mut refuse = |feature: &str, need: Need, reason: String, place: SourceLocation| {
             let known = |refusal: &Refusal| refusal.feature == feature && refusal.reason == reason;
@@ -158,7 +170,8 @@ impl Builder<'_> {
             let services = services.flat_map(named);
             for (feature, place, data) in container.chain(services) {
                 // What cannot be evaluated yet is looked at when the job starts.
-                let image = image_of(data, &scope).filter(|image| !image.trim().is_empty());
+                let image =
+                    image_of(data, &scope, &pending).filter(|image| !image.trim().is_empty());
                 if let Some(Err((need, reason))) = image.map(|it| find(self.input.actions, &it)) {
                     refuse(&feature, need, reason, place);
                 }
@@ -179,18 +192,12 @@ fn named(services: &Located<Data>) -> Vec<(String, SourceLocation, &Data)> {
 }
 
 /// The image that a container names, where that can be said now.
-fn image_of(data: &Data, scope: &Scope<'_>) -> Option<String> {
+fn image_of(data: &Data, scope: &Scope<'_>, pending: &[Context]) -> Option<String> {
     let image = match data {
         Data::Map(entries) => &entries.iter().find(|(key, _)| key == "image")?.1,
         Data::Scalar(_) => data,
         Data::List(_) | Data::Computed(_) => return None,
     };
-    let pending = [
-        Context::Needs,
-        Context::Inputs,
-        Context::Secrets,
-        Context::Env,
-    ];
     if pending.iter().any(|context| image.refers_to(*context)) {
         return None;
     }

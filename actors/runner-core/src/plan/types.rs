@@ -252,6 +252,9 @@ pub enum StepKind {
         uses: String,
         /// Its inputs as written.
         with: Vec<(String, Template)>,
+        /// The original of one that sets a tool up, for what the image of the machine has not.
+        #[serde(skip)]
+        original: Option<Box<DeferredAction>>,
     },
     /// A composite action.
     Composite(Box<Composite>),
@@ -294,7 +297,8 @@ pub struct Composite {
     pub outputs: Vec<(String, Template)>,
 }
 
-/// An action of the workspace that the commit does not have: planned when its step runs.
+/// An action that is planned when its step runs: one of the workspace that the commit does not
+/// have, or the original of a native one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DeferredAction {
     /// As written: `./tools/lint`.
@@ -311,6 +315,9 @@ pub struct DeferredAction {
     /// What the lock file of the workflow says of what it uses.
     #[serde(skip)]
     pub locked: LockedUses,
+    /// It is that of a native action, which the image of the machine cannot do.
+    #[serde(skip)]
+    pub original: bool,
 }
 
 /// A JavaScript action in a plan.

@@ -154,10 +154,17 @@ impl StepPlanner<'_> {
                 self.notes.push(note);
             }
         }
+        let original = sets_up(used.uses).then(|| {
+            Box::new(DeferredAction {
+                original: true,
+                ..self.deferred_action(used)
+            })
+        });
         StepKind::Native {
             action,
             uses: used.uses.to_owned(),
             with: used.with.to_vec(),
+            original,
         }
     }
 
@@ -196,6 +203,7 @@ impl StepPlanner<'_> {
             with: used.with.to_vec(),
             depth: self.depth,
             locked: self.locked.clone(),
+            original: false,
         }
     }
 

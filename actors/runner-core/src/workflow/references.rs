@@ -77,6 +77,11 @@ impl File<'_, '_> {
                 message: "`job.check_run_id` is empty here".to_owned(),
                 help: "jobs have commit statuses, no check runs".to_owned(),
             }),
+            Context::Github if name.eq_ignore_ascii_case("ref_protected") => Some(MissingName {
+                index: 0,
+                message: "`github.ref_protected` is always false here".to_owned(),
+                help: "which branches are protected is not asked of the forge".to_owned(),
+            }),
             Context::Env | Context::Vars => None,
             context => {
                 let known = context_properties::properties(context)?;

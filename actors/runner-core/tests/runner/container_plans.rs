@@ -189,3 +189,24 @@ jobs:
         report.jobs[0].notes
     );
 }
+
+/// All plugins of a well-known project test so: `redis:` was no name of an image.
+#[test]
+fn i17_an_image_of_a_matrix_that_comes_later_is_looked_at_when_the_job_starts() {
+    let text = "on: {workflow_call: {inputs: {nodes: {type: string, default: '[20]'}}}}
+jobs:
+  test:
+    strategy: {matrix: {db: [5, 6], node: '${{ fromJSON(inputs.nodes) }}'}}
+    runs-on: x
+    services: {redis: {image: 'redis:${{ matrix.db }}'}}
+    steps: [{run: y}]
+";
+    let parsed = parse(".github/workflows/a.yml", text.as_bytes()).unwrap();
+    let input = PlanInput {
+        contexts: &Contexts::default(),
+        files: &|_| None,
+        actions: &Images(&[]),
+    };
+    let plan = plan(parsed.value, input).unwrap();
+    assert_eq!(plan.jobs[0].refusals, []);
+}

@@ -123,6 +123,7 @@ fn i17_what_is_always_empty_here_is_said() {
     );
     assert!(warnings("github.event.workflow_run.jobs_url").contains("no property here `jobs_url`"));
     assert!(warnings("job.check_run_id").contains("is empty here"));
+    assert!(warnings("github.ref_protected").contains("always false here"));
 }
 
 #[test]

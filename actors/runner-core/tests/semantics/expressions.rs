@@ -4,6 +4,7 @@ use runner_core::expr::{Context, Contexts, Expr, Scope, Status, Value};
 
 const LITERALS: &str = "Evaluate expressions in workflows and actions: Literals";
 const OPERATORS: &str = "Evaluate expressions in workflows and actions: Operators";
+const JSON_READER: &str = "actions/runner, FromJson (Newtonsoft.Json)";
 const FUNCTIONS: &str = "Evaluate expressions in workflows and actions: Functions";
 const STATUS: &str = "Evaluate expressions in workflows and actions: Status check functions";
 const FILTERS: &str = "Evaluate expressions in workflows and actions: Object filters";
@@ -140,6 +141,21 @@ pub(crate) const CASES: &[(&str, &str, &str)] = &[
         "1.5",
     ),
     (FUNCTIONS, "fromJSON('true')", "true"),
+    (
+        JSON_READER,
+        "fromJSON('[''8.2'', ''8.3'',]')[1]",
+        r#""8.3""#,
+    ),
+    (
+        JSON_READER,
+        "fromJSON('{os: \"a\", /* b */ \"n\": 0x10}').n",
+        "16",
+    ),
+    (
+        JSON_READER,
+        "fromJSON('{b: {x: true} /* as Python writes it */}').b.x",
+        "true",
+    ),
     (FUNCTIONS, "fromJSON('3')", "3"),
     (FUNCTIONS, "fromJson(ToJson(matrix.list))[2]", "3"),
     (

@@ -47,6 +47,20 @@ fn i17_scripts_of_powershell_are_framed() {
     );
     assert!(text.ends_with("{ exit $LASTEXITCODE }"), "{text}");
     // A command line of one's own has what it says.
-    assert_eq!(framed("pwsh -File {0}"), "foo");
+    assert!(framed("pwsh -File {0}").starts_with("$ErrorActionPreference"));
+    assert_eq!(framed("node {0}"), "foo");
+    for (shell, extension) in [
+        ("pwsh -NoProfile -File {0}", ".ps1"),
+        ("Bash -x {0}", ".sh"),
+        ("python -u {0}", ".py"),
+        ("node {0}", ""),
+        ("script -q -e -c 'bash {0}'", ""),
+    ] {
+        assert_eq!(
+            resolve(Some(shell)).unwrap().extension,
+            extension,
+            "{shell}"
+        );
+    }
     assert_eq!(framed("bash"), "foo");
 }
