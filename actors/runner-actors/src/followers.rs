@@ -22,7 +22,7 @@ pub(crate) fn untold(record: &RunRecord) -> Vec<RunProgress> {
     }
     let repeats = record.repeats.is_some();
     let all = RunProgress::ALL.into_iter();
-    let untold = all.filter(|step| record.told.is_none_or(|told| *step > told));
+    let untold = all.filter(|step| record.announced.is_none_or(|known| *step > known));
     untold
         .filter(|step| step.is_reached(record.state, repeats))
         .collect()
@@ -133,13 +133,17 @@ fn head_commit(before: &Value, sha: &str) -> Value {
 mod tests {
     use super::*;
 
-    fn untold_at(state: RunState, told: Option<RunProgress>, repeats: bool) -> Vec<RunProgress> {
+    fn untold_at(
+        state: RunState,
+        announced: Option<RunProgress>,
+        repeats: bool,
+    ) -> Vec<RunProgress> {
         let event = StoredEvent::made(EventKind::Push, "a/b", "refs/heads/main", "1", "u");
         let mut record = RunRecord::received(&event, "d".to_owned());
         record.state = state;
         assert_eq!(untold(&record), [], "nobody knows its workflow");
         record.workflow = Some("CI".to_owned());
-        record.told = told;
+        record.announced = announced;
         record.repeats = repeats.then(|| "former".to_owned());
         untold(&record)
     }
@@ -160,11 +164,11 @@ mod tests {
             (RunState::Succeeded, Some(Completed), false, vec![]),
             (RunState::Ignored, Some(Requested), false, vec![]),
         ];
-        for (state, told, repeats, expected) in cases {
+        for (state, announced, repeats, expected) in cases {
             assert_eq!(
-                untold_at(state, told, repeats),
+                untold_at(state, announced, repeats),
                 expected,
-                "{state:?} {told:?}"
+                "{state:?} {announced:?}"
             );
         }
     }

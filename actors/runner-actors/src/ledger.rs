@@ -108,9 +108,10 @@ impl Ledger {
         }
     }
 
-    /// Stores the record, the statuses and the runs that begin with it; a store that is full or busy is waited for, because the
-    /// truth must be told. One that was taken over by another leader, or closed, is not: the next
-    /// leader says what became of the run. Whether they are stored.
+    /// Stores the record, the statuses and the runs that begin with it; a store that is full or
+    /// busy is waited for, because the truth must be told. One that was taken over by another
+    /// leader, or closed, is not: the next leader says what became of the run. Whether they are
+    /// stored.
     pub(crate) async fn save(&mut self, statuses: Vec<StatusChange>) -> bool {
         self.tell_followers().await;
         let beginning = std::mem::take(&mut self.beginning);
@@ -150,7 +151,7 @@ impl Ledger {
         // Without the store the record is not stored either.
         let Ok(known) = known.await else { return };
         let page = self.page();
-        self.record.told = Some(*last);
+        self.record.announced = Some(*last);
         let run = (&self.record, &*self.event);
         let begin = |step: &RunProgress| follower(*step, known.as_ref()?, run, page.as_ref());
         let following: Vec<NewRun> = untold.iter().filter_map(begin).collect();

@@ -40,7 +40,6 @@ mod counters;
 mod dispatch;
 mod event;
 mod followers;
-mod former_payload;
 mod garbage_collector;
 mod groups;
 mod heads;

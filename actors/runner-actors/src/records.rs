@@ -44,7 +44,7 @@ pub struct RunRecord {
     pub workflow: Option<String>,
     /// How far those that follow it know that it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub told: Option<RunProgress>,
+    pub announced: Option<RunProgress>,
     /// The run's name, once it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -143,7 +143,7 @@ impl RunRecord {
             delivery,
             workflow_file: None,
             workflow: None,
-            told: None,
+            announced: None,
             name: None,
             only_job: None,
             number: 0,
@@ -382,7 +382,7 @@ pub struct JobEnvironmentRecord {
     pub url: Option<String>,
 }
 
-/// Ends that are told apart in a run's state.
+/// Ends that are announced apart in a run's state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnd {

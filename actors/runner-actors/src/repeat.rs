@@ -104,7 +104,7 @@ fn next_attempt(last: &RunRecord, id: &str) -> RunRecord {
         state: RunState::Received,
         reason: None,
         attempt: last.attempt + 1,
-        told: None,
+        announced: None,
         taken_up: 0,
         cancelled: false,
         resume: None,

@@ -5,10 +5,9 @@ use std::ops::{Bound, ControlFlow};
 
 use runner_core::context::run_id_prefix;
 use serde::{Deserialize, Serialize};
-use store::{Blob, Extent, JsonRow, RawBytes, ReadRows, Row, StoreError, Table, WriteTxn};
+use store::{Blob, Extent, JsonRow, ReadRows, Row, StoreError, Table, WriteTxn};
 
 use crate::event::StoredEvent;
-use crate::former_payload;
 use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
 use crate::review;
@@ -26,9 +25,6 @@ impl Row for Counter {
 
 const RUNS: Table<String, RunRow> = Table::new("runner_runs");
 const TRIGGERS: Table<String, Trigger> = Table::new("runner_arrivals");
-/// Events and bodies of former versions.
-const FORMER_EVENTS: Table<String, JsonRow<StoredEvent>> = Table::new("runner_events");
-const FORMER_PAYLOADS: Table<String, RawBytes> = Table::new("runner_payloads");
 const KNOWN: Table<String, JsonRow<KnownRepository>> = Table::new("runner_repositories");
 const NUMBERS: Table<String, Counter> = Table::new("runner_numbers");
 
@@ -54,12 +50,6 @@ struct RunRow {
 
 impl Row for RunRow {
     const SCHEMA: u16 = 2;
-
-    fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
-        let record = (schema == 1).then(|| postcard::from_bytes(body).ok())??;
-        let trigger = None;
-        Some(Self { record, trigger })
-    }
 }
 
 /// Stores a run.
@@ -143,7 +133,7 @@ pub(crate) fn run(rows: &mut impl ReadRows, id: &str) -> Result<Option<RunRecord
 pub(crate) fn event(rows: &mut impl ReadRows, id: &str) -> Result<Option<StoredEvent>, StoreError> {
     let id = id.to_owned();
     let Some(Trigger { body, event }) = trigger(rows, &id)? else {
-        return former_event(rows, &id);
+        return Ok(None);
     };
     let Some(mut event) = event.value() else {
         return Ok(None);
@@ -168,16 +158,6 @@ pub(crate) fn put_event(
     Ok(())
 }
 
-/// The event of a run that a former version took in.
-fn former_event(rows: &mut impl ReadRows, id: &String) -> Result<Option<StoredEvent>, StoreError> {
-    let Some(mut event) = rows.get(&FORMER_EVENTS, id)?.and_then(JsonRow::value) else {
-        return Ok(None);
-    };
-    let stored = rows.get(&FORMER_PAYLOADS, id)?.unwrap_or_default();
-    event.payload = former_payload::decode(stored).unwrap_or_default();
-    Ok(Some(event))
-}
-
 /// Runs that a page of a list may look at.
 const MAX_LOOKED_AT: usize = 20_000;
 /// Runs that are read together.
@@ -197,12 +177,6 @@ struct HeadRow {
 
 impl Row for HeadRow {
     const SCHEMA: u16 = RunRow::SCHEMA;
-
-    fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
-        let record = (schema == 1).then(|| postcard::from_bytes(body).ok())??;
-        let trigger = None;
-        Some(Self { record, trigger })
-    }
 }
 
 const HEADS: Table<String, HeadRow> = Table::new("runner_runs");
@@ -307,8 +281,6 @@ pub(crate) fn forget(rows: &mut WriteTxn<'_>, id: &str) -> Result<(), StoreError
     }
     rows.delete(&RUNS, &id)?;
     rows.delete(&TRIGGERS, &id)?;
-    rows.delete(&FORMER_EVENTS, &id)?;
-    rows.delete(&FORMER_PAYLOADS, &id)?;
     test_rows::forget(rows, &id)?;
     review::forget(rows, &id)
 }
@@ -420,38 +392,18 @@ mod tests {
     }
 
     #[test]
-    fn an_event_of_a_former_version_comes_back_with_its_body() {
+    fn a_page_reads_runs_with_and_without_their_event_and_puts_none_aside() {
         let store = Store::in_memory(&Options::new("test")).unwrap();
         let (record, event) = started();
-        const FORMER_RUNS: Table<String, JsonRow<RunRecord>> = Table::new("runner_runs");
-        let (id, row, former) = (record.id.clone(), JsonRow::of(&event), JsonRow::of(&record));
-        let put = store.write_blocking(move |rows| {
-            rows.put(&FORMER_RUNS, &id, &former)?;
-            rows.put(&FORMER_EVENTS, &id, &row)?;
-            rows.put(&FORMER_PAYLOADS, &id, &RawBytes(BODY.into()))
-        });
-        put.unwrap();
-        assert_eq!(read(&store, &record.id), Some(event));
-        let id = record.id.clone();
-        store.write_blocking(move |rows| forget(rows, &id)).unwrap();
-        assert_eq!(read(&store, &record.id), None);
-    }
-
-    #[test]
-    fn a_page_reads_runs_of_every_version_and_puts_none_aside() {
-        let store = Store::in_memory(&Options::new("test")).unwrap();
-        let (record, event) = started();
-        const FORMER_RUNS: Table<String, JsonRow<RunRecord>> = Table::new("runner_runs");
         let mut ids = Vec::new();
         for number in 0..600 {
             let mut record = record.clone();
             record.id = format!("{number:08}");
             ids.insert(0, record.id.clone());
             let event = event.clone();
-            let put = store.write_blocking(move |rows| match number % 3 {
+            let put = store.write_blocking(move |rows| match number % 2 {
                 0 => NewRun::of(&record, &event).put(rows),
-                1 => put_run(rows, &record),
-                _ => rows.put(&FORMER_RUNS, &record.id, &JsonRow::of(&record)),
+                _ => put_run(rows, &record),
             });
             put.unwrap();
         }

@@ -71,8 +71,8 @@ impl Pattern {
         Self::read(source, atoms)
     }
 
-    /// Reads a pattern of files, as the toolkit does (`@actions/glob`): `?` is one character, `[!a]`
-    /// another than `a`, everything else that a filter gives a meaning is itself.
+    /// Reads a pattern of files, as the toolkit does (`@actions/glob`): `?` is one character,
+    /// `[!a]` another than `a`, everything else that a filter gives a meaning is itself.
     ///
     /// # Errors
     /// What is wrong with it.

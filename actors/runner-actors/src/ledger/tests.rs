@@ -53,10 +53,10 @@ async fn stored(ledger: &Ledger) -> Vec<RunRecord> {
 }
 
 /// The actions that started the runs that follow.
-async fn told(ledger: &Ledger) -> Vec<String> {
+async fn following(ledger: &Ledger) -> Vec<String> {
     let runs = stored(ledger).await.into_iter();
-    let following = runs.filter(|run| run.event == "workflow_run");
-    following.filter_map(|run| run.action).collect()
+    let found = runs.filter(|run| run.event == "workflow_run");
+    found.filter_map(|run| run.action).collect()
 }
 
 /// The default branch has a workflow that follows `CI`, started by these steps of it.
@@ -82,13 +82,13 @@ async fn i17_what_follows_a_run_is_stored_with_its_end() {
     ledger.become_state(RunState::Parsing);
     ledger.become_state(RunState::Planned);
     ledger.save(Vec::new()).await;
-    assert_eq!(told(&ledger).await, [] as [&str; 0]);
+    assert_eq!(following(&ledger).await, [] as [&str; 0]);
     ledger.end(RunState::Cancelled, None).await;
-    assert_eq!(told(&ledger).await, ["completed"]);
+    assert_eq!(following(&ledger).await, ["completed"]);
     let queued = ledger.recorder.queue.take().runs;
     assert_eq!(queued.len(), 1, "and it is started now");
     ledger.save(Vec::new()).await;
-    assert_eq!(told(&ledger).await, ["completed"], "once");
+    assert_eq!(following(&ledger).await, ["completed"], "once");
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn i17_those_that_ask_for_it_are_told_that_a_run_is_planned_and_runs() {
     ] {
         ledger.become_state(state);
         ledger.save(Vec::new()).await;
-        assert_eq!(told(&ledger).await, expected, "{state:?}");
+        assert_eq!(following(&ledger).await, expected, "{state:?}");
     }
 }
 

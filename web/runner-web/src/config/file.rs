@@ -285,8 +285,8 @@ table! {
         /// what the workspace of a job has that checks nothing out: the event's `commit`, or
         /// nothing (`empty`, as on GitHub)
         "workspace" = choice("workspace", WORKSPACES) => workspace;
-        /// what becomes of jobs, and copies of them, for Windows and macOS: they fail (`refuse`), or
-        /// are left out as if their `if` did not hold (`skip`)
+        /// what becomes of jobs, and copies of them, for Windows and macOS: they fail (`refuse`),
+        /// or are left out as if their `if` did not hold (`skip`)
         "other_systems" = choice("other_systems", OTHER_SYSTEMS) => other_systems;
         /// what commits may cost: anybody's pull request is one
         "checkouts" { CHECKOUTS } => checkouts;
