@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use replica_actors::SharedFiles;
+use replica_actors::{SharedFiles, is_loss};
 use runner_core::cache_scope::CacheScope;
 use serde::{Deserialize, Serialize};
 
@@ -169,22 +169,41 @@ impl CacheStore {
         prefixes: &[String],
         version: Option<&str>,
     ) -> std::io::Result<Option<(String, PathBuf)>> {
+        let mut failed = None;
         for scope in scopes {
-            let Some(entry) = chosen(self.entries(scope)?, key, prefixes, version) else {
-                continue;
-            };
-            let used = CacheEntry {
-                used: now_ms(),
-                ..entry.about.clone()
-            };
-            // One that cannot be described is older than it should be.
-            let _ = self.tars.describe(&entry, &used);
-            return match self.tars.open(&entry) {
-                Ok(path) => Ok(Some((used.key, path))),
-                Err(error) => Err(error),
-            };
+            while let Some(entry) = chosen(self.entries(scope)?, key, prefixes, version) {
+                let path = match self.tars.open(&entry) {
+                    Ok(path) => path,
+                    Err(error) if is_loss(&error) => {
+                        self.drop_lost(&entry, &error)?;
+                        continue;
+                    }
+                    Err(error) => {
+                        failed.get_or_insert(error);
+                        break;
+                    }
+                };
+                let used = CacheEntry {
+                    used: now_ms(),
+                    ..entry.about.clone()
+                };
+                // One that cannot be described is older than it should be.
+                let _ = self.tars.describe(&entry, &used);
+                return Ok(Some((used.key, path)));
+            }
         }
-        Ok(None)
+        failed.map_or(Ok(None), Err)
+    }
+
+    /// Forgets an entry whose bytes are lost: the next job stores it anew.
+    fn drop_lost(
+        &self,
+        entry: &TarEntry<CacheEntry>,
+        error: &std::io::Error,
+    ) -> std::io::Result<()> {
+        let key = entry.about.key.as_str();
+        tracing::warn!(event = "run.cache_lost", key, %error, "a cache cannot be read any more and is forgotten");
+        self.tars.remove_lost(entry)
     }
 
     fn quota_of(&self, scope: &CacheScope) -> u64 {

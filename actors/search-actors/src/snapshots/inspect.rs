@@ -87,7 +87,7 @@ pub fn verify_published(
     Ok(verified)
 }
 
-fn units(storage: &ObjectStorage) -> Result<Vec<(String, Unit)>, SnapshotError> {
+pub(super) fn units(storage: &ObjectStorage) -> Result<Vec<(String, Unit)>, SnapshotError> {
     let mut names = BTreeSet::new();
     for object in storage.list(SOURCES)? {
         let mut parts = object.key.split('/').skip(1);
