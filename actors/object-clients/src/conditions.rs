@@ -1,5 +1,5 @@
-//! Whether a storage keeps the conditions of writes. Some servers take the headers and write all the
-//! same: whoever trusts them loses objects.
+//! Whether a storage keeps the conditions of writes. Some servers take the headers and write all
+//! the same: whoever trusts them loses objects.
 
 use std::sync::atomic::Ordering;
 

@@ -54,17 +54,17 @@ impl Actor for VmHostWatcher {
 /// Tells of a host's token before it ends.
 #[derive(Default)]
 struct TokenWatch {
-    told: Option<Instant>,
+    noticed: Option<Instant>,
 }
 
 impl TokenWatch {
     fn look(&mut self, hosts: &VmHosts, index: usize) {
-        if self.told.is_some_and(|at| at.elapsed() < TOKEN_INTERVAL) {
+        if self.noticed.is_some_and(|at| at.elapsed() < TOKEN_INTERVAL) {
             return;
         }
         if let Some(notice) = hosts.token_notice(index) {
             tracing::warn!(event = "vm_host.token_ends", host = hosts.name(index), %notice, "a VM host's token is to be replaced");
-            self.told = Some(Instant::now());
+            self.noticed = Some(Instant::now());
         }
     }
 }

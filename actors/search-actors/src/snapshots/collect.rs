@@ -10,7 +10,8 @@ use super::error::SnapshotError;
 use super::lease::Lease;
 use super::texts::PublishedTexts;
 
-/// An object stays for this time after something has led to it: a searcher may still be fetching it.
+/// An object stays for this time after something has led to it: a searcher may still be fetching
+/// it.
 pub(super) const GRACE: Duration = Duration::from_secs(3_600);
 /// Between two looks.
 pub(super) const COLLECT_INTERVAL: Duration = Duration::from_secs(600);

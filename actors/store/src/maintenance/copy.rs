@@ -35,8 +35,8 @@ type NamedRow = (String, Vec<u8>, Vec<u8>);
 /// stays as it is: do not start a program on it afterwards.
 ///
 /// # Errors
-/// See [`MaintenanceError`]. A copy that did not end is refused by [`crate::Store`] and as a source,
-/// and begun anew by the next one.
+/// See [`MaintenanceError`]. A copy that did not end is refused by [`crate::Store`] and as a
+/// source, and begun anew by the next one.
 pub fn copy(
     from: &StorePlace,
     to: &StorePlace,

@@ -13,12 +13,13 @@ const MAX_ROUNDS: usize = 10;
 
 impl ImageStorage {
     /// Removes chunks and manifests that no image of the index uses, nor used `grace` ago, older
-    /// than that by the storage's clock; how many. They are condemned in the index first, so that no push uses them
-    /// any more; a sweep that was ended is finished by the next one.
+    /// than that by the storage's clock; how many. They are condemned in the index first, so that
+    /// no push uses them any more; a sweep that was ended is finished by the next one.
     ///
     /// # Errors
     /// The storage's; [`ImageStorageError::Damaged`] when a manifest cannot be read: what its image
-    /// uses is unknown, so nothing is removed. [`ImageStorageError::IndexLost`], for the same reason.
+    /// uses is unknown, so nothing is removed. [`ImageStorageError::IndexLost`], for the same
+    /// reason.
     pub fn sweep(&self, grace: Duration) -> Result<usize, ImageStorageError> {
         let mut removed = self.remove_condemned()?;
         let left = self.left_lately(grace)?;

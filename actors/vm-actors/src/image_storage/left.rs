@@ -1,5 +1,5 @@
-//! Marks of manifests that no image has any more: the grace counts from then, so that a host that is
-//! pulling the image just now gets all of it. They are objects of their own, with the storage's
+//! Marks of manifests that no image has any more: the grace counts from then, so that a host that
+//! is pulling the image just now gets all of it. They are objects of their own, with the storage's
 //! time, and managers of former versions do not mind them.
 
 use std::collections::BTreeSet;
