@@ -97,6 +97,7 @@ impl ObjectStorage {
             let replaced = replace_file(&folder.join(key), expected, &bytes);
             return replaced.map_err(|source| file_error(&folder.join(key), source));
         }
+        self.see_conditions()?;
         let path = Key::from(key);
         let mode = match expected {
             None => PutMode::Create,

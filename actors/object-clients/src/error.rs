@@ -56,6 +56,19 @@ pub enum ObjectError {
         /// The longest that is read.
         most: u64,
     },
+    /// It takes writes whose condition is not met: several processes would overwrite each other's
+    /// leases, pointers and owner.
+    #[error(
+        "{place} ignores the conditions of writes ({condition}): processes that share it would \
+         overwrite and remove each other's objects; use an S3-compatible server with conditional \
+         writes"
+    )]
+    Unsuitable {
+        /// Where.
+        place: String,
+        /// The header that was ignored.
+        condition: &'static str,
+    },
     /// Another installation has the place.
     #[error(
         "{place} is used by another installation ({owner}); give each a prefix of its own, or \
@@ -112,6 +125,12 @@ pub enum ObjectError {
 }
 
 impl ObjectError {
+    /// Whether this one object is not what was stored, or not there, and the storage is well.
+    #[must_use]
+    pub fn is_loss(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::Damaged { .. })
+    }
+
     /// From the library's error about a key.
     pub(crate) fn of(place: &str, key: &str, error: &object_store::Error) -> Self {
         use object_store::Error;

@@ -19,6 +19,7 @@
 //! Methods block, on any thread but the one that carries them out.
 
 mod conditional;
+mod conditions;
 mod copy;
 mod crypto;
 mod error;

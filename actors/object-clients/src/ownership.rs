@@ -16,7 +16,8 @@ impl ObjectStorage {
     /// Makes the place this installation's, or finds that it is, and that it may be used.
     ///
     /// # Errors
-    /// [`ObjectError::OtherOwner`], [`ObjectError::Closed`]; otherwise see [`ObjectError`].
+    /// [`ObjectError::OtherOwner`], [`ObjectError::Closed`], [`ObjectError::Unsuitable`]; otherwise
+    /// see [`ObjectError`].
     pub fn claim(&self, installation: &str) -> Result<(), ObjectError> {
         self.claim_closed(installation)?;
         match self.closed()? {
@@ -33,6 +34,7 @@ impl ObjectStorage {
     /// # Errors
     /// [`ObjectError::OtherOwner`]; otherwise see [`ObjectError`].
     pub fn claim_closed(&self, installation: &str) -> Result<(), ObjectError> {
+        self.see_conditions()?;
         let owner = installation.to_owned();
         let there = self.within_probe(OWNER, move |objects| async move {
             let path = Key::from(OWNER);

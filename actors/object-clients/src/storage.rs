@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -33,16 +34,18 @@ const PROBE: Duration = Duration::from_secs(5);
 /// A place for objects; clones share its connections.
 #[derive(Clone)]
 pub struct ObjectStorage {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     objects: Arc<dyn ObjectStore>,
     place: String,
     /// Where the objects are files.
     folder: Option<PathBuf>,
     /// That it is the place, where nobody claims it.
     remembered: Option<RememberedFolder>,
+    /// The conditions of writes were seen to be kept.
+    pub(crate) keeps_conditions: AtomicBool,
     worker: Worker,
     /// The thread ends with the last of them.
     _bridge: HttpBridge,
@@ -120,6 +123,7 @@ impl ObjectStorage {
                 place: shown,
                 folder,
                 remembered,
+                keeps_conditions: AtomicBool::new(false),
                 worker,
                 _bridge: bridge,
             }),
@@ -153,7 +157,8 @@ impl ObjectStorage {
         if self.read_to(key, &mut to, file)? != digest {
             return Err(self.damaged(key));
         }
-        Ok(())
+        // A power loss may leave a file with its new name and without its content.
+        to.sync_all().map_err(|source| file_error(file, source))
     }
 
     /// Reads an object; the BLAKE3 digest of what came. `named`: what is written to, for errors.
@@ -211,6 +216,20 @@ impl ObjectStorage {
         }
     }
 
+    /// The length of an object; `None` where it is not there.
+    ///
+    /// # Errors
+    /// See [`ObjectError`].
+    pub fn bytes_of(&self, key: &str) -> Result<Option<u64>, ObjectError> {
+        let path = Key::from(key);
+        let looked = self.run(key, move |objects| async move { objects.head(&path).await });
+        match looked {
+            Ok(found) => Ok(Some(found.size)),
+            Err(ObjectError::Missing { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// All objects whose names begin with `prefix` and a slash.
     ///
     /// # Errors
@@ -246,7 +265,8 @@ impl ObjectStorage {
         listed.ok_or_else(|| self.unavailable("it does not list what it has just stored"))
     }
 
-    /// Writes, reads and removes a small object: what a start needs.
+    /// Writes, reads and removes a small object, and sees that conditions of writes are kept: what
+    /// a start needs.
     ///
     /// # Errors
     /// What does not work.
@@ -254,7 +274,8 @@ impl ObjectStorage {
         let key = format!("probes/{}", uuid::Uuid::new_v4().simple());
         self.within_probe_of(&key, move |objects, path| async move {
             objects.get(&path).await?.bytes().await.map(drop)
-        })
+        })?;
+        self.see_conditions()
     }
 
     /// The same of the place that settings name, if they name one.
@@ -281,7 +302,7 @@ impl ObjectStorage {
 
     /// What `look` sees while there is an object of this name. The object is removed at the end,
     /// however long that takes, and whether somebody still waits for it or not.
-    fn within_probe_of<T, F>(
+    pub(crate) fn within_probe_of<T, F>(
         &self,
         key: &str,
         look: impl FnOnce(Arc<dyn ObjectStore>, Key) -> F + Send + 'static,

@@ -64,6 +64,10 @@ fn contract(storage: &ObjectStorage) {
     }
     let listed = storage.list("objects").unwrap();
     assert_eq!(listed.len(), 4);
+    let largest = listed.iter().max_by_key(|object| object.bytes).unwrap();
+    let bytes = storage.bytes_of(&largest.key).unwrap();
+    assert_eq!(bytes, Some((20 << 20) + 3));
+    assert_eq!(storage.bytes_of("objects/ab/none").unwrap(), None);
     assert!(
         listed
             .iter()
@@ -344,4 +348,28 @@ fn i18_a_closed_place_is_refused_with_the_reason_and_only_its_owner_may_close_it
         place.reopen().unwrap();
         place.claim("one").unwrap();
     }
+}
+
+#[test]
+fn i18_a_server_that_ignores_conditions_is_not_used_by_several() {
+    let server = ClockedStorage::without_conditions();
+    let storage = || bucket(BUCKET, &server.endpoint(), SECRET_KEY);
+    for refused in [
+        storage().try_out(),
+        storage().claim("one"),
+        storage().replace("pointer", None, vec![1]).map(drop),
+    ] {
+        let refused = refused.unwrap_err();
+        assert!(
+            matches!(refused, ObjectError::Unsuitable { .. }),
+            "{refused}"
+        );
+        let text = refused.to_string();
+        assert!(text.contains("(If-None-Match)"), "{text}");
+    }
+    assert_eq!(server.count(), 0, "nothing is left of the tries");
+    let keeps = ClockedStorage::behind(Duration::ZERO);
+    let storage = bucket(BUCKET, &keeps.endpoint(), SECRET_KEY);
+    storage.try_out().unwrap();
+    storage.claim("one").unwrap();
 }

@@ -32,16 +32,17 @@ impl Actor for VmCollector {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        let collector = self.clone();
-        let looks = async move {
-            loop {
-                tokio::time::sleep(INTERVAL).await;
-                for index in 0..collector.hosts.count() {
+        for index in 0..self.hosts.count() {
+            // Each host by itself: one that says nothing holds up no other.
+            let collector = self.clone();
+            let looks = async move {
+                loop {
+                    tokio::time::sleep(INTERVAL).await;
                     collector.look(index).await;
                 }
-            }
-        };
-        ctx.spawn(looks.into_actor(self));
+            };
+            ctx.spawn(looks.into_actor(self));
+        }
     }
 }
 

@@ -32,5 +32,6 @@ pub use first_fault::FirstFault;
 pub use intake_follower::{Decide, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
 pub use role_control::{DrainRefusal, ReplicaStatus, RoleControl};
+pub use shared_copies::is_loss;
 pub use shared_files::SharedFiles;
 pub use sight::StoreSight;

@@ -4,28 +4,56 @@ use std::fs::{File, FileTimes};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use object_clients::ObjectError;
+
 use crate::file_rows::SharedFile;
 use crate::shared_files::SharedFiles;
 
 /// Copies that were used lately stay, whatever they take.
 const IN_USE: Duration = Duration::from_secs(600);
 
+/// Whether what a file's methods say is that its object is lost, and no storage that is away.
+#[must_use]
+pub fn is_loss(error: &std::io::Error) -> bool {
+    let of_storage = error
+        .get_ref()
+        .and_then(|it| it.downcast_ref::<ObjectError>());
+    of_storage.is_some_and(ObjectError::is_loss)
+}
+
 impl SharedFiles {
-    /// A copy of the file on this machine; it is fetched where there is none.
+    /// A copy of the file on this machine; it is fetched where there is none, or one that was cut
+    /// short. Where its object is lost and the same bytes were stored again, it is those.
     ///
     /// # Errors
     /// The storage's, and the store's.
     pub fn open_file(&self, file: &SharedFile) -> std::io::Result<PathBuf> {
         let copy = self.copy_of(&file.digest);
         let now = FileTimes::new().set_modified(SystemTime::now());
-        if let Ok(there) = File::options().append(true).open(&copy) {
+        if let Ok(there) = File::options().append(true).open(&copy)
+            && there.metadata()?.len() == file.bytes
+        {
             // The copies that were used longest ago go first.
             let _ = there.set_times(now);
             return Ok(copy);
         }
-        self.seen(self.inner.storage.get(&file.object, &file.digest, &copy))?;
-        self.trim();
-        Ok(copy)
+        let mut object = file.object.clone();
+        loop {
+            let got = self.seen(self.inner.storage.get(&object, &file.digest, &copy));
+            match got {
+                Err(error) if is_loss(&error) => {
+                    // An empty place may be another one than that of the files.
+                    self.claim_place()?;
+                    self.forget_object(&file.digest, &object)?;
+                    object = self.object_of(&file.digest)?.ok_or(error)?;
+                }
+                got => {
+                    got?;
+                    self.trim();
+                    return Ok(copy);
+                }
+            }
+        }
     }
 
     /// The same, in a file of its own.

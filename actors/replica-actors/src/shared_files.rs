@@ -118,6 +118,8 @@ impl SharedFiles {
     /// The storage's, and the store's.
     pub fn put(&self, key: FileKey, file: &Path, about: String) -> std::io::Result<()> {
         let digest = self.put_without_copy(key, file, about)?;
+        // A copy that has its name is given out: what it holds must not go with the power.
+        std::fs::File::open(file)?.sync_all()?;
         if std::fs::rename(file, self.copy_of(&digest)).is_err() {
             std::fs::remove_file(file)?;
         }
@@ -159,7 +161,8 @@ impl SharedFiles {
         Ok(digest)
     }
 
-    /// Gives bytes that are stored already a further row, if they are.
+    /// Gives bytes that are stored already a further row, if they are: a row of them alone is no
+    /// proof, as objects are lost to rules of buckets and by hand.
     fn put_known(
         &self,
         key: &FileKey,
@@ -168,22 +171,56 @@ impl SharedFiles {
         about: &str,
     ) -> std::io::Result<bool> {
         let tables = self.inner.tables;
-        let (key, digest, about) = (key.clone(), digest.to_owned(), about.to_owned());
+        let Some(object) = self.object_of(digest)? else {
+            return Ok(false);
+        };
+        if self.seen(self.inner.storage.bytes_of(&object))? != Some(bytes) {
+            self.forget_object(digest, &object)?;
+            return Ok(false);
+        }
+        let row = SharedFile {
+            object,
+            digest: digest.to_owned(),
+            bytes,
+            about: about.to_owned(),
+        };
+        let key = key.clone();
         self.write(move |rows| {
-            let object = rows
+            let known = rows
+                .get(&tables.contents, &row.digest)?
+                .and_then(JsonRow::value);
+            // A sweep may have condemned it since.
+            let is_there = known.as_ref() == Some(&row.object);
+            if is_there {
+                rows.put(&tables.files, &key, &JsonRow::of(&row))?;
+            }
+            Ok(is_there)
+        })
+    }
+
+    /// The object that has these bytes, as far as is known.
+    pub(crate) fn object_of(&self, digest: &str) -> std::io::Result<Option<String>> {
+        let tables = self.inner.tables;
+        let digest = digest.to_owned();
+        self.read(move |rows| {
+            Ok(rows
+                .get(&tables.contents, &digest)?
+                .and_then(JsonRow::value))
+        })
+    }
+
+    /// The object is lost: bytes that come again are stored anew.
+    pub(crate) fn forget_object(&self, digest: &str, object: &str) -> std::io::Result<()> {
+        let tables = self.inner.tables;
+        let (digest, object) = (digest.to_owned(), object.to_owned());
+        self.write(move |rows| {
+            let known = rows
                 .get(&tables.contents, &digest)?
                 .and_then(JsonRow::value);
-            let Some(object) = object else {
-                return Ok(false);
-            };
-            let row = SharedFile {
-                object,
-                digest,
-                bytes,
-                about,
-            };
-            rows.put(&tables.files, &key, &JsonRow::of(&row))?;
-            Ok(true)
+            if known.as_ref() == Some(&object) {
+                rows.delete(&tables.contents, &digest)?;
+            }
+            Ok(())
         })
     }
 
@@ -263,6 +300,22 @@ impl SharedFiles {
         let tables = self.inner.tables;
         let key = key.clone();
         self.write(move |rows| rows.delete(&tables.files, &key).map(drop))
+    }
+
+    /// Forgets a file whose object is lost, unless it was stored again since.
+    ///
+    /// # Errors
+    /// The storage's, and the store's.
+    pub fn remove_lost(&self, key: &FileKey, lost: &SharedFile) -> std::io::Result<()> {
+        let tables = self.inner.tables;
+        let (key, object) = (key.clone(), lost.object.clone());
+        self.write(move |rows| {
+            let row = rows.get(&tables.files, &key)?.and_then(JsonRow::value);
+            if row.is_some_and(|row| row.object == object) {
+                rows.delete(&tables.files, &key)?;
+            }
+            Ok(())
+        })
     }
 
     /// Forgets all files of an owner.
@@ -348,7 +401,7 @@ impl SharedFiles {
 
     /// Makes the place this installation's, once, and as long as it is: a share that is not mounted
     /// any more is an empty folder, which must not be taken for the place.
-    fn claim_place(&self) -> std::io::Result<()> {
+    pub(crate) fn claim_place(&self) -> std::io::Result<()> {
         let mut claimed = self.inner.claimed.lock();
         let storage = &self.inner.storage;
         if *claimed && storage.has_folder_with_owner() {

@@ -78,13 +78,24 @@ impl Actor for RunGarbageCollector {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
+        for index in 0..self.hosts.count() {
+            // Each host by itself: one that says nothing holds up no other, and no status.
+            let collector = self.clone();
+            let collections = async move {
+                loop {
+                    tokio::time::sleep(collector.interval()).await;
+                    collector.collect_host(index).await;
+                }
+            };
+            ctx.spawn(collections.into_actor(self));
+        }
         let collector = self.clone();
         let collections = async move {
-            let interval = collector.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
             let mut state = TendState::default();
             for round in 0_u64.. {
-                tokio::time::sleep(interval).await;
-                collector.collect(round == 0).await;
+                tokio::time::sleep(collector.interval()).await;
+                collector.verify_statuses(round == 0).await;
+                collector.forget_oldest().await;
                 state = collector.tend(state).await;
                 if round.is_multiple_of(EXPIRY_ROUNDS) {
                     collector.remove_expired().await;
@@ -96,17 +107,17 @@ impl Actor for RunGarbageCollector {
 }
 
 impl RunGarbageCollector {
-    async fn collect(&self, is_first: bool) {
-        for index in 0..self.hosts.count() {
-            // That it gives VMs again is for its watcher to say.
-            if let Err(error) = self.collect_vms(index).await {
-                self.hosts.note_trouble(index, Some(error.to_string()));
-                let host = self.hosts.name(index);
-                tracing::debug!(event = "run.gc_failed", host, %error, "the VM manager's VMs cannot be looked at now");
-            }
+    fn interval(&self) -> Duration {
+        self.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL)
+    }
+
+    async fn collect_host(&self, index: usize) {
+        // That it gives VMs again is for its watcher to say.
+        if let Err(error) = self.collect_vms(index).await {
+            self.hosts.note_trouble(index, Some(error.to_string()));
+            let host = self.hosts.name(index);
+            tracing::debug!(event = "run.gc_failed", host, %error, "the VM manager's VMs cannot be looked at now");
         }
-        self.verify_statuses(is_first).await;
-        self.forget_oldest().await;
     }
 
     /// Looks after what runs have on the disk, and what is shared with other processes.

@@ -149,6 +149,8 @@ pub(crate) struct TendState {
 }
 
 #[cfg(test)]
+mod loss_tests;
+#[cfg(test)]
 mod migration_tests;
 #[cfg(test)]
 mod tending_tests;

@@ -181,6 +181,14 @@ impl TarStore {
         }
     }
 
+    /// Removes an entry whose bytes are lost, unless it was stored again since.
+    pub(crate) fn remove_lost<T>(&self, entry: &TarEntry<T>) -> std::io::Result<()> {
+        match (&entry.held, &self.shared) {
+            (Held::Shared(key, file), Some(shared)) => shared.remove_lost(key, file),
+            _ => self.remove(entry),
+        }
+    }
+
     /// Gives an entry a second owner, who keeps what has its name.
     pub(crate) fn share<T: Serialize>(
         &self,

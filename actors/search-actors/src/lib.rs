@@ -30,7 +30,7 @@ pub use config::{
     write_in_one_step,
 };
 pub use embedding::EmbeddingService;
-pub use indexer::{IndexThreads, IndexerSettings, SourceIndexer, source_git};
+pub use indexer::{IndexThreads, IndexerSettings, SourceIndexer, in_step_mark, source_git};
 pub use limits::SearchLimits;
 pub use registry::{RoleEntry, RoleRegistry, RoleSet, RoleSource};
 pub use remote_sources::{RemoteSources, SourceOutcome};

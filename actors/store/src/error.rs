@@ -218,7 +218,7 @@ pub enum OpenError {
     /// A copy into this store was begun and did not come to its end.
     #[error(
         "the store in {place} holds part of a copy that did not end; \
-         repeat the `store migrate` or `store restore`, which begins anew"
+         repeat the `store migrate`, `store backup` or `store restore` that made it, which begins anew"
     )]
     HalfCopied {
         /// The store's place.

@@ -249,6 +249,19 @@ fn i18_a_copy_that_did_not_end_is_refused_and_begun_anew() {
     let error = open(&to).unwrap_err();
     assert!(matches!(error, OpenError::HalfCopied { .. }), "{error}");
     assert_eq!(check(&to, &options()).unwrap().faults.len(), 1);
+    // Nor is it given on as a whole one.
+    let third = folder(&root.path().join("third"));
+    for made in [
+        copy(&to, &third, &options()),
+        backup(&to, &third, &options()),
+    ] {
+        let refused = matches!(
+            made,
+            Err(MaintenanceError::Open(OpenError::HalfCopied { .. }))
+        );
+        assert!(refused, "{made:?}");
+    }
+    assert!(!root.path().join("third/store.redb").exists());
     copy(&full, &to, &options()).unwrap();
     examine(&open(&to).unwrap());
 }

@@ -71,12 +71,14 @@ impl VmManagerView {
     #[must_use]
     pub fn capacity(&self) -> CapacityView {
         let most = self.settings.capacity;
-        let used = self.registry.in_use(self.driver.overhead_mib());
+        let overhead_mib = self.driver.overhead_mib();
+        let used = self.registry.in_use(overhead_mib);
         CapacityView {
             vms: most.vms,
             free_vms: most.vms.saturating_sub(used.vms),
             mem_mib: most.mem_mib,
             free_mem_mib: most.mem_mib.saturating_sub(used.mem_mib),
+            overhead_mib,
         }
     }
 

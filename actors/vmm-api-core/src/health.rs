@@ -10,6 +10,10 @@ use crate::{DriverName, Isolation};
 pub struct Health {
     /// How it is on the whole.
     pub status: HealthStatus,
+    /// What the host waits for before it gives VMs; while it does, `isolation` is the least that it
+    /// may turn out to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preparing: Option<String>,
     /// The isolation that VMs have here.
     pub isolation: Isolation,
     /// What runs them.
@@ -133,4 +137,8 @@ pub struct CapacityView {
     pub mem_mib: u64,
     /// What of it is free.
     pub free_mem_mib: u64,
+    /// What each VM takes of it beside its own memory; earlier managers do not say it.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub overhead_mib: u64,
 }

@@ -31,6 +31,9 @@ pub struct VmHostView {
     /// Why it gives no VMs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
+    /// That its token ends soon, or has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_notice: Option<String>,
     /// Jobs or agents of ours that have a VM there, or ask for one.
     pub jobs: usize,
     /// What it last said of itself; absent until it has said anything.
@@ -78,6 +81,7 @@ impl fmt::Display for VmHostView {
         let parts = [
             self.name.clone(),
             state,
+            self.token_notice.clone().unwrap_or_default(),
             format!("{} jobs", self.jobs),
             room.unwrap_or_else(|| "room unknown".to_owned()),
             facts.map_or(String::new(), |facts| facts.isolation.to_string()),

@@ -50,6 +50,7 @@ mod stock;
 mod terminal;
 mod terminal_size;
 mod time;
+mod token_end;
 mod vm;
 
 pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream};
@@ -65,6 +66,7 @@ pub use stock::{ImageView, PoolStock, TemplateView};
 pub use terminal::{TerminalCommand, TerminalEvent};
 pub use terminal_size::TerminalSize;
 pub use time::UnixMs;
+pub use token_end::TokenTimes;
 pub use vm::{
     Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest, Released,
     ReleasedVm, Vm,

@@ -154,6 +154,7 @@ fn lines_of_a_followed_execution() {
 fn health_what_was_allocated_and_what_was_released() {
     let health = Health {
         status: HealthStatus::Ok,
+        preparing: None,
         isolation: Isolation::EmulatedVm,
         driver: DriverName::Qemu.label().to_owned(),
         kvm: Kvm {
@@ -171,6 +172,7 @@ fn health_what_was_allocated_and_what_was_released() {
             free_vms: 28,
             mem_mib: 8192,
             free_mem_mib: 7168,
+            overhead_mib: 64,
         }),
         images: None,
         version: "0.1.0".to_owned(),
@@ -178,7 +180,7 @@ fn health_what_was_allocated_and_what_was_released() {
     let wanted = concat!(
         r#"{"status":"ok","isolation":"emulated-vm","driver":"qemu","kvm":{"device":true,"usable":false,"#,
         r#""reason":"the canary did not boot within 5 s"},"pool":{"ready":1,"target":2,"in_use":3},"#,
-        r#""capacity":{"vms":32,"free_vms":28,"mem_mib":8192,"free_mem_mib":7168},"version":"0.1.0"}"#
+        r#""capacity":{"vms":32,"free_vms":28,"mem_mib":8192,"free_mem_mib":7168,"overhead_mib":64},"version":"0.1.0"}"#
     );
     assert_eq!(round_trip(&health), wanted);
     let allocated = Allocated {

@@ -26,6 +26,8 @@ pub(crate) struct KnownHost {
 #[derive(Debug, Clone)]
 pub(crate) struct ReportedFacts {
     pub(crate) isolation: Isolation,
+    /// The host prepares itself: its isolation is not known yet.
+    pub(crate) is_preparing: bool,
     pub(crate) driver: String,
     pub(crate) version: String,
     pub(crate) images: ReportedImages,
@@ -62,6 +64,7 @@ impl KnownHost {
         let ready = u32::try_from(health.pool.ready).unwrap_or(u32::MAX);
         self.facts = Some(ReportedFacts {
             isolation: health.isolation,
+            is_preparing: health.preparing.is_some(),
             driver: health.driver.clone(),
             version: health.version.clone(),
             images,
@@ -70,6 +73,7 @@ impl KnownHost {
                 ready,
                 mem_mib: capacity.free_mem_mib,
                 most_mem_mib: capacity.mem_mib,
+                overhead_mib: capacity.overhead_mib,
             }),
         });
     }
@@ -82,7 +86,8 @@ impl KnownHost {
                 room.ready -= 1;
             } else {
                 room.vms = room.vms.saturating_sub(1);
-                room.mem_mib = room.mem_mib.saturating_sub(mem_mib);
+                let taken = mem_mib.saturating_add(room.overhead_mib);
+                room.mem_mib = room.mem_mib.saturating_sub(taken);
             }
         }
     }
@@ -94,7 +99,9 @@ impl KnownHost {
         }
         if let Some(room) = self.room_mut() {
             room.vms = room.vms.saturating_add(1);
-            room.mem_mib = room.mem_mib.saturating_add(mem_mib).min(room.most_mem_mib);
+            let free = room.mem_mib.saturating_add(mem_mib);
+            let free = free.saturating_add(room.overhead_mib);
+            room.mem_mib = free.min(room.most_mem_mib);
         }
     }
 
@@ -110,7 +117,7 @@ impl KnownHost {
             is_cordoned: self.cordon.is_some(),
             trouble: self.trouble.as_deref(),
             facts: self.facts.as_ref().map(|facts| Facts {
-                isolation: facts.isolation,
+                isolation: (!facts.is_preparing).then_some(facts.isolation),
                 images: &facts.images.here,
                 fetchable: &facts.images.fetchable,
                 room: facts.room,

@@ -9,7 +9,7 @@ use store::{Store, StoreError};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use vmm_api_core::placement::{Host, HostRequest, Placement, place};
-use vmm_api_core::{Cordon, DEFAULT_HOST, MachineType, VmHostSettings};
+use vmm_api_core::{Cordon, DEFAULT_HOST, MachineType, TokenTimes, UnixMs, VmHostSettings};
 
 use crate::cordon::{self, CordonTable};
 use crate::known_host::{KnownHost, ReportedImages};
@@ -60,6 +60,12 @@ impl VmHosts {
     /// What a host is called.
     pub fn name(&self, index: usize) -> &str {
         &self.0.hosts[index].0.name
+    }
+
+    /// The version of a host's VM manager, as it last said.
+    pub(crate) fn version(&self, index: usize) -> Option<String> {
+        let known = self.0.hosts[index].1.lock();
+        known.facts.as_ref().map(|facts| facts.version.clone())
     }
 
     /// A client of a host's VM manager, on this thread.
@@ -192,6 +198,22 @@ impl VmHosts {
     pub(crate) fn known(&self, index: usize) -> (&VmHostSettings, KnownHost) {
         let (settings, known) = &self.0.hosts[index];
         (settings, known.lock().clone())
+    }
+
+    /// What is to be said of a host's token, if it ends soon or has ended.
+    pub fn token_notice(&self, index: usize) -> Option<String> {
+        let token = self.0.hosts[index].0.token.as_ref()?;
+        TokenTimes::of(token.expose())?.notice(UnixMs(cordon::now_ms()))
+    }
+
+    /// The same of all hosts.
+    pub fn token_notices(&self) -> Option<String> {
+        let notices = (0..self.count()).filter_map(|index| {
+            let notice = self.token_notice(index)?;
+            Some(format!("the VM host {}: {notice}", self.name(index)))
+        });
+        let notices: Vec<String> = notices.collect();
+        (!notices.is_empty()).then(|| notices.join("; "))
     }
 
     /// Why no host gives VMs; `None` while one does.

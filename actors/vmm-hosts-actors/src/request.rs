@@ -16,6 +16,8 @@ const CREATE_TIMEOUT: Duration = Duration::from_secs(120);
 /// The first pause between two rounds of questions, and the longest that we choose.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Keys that one order may use up beside its own.
+const MAX_FURTHER_KEYS: u32 = 3;
 /// The longest pause that a manager can ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -115,6 +117,15 @@ impl VmRequest {
                     let known = (vm.id, vm.isolation);
                     return Ok(HeldVm::new(&self.hosts, (index, slot), known, machine));
                 }
+                Err(error) if is_of_later_version(&error) => {
+                    slot.fail();
+                    let version = self.hosts.version(index).unwrap_or_default();
+                    let said = format!(
+                        "its VM manager {version} is older than this program and does not know \
+                         all that was asked ({error}): upgrade VM managers first"
+                    );
+                    none.pass_over(&self.hosts.labelled(name, &said));
+                }
                 Err(error) => {
                     slot.fail();
                     let is_full = matches!(error, VmmError::Full { .. });
@@ -134,7 +145,17 @@ impl VmRequest {
             lease_s: Some(LEASE.as_secs()),
             ..vm.clone()
         };
-        vmm.create(&self.key, &vm, CREATE_TIMEOUT).await
+        let mut asked = vmm.create(&self.key, &vm, CREATE_TIMEOUT).await;
+        for number in 1..=MAX_FURTHER_KEYS {
+            // The VM of this key has ended, as one does whose answer was lost for longer than a
+            // lease: the same order with another key.
+            if !matches!(asked, Err(VmmError::NotFound(_))) {
+                break;
+            }
+            let key = format!("{}+{number}", self.key);
+            asked = vmm.create(&key, &vm, CREATE_TIMEOUT).await;
+        }
+        asked
     }
 
     /// What the hosts that are not asked are not asked for.
@@ -183,112 +204,11 @@ impl NoVm {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-    use std::net::TcpListener;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use http_clients::vmm::{Health, HealthStatus, Isolation};
-    use store::{Options, Store};
-    use vmm_api_core::{Kvm, PoolView, VmHostSettings};
-
-    use super::*;
-    use crate::cordon::CordonTable;
-    use crate::known_host::ReportedImages;
-
-    /// A VM manager that knows an image or does not, as `knows` says.
-    fn manager(knows: &Arc<AtomicBool>) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("it is bound");
-        let knows = Arc::clone(knows);
-        std::thread::spawn(move || {
-            for connection in listener.incoming().flatten() {
-                let mut request = BufReader::new(&connection);
-                let (mut line, mut bytes) = (String::new(), 0);
-                while request.read_line(&mut line).is_ok() && line.trim() != "" {
-                    let length = line.to_lowercase();
-                    if let Some(length) = length.strip_prefix("content-length:") {
-                        bytes = length.trim().parse().expect("a number");
-                    }
-                    line.clear();
-                }
-                let mut body = vec![0; bytes];
-                request.read_exact(&mut body).expect("it comes whole");
-                let (status, body) = match knows.load(Ordering::SeqCst) {
-                    true => (
-                        "201 Created",
-                        r#"{"id":"vm-1","state":"ready","source":"cold"}"#,
-                    ),
-                    false => ("422 Unprocessable Content", r#"{"title":"no image full"}"#),
-                };
-                let length = body.len();
-                // Who has gone hears nothing.
-                let _ = (&connection).write_all(
-                    format!(
-                        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n\
-                         content-length: {length}\r\nconnection: close\r\n\r\n{body}"
-                    )
-                    .as_bytes(),
-                );
-            }
-        });
-        format!("http://{address}")
-    }
-
-    /// Managers list their images every few seconds, and without those that can be fetched while
-    /// the storage is away: the one that is asked knows better.
-    #[actix_rt::test]
-    async fn i18_an_image_that_no_host_lists_is_asked_for_all_the_same() {
-        let knows = Arc::new(AtomicBool::new(false));
-        let settings = ["one", "two"].map(|name| VmHostSettings {
-            name: name.to_owned(),
-            ..VmHostSettings::only(manager(&knows).parse().expect("an address"), None)
-        });
-        let store = Store::in_memory(&Options::new("test")).expect("memory");
-        let hosts = VmHosts::open(&settings, &store, CordonTable::new("cordons"));
-        let hosts = hosts.expect("memory");
-        for index in 0..2 {
-            hosts.note_facts(index, &health(), listed());
-        }
-        let request = VmRequest {
-            key: "key".to_owned(),
-            repository: "acme/rocket".to_owned(),
-            hosts,
-        };
-        let image = Some("full".parse().expect("a name"));
-        let machine = MachineType::from(NewVm {
-            image,
-            ..NewVm::default()
-        });
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let none = request.ask_until(&machine, deadline, async |_| ()).await;
-        let none = none.err().expect("there is no such image");
-        assert!(!none.is_temporary, "{none:?}");
-        assert!(none.reason.contains("no image full"), "{none:?}");
-        knows.store(true, Ordering::SeqCst);
-        let vm = request.ask_until(&machine, deadline, async |_| ()).await;
-        vm.expect("it has been pushed").leave();
-    }
-
-    fn listed() -> ReportedImages {
-        ReportedImages {
-            here: vec!["default".to_owned()],
-            fetchable: Vec::new(),
-        }
-    }
-
-    fn health() -> Health {
-        Health {
-            status: HealthStatus::Ok,
-            isolation: Isolation::HardwareVm,
-            driver: "qemu".to_owned(),
-            kvm: Kvm::default(),
-            pool: PoolView::default(),
-            capacity: None,
-            images: None,
-            version: String::new(),
-        }
-    }
+/// Whether a manager knows less than was asked of it: requests are refused for fields that it does
+/// not know.
+fn is_of_later_version(error: &VmmError) -> bool {
+    matches!(error, VmmError::Refused(reason) if reason.contains("unknown field"))
 }
+
+#[cfg(test)]
+mod tests;

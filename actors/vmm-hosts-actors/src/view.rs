@@ -37,6 +37,7 @@ impl VmHosts {
             labels: host.labels.clone(),
             cordon: known.cordon,
             trouble: known.trouble,
+            token_notice: self.token_notice(index),
             jobs: known.jobs.len(),
             facts,
         }

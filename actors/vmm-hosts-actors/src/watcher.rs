@@ -1,6 +1,6 @@
 //! Asks the hosts how they are, each by itself: one that says nothing delays no other.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::{Actor, AsyncContext, Context, WrapFuture};
 use http_clients::vmm::{HealthStatus, VmmError};
@@ -12,6 +12,8 @@ use crate::registry::VmHosts;
 const INTERVAL: Duration = Duration::from_secs(5);
 /// A host that does not answer for so long gives no VMs either.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two words about a token that ends.
+const TOKEN_INTERVAL: Duration = Duration::from_secs(86_400);
 
 /// Asks the hosts how they are.
 #[derive(Clone)]
@@ -37,12 +39,32 @@ impl Actor for VmHostWatcher {
         for index in 0..self.hosts.count() {
             let (hosts, every) = (self.hosts.clone(), self.every);
             let looks = async move {
+                let mut token = TokenWatch::default();
                 loop {
                     look(&hosts, index).await;
+                    token.look(&hosts, index);
                     tokio::time::sleep(every).await;
                 }
             };
             ctx.spawn(looks.into_actor(self));
+        }
+    }
+}
+
+/// Tells of a host's token before it ends.
+#[derive(Default)]
+struct TokenWatch {
+    noticed: Option<Instant>,
+}
+
+impl TokenWatch {
+    fn look(&mut self, hosts: &VmHosts, index: usize) {
+        if self.noticed.is_some_and(|at| at.elapsed() < TOKEN_INTERVAL) {
+            return;
+        }
+        if let Some(notice) = hosts.token_notice(index) {
+            tracing::warn!(event = "vm_host.token_ends", host = hosts.name(index), %notice, "a VM host's token is to be replaced");
+            self.noticed = Some(Instant::now());
         }
     }
 }

@@ -133,7 +133,7 @@ pub(crate) struct ExportOptions {
 }
 
 /// What to do with snapshots. Where they are is set by SERVICE_SNAPSHOTS.
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum SnapshotCommand {
     /// List what is published, by whom, and how much it is.
     #[command(
@@ -146,6 +146,19 @@ pub(crate) enum SnapshotCommand {
         after_help = "Examples:\n  search-server snapshot verify\n  search-server snapshot verify --format json"
     )]
     Verify,
+    /// Remove what is published of a source or part that no server is configured with any more.
+    #[command(
+        long_about = "Remove what is published of a source or part that no server is configured \
+                      with any more: a source that was taken out of the roles, or the parts of \
+                      before SERVICE_INDEX_PARTS was changed. Refused while an indexer publishes it.",
+        after_help = "Examples:\n  search-server snapshot list\n  search-server snapshot remove 0a1b2c3d\n  search-server snapshot remove 0a1b2c3d 1-of-1"
+    )]
+    Remove {
+        /// The source, as `snapshot list` shows it.
+        source: String,
+        /// One of its parts, such as `1-of-3`; all of them when absent.
+        part: Option<String>,
+    },
 }
 
 /// Where backups are.

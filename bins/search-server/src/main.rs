@@ -51,7 +51,7 @@ fn main() -> ExitCode {
             return export::run(&arguments, options, &settings, &environment);
         }
         Some(Command::Snapshot(command)) => {
-            return snapshot::run(&arguments, *command, &settings);
+            return snapshot::run(&arguments, command.clone(), &settings);
         }
         _ => {}
     }

@@ -1,10 +1,12 @@
-//! `snapshot`: looks at what indexers have published.
+//! `snapshot`: looks at what indexers have published, and removes what nobody publishes any more.
 
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use command_line::{print, say};
-use search_actors::snapshots::{PublishedSource, VerifiedSource, list_published, verify_published};
+use search_actors::snapshots::{
+    PublishedSource, VerifiedSource, list_published, remove_published, verify_published,
+};
 use search_core::role::ServerSettings;
 use search_web::boot;
 
@@ -42,6 +44,19 @@ fn looked(
                 OutputFormat::Human => print(&lines(found.iter().map(|one| (one, &[][..])))),
             }
             Ok(found.iter().all(|one| one.error.is_none()))
+        }
+        SnapshotCommand::Remove { source, part } => {
+            let removed = remove_published(&storage, &source, part.as_deref())?;
+            match arguments.format {
+                OutputFormat::Json => print(&serde_json::to_string(&removed)?),
+                OutputFormat::Human => {
+                    for one in &removed {
+                        let (source, part) = (&one.source, &one.part);
+                        print(&format!("{source} {part}: {} objects removed", one.objects));
+                    }
+                }
+            }
+            Ok(true)
         }
         SnapshotCommand::Verify => {
             let found = verify_published(&storage, scratch.path())?;

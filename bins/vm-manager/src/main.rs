@@ -14,6 +14,7 @@ use config_core::Environment;
 use daemon::peers;
 use daemon::settings::{ConfigOptions, schema};
 use vm_actors::wall;
+use vm_core::UnixMs;
 use vm_core::token::{Claims, Scope};
 use vm_web::boot::{self, DataDirectory};
 use vm_web::config::{ManagerConfig, keys};
@@ -114,11 +115,15 @@ fn run(
     }
 }
 
-/// Prints a token, and nothing else, on standard output.
+/// Prints a token, and nothing else, on standard output; when it ends, on standard error.
 fn token(wanted: &TokenArguments, directory: &DataDirectory) -> anyhow::Result<()> {
     let key = directory.token_key()?;
     let scope = Scope::from(wanted.scope);
     let claims = Claims::new(&wanted.subject, &[scope], wall(), wanted.lifetime);
     print(&key.sign(&claims));
+    let end = UnixMs(claims.exp.saturating_mul(1000));
+    say(&format!(
+        "the token ends {end}: whoever uses it needs another one by then"
+    ));
     Ok(())
 }

@@ -10,6 +10,15 @@ use std::time::{Duration, SystemTime};
 
 type Objects = Arc<Mutex<BTreeMap<String, (Vec<u8>, SystemTime)>>>;
 
+/// How a storage differs from a good one.
+#[derive(Debug, Clone, Copy)]
+struct Habits {
+    /// How far its clock is behind this machine's.
+    behind: Duration,
+    /// It takes every write, whatever `If-Match` and `If-None-Match` say.
+    ignores_conditions: bool,
+}
+
 /// The storage, which serves until the test program ends.
 #[derive(Debug)]
 pub struct ClockedStorage {
@@ -21,6 +30,22 @@ impl ClockedStorage {
     /// A storage whose clock is so far behind this machine's.
     #[must_use]
     pub fn behind(by: Duration) -> Self {
+        Self::with(Habits {
+            behind: by,
+            ignores_conditions: false,
+        })
+    }
+
+    /// A storage that takes every write, as servers do that do not know conditions.
+    #[must_use]
+    pub fn without_conditions() -> Self {
+        Self::with(Habits {
+            behind: Duration::ZERO,
+            ignores_conditions: true,
+        })
+    }
+
+    fn with(habits: Habits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let objects = Objects::default();
@@ -28,7 +53,7 @@ impl ClockedStorage {
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let objects = Arc::clone(&of_thread);
-                std::thread::spawn(move || while serve(&client, &objects, by).is_some() {});
+                std::thread::spawn(move || while serve(&client, &objects, habits).is_some() {});
             }
         });
         Self { port, objects }
@@ -40,6 +65,14 @@ impl ClockedStorage {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// All that it has was stored so much earlier.
+    pub fn grow_older(&self, by: Duration) {
+        let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, stored) in objects.values_mut() {
+            *stored -= by;
+        }
+    }
+
     /// How many objects it has.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -49,7 +82,7 @@ impl ClockedStorage {
 }
 
 /// Answers one request; `None` at the end of the connection.
-fn serve(client: &TcpStream, objects: &Objects, behind: Duration) -> Option<()> {
+fn serve(client: &TcpStream, objects: &Objects, habits: Habits) -> Option<()> {
     let mut reader = BufReader::new(client);
     let mut head = Vec::new();
     loop {
@@ -67,7 +100,11 @@ fn serve(client: &TcpStream, objects: &Objects, behind: Duration) -> Option<()> 
     let length = header("content-length: ").and_then(|length| length.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
-    let creates = header("if-none-match: ").is_some();
+    let is_unmet = |found: bool| {
+        let creates = header("if-none-match: ").is_some();
+        let replaces = header("if-match: ").map(|tag| found && tag == "\"1\"");
+        !habits.ignores_conditions && ((creates && found) || replaces == Some(false))
+    };
     let mut words = head.first()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -84,9 +121,11 @@ fn serve(client: &TcpStream, objects: &Objects, behind: Duration) -> Option<()> 
             let prefix = prefix.unwrap_or_default().replace("%2F", "/");
             ("200 OK", String::new(), listed(&objects, &prefix))
         }
-        ("PUT", Some(_)) if creates => ("412 Precondition Failed", String::new(), Vec::new()),
+        ("PUT", found) if is_unmet(found.is_some()) => {
+            ("412 Precondition Failed", String::new(), Vec::new())
+        }
         ("PUT", _) => {
-            objects.insert(key, (body, SystemTime::now() - behind));
+            objects.insert(key, (body, SystemTime::now() - habits.behind));
             ("200 OK", "etag: \"1\"\r\n".to_owned(), Vec::new())
         }
         ("DELETE", _) => {

@@ -3,11 +3,11 @@
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 use edge_web::{Health, Metrics, Problem, actor_events, metrics_text};
-use orchestrator_actors::RunQuery;
 use orchestrator_actors::messages::{
     CancelRun, CheckConfig, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns, GetStatus,
     OperatorError, PauseProject, ReloadConfig, RetryRun,
 };
+use orchestrator_actors::{RunQuery, VmHosts};
 use orchestrator_core::admin::{
     AgentList, CancelReply, CheckView, JournalPage, ProjectView, PromptView, RetryReply, RunList,
     RunView, StatusView,
@@ -279,7 +279,8 @@ pub(crate) async fn health(
         .collect();
     let objects = state.view.objects_trouble();
     let objects = objects.map(|why| format!("no object storage: {why}"));
-    let wrong: Vec<String> = wrong.into_iter().chain(objects).collect();
+    let tokens = state.view.vm_hosts().and_then(VmHosts::token_notices);
+    let wrong: Vec<String> = wrong.into_iter().chain(objects).chain(tokens).collect();
     let reason = (!wrong.is_empty()).then(|| wrong.join("; "));
     HttpResponse::Ok().json(OrchestratorHealth {
         status: if reason.is_some() { "degraded" } else { "ok" },

@@ -236,7 +236,8 @@ pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpRespons
         let trouble = state.view.objects_trouble();
         trouble.map(|why| format!("no object storage: {why}"))
     };
-    let reason = reason.or_else(no_objects).or_else(no_vms);
+    let tokens = || state.view.vm_hosts().token_notices();
+    let reason = reason.or_else(no_objects).or_else(no_vms).or_else(tokens);
     HttpResponse::Ok().json(RunnerHealth {
         status: if reason.is_some() { "degraded" } else { "ok" },
         version: env!("CARGO_PKG_VERSION"),

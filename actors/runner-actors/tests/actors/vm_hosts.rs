@@ -279,3 +279,39 @@ async fn i18_a_host_that_falls_silent_while_it_is_asked_for_a_vm_holds_no_job() 
     assert_eq!(record.jobs[0].vm_host.as_deref(), Some("default"));
     runner.stop().await;
 }
+
+/// It is asked three times, each time for half a minute.
+#[actix_rt::test]
+async fn i18_a_host_that_says_nothing_holds_up_no_garbage_collection() {
+    let site = Site::new();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let runner = site
+        .start_with(|settings| {
+            let host = VmHostSettings {
+                name: "silent".to_owned(),
+                ..VmHostSettings::only(url.parse().unwrap(), None)
+            };
+            settings.vm_hosts.insert(0, host);
+        })
+        .await;
+    until("the host is found silent", || {
+        runner.view.vm_hosts().list()[0].trouble.is_some()
+    })
+    .await;
+    let begun = std::time::Instant::now();
+    let run = runner.run(&site, WORKFLOW).await;
+    let sha = runner.ended(&run).await.sha;
+    status(&site, &sha, "CI / a (push)", "success").await;
+    site.forge
+        .remove_status(crate::harness::REPOSITORY, &sha, "CI / a (push)");
+    site.vmm.add_vm("left", &format!("run-{run}-1-0"));
+    until("the left-over VM is given back", || {
+        !site.vmm.vms().contains(&"left".to_owned())
+    })
+    .await;
+    status(&site, &sha, "CI / a (push)", "success").await;
+    // A round with the host in it would have taken a minute and a half.
+    assert!(begun.elapsed() < std::time::Duration::from_secs(80));
+    runner.stop().await;
+}

@@ -17,7 +17,7 @@ use search_core::answer::{IndexProgress, SourceState};
 use search_core::role::LocalFiles;
 use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
 use search_engine::files::SourceFiles;
-use search_engine::index::{Durability, IndexError, IndexOptions, OpenOutcome, SourceIndex};
+use search_engine::index::{Durability, IndexError, IndexOptions, SourceIndex};
 use search_engine::sync::{self, CancelFlag, Comparison, Plan, SyncError, SyncOptions, SyncReport};
 use search_engine::walk::{RootDirectory, WalkItem, WalkOptions};
 use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
@@ -282,6 +282,7 @@ impl IndexLoop {
     /// one of them has met damage.
     fn open(&self) -> Result<SourceIndex, IndexLoopError> {
         let (index, opened) = SourceIndex::open(&self.folder(), IndexOptions::default())?;
+        self.doubt_in_step(&opened);
         let is_suspect = self.handle.take_suspicion();
         let damage = self.report_open_outcome(&opened);
         let publish = |index: &SourceIndex, damage: Option<String>| {
@@ -309,27 +310,10 @@ impl IndexLoop {
         // Nobody searches the damaged part while it is taken out.
         self.handle.publish(|status| status.snapshot = None);
         let (index, opened) = index.without(&damaged)?;
+        self.doubt_in_step(&opened);
         self.report_open_outcome(&opened);
         publish(&index, Some(told));
         Ok(index)
-    }
-
-    /// Says how the index was opened, where documents have to be indexed again.
-    fn report_open_outcome(&self, opened: &OpenOutcome) -> Option<String> {
-        let source = self.handle.haystack.name.as_str();
-        match opened {
-            OpenOutcome::Created | OpenOutcome::Existing => None,
-            OpenOutcome::Rebuilt { reason } => {
-                tracing::warn!(event = "index.rebuilt", source, reason);
-                Some(format!(
-                    "its index could not be used ({reason}): all of it is being indexed again"
-                ))
-            }
-            OpenOutcome::Repaired { reason } => {
-                tracing::warn!(event = "index.damaged", source, reason);
-                Some(format!("{reason}: documents are being indexed again"))
-            }
-        }
     }
 
     /// The folder, as soon as it can be opened; `None` when the indexer ends before.
@@ -417,6 +401,7 @@ impl IndexLoop {
     ) -> Result<(), IndexLoopError> {
         let (report, changed) = self.carry_out(index, root, plan, options)?;
         index.commit(Durability::Synced)?;
+        self.note_in_step();
         self.tidy_texts(index)?;
         let skips = SkippedFiles::of(report.left_out);
         let counts = skips.counts();

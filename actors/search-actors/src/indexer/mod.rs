@@ -19,6 +19,7 @@ mod following;
 mod index_loop;
 mod merger;
 mod mounts;
+mod opening;
 mod revisions;
 mod settings;
 mod threads;
@@ -36,6 +37,7 @@ use crate::snapshots::{SnapshotFollower, SnapshotMode};
 use crate::source_handle::SourceHandle;
 use index_loop::{Command, IndexLoop};
 
+pub use opening::in_step_mark;
 pub use revisions::source_git;
 pub use settings::IndexerSettings;
 pub use threads::IndexThreads;

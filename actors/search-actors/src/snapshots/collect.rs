@@ -1,15 +1,17 @@
 //! Removing what no snapshot needs any more.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
+use object_clients::StoredObject;
 use search_core::snapshots::{DescribedFile, Manifest, PublishedManifest};
 
 use super::error::SnapshotError;
 use super::lease::Lease;
 use super::texts::PublishedTexts;
 
-/// An object that nothing leads to stays for this time: a searcher may still be fetching it.
+/// An object stays for this time after something has led to it: a searcher may still be fetching
+/// it.
 pub(super) const GRACE: Duration = Duration::from_secs(3_600);
 /// Between two looks.
 pub(super) const COLLECT_INTERVAL: Duration = Duration::from_secs(600);
@@ -25,24 +27,54 @@ pub(super) fn wanted<'o>(
     files.map(|file| file.object.as_str()).collect()
 }
 
-/// Removes objects that are older than `grace` by the storage's clock and that `published` and
-/// `wanted` do not name. None of them will be referenced again, as each object has a name of its
-/// own. Says how many.
+/// Removes objects, and remembers since when nothing needs them. Another process begins anew.
+#[derive(Debug, Default)]
+pub(super) struct Collector {
+    unwanted_since: BTreeMap<String, Instant>,
+}
+
+impl Collector {
+    /// Removes objects that nothing has needed for `grace` and that are older than that by the
+    /// storage's clock; see [`collect`].
+    pub(super) fn collect(
+        &mut self,
+        lease: &Lease,
+        (published, wanted): (&PublishedManifest, &BTreeSet<&str>),
+        grace: Duration,
+        now: Instant,
+    ) -> Result<usize, SnapshotError> {
+        let unit = &lease.unit;
+        let mut unwanted = unit.storage.list(&unit.objects())?;
+        unwanted.retain(|object| {
+            let name = object.key.rsplit('/').next().unwrap_or_default();
+            name != published.object && !wanted.contains(name)
+        });
+        let mut since = BTreeMap::new();
+        for object in &unwanted {
+            let known = self.unwanted_since.get(&object.key).copied();
+            since.insert(object.key.clone(), known.unwrap_or(now));
+        }
+        self.unwanted_since = since;
+        unwanted.retain(|object| {
+            let since = self.unwanted_since.get(&object.key);
+            since.is_some_and(|since| now.duration_since(*since) >= grace)
+        });
+        collect(lease, published, unwanted, grace)
+    }
+}
+
+/// Removes those of these objects that are older than `grace` by the storage's clock. None of them
+/// will be referenced again, as each object has a name of its own. Says how many.
 ///
-/// `published` has to be what `wanted` was made of: where the pointer leads to another manifest,
-/// because the answer to a write of it was lost, nothing is removed.
-pub(super) fn collect(
+/// `published` has to be what tells that they are not needed: where the pointer leads to another
+/// manifest, because the answer to a write of it was lost, nothing is removed.
+fn collect(
     lease: &Lease,
     published: &PublishedManifest,
-    wanted: &BTreeSet<&str>,
+    unwanted: Vec<StoredObject>,
     grace: Duration,
 ) -> Result<usize, SnapshotError> {
     let unit = &lease.unit;
-    let mut unwanted = unit.storage.list(&unit.objects())?;
-    unwanted.retain(|object| {
-        let name = object.key.rsplit('/').next().unwrap_or_default();
-        name != published.object && !wanted.contains(name)
-    });
     if unwanted.is_empty() {
         return Ok(0);
     }
@@ -117,6 +149,54 @@ mod tests {
             .iter()
             .filter_map(|object| object.key.rsplit('/').next());
         names.map(str::to_owned).collect()
+    }
+
+    /// What a new process removes.
+    fn collect(
+        lease: &Lease,
+        published: &PublishedManifest,
+        wanted: &BTreeSet<&str>,
+        grace: Duration,
+    ) -> Result<usize, SnapshotError> {
+        Collector::default().collect(lease, (published, wanted), grace, Instant::now())
+    }
+
+    #[test]
+    fn i18_what_was_needed_until_now_stays_for_the_grace_however_old_it_is() {
+        let server = ClockedStorage::behind(Duration::ZERO);
+        let keys = ObjectKeys {
+            access: Secret::new(ACCESS_KEY.to_owned()),
+            secret: Secret::new(SECRET_KEY.to_owned()),
+            session: None,
+        };
+        let (url, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
+        let place = ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys));
+        let storage = ObjectStorage::open(&place.expect("a place")).expect("it opens");
+        let lease = take(&Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE), "a");
+        let (segment, later) = (put(&lease.unit, "segment"), put(&lease.unit, "later"));
+        let published = publish(&lease);
+        // All of that was stored long ago.
+        server.grow_older(GRACE * 2);
+        let mut collector = Collector::default();
+        let mut at = Instant::now();
+        let mut look = |wanted: &[&str], after: Duration| {
+            at += after;
+            let wanted = wanted.iter().copied().collect();
+            let of = (&published, &wanted);
+            collector.collect(&lease, of, GRACE, at).expect("it lists")
+        };
+        let (segment, later) = (segment.object.as_str(), later.object.as_str());
+        assert_eq!(look(&[segment, later], Duration::ZERO), 0);
+        assert_eq!(
+            look(&[later], COLLECT_INTERVAL),
+            0,
+            "a searcher may be fetching it"
+        );
+        assert_eq!(look(&[], COLLECT_INTERVAL), 0);
+        assert_eq!(look(&[], GRACE - COLLECT_INTERVAL), 1);
+        assert_eq!(look(&[later], COLLECT_INTERVAL), 0, "it is needed again");
+        assert_eq!(look(&[], COLLECT_INTERVAL), 0);
+        assert_eq!(look(&[], GRACE), 1);
     }
 
     #[test]

@@ -35,6 +35,19 @@ pub enum SnapshotError {
     /// The files are no index, though each is what was published.
     #[error("the snapshot is refused: {0}")]
     Refused(String),
+    /// Somebody publishes it.
+    #[error("{part} of {source_id} is held by {owner}: end that indexer first")]
+    Held {
+        /// The source's id.
+        source_id: String,
+        /// Which part.
+        part: String,
+        /// Who has it.
+        owner: String,
+    },
+    /// There is nothing of this name.
+    #[error("nothing of {0} is published here; `snapshot list` shows what is")]
+    Unknown(String),
     /// Another indexer took over.
     #[error("another indexer has taken the source over")]
     LeaseLost,

@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use object_clients::ObjectVersion;
 use search_core::answer::{IndexProgress, SourceState};
 use search_core::snapshots::{DescribedFile, FileKind, Manifest, PublishedManifest, SourcePart};
-use search_engine::index::{IndexError, IndexSnapshot};
+use search_engine::index::{INDEX_FORMAT, IndexError, IndexSnapshot};
 use search_engine::packs::TextPack;
 
 use super::cache::SnapshotCache;
@@ -57,6 +57,8 @@ pub(crate) struct SnapshotFollower<C> {
     in_force: Vec<Manifest>,
     packs: BTreeMap<String, Arc<TextPack>>,
     views: u64,
+    /// The one of them that is shown.
+    shown: u64,
     concepts: ConceptTaking,
     /// Who learns of what is followed, where that is done here.
     learner: Option<Learner>,
@@ -96,6 +98,7 @@ impl<C> SnapshotFollower<C> {
             in_force: Vec::new(),
             packs: BTreeMap::new(),
             views: 0,
+            shown: 0,
             concepts: ConceptTaking::default(),
             learner: None,
         }
@@ -224,6 +227,10 @@ impl<C> SnapshotFollower<C> {
                 .is_some_and(|(of, _)| of == published);
             if !is_read {
                 let manifest = part.unit.manifest(published, cache.folder())?;
+                if manifest.index_format != INDEX_FORMAT {
+                    // Before anything of it is fetched: none of it can be used.
+                    return Err(SnapshotError::IndexFormat(manifest.index_format));
+                }
                 part.manifest = Some((published.clone(), manifest));
             }
         }
@@ -237,6 +244,8 @@ impl<C> SnapshotFollower<C> {
             self.recovered();
             return Ok(());
         }
+        // What was fetched of a snapshot that was not shown takes room that this one may need.
+        self.keep_only(&manifests, cache)?;
         self.fetch(&manifests, cache)?;
         self.show(manifests, cache, true)?;
         self.keep(cache)
@@ -300,13 +309,18 @@ impl<C> SnapshotFollower<C> {
         self.views += 1;
         let former = self.handle.with(|status| status.snapshot.clone());
         let folder = self.folder.join(format!("view-{}", self.views));
-        let view = open_view(
+        let opened = open_view(
             &manifests,
             cache,
             (&folder, self.views),
             former.as_ref(),
             (&self.packs, with_texts),
-        )?;
+        );
+        if opened.is_err() {
+            let _ = fs::remove_dir_all(&folder);
+        }
+        let view = opened?;
+        self.shown = self.views;
         let SnapshotView {
             snapshot,
             files,
@@ -394,15 +408,18 @@ impl<C> SnapshotFollower<C> {
         fs::write(&new, bytes)
             .and_then(|()| fs::rename(&new, &path))
             .map_err(SnapshotError::file(&path))?;
-        let wanted: BTreeSet<&str> = self
-            .in_force
-            .iter()
-            .flat_map(|manifest| &manifest.files)
-            .map(|file| file.digest.as_str())
-            .collect();
-        cache.retain(&wanted).map_err(SnapshotError::file(&path))?;
+        self.keep_only(&[], cache)
+    }
+
+    /// Removes all but what is shown and what is `wanted`.
+    fn keep_only(&self, wanted: &[Manifest], cache: &SnapshotCache) -> Result<(), SnapshotError> {
+        let all = self.in_force.iter().chain(wanted);
+        let files = all.flat_map(|manifest| &manifest.files);
+        let wanted: BTreeSet<&str> = files.map(|file| file.digest.as_str()).collect();
+        let retained = cache.retain(&wanted);
+        retained.map_err(SnapshotError::file(cache.folder()))?;
         // Searches under way hold the files of former views open.
-        let (view, learnt) = (format!("view-{}", self.views), "concepts-");
+        let (view, learnt) = (format!("view-{}", self.shown), "concepts-");
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();

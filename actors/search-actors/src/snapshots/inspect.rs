@@ -87,9 +87,14 @@ pub fn verify_published(
     Ok(verified)
 }
 
-fn units(storage: &ObjectStorage) -> Result<Vec<(String, Unit)>, SnapshotError> {
+pub(super) fn units(storage: &ObjectStorage) -> Result<Vec<(String, Unit)>, SnapshotError> {
     let mut names = BTreeSet::new();
     for object in storage.list(SOURCES)? {
+        // In a folder the file stays that orders the writers of a pointer, also of one that was
+        // removed.
+        if object.key.ends_with("/pointer.lock") {
+            continue;
+        }
         let mut parts = object.key.split('/').skip(1);
         if let (Some(source), Some(part)) = (parts.next(), parts.next()) {
             names.insert((source.to_owned(), part.to_owned()));

@@ -118,6 +118,11 @@ impl Lease {
         })
     }
 
+    /// Leads searchers nowhere.
+    pub(super) fn withdraw(&self) -> Result<(), SnapshotError> {
+        self.write(|pointer| pointer.manifest = None)
+    }
+
     /// Gives it back: the next one need not wait.
     pub(super) fn release(&self) -> Result<(), SnapshotError> {
         self.write(|pointer| pointer.owner.clear())

@@ -18,7 +18,7 @@ use search_engine::published_files::SourcePlace;
 
 use super::adopt::SourceFolders;
 use super::cache::{SnapshotCache, in_parallel};
-use super::collect::{COLLECT_INTERVAL, GRACE, collect, wanted};
+use super::collect::{COLLECT_INTERVAL, Collector, GRACE, wanted};
 use super::error::SnapshotError;
 use super::lease::Lease;
 use super::texts::PublishedTexts;
@@ -58,6 +58,7 @@ pub(super) struct Publisher {
     /// Whether the indexer was in step with the source since this process holds the lease.
     was_ready: bool,
     collects_at: Instant,
+    collector: Collector,
 }
 
 impl Publisher {
@@ -87,6 +88,7 @@ impl Publisher {
             concepts: BTreeMap::new(),
             was_ready: false,
             collects_at: Instant::now() + COLLECT_INTERVAL,
+            collector: Collector::default(),
         }
     }
 
@@ -324,7 +326,9 @@ impl Publisher {
         };
         let concepts = self.concepts.values().map(|(_, file)| file);
         let wanted = wanted(manifest, &self.texts, concepts);
-        match collect(&self.lease, published, &wanted, GRACE) {
+        let of = (published, &wanted);
+        let now = Instant::now();
+        match self.collector.collect(&self.lease, of, GRACE, now) {
             Ok(removed) => tracing::debug!(event = "snapshot.collected", removed),
             Err(error) => tracing::warn!(event = "snapshot.uncollected", %error),
         }

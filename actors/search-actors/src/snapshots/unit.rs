@@ -43,7 +43,7 @@ impl Unit {
         }
     }
 
-    fn pointer_key(&self) -> String {
+    pub(super) fn pointer_key(&self) -> String {
         format!("{}/pointer", self.prefix)
     }
 

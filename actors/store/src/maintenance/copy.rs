@@ -4,7 +4,7 @@ use super::lost_blobs::lost_blobs;
 use super::place::Source;
 use super::{MaintenanceError, StorePlace, TableDigest, digest_table, for_each_part, for_each_row};
 use crate::engine::{Engine, Snapshots, alone};
-use crate::error::StoreError;
+use crate::error::{OpenError, StoreError};
 use crate::extent_table::ExtentTable;
 use crate::options::Options;
 use crate::row_source::Snapshot;
@@ -35,8 +35,8 @@ type NamedRow = (String, Vec<u8>, Vec<u8>);
 /// stays as it is: do not start a program on it afterwards.
 ///
 /// # Errors
-/// See [`MaintenanceError`]. A copy that did not end is refused by [`crate::Store`], and begun anew
-/// by the next one.
+/// See [`MaintenanceError`]. A copy that did not end is refused by [`crate::Store`] and as a
+/// source, and begun anew by the next one.
 pub fn copy(
     from: &StorePlace,
     to: &StorePlace,
@@ -67,6 +67,7 @@ fn copy_from(
     options: &Options,
     well: impl FnOnce() -> Result<(), MaintenanceError>,
 ) -> Result<CopyReport, MaintenanceError> {
+    refuse_half_copied(&*source.snapshots)?;
     let mut target = to.target(options)?;
     empty(&mut *target, to)?;
     let mut report = Err(to.missing());
@@ -81,6 +82,17 @@ fn copy_from(
     alone(&mut *target, |txn| txn.expunge(META, COPYING))?;
     target.close();
     Ok(report)
+}
+
+/// A copy that did not end is no source: what it lacks would be missing in the next one, unseen.
+fn refuse_half_copied(source: &dyn Snapshots) -> Result<(), MaintenanceError> {
+    match within(source, |rows| Ok(rows.get(META, COPYING)?))? {
+        None => Ok(()),
+        Some(_) => {
+            let place = source.place().to_owned();
+            Err(OpenError::HalfCopied { place }.into())
+        }
+    }
 }
 
 /// What one snapshot answers.

@@ -12,18 +12,25 @@ use super::{CHUNKS, ImageStorage, ImageStorageError, MANIFESTS, chunk_key, manif
 const MAX_ROUNDS: usize = 10;
 
 impl ImageStorage {
-    /// Removes chunks and manifests that no image of the index uses, older than `grace` by the
-    /// storage's clock; how many. They are condemned in the index first, so that no push uses them
-    /// any more; a sweep that was ended is finished by the next one.
+    /// Removes chunks and manifests that no image of the index uses, nor used `grace` ago, older
+    /// than that by the storage's clock; how many. They are condemned in the index first, so that
+    /// no push uses them any more; a sweep that was ended is finished by the next one.
     ///
     /// # Errors
     /// The storage's; [`ImageStorageError::Damaged`] when a manifest cannot be read: what its image
-    /// uses is unknown, so nothing is removed.
+    /// uses is unknown, so nothing is removed. [`ImageStorageError::IndexLost`], for the same
+    /// reason.
     pub fn sweep(&self, grace: Duration) -> Result<usize, ImageStorageError> {
         let mut removed = self.remove_condemned()?;
+        let left = self.left_lately(grace)?;
         for _ in 0..MAX_ROUNDS {
             let (index, version) = self.read_index()?;
-            let condemned = self.unused(&index, grace)?;
+            if version.is_none() {
+                self.refuse_lost_index()?;
+            }
+            let mut condemned = self.unused(&index, grace)?;
+            condemned.chunks.retain(|name| !left.contains(name));
+            condemned.manifests.retain(|name| !left.contains(name));
             if condemned.is_empty() {
                 return Ok(removed);
             }
@@ -67,7 +74,7 @@ impl ImageStorage {
         })
     }
 
-    fn aged(&self, prefix: &str) -> Result<Vec<AgedObject>, ImageStorageError> {
+    pub(super) fn aged(&self, prefix: &str) -> Result<Vec<AgedObject>, ImageStorageError> {
         let stored: Vec<_> = self.stored(prefix)?.collect();
         if stored.is_empty() {
             return Ok(Vec::new());

@@ -26,6 +26,18 @@ pub enum ImageStorageError {
         /// What is wrong with it.
         why: String,
     },
+    /// There are images, and no index that names them.
+    #[error(
+        "{place}: the object images/index.json is missing, and {manifest} is there: nothing is \
+         removed; bring it back, or store an image anew with `vm-manager image push IMAGE`, which \
+         makes an index of the images that are there: each gets its names with its own push"
+    )]
+    IndexLost {
+        /// Where.
+        place: String,
+        /// One of the manifests that are there.
+        manifest: String,
+    },
     /// The storage has no such image.
     #[error("{place} has no image {image}; it has: {known}")]
     Unknown {

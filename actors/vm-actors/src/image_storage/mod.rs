@@ -3,6 +3,7 @@
 //! ```text
 //! images/index.json           names ─▶ digests ─▶ manifests; replaced on condition, the only one that changes
 //! images/manifests/<name>     what one image consists of; put when its chunks are there
+//! images/left/<name>          that no image has this manifest since the mark was stored
 //! images/chunks/ab/<name>     4 MiB of a disk, compressed; images share them
 //! ```
 //! A `<name>` is the BLAKE3 digest of the content and a random part, and is used once. The
@@ -10,6 +11,8 @@
 
 mod collect;
 mod error;
+mod left;
+mod lost_index;
 mod migrate;
 #[cfg(test)]
 mod migration_tests;
@@ -165,10 +168,14 @@ impl ImageStorage {
     ) -> Result<Option<T>, ImageStorageError> {
         for _ in 0..MAX_CHANGES {
             let (index, version) = self.read_index()?;
-            let mut next = ImageIndex::clone(&index);
+            let mut next = match version {
+                Some(_) => ImageIndex::clone(&index),
+                None => self.lost_index()?,
+            };
             let Some(done) = change(&mut next)? else {
                 return Ok(None);
             };
+            self.mark_left(&index, &next)?;
             if next == *index || self.replace_index(version.as_ref(), &next)? {
                 return Ok(Some(done));
             }
@@ -207,17 +214,22 @@ impl ImageStorage {
         digest: &str,
         name: &StoredName,
     ) -> Result<ImageManifest, ImageStorageError> {
+        let manifest = self.read_manifest(name)?;
+        if manifest.digest != digest {
+            let of = format!("it is of the image {}", manifest.digest);
+            return Err(self.damaged(&manifest_key(name), of));
+        }
+        Ok(manifest)
+    }
+
+    /// The same of whatever image it is.
+    fn read_manifest(&self, name: &StoredName) -> Result<ImageManifest, ImageStorageError> {
         let key = manifest_key(name);
         let bytes = self.objects.get_bytes(&key, MOST_MANIFEST_BYTES)?;
         if blake3::hash(&bytes).to_hex().as_str() != name.digest() {
             return Err(self.damaged(&key, "its BLAKE3 digest is another".to_owned()));
         }
-        let manifest =
-            ImageManifest::parse(&bytes).map_err(|error| self.damaged(&key, error.to_string()))?;
-        if manifest.digest != digest {
-            return Err(self.damaged(&key, format!("it is of the image {}", manifest.digest)));
-        }
-        Ok(manifest)
+        ImageManifest::parse(&bytes).map_err(|error| self.damaged(&key, error.to_string()))
     }
 
     /// The objects below a prefix that have names as ours have them.

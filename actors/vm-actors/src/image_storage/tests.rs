@@ -418,3 +418,56 @@ fn i18_a_share_of_images_that_is_not_mounted_is_no_folder_to_push_into() {
     fs::rename(&elsewhere, &mounted).unwrap();
     assert_eq!(host.storage.index().unwrap().images.len(), 1);
 }
+
+#[test]
+fn i18_a_lost_index_removes_no_image_and_a_push_makes_it_anew() {
+    let (folder, a, b, digest) = stored();
+    let other = a.make("two", &[Some(7)]);
+    a.push("two");
+    let stored = files_below(&folder.path().join("images/chunks")).len();
+    // As a rule of the bucket that removes what is old would leave it.
+    fs::remove_file(folder.path().join("images/index.json")).unwrap();
+    for host in [&a, &b] {
+        let refused = host.storage.sweep(Duration::ZERO).unwrap_err();
+        let is_lost = matches!(refused, ImageStorageError::IndexLost { .. });
+        assert!(is_lost, "{refused}");
+    }
+    assert_eq!(
+        files_below(&folder.path().join("images/chunks")).len(),
+        stored
+    );
+    assert_eq!(a.push("two").sent_chunks, 0);
+    let index = b.storage.index().unwrap();
+    assert_eq!(index.names_of(&other), ["two"]);
+    let swept = b.storage.sweep(Duration::ZERO).unwrap();
+    assert_eq!(swept, 1, "what the image that was pushed had before");
+    let by_digest = b.pull(&format!("blake3:{digest}")).unwrap();
+    assert_eq!(by_digest.digest, digest);
+}
+
+#[test]
+fn i18_what_an_image_had_stays_for_the_grace_after_it_was_removed() {
+    const DAY: Duration = Duration::from_secs(86_400);
+    let (folder, a, b, _) = stored();
+    let all = || files_below(&folder.path().join("images"));
+    let age = |by: Duration| {
+        for path in all() {
+            let file = fs::File::options().append(true).open(path).unwrap();
+            let stored = file.metadata().unwrap().modified().unwrap();
+            file.set_modified(stored - by).unwrap();
+        }
+    };
+    // It was pushed long ago.
+    age(DAY * 3);
+    let pushed = all().len();
+    a.storage.remove(&by("one")).unwrap();
+    assert_eq!(b.storage.sweep(DAY).unwrap(), 0, "a host may be pulling it");
+    assert_eq!(all().len(), pushed + 1);
+    age(DAY);
+    assert_eq!(
+        b.storage.sweep(DAY).unwrap(),
+        5,
+        "a manifest and four chunks"
+    );
+    assert_eq!(all().len(), 2, "the index and its lock");
+}

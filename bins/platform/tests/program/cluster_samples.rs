@@ -5,6 +5,7 @@ use std::process::Command;
 
 use postgres_server::PostgresServer;
 use s3_server::{ACCESS_KEY, S3Server, SECRET_KEY};
+use vm_core::token::{Scope, TokenKey};
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config-samples/cluster")
@@ -101,6 +102,57 @@ fn i18_the_vm_managers_sample_is_understood() {
     assert!(printed.contains("s3://orrery-ci/vms"), "{printed}");
 }
 
+/// The command of the sample makes tokens that the service takes: with its user, folder and
+/// variables, and none of a shell.
+#[test]
+fn i18_the_token_of_the_vm_managers_sample_is_one_of_the_service() {
+    let sample = read("vm-manager.toml");
+    let command = sample
+        .lines()
+        .find_map(|line| line.strip_prefix("#   systemd-run "))
+        .expect("how a token is made");
+    let unit = samples().join("../../bins/dist/systemd/orrery-vm-manager.service");
+    let unit = std::fs::read_to_string(unit).expect("the unit");
+    let of_unit = |key: &str| {
+        let mut lines = unit.lines();
+        let line = lines.find_map(|line| line.strip_prefix(&format!("{key}=")));
+        line.expect(key).trim_start_matches('-').to_owned()
+    };
+    for said in [
+        format!("-p User={}", of_unit("User")),
+        format!("-p EnvironmentFile={}", of_unit("EnvironmentFile")),
+        format!("-E {}", of_unit("Environment")),
+    ] {
+        assert!(command.contains(&said), "{said}: {command}");
+    }
+    let (_, arguments) = command.split_once(" vm-manager ").expect("the program");
+    let (folder, data) = ("/var/lib/orrery-vm", tempfile::tempdir().expect("a folder"));
+    assert_eq!(of_unit("Environment"), format!("VM_MANAGER_DATA={folder}"));
+    let mut made = program("vm-manager");
+    made.args(arguments.split(' ').map(|word| match word {
+        "/etc/orrery/vm-manager.toml" => samples().join("vm-manager.toml"),
+        word => word.into(),
+    }));
+    made.env("VM_MANAGER_DATA", data.path());
+    // What the head of the sample names.
+    for (name, value) in [
+        ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
+        ("AWS_SECRET_ACCESS_KEY", SECRET_KEY),
+        ("ORRERY_OBJECTS_ENDPOINT", "https://storage.example"),
+    ] {
+        assert!(sample.contains(&format!("#   {name}")) || sample.contains(&format!(", {name}")));
+        made.env(name, value);
+    }
+    let made = made.output().expect("`cargo xtask test` has built it");
+    let said = String::from_utf8_lossy(&made.stderr).into_owned();
+    let token = String::from_utf8(made.stdout).expect("text");
+    let key = std::fs::read(data.path().join("token.key")).expect(&said);
+    let key = TokenKey::new(&key).expect("long enough");
+    let claims = key.verify(token.trim(), Scope::Write, vm_actors::wall());
+    let claims = claims.expect("it is this manager's");
+    assert_eq!(claims.exp - claims.iat, 365 * 86_400, "{said}");
+}
+
 #[test]
 fn i18_the_balancer_leads_where_the_processes_listen() {
     let balancer = read("haproxy.cfg");
@@ -141,12 +193,18 @@ fn i18_the_balancer_leads_where_the_processes_listen() {
     let mut judge = Command::new("/usr/sbin/haproxy");
     let (taken, said) = output(judge.args(["-c", "-f"]).arg(file.path()));
     assert!(taken, "{said}");
+    // A host that is gone from the names' server keeps it from starting no more.
+    let unknown = std::fs::read_to_string(file.path()).expect("it is there");
+    let unknown = unknown.replacen("127.0.0.1:3000", "ci-1.invalid:3000", 1);
+    std::fs::write(file.path(), unknown).expect("room");
+    let (taken, said) = output(&mut judge);
+    assert!(taken, "{said}");
     // As compose.yaml sets it.
     judge
         .env("RUNNER_1", "127.0.0.1:3000")
         .env("ORCHESTRATOR_2", "no address");
     let (taken, said) = output(&mut judge);
-    assert!(!taken && said.contains("no address"), "{said}");
+    assert!(taken && said.contains("no address"), "{said}");
 }
 
 /// systemd says nothing about the units: no key that it does not know, no value it cannot read.
@@ -237,8 +295,12 @@ fn i18_names_of_the_compose_file_are_those_of_the_samples() {
     for settings in [&runner, &managers] {
         let bucket = settings["objects"]["url"].as_str().expect("an address");
         let bucket = bucket.trim_start_matches("s3://").split('/').next();
-        let made = format!("s3.bucket.create -name {}'", bucket.expect("a bucket"));
+        let bucket = bucket.expect("a bucket");
+        let made = format!("s3.bucket.create -name {bucket}'");
         assert!(compose.contains(&made), "{made}");
+        // The shell of the storage never fails.
+        let asked = format!("grep -q {bucket}; do");
+        assert!(compose.contains(&asked), "{asked}");
     }
     let balancer = read("haproxy.cfg");
     for service in [
@@ -259,6 +321,14 @@ fn i18_names_of_the_compose_file_are_those_of_the_samples() {
         );
         assert!(balancer.contains(&format!("${{{variable}-")), "{variable}");
     }
+    // What search servers share belongs to their user, also where the engine gives a new volume to
+    // root.
+    let (_, mount) = compose.split_once("\"snapshots:").expect("a volume");
+    let folder = mount.split('"').next().expect("its end");
+    let image = samples().join("../../bins/dist/Containerfile");
+    let image = std::fs::read_to_string(image).expect("it is there");
+    let made = format!("COPY --chown=10001:10001 data/ {folder}/\n");
+    assert!(image.contains(&made), "{made}");
     let environment = read("searcher.env") + &read("indexer.env");
     for variable in [
         "SERVICE_SEARCH_MODE",

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use search_actors::{RoleSet, RoleSource, source_git};
+use search_actors::{RoleSet, RoleSource, in_step_mark, source_git};
 use search_core::role::{RoleFile, ServerSettings};
 use search_engine::answering::{DocumentRequest, SearchableRole, SearchableSource, read_document};
 use search_engine::files::SourceFiles;
@@ -19,6 +19,10 @@ pub(super) struct ExportSource {
     role: SearchableRole,
     /// First part of its documents' ids.
     pub(super) id: String,
+    /// Its name.
+    pub(super) name: String,
+    /// The index has all of the source: what is not in it is gone.
+    pub(super) is_whole: bool,
     snapshot: IndexSnapshot,
 }
 
@@ -55,6 +59,8 @@ impl ExportSource {
 
     fn open(source: &RoleSource, data: &Path) -> anyhow::Result<Self> {
         let (id, name) = (source.handle.id.clone(), source.haystack.name.clone());
+        let mark = in_step_mark(data, &id);
+        let was_whole = mark.exists();
         let snapshot = IndexSnapshot::open_published(&data.join(&id), 0, None);
         let snapshot = snapshot.with_context(|| {
             format!("source {name:?} has no index here: run the server until it is indexed")
@@ -81,7 +87,14 @@ impl ExportSource {
             served: Vec::new(),
             reranking: None,
         };
-        Ok(Self { role, id, snapshot })
+        Ok(Self {
+            name: source.haystack.name.clone(),
+            // Both times: a server that makes it again removes the mark before it begins.
+            is_whole: was_whole && mark.exists(),
+            role,
+            id,
+            snapshot,
+        })
     }
 
     /// Its documents, in the order of their keys.

@@ -82,7 +82,16 @@ async fn export(
     let sources = ExportSource::of_role(&roles, options.role.as_deref(), settings)?;
     let target = ExportTarget::new(options)?;
     let mut record = ExportRecord::open(&settings.data_path.value, options, &sources)?;
-    target.prepare().await?;
+    let index = target.prepare().await?;
+    if record.is_of_another(&index)? {
+        say("the index there was made anew since the last run: all documents are put again");
+    }
+    for source in sources.iter().filter(|source| !source.is_whole) {
+        let name = &source.name;
+        say(&format!(
+            "source {name:?} is being indexed: what is indexed no more is removed by a later run"
+        ));
+    }
     let mut run = ExportRun {
         target: &target,
         record: &mut record,
@@ -153,7 +162,7 @@ impl ExportRun<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        let sent = self.target.send(batch).await?;
+        let (sent, failed) = self.target.send(batch).await;
         for (item, refusal) in &sent {
             match refusal {
                 None if item.version.is_some() => self.report.put += 1,
@@ -169,6 +178,7 @@ impl ExportRun<'_> {
         let done = sent.iter().filter(|(_, refusal)| refusal.is_none());
         self.record
             .note(done.map(|(item, _)| item))
-            .context("noting what was exported")
+            .context("noting what was exported")?;
+        failed.map_or(Ok(()), Err)
     }
 }

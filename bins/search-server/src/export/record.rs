@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use search_core::bulk::BulkItem;
 
 use super::documents::ExportSource;
+use super::target::RemoteIndex;
 use crate::arguments::ExportOptions;
 
 /// Stands for a document that was removed.
@@ -57,8 +58,37 @@ impl ExportRecord {
             path,
             versions,
             met: BTreeSet::new(),
-            sources: sources.iter().map(|source| source.id.clone()).collect(),
+            sources: sources
+                .iter()
+                .filter(|source| source.is_whole)
+                .map(|source| source.id.clone())
+                .collect(),
         })
+    }
+
+    /// Sees whether what was put went into this index; where it did not, all is put again.
+    pub(super) fn is_of_another(&mut self, index: &RemoteIndex) -> anyhow::Result<bool> {
+        let path = self.path.with_extension("index");
+        let known = fs::read_to_string(&path).ok();
+        let is_other = match (&index.id, known) {
+            _ if index.is_new => true,
+            (Some(id), Some(known)) => *id != known,
+            // It does not say, or was not asked before.
+            _ => false,
+        };
+        let is_other = is_other && !self.versions.is_empty();
+        if is_other {
+            for version in self.versions.values_mut() {
+                // No document has such a version; which ones there are is still known.
+                version.insert(0, '?');
+            }
+            // A run that ends early must not be taken for one that has put them.
+            self.compact().context("noting what was exported")?;
+        }
+        if let Some(id) = &index.id {
+            fs::write(&path, id).with_context(|| path.display().to_string())?;
+        }
+        Ok(is_other)
     }
 
     /// Whether this version was exported.

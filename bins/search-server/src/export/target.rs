@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use http_clients::http::{HttpClient, HttpOptions, Request, Response};
 use search_core::bulk::{BulkItem, ItemOutcome, mapping, outcomes, remote_id};
 use url::Url;
@@ -15,6 +15,8 @@ const ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause, and the longest that a server may ask for.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// The status of an answer to a request that is too large.
+const TOO_LARGE: u16 = 413;
 /// The longest a batch may take.
 const BATCH_DEADLINE: Duration = Duration::from_secs(120);
 
@@ -23,6 +25,27 @@ pub(super) struct ExportTarget {
     http: HttpClient,
     index: Url,
     authorization: Option<String>,
+}
+
+/// The index as the server has it.
+pub(super) struct RemoteIndex {
+    /// What the server calls it, where it says so; one that was made anew has another one.
+    pub(super) id: Option<String>,
+    /// It was made just now.
+    pub(super) is_new: bool,
+}
+
+/// Why a batch was not sent.
+enum SendFailure {
+    /// It has more bytes than the server takes.
+    TooLarge(String),
+    Other(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for SendFailure {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
 }
 
 /// The id of a document there.
@@ -72,13 +95,9 @@ impl ExportTarget {
     }
 
     /// Makes the index where there is none.
-    pub(super) async fn prepare(&self) -> anyhow::Result<()> {
-        let found = self.call(|| Request::get(self.index.clone())).await?;
-        if found.is_success() {
-            return Ok(());
-        }
-        if found.status != 404 {
-            bail!("{}: {}", self.index, refusal(&found));
+    pub(super) async fn prepare(&self) -> anyhow::Result<RemoteIndex> {
+        if let Some(id) = self.look().await? {
+            return Ok(RemoteIndex { id, is_new: false });
         }
         let body = mapping().to_string();
         let made = self.call(|| {
@@ -89,19 +108,60 @@ impl ExportTarget {
         let made = made.await?;
         // Another one was faster.
         let is_there = String::from_utf8_lossy(&made.body).contains("resource_already_exists");
-        if made.is_success() || is_there {
-            return Ok(());
+        if !made.is_success() && !is_there {
+            bail!("{} cannot be made: {}", self.index, refusal(&made));
         }
-        bail!("{} cannot be made: {}", self.index, refusal(&made))
+        Ok(RemoteIndex {
+            id: self.look().await?.flatten(),
+            is_new: true,
+        })
     }
 
-    /// Sends a batch until each of its items is done or refused; gives the reasons.
+    /// What the server calls the index, where it says so; `None` where there is none.
+    async fn look(&self) -> anyhow::Result<Option<Option<String>>> {
+        let found = self.call(|| Request::get(self.index.clone())).await?;
+        if found.status == 404 {
+            return Ok(None);
+        }
+        if !found.is_success() {
+            bail!("{}: {}", self.index, refusal(&found));
+        }
+        Ok(Some(index_uuid(&found.body)))
+    }
+
+    /// Sends a batch until each of its items is done or refused; gives the reasons, and why it
+    /// ended early. What is too large together is sent in halves; a document that is too large
+    /// alone is refused.
     pub(super) async fn send(
         &self,
-        mut batch: Vec<BulkItem>,
-    ) -> anyhow::Result<Vec<(BulkItem, Option<String>)>> {
-        let url = Url::parse(&format!("{}/_bulk", self.index))?;
+        batch: Vec<BulkItem>,
+    ) -> (Vec<(BulkItem, Option<String>)>, Option<anyhow::Error>) {
         let mut ended = Vec::with_capacity(batch.len());
+        let mut waiting = vec![batch];
+        while let Some(mut batch) = waiting.pop() {
+            match self.send_at_once(&mut batch, &mut ended).await {
+                Ok(()) => {}
+                Err(SendFailure::TooLarge(reason)) if batch.len() == 1 => {
+                    ended.extend(batch.pop().map(|item| (item, Some(reason))));
+                }
+                Err(SendFailure::TooLarge(_)) => {
+                    let second = batch.split_off(batch.len() / 2);
+                    waiting.extend([second, batch]);
+                }
+                Err(SendFailure::Other(error)) => return (ended, Some(error)),
+            }
+        }
+        (ended, None)
+    }
+
+    /// The same of items that are sent together; those that are left in `batch` were not taken.
+    async fn send_at_once(
+        &self,
+        batch: &mut Vec<BulkItem>,
+        ended: &mut Vec<(BulkItem, Option<String>)>,
+    ) -> Result<(), SendFailure> {
+        let url = format!("{}/_bulk", self.index);
+        let url = Url::parse(&url).context(url)?;
         for attempt in 0..ATTEMPTS {
             let body: String = batch.iter().map(|item| item.lines.as_str()).collect();
             let answer = self.call(|| {
@@ -110,28 +170,32 @@ impl ExportTarget {
                     .body(body.clone())
             });
             let answer = answer.await?;
+            if answer.status == TOO_LARGE {
+                return Err(SendFailure::TooLarge(refusal(&answer)));
+            }
             if !answer.is_success() {
-                bail!("{url}: {}", refusal(&answer));
+                return Err(anyhow!("{url}: {}", refusal(&answer)).into());
             }
             let all = outcomes(&answer.body, batch.len())?;
             let mut again = Vec::new();
-            for (item, outcome) in batch.into_iter().zip(all) {
+            for (item, outcome) in batch.drain(..).zip(all) {
                 match outcome {
                     ItemOutcome::Done => ended.push((item, None)),
                     ItemOutcome::Refused(reason) => ended.push((item, Some(reason))),
                     ItemOutcome::Again => again.push(item),
                 }
             }
-            batch = again;
+            *batch = again;
             if batch.is_empty() {
-                return Ok(ended);
+                return Ok(());
             }
             actix_rt::time::sleep(pause(attempt, None)).await;
         }
-        bail!(
+        let busy = anyhow!(
             "{url}: the server has had too much to do for {ATTEMPTS} attempts; what it has is \
              noted, run this again later"
-        )
+        );
+        Err(busy.into())
     }
 
     /// Asks until the server answers with anything but 429, 502, 503 and 504. Documents have ids,
@@ -164,4 +228,11 @@ fn refusal(answer: &Response) -> String {
     let text = String::from_utf8_lossy(&answer.body);
     let text: String = text.chars().take(300).collect();
     format!("{} {text}", answer.status)
+}
+
+/// The `uuid` in what a server says of an index, below the name that it has there.
+fn index_uuid(body: &[u8]) -> Option<String> {
+    let said: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let index = said.as_object()?.values().next()?;
+    Some(index["settings"]["index"]["uuid"].as_str()?.to_owned())
 }

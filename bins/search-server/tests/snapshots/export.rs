@@ -20,8 +20,12 @@ struct Peer {
     /// Ids that are answered 429 once each.
     busy: Vec<String>,
     bulks: usize,
-    /// Batches that are taken; the others are refused as too large.
+    /// Batches that are taken; the others are refused.
     takes: Option<usize>,
+    /// The longest batch that is taken.
+    most_bytes: Option<usize>,
+    /// What the index is called; another one each time that it is made.
+    uuid: usize,
     /// What was against the interface.
     wrong: Vec<String>,
 }
@@ -53,9 +57,14 @@ impl Peer {
         }
         match line {
             "GET /docs" if self.mapping.is_none() => (404, json!({"status": 404})),
-            "GET /docs" => (200, json!({})),
+            "GET /docs" => {
+                let uuid = format!("index-{}", self.uuid);
+                let said = json!({"docs": {"settings": {"index": {"uuid": uuid}}}});
+                (200, said)
+            }
             "PUT /docs" => {
                 self.mapping = serde_json::from_str(body).ok();
+                self.uuid += 1;
                 (200, json!({"acknowledged": true}))
             }
             "POST /docs/_bulk" => {
@@ -71,9 +80,12 @@ impl Peer {
                     );
                 }
                 match &mut self.takes {
-                    Some(0) => return (413, json!({})),
+                    Some(0) => return (403, json!({})),
                     Some(left) => *left -= 1,
                     None => {}
+                }
+                if self.most_bytes.is_some_and(|most| body.len() > most) {
+                    return (413, json!({}));
                 }
                 self.bulk(body)
             }
@@ -270,4 +282,106 @@ fn i18_an_export_that_ended_early_sends_the_rest() {
     let sent = (&report["put"], &report["unchanged"]);
     assert_eq!(sent, (&json!(200), &json!(500)));
     assert_eq!(peer.lock().expect("whole").documents.len(), 700);
+}
+
+/// What an export reads stands in an index that the server is making again: what is not in it is
+/// not gone.
+#[test]
+fn i18_an_export_from_an_index_that_is_made_again_removes_nothing() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 40);
+    home.write_roles(&["BM25F"]);
+    let mut server = home.start("data", "local");
+    server.settle(40, false);
+    let (peer, address) = Peer::start();
+    let key = home.data("key");
+    std::fs::write(&key, "ApiKey secret").expect("room");
+    let export = || exported(&home, &address, &key);
+    assert_eq!(export().1["put"], 40);
+    server.end();
+    // The index is lost, and its source is away: the server waits, with an empty index.
+    let indices = home.data("data").join("index");
+    for entry in std::fs::read_dir(&indices).expect("a folder").flatten() {
+        if entry.path().is_dir() {
+            std::fs::remove_dir_all(entry.path()).expect("there");
+        }
+    }
+    let away = home.data("away");
+    std::fs::rename(home.docs(), &away).expect("there");
+    let mut server = home.start("data", "local");
+    server.program.next_with("source.unreadable");
+    server.end();
+    std::fs::rename(&away, home.docs()).expect("there");
+    let (code, report, text) = export();
+    assert_eq!((code, &report["removed"]), (Some(0), &json!(0)), "{text}");
+    assert!(text.contains("is removed by a later run"), "{text}");
+    assert_eq!(peer.lock().expect("whole").documents.len(), 40);
+    // And in step again, it removes what is gone.
+    std::fs::remove_file(home.docs().join("part0/note-0000.md")).expect("there");
+    let mut server = home.start("data", "local");
+    server.settle(39, false);
+    let (_, report, text) = export();
+    assert_eq!(
+        (&report["removed"], &report["put"]),
+        (&json!(1), &json!(0)),
+        "{text}"
+    );
+}
+
+#[test]
+fn i18_an_index_that_was_made_anew_gets_all_documents_again() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 40);
+    home.write_roles(&["BM25F"]);
+    let mut server = home.start("data", "local");
+    server.settle(40, false);
+    let (peer, address) = Peer::start();
+    let key = home.data("key");
+    std::fs::write(&key, "ApiKey secret").expect("room");
+    let export = || exported(&home, &address, &key);
+    assert_eq!(export().1["put"], 40);
+    // It was lost; somebody else has made it anew; its documents are those of an old snapshot.
+    for lost in ["index", "documents"] {
+        {
+            let mut peer = peer.lock().expect("whole");
+            peer.documents.clear();
+            match lost {
+                "index" => peer.mapping = None,
+                _ => peer.uuid += 1,
+            }
+            peer.takes = Some(0);
+        }
+        // A run that ends early is gone on with.
+        assert_eq!(export().0, Some(1), "{lost}");
+        peer.lock().expect("whole").takes = None;
+        let (code, report, text) = export();
+        assert_eq!(
+            (code, &report["put"]),
+            (Some(0), &json!(40)),
+            "{lost}: {text}"
+        );
+        assert_eq!(peer.lock().expect("whole").documents.len(), 40);
+        assert_eq!(export().1["unchanged"], 40, "{lost}");
+    }
+}
+
+#[test]
+fn i18_a_document_that_is_too_large_for_the_server_holds_up_no_other() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 40);
+    let long = format!("# Long\n\n{}\n", "one word ".repeat(60_000));
+    std::fs::write(home.docs().join("long.md"), long).expect("room");
+    home.write_roles(&["BM25F"]);
+    let mut server = home.start("data", "local");
+    server.settle(41, false);
+    let (peer, address) = Peer::start();
+    peer.lock().expect("whole").most_bytes = Some(300_000);
+    let key = home.data("key");
+    std::fs::write(&key, "ApiKey secret").expect("room");
+    let (code, report, text) = exported(&home, &address, &key);
+    assert_eq!(code, Some(1), "{text}");
+    let counts = (&report["put"], &report["refused"]);
+    assert_eq!(counts, (&json!(40), &json!(1)), "{text}");
+    assert!(text.contains("long.md: refused: 413"), "{text}");
+    assert_eq!(peer.lock().expect("whole").documents.len(), 40);
 }

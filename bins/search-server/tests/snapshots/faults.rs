@@ -271,3 +271,179 @@ fn i18_an_indexer_that_stands_by_is_not_ready_and_says_who_indexes() {
     second.settle(5, false);
     assert!(second.is_ready());
 }
+
+/// What is published, as a later version or a broken indexer would have it: with another manifest,
+/// that names one more file.
+fn publish_changed(home: &Home, extra: &str, change: impl Fn(&mut serde_json::Value)) -> String {
+    let unit = |name: &str| {
+        let sources = home.snapshots().join("sources");
+        let source = std::fs::read_dir(sources).expect("a folder").next();
+        let part = source
+            .expect("one")
+            .expect("an entry")
+            .path()
+            .join("1-of-1");
+        part.join(name)
+    };
+    let read = |path: std::path::PathBuf| -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(path).expect("there")).expect("JSON")
+    };
+    let store = |bytes: &[u8]| {
+        let digest = blake3::hash(bytes).to_hex().to_string();
+        let object = format!("{digest}-{}", uuid::Uuid::new_v4().simple());
+        std::fs::write(unit("objects").join(&object), bytes).expect("room");
+        (object, digest)
+    };
+    let mut pointer = read(unit("pointer"));
+    let object = pointer["manifest"]["object"].as_str().expect("a name");
+    let mut manifest = read(unit("objects").join(object));
+    let (object, digest) = store(extra.as_bytes());
+    let mut file = manifest["files"][0].clone();
+    file["name"] = "extra".into();
+    file["object"] = object.into();
+    file["digest"] = digest.clone().into();
+    file["bytes"] = extra.len().into();
+    let files = manifest["files"].as_array_mut().expect("files");
+    files.retain(|file| file["name"] != "extra");
+    files.push(file);
+    change(&mut manifest);
+    let (object, of_manifest) = store(manifest.to_string().as_bytes());
+    pointer["manifest"]["object"] = object.into();
+    pointer["manifest"]["digest"] = of_manifest.into();
+    pointer["beat"] = (pointer["beat"].as_u64().expect("a number") + 1).into();
+    std::fs::write(unit("pointer"), pointer.to_string()).expect("room");
+    digest
+}
+
+/// Searchers are upgraded after indexers, and a disk has room for two snapshots at most.
+#[test]
+fn i18_a_snapshot_that_cannot_be_shown_takes_no_room_for_long() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 30);
+    home.write_roles(&["BM25F"]);
+    let mut indexer = home.start("indexer", "indexer");
+    indexer.settle(30, false);
+    let mut searcher = home.start("searcher", "searcher");
+    searcher.settle(30, false);
+    indexer.end();
+    let kept = || {
+        let mut found = Vec::new();
+        let mut folders = vec![home.data("searcher")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                match entry.path() {
+                    path if path.is_dir() => folders.push(path),
+                    path => found.push(path),
+                }
+            }
+        }
+        found
+    };
+    let has = |digest: &str| kept().iter().any(|path| path.ends_with(digest));
+    let told = |part: &str| {
+        wait(
+            part,
+            || searcher.source()["error"].to_string().contains(part),
+            || searcher.source().to_string(),
+        );
+    };
+    let later = publish_changed(&home, "of a later version", |manifest| {
+        let form = manifest["index_format"].as_u64().expect("a number");
+        manifest["index_format"] = (form + 1).into();
+    });
+    told("the snapshot's index has form");
+    assert!(!has(&later), "nothing of it can be used");
+    // Of this version, and refused when it is there: each of them takes the place of the former.
+    let mut digests = Vec::new();
+    for documents in [1001, 1002] {
+        digests.push(publish_changed(&home, &documents.to_string(), |manifest| {
+            let form = indexed_form(&home);
+            manifest["index_format"] = form.into();
+            manifest["documents"] = documents.into();
+        }));
+        told(&format!("its manifests say {documents}"));
+    }
+    assert!(has(&digests[1]) && !has(&digests[0]));
+    assert!(
+        searcher.finds("BM25F", "restart policy"),
+        "what it has stays"
+    );
+    let views = || {
+        let all = kept().into_iter();
+        let views = all.filter_map(|path| {
+            let view = path.parent()?.file_name()?.to_str()?.to_owned();
+            view.starts_with("view-").then_some(view)
+        });
+        views.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(views().len(), 1, "{:?}", views());
+}
+
+/// The form of the index that this version makes.
+fn indexed_form(home: &Home) -> u64 {
+    let forms = objects(home).into_iter().filter_map(|path| {
+        let manifest: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        manifest["index_format"].as_u64()
+    });
+    forms.min().expect("a manifest")
+}
+
+/// What was split into other parts, or is configured no more, is removed by hand.
+#[test]
+fn i18_what_is_published_no_more_is_removed_by_a_command() {
+    let home = Home::new();
+    write_corpus(&home.docs(), 20);
+    home.write_roles(&["BM25F"]);
+    let mut whole = home.start("whole", "indexer");
+    whole.settle(20, false);
+    let source = listed(&home)[0]["source"].clone();
+    let source = source.as_str().expect("an id");
+    let remove = |arguments: &[&str]| {
+        let all = [&["snapshot", "remove"], arguments].concat();
+        let output = home.run("look", "searcher", &all);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.code(), said)
+    };
+    let (code, said) = remove(&[source]);
+    assert!(
+        code == Some(1) && said.contains("end that indexer first"),
+        "{said}"
+    );
+    let (code, said) = remove(&[source, "2-of-3"]);
+    assert!(
+        code == Some(1) && said.contains("`snapshot list`"),
+        "{said}"
+    );
+    assert_eq!(listed(&home)[0]["documents"], 20, "all of it is there");
+    // Killed it gives nothing back: its lease has to end.
+    whole.program.kill();
+    let parts = [1, 2].map(|part| home.start_part(&format!("part-{part}"), "indexer", part, 2));
+    wait(
+        "both parts",
+        || {
+            let listed = listed(&home);
+            let documents = |of: &str| {
+                let all = listed.as_array().expect("a list").iter();
+                let mut of = all.filter(|one| one["part"] == of);
+                of.next().and_then(|one| one["documents"].as_u64())
+            };
+            documents("1-of-2")
+                .zip(documents("2-of-2"))
+                .map(|(a, b)| a + b)
+                == Some(20)
+        },
+        || listed(&home).to_string(),
+    );
+    let (code, said) = remove(&[source, "1-of-1"]);
+    assert_eq!(code, Some(0), "{said}");
+    let left = listed(&home);
+    let left: Vec<_> = left.as_array().expect("a list").iter().collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(
+        objects(&home)
+            .iter()
+            .all(|path| !path.display().to_string().contains("1-of-1"))
+    );
+    drop(parts);
+}

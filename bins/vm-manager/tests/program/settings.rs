@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use vm_core::UnixMs;
 use vm_core::token::{Scope, TokenKey};
 
 use scripted_peers::Program;
@@ -166,6 +167,9 @@ fn tokens_are_made_with_a_key_that_only_its_owner_reads() {
         .verify(printed.trim(), Scope::Admin, vm_actors::wall())
         .unwrap();
     assert_eq!((claims.sub.as_str(), claims.exp - claims.iat), ("ci", 3600));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let end = UnixMs(claims.exp * 1000);
+    assert!(said.contains(&format!("the token ends {end}")), "{said}");
     assert_eq!(token(&["--lifetime", "soon"]).status.code(), Some(2));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
     let refused = token(&[]);

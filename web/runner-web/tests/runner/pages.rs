@@ -408,3 +408,27 @@ fn a_manager_that_cannot_be_reached_is_named_in_the_run_s_log_and_the_runner_s_h
     assert!(within(|| runner.ask("POST", &path, &[], b"").code == 202));
     runner.ended(&run);
 }
+
+#[test]
+fn i18_a_token_of_a_vm_host_that_ends_is_in_the_list_of_hosts_and_in_the_runner_s_health() {
+    let site = Site::playing(plays);
+    let setup = Setup {
+        // {"exp":1}
+        change: |settings| {
+            let token = "e30.eyJleHAiOjF9.c2ln".to_owned();
+            settings.vm_hosts[0].token = Some(config_core::Secret::new(token));
+        },
+        ..Setup::default()
+    };
+    let runner = site.start_with(setup);
+    let notice = "its token has ended (1970-01-01T00:00:01.000Z)";
+    let health = runner.get("/health").json();
+    assert_eq!(health["status"], "degraded");
+    assert!(
+        health["reason"].as_str().unwrap().contains(notice),
+        "{health}"
+    );
+    let hosts = runner.get("/vm-hosts").json();
+    let told = hosts[0]["token_notice"].as_str().unwrap();
+    assert!(told.starts_with(notice), "{hosts}");
+}

@@ -21,6 +21,10 @@ pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
     let images = tokio::task::spawn_blocking(move || view.shared_images()).await;
     let host = state.view.host();
     let pool = state.view.pool();
+    let preparing = match &host.state {
+        HostState::Preparing(progress) => Some(progress.clone()),
+        HostState::Ready | HostState::Failed(_) => None,
+    };
     let status = match host.state {
         HostState::Failed(_) => HealthStatus::Failed,
         HostState::Preparing(_) => HealthStatus::Degraded,
@@ -31,6 +35,7 @@ pub(crate) async fn health(state: web::Data<VmState>) -> HttpResponse {
     };
     let health = Health {
         status,
+        preparing,
         isolation: state.view.isolation(),
         driver: state.view.driver().label().to_owned(),
         kvm: host.kvm,

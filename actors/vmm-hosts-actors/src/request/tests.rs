@@ -1,0 +1,277 @@
+//! VMs asked of managers that answer by a script.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use config_core::Secret;
+use http_clients::vmm::{Health, HealthStatus, Isolation};
+use parking_lot::Mutex;
+use store::{Options, Store};
+use vmm_api_core::{CapacityView, Kvm, PoolView, VmHostSettings};
+
+use super::*;
+use crate::cordon::CordonTable;
+use crate::known_host::ReportedImages;
+
+const MADE: (&str, &str) = (
+    "201 Created",
+    r#"{"id":"vm-1","state":"ready","source":"cold"}"#,
+);
+
+/// A VM manager that answers as it is told, by the `Idempotency-Key` of each request.
+fn manager(answer: impl Fn(&str) -> (&'static str, &'static str) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let mut request = BufReader::new(&connection);
+            let (mut line, mut bytes, mut key) = (String::new(), 0, String::new());
+            while request.read_line(&mut line).is_ok() && line.trim() != "" {
+                let (name, value) = line.split_once(':').unwrap_or_default();
+                match name.to_lowercase().as_str() {
+                    "content-length" => bytes = value.trim().parse().expect("a number"),
+                    "idempotency-key" => key = value.trim().to_owned(),
+                    _ => {}
+                }
+                line.clear();
+            }
+            let mut body = vec![0; bytes];
+            request.read_exact(&mut body).expect("it comes whole");
+            let (status, body) = answer(&key);
+            let length = body.len();
+            // Who has gone hears nothing.
+            let _ = (&connection).write_all(
+                format!(
+                    "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n\
+                     content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                )
+                .as_bytes(),
+            );
+        }
+    });
+    format!("http://{address}")
+}
+
+fn host(name: &str, url: &str) -> VmHostSettings {
+    VmHostSettings {
+        name: name.to_owned(),
+        ..VmHostSettings::only(url.parse().expect("an address"), None)
+    }
+}
+
+fn request_of(settings: &[VmHostSettings]) -> VmRequest {
+    let store = Store::in_memory(&Options::new("test")).expect("memory");
+    let hosts = VmHosts::open(settings, &store, CordonTable::new("cordons"));
+    VmRequest {
+        key: "key".to_owned(),
+        repository: "acme/rocket".to_owned(),
+        hosts: hosts.expect("memory"),
+    }
+}
+
+fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+/// Managers list their images every few seconds, and without those that can be fetched while
+/// the storage is away: the one that is asked knows better.
+#[actix_rt::test]
+async fn i18_an_image_that_no_host_lists_is_asked_for_all_the_same() {
+    let knows = Arc::new(AtomicBool::new(false));
+    let settings = ["one", "two"].map(|name| {
+        let knows = Arc::clone(&knows);
+        let url = manager(move |_| match knows.load(Ordering::SeqCst) {
+            true => MADE,
+            false => ("422 Unprocessable Content", r#"{"title":"no image full"}"#),
+        });
+        host(name, &url)
+    });
+    let request = request_of(&settings);
+    for index in 0..2 {
+        request.hosts.note_facts(index, &health(), listed());
+    }
+    let image = Some("full".parse().expect("a name"));
+    let machine = MachineType::from(NewVm {
+        image,
+        ..NewVm::default()
+    });
+    let none = request.ask_until(&machine, soon(), async |_| ()).await;
+    let none = none.err().expect("there is no such image");
+    assert!(!none.is_temporary, "{none:?}");
+    assert!(none.reason.contains("no image full"), "{none:?}");
+    knows.store(true, Ordering::SeqCst);
+    let vm = request.ask_until(&machine, soon(), async |_| ()).await;
+    vm.expect("it has been pushed").leave();
+}
+
+/// Hosts that have just booted do not know yet whether they have KVM.
+#[actix_rt::test]
+async fn i18_a_job_waits_for_hosts_that_find_out_what_isolation_they_have() {
+    let is_ready = Arc::new(AtomicBool::new(false));
+    let settings = ["one", "two"].map(|name| {
+        let is_ready = Arc::clone(&is_ready);
+        let url = manager(move |_| match is_ready.load(Ordering::SeqCst) {
+            true => MADE,
+            false => ("503 Service Unavailable", r#"{"detail":"it is made"}"#),
+        });
+        host(name, &url)
+    });
+    let request = request_of(&settings);
+    let preparing = Health {
+        status: HealthStatus::Degraded,
+        preparing: Some("the canary boots".to_owned()),
+        isolation: Isolation::EmulatedVm,
+        ..health()
+    };
+    for index in 0..2 {
+        request.hosts.note_facts(index, &preparing, listed());
+    }
+    let machine = MachineType::from(NewVm {
+        isolation_min: Some(Isolation::HardwareVm),
+        ..NewVm::default()
+    });
+    let none = request.ask_until(&machine, Instant::now(), async |_| ());
+    let none = none.await.err().expect("none is ready");
+    assert!(none.is_temporary, "{none:?}");
+    is_ready.store(true, Ordering::SeqCst);
+    let vm = request.ask_until(&machine, soon(), async |_| ()).await;
+    vm.expect("it is ready").leave();
+    // What it turns out to be is no secret then.
+    for index in 0..2 {
+        let emulated = Health {
+            isolation: Isolation::EmulatedVm,
+            ..health()
+        };
+        request.hosts.note_facts(index, &emulated, listed());
+    }
+    let none = request.ask_until(&machine, soon(), async |_| ()).await;
+    assert!(none.is_err_and(|none| !none.is_temporary));
+}
+
+/// The answer was lost, and the VM has ended by its lease since.
+#[actix_rt::test]
+async fn i18_an_order_whose_vm_has_ended_is_made_again() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&asked);
+    let url = manager(move |key| {
+        seen.lock().push(key.to_owned());
+        match key {
+            "key" | "key+1" => ("410 Gone", r#"{"detail":"the VM of this key has ended"}"#),
+            _ => MADE,
+        }
+    });
+    let request = request_of(&[host("one", &url)]);
+    let machine = MachineType::from(NewVm::default());
+    let vm = request.ask_until(&machine, soon(), async |_| ()).await;
+    vm.expect("it is made with another key").leave();
+    assert_eq!(*asked.lock(), ["key", "key+1", "key+2"]);
+    // Not without end.
+    let url = manager(|_| ("410 Gone", "{}"));
+    let request = request_of(&[host("one", &url)]);
+    let none = request.ask_until(&machine, soon(), async |_| ()).await;
+    assert!(none.is_err_and(|none| !none.is_temporary));
+}
+
+#[actix_rt::test]
+async fn i18_a_job_waits_for_managers_that_are_upgraded_after_the_runner() {
+    let is_old = Arc::new(AtomicBool::new(true));
+    let of_manager = Arc::clone(&is_old);
+    let url = manager(move |_| match of_manager.load(Ordering::SeqCst) {
+        true => (
+            "422 Unprocessable Content",
+            r#"{"detail":"the body is wrong: nested: unknown field `nested`, expected `image`"}"#,
+        ),
+        false => MADE,
+    });
+    let request = request_of(&[host("one", &url)]);
+    let machine = MachineType::from(NewVm::default());
+    let mut reasons = Vec::new();
+    let told = async |none: &NoVm| {
+        reasons.push(none.reason.clone());
+        is_old.store(false, Ordering::SeqCst);
+    };
+    let vm = request.ask_until(&machine, soon(), told).await;
+    vm.expect("it was upgraded").leave();
+    assert_eq!(reasons.len(), 1);
+    assert!(
+        reasons[0].contains("upgrade VM managers first"),
+        "{reasons:?}"
+    );
+}
+
+#[actix_rt::test]
+async fn i18_a_machine_larger_than_any_host_does_not_wait_for_room() {
+    let refuse = || manager(|_| ("503 Service Unavailable", "{}"));
+    let request = request_of(&[host("one", &refuse()), host("two", &refuse())]);
+    let small = Health {
+        capacity: Some(CapacityView {
+            vms: 8,
+            free_vms: 8,
+            mem_mib: 8192,
+            free_mem_mib: 8192,
+            overhead_mib: 40,
+        }),
+        ..health()
+    };
+    for index in 0..2 {
+        request.hosts.note_facts(index, &small, listed());
+    }
+    let machine = MachineType::from(NewVm {
+        mem_mib: Some(8192),
+        ..NewVm::default()
+    });
+    let none = request.ask_until(&machine, soon(), async |_| ()).await;
+    let none = none.err().expect("no host is so large");
+    assert!(!none.is_temporary, "{none:?}");
+    assert!(none.reason.contains("8152 MiB"), "{none:?}");
+}
+
+#[test]
+fn i18_a_host_whose_token_ends_soon_is_told_of() {
+    // {"exp": …}, in 1970 and in the year 2286.
+    let token = |claims: &str| Some(Secret::new(format!("e30.{claims}.c2ln")));
+    let settings = [
+        VmHostSettings {
+            token: token("eyJleHAiOjF9"),
+            ..host("old", "http://127.0.0.1:9")
+        },
+        VmHostSettings {
+            token: token("eyJleHAiOjk5OTk5OTk5OTl9"),
+            ..host("new", "http://127.0.0.1:9")
+        },
+        host("open", "http://127.0.0.1:9"),
+    ];
+    let hosts = request_of(&settings).hosts;
+    let said = hosts.token_notices().expect("one has ended");
+    assert!(
+        said.starts_with("the VM host old: its token has ended (1970-01-01T00:00:01.000Z)"),
+        "{said}"
+    );
+    assert!(!said.contains("new") && !said.contains("open"), "{said}");
+    let shown = hosts.list();
+    assert!(shown[0].to_string().contains("its token has ended"));
+    assert_eq!(shown[1].token_notice, None);
+}
+
+fn listed() -> ReportedImages {
+    ReportedImages {
+        here: vec!["default".to_owned()],
+        fetchable: Vec::new(),
+    }
+}
+
+fn health() -> Health {
+    Health {
+        status: HealthStatus::Ok,
+        preparing: None,
+        isolation: Isolation::HardwareVm,
+        driver: "qemu".to_owned(),
+        kvm: Kvm::default(),
+        pool: PoolView::default(),
+        capacity: None,
+        images: None,
+        version: "0.0.1".to_owned(),
+    }
+}
