@@ -236,6 +236,10 @@ impl Count<'_> {
             self.sign_term(&heading_term(&squeezed(heading)));
             self.kind_terms(DefinitionKind::Heading, heading);
         }
+        // As a title it counts already; here it is only noted that it stands in the text.
+        if document.title_is_heading {
+            self.kind_terms(DefinitionKind::Heading, &document.title);
+        }
     }
 
     /// Notes that something of a kind with this name is defined.

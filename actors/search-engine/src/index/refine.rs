@@ -128,7 +128,7 @@ pub(super) struct Refiner<'r> {
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
     placer: Placer,
-    /// By source: whether anything else than manuals is among the results.
+    /// By source: whether code is among the results.
     has_code: Vec<bool>,
 }
 
@@ -219,7 +219,9 @@ impl<'r> Refiner<'r> {
         }
         self.has_code = vec![false; self.sources.len()];
         for (one, record) in ranked.iter().zip(&records) {
-            self.has_code[one.candidate.source as usize] |= record.role == FileRole::Main;
+            // What is no code and no manual either (a table, a mail) says nothing of the others.
+            self.has_code[one.candidate.source as usize] |=
+                record.role == FileRole::Main && record.kind == ContentKind::Code;
             self.placer.note(record, one.candidate.source);
         }
         let spellings = self.spellings(&ranked, &records);
@@ -280,12 +282,13 @@ impl<'r> Refiner<'r> {
             * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
-        let role = if record.role == FileRole::Documentation && self.is_written_so(record) {
+        let source = one.candidate.source;
+        let role_of = self.role(record, source);
+        let mut role = self.role_factor(role_of, source);
+        if role_of == FileRole::Documentation && self.is_written_so(record) {
             // Who writes the name of a page as it is means the page, beside code as well.
-            self.role_factor(record.role, one.candidate.source).max(1.0)
-        } else {
-            self.role_factor(record.role, one.candidate.source)
-        };
+            role = role.max(1.0);
+        }
         let aside = if role < DEFINED_ASIDE {
             DEFINED_ASIDE
         } else {
@@ -302,7 +305,7 @@ impl<'r> Refiner<'r> {
             },
             path,
             role: (role - 1.0) * of_words_and_path,
-            role_of: record.role,
+            role_of,
         };
         one.candidate.score += one.refinement.sum();
         named_alike.alike
@@ -403,6 +406,15 @@ impl<'r> Refiner<'r> {
             return DefinedMatch::default();
         }
         self.matches.definitions(&record.defined)
+    }
+
+    /// What a document is for. Where no code is near, folders are called as people call them:
+    /// `Vendor` holds contracts, `Archive` what was not thrown away.
+    fn role(&self, record: &DocumentRecord, source: u32) -> FileRole {
+        if self.has_code[source as usize] || record.kind == ContentKind::Code {
+            return record.role;
+        }
+        record.role.among_notes(&record.key)
     }
 
     fn role_factor(&self, role: FileRole, source: u32) -> f32 {
