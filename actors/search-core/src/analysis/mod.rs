@@ -11,12 +11,14 @@
 //! words to terms and pays for folding and stemming once a word. Stop words are left off by the
 //! query alone: the index holds every word.
 
+mod divided;
 mod fold;
 mod identifier;
 mod stop_words;
 mod terms;
 mod words;
 
+pub use divided::divided_words;
 pub use fold::{fold, folded_line};
 pub use identifier::parts as identifier_parts;
 pub use stop_words::{is_stop_word, stop_words};

@@ -52,6 +52,7 @@ mod pool;
 mod posting_reads;
 mod postings;
 mod published;
+mod quoted;
 mod record;
 mod refine;
 mod refinement;

@@ -89,3 +89,40 @@ fn i16_a_letter_and_a_number_are_one_word() {
     // Nobody has it: the number is looked for, as before.
     assert_eq!(first(&snapshot, "c23", RelevanceFunction::BM25F), "c.md");
 }
+
+#[test]
+fn i16_a_pasted_message_finds_the_page_that_holds_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let rest = "words of another kind stand here and there ".repeat(30);
+    put(
+        &mut index,
+        "error_codes/E0499.html",
+        "E0499",
+        &format!(
+            "{rest} A variable was borrowed as mutable more than once. \
+                  cannot borrow `i` as mutable more than once at a time {rest}"
+        ),
+    );
+    for name in ["struct.Once.html", "mutable/index.html", "time/borrow.html"] {
+        let body = "once at a time. mutable or not, one may borrow more. ".repeat(4);
+        put(&mut index, name, "", &body);
+    }
+    for number in 0..40 {
+        put(
+            &mut index,
+            &format!("{number}.html"),
+            "",
+            "a time for more of it, once or twice",
+        );
+    }
+    let snapshot = commit(&mut index);
+    for function in BOTH {
+        let pasted = "cannot borrow `v` as mutable more than once at a time";
+        assert_eq!(
+            first(&snapshot, pasted, function),
+            "error_codes/E0499.html",
+            "{function:?}"
+        );
+    }
+}
