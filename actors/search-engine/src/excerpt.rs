@@ -1,8 +1,9 @@
 //! Excerpts at query time: the best place of a file for a query, read from the file itself.
 //!
-//! The index holds no bodies. For each result shown the file is opened again, its first 256 KiB
-//! are searched for the words of the query, and the place where most of them stand closest
-//! together becomes the snippet; where that says nothing of why it was found, all of it. A file that is gone or unreadable gives its title instead.
+//! The index holds no bodies. For each result shown the file is opened again, its first 256 KiB are
+//! searched for the words of the query, and the place where most of them stand closest together
+//! becomes the snippet; where that says nothing of why it was found, all of it. A file that is gone
+//! or unreadable gives its title instead.
 
 mod behind;
 mod head;

@@ -13,7 +13,8 @@ pub fn rfc3339(seconds: i64) -> String {
 }
 
 /// Seconds since the Unix epoch of a date as people write it at the head of a text, with a time or
-/// without: `2026-11-28`, `2026-11-28 09:30`, `2026-11-28T09:30:00+01:00`. Without a zone it is UTC.
+/// without: `2026-11-28`, `2026-11-28 09:30`, `2026-11-28T09:30:00+01:00`. Without a zone it is
+/// UTC.
 pub(crate) fn written_date(text: &str) -> Option<i64> {
     let text = text.trim();
     if let Ok(time) = text.parse::<jiff::Timestamp>() {

@@ -1,5 +1,5 @@
-//! Tables and presentations of Office Open XML (ECMA-376): a row is a line, and so is a paragraph of
-//! a slide; sheets are headings.
+//! Tables and presentations of Office Open XML (ECMA-376): a row is a line, and so is a paragraph
+//! of a slide; sheets are headings.
 
 use crate::archive::Archive;
 use crate::markup::{Flow, Part, attribute, each, text_of};
@@ -13,7 +13,7 @@ const MAX_SHARED: usize = 1 << 20;
 
 pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let mut archive = Archive::open(bytes, limits)?;
-    let mut into = begun(&mut archive, limits)?;
+    let mut into = with_properties(&mut archive, limits)?;
     let workbook = archive.demand("xl/workbook.xml")?;
     let mut names = Vec::new();
     each(&workbook, |part| {
@@ -37,7 +37,7 @@ pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 
 pub(crate) fn pptx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let mut archive = Archive::open(bytes, limits)?;
-    let mut into = begun(&mut archive, limits)?;
+    let mut into = with_properties(&mut archive, limits)?;
     each_numbered(&mut archive, "ppt/slides/slide", limits, |xml| {
         slide(xml, &mut into)?;
         Ok(!into.is_full())
@@ -46,7 +46,7 @@ pub(crate) fn pptx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
 }
 
 /// What the archive says of itself.
-fn begun(archive: &mut Archive<'_>, limits: &Limits) -> Result<Collector, Refusal> {
+fn with_properties(archive: &mut Archive<'_>, limits: &Limits) -> Result<Collector, Refusal> {
     let mut into = Collector::new(limits);
     if let Some(core) = archive.part("docProps/core.xml")? {
         into.title(&text_of(&core, "title").unwrap_or_default());

@@ -50,6 +50,9 @@ fn i16_words_inside_others_options_and_dates_are_noted() {
     // What is excluded stays so.
     assert_eq!(ask("passport -train").0, ["rm.txt"]);
     assert_eq!(ask("wall -gcc").0, ["rm.txt"]);
+    assert!(ask("passport 🎂").1.contains("is no word"));
+    assert_eq!(ask("passport – train").1, "null");
+    assert!(ask("\"\"").1.contains("holds no word"));
     let (none, notes) = ask("xylophones");
     assert_eq!((none.len(), notes.as_str()), (0, "null"));
 }
@@ -62,7 +65,7 @@ fn i16_what_says_when_it_was_written_is_sorted_by_that() {
         ("c.md", "2026-11-20"),
         ("a.md", "2023-05-05 10:00"),
     ] {
-        home.write(key, &format!("---\ndate: {date}\n---\n\nreport\n"));
+        home.write(key, format!("---\ndate: {date}\n---\n\nreport\n"));
     }
     let server = home.start(&home.role("BM25F"));
     let sorted = |order: &str| -> Value {

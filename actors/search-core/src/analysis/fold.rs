@@ -56,7 +56,8 @@ fn fold_wide(word: &str, out: &mut String) {
     }
 }
 
-/// Diacritics, the soft hyphen and what has no width; vowel signs of other scripts stay, they tell words apart.
+/// Diacritics, the soft hyphen and what has no width; vowel signs of other scripts stay, they tell
+/// words apart.
 const fn is_dropped(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{ad}') || is_joiner(c)
 }

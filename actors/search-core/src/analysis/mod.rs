@@ -23,5 +23,5 @@ pub use fold::{fold, folded_line};
 pub use identifier::parts as identifier_parts;
 pub use stop_words::{is_stop_word, stop_words};
 pub use terms::{MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms};
-pub(crate) use words::is_word_char;
 pub use words::{Word, Words, words};
+pub(crate) use words::{is_joiner, is_word_char};

@@ -135,7 +135,7 @@ impl<'t> Words<'t> {
     fn wide_run(&mut self, start: usize) -> Option<Run> {
         let (mut at, mut has_alphanumeric, mut is_ascii) = (start, false, true);
         while let Some(c) = self.wide_char(at) {
-            if !is_word_char(c) && !(is_joiner(c) && joins(self.text, at)) {
+            if !(is_word_char(c) || is_joiner(c) && joins(self.text, at)) {
                 if at == start {
                     // A lone symbol: step over it and look on.
                     self.at = at + c.len_utf8();

@@ -296,8 +296,8 @@ fn ends_token(rest: &str) -> bool {
 }
 
 /// Whether a minus in front of `rest` excludes what follows. In front of a digit it belongs to the
-/// number (`exit code -1`) or to a row of names (`E2f-1, -2, -3`), in front of a letter alone to the
-/// option of a command (`ls -l`).
+/// number (`exit code -1`) or to a row of names (`E2f-1, -2, -3`), in front of a letter alone to
+/// the option of a command (`ls -l`).
 fn negates(rest: &str) -> bool {
     let first = rest.chars().next();
     let is_option = rest.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -11,7 +11,6 @@ use std::ops::ControlFlow;
 use aho_corasick::packed;
 use rustc_hash::FxHashMap;
 
-use self::wide::gather;
 use super::Hit;
 use crate::analysis::words;
 use crate::query::{ParsedQuery, QueryTerm, TermMatcher};
@@ -249,6 +248,14 @@ impl TermFinder {
         }
         self.known.insert(word.into(), terms);
         terms
+    }
+}
+
+/// A receiver of hits that keeps them.
+fn gather(into: &mut Vec<Hit>) -> impl FnMut(Hit) -> ControlFlow<()> {
+    |hit| {
+        into.push(hit);
+        ControlFlow::Continue(())
     }
 }
 

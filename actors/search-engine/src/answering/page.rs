@@ -95,12 +95,10 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         text: &params.request.text,
         sources: &names,
     };
-    let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
-    noted.extend(dashed.notes);
-    noted.extend(inside);
-    noted.extend(notes(&hits, &query, &corrections, &added, &said));
-    noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
-    noted.extend(not_reranked);
+    let taken = fault.iter().map(taken_as_words).chain(dashed.notes);
+    let found = notes(&hits, &query, &corrections, &added, &said);
+    let ranked = ranker.as_ref().and_then(ConceptRanker::note);
+    let noted = taken.chain(inside).chain(found).chain(ranked);
     Ok(SearchAnswer {
         status: status(&reports),
         indexing: reports.iter().any(|report| report.indexing.is_some()),
@@ -112,7 +110,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         sources: reports,
         passages: passages(&query, &open, &hits.hits, params.budget_tokens),
         facets: hits.facets,
-        notes: noted,
+        notes: noted.chain(not_reranked).collect(),
         corrections,
         query_fault: fault.as_ref().map(query_fault),
     })

@@ -176,6 +176,15 @@ fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<Stri
             "the query holds no word; to find its signs as they stand write \"{text}\" case:yes"
         ));
     }
+    if query.is_empty() && !is_quotable {
+        notes.push("the query holds no word".to_owned());
+    }
+    if !query.is_empty() && is_quotable {
+        let signs = text.split_whitespace().filter(|one| is_sign(one));
+        notes.extend(signs.take(1).map(|sign| {
+            format!("\"{sign}\" is no word; to find it as it stands write \"{sign}\" case:yes")
+        }));
+    }
     let words = text.split_whitespace();
     let mut options = words.filter(|one| matches!(*one, "case:yes" | "case:no"));
     if let Some(case) = options.next_back().filter(|_| query.patterns().is_empty()) {
@@ -204,6 +213,15 @@ fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<Stri
         }
     }
     notes
+}
+
+/// Whether a text is signs that people search for (`🎂`, `→`), not dashes and quotes between words.
+fn is_sign(text: &str) -> bool {
+    let is_between = |c: char| {
+        c.is_ascii()
+            || matches!(c, '\u{a0}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}')
+    };
+    !text.is_empty() && text.chars().all(|c| !c.is_alphanumeric() && !is_between(c))
 }
 
 /// Whether a word reads like a field for times: `date:2026-11-28`, `after:2026`.

@@ -61,7 +61,7 @@ fn yaml(block: &str) -> FrontMatter {
         };
         match name.trim().to_ascii_lowercase().as_str() {
             key if CHANGED.contains(&key) => {
-                changed = scalar(value).and_then(|at| written_date(&at))
+                changed = scalar(value).and_then(|at| written_date(&at));
             }
             WRITTEN => found.written = scalar(value).and_then(|at| written_date(&at)),
             "title" => found.title = scalar(value).unwrap_or_default(),

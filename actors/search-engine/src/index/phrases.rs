@@ -76,8 +76,8 @@ pub(super) fn documents_with_phrase(
     })
 }
 
-/// Which of these documents, in ascending order, hold words at these places of a phrase. Those whose
-/// words have no places do not.
+/// Which of these documents, in ascending order, hold words at these places of a phrase. Those
+/// whose words have no places do not.
 pub(super) fn documents_among(
     snapshot: &IndexSnapshot,
     view: &SegmentView,

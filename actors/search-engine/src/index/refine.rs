@@ -172,9 +172,22 @@ impl<'r> Refiner<'r> {
         let Some(sentence) = QuotedSentence::of(self.query, &self.outcome.term_weights) else {
             return Ok(());
         };
+        let is_text = |one: &RankedCandidate| !self.has_code[one.candidate.source as usize];
+        // Words alone rank collections without names well, and better than this does.
+        let has_names = |one: &RankedCandidate| is_text(one) && one.refinement.path > 0.0;
+        if !ranked.iter().any(has_names) {
+            return Ok(());
+        }
+        // A file that is named is meant, whatever other texts say of it.
+        let names_file = |(one, record): (&RankedCandidate, &DocumentRecord)| {
+            let file = self.file_likeness(record, one.candidate.source);
+            file.is_some_and(|(share, _)| share >= MEANT)
+        };
+        if ranked.iter().zip(records).any(names_file) {
+            return Ok(());
+        }
         let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate).collect();
         let shares = sentence.shares(self.sources, &candidates)?;
-        let is_text = |one: &RankedCandidate| !self.has_code[one.candidate.source as usize];
         let mut found = ranked.iter().zip(&shares);
         if !found.any(|(one, share)| *share > 0.0 && is_text(one)) {
             return Ok(());

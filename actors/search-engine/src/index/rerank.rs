@@ -24,7 +24,7 @@ const LEAST_OF_VECTOR: f32 = 0.2;
 const MOST_OF_VECTOR: f32 = 0.95;
 
 /// A document without any of the words that scores less is as far as the farthest: it is left out.
-const LEAST_OF_NEAR: f32 = 0.02;
+const LEAST_OF_NEAR: f32 = 0.004;
 
 /// A lexical result that is to be ranked again.
 #[derive(Debug, Clone, PartialEq)]

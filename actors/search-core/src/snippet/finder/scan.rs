@@ -7,8 +7,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::wide::gather;
-use super::{TermFinder, begins_part, is_word_byte, piece_end, run_around};
+use super::{TermFinder, begins_part, gather, is_word_byte, piece_end, run_around};
 use crate::snippet::Hit;
 
 impl TermFinder {

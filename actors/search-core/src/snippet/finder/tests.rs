@@ -197,6 +197,10 @@ fn i16_accents_hide_no_word_beside_others() {
         }
     }
     assert_eq!(
+        found("zerowidth b", "a b Zero\u{200b}width"),
+        ["b", "Zero\u{200b}width"]
+    );
+    assert_eq!(
         found("netzwerk kabel", "kabel Netz\u{ad}werk"),
         ["kabel", "Netz\u{ad}werk"]
     );

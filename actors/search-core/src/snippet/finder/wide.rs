@@ -3,17 +3,9 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::{TermFinder, run_around};
-use crate::analysis::is_word_char;
+use super::{TermFinder, gather, run_around};
+use crate::analysis::{is_joiner, is_word_char};
 use crate::snippet::Hit;
-
-/// A receiver of hits that keeps them.
-pub(super) fn gather(into: &mut Vec<Hit>) -> impl FnMut(Hit) -> ControlFlow<()> {
-    |hit| {
-        into.push(hit);
-        ControlFlow::Continue(())
-    }
-}
 
 /// Whether an accent, or a character that is left off, may hide a word with `c` from the needles:
 /// not in scripts that have none, whose words would all be looked at.
@@ -58,7 +50,7 @@ impl TermFinder {
             let start = at + found;
             let character = text[start..].chars().next().unwrap_or_default();
             at = start + character.len_utf8();
-            if is_word_char(character) && counts(character) {
+            if (is_word_char(character) || is_joiner(character)) && counts(character) {
                 let run = run_around(bytes, start);
                 at = text
                     .ceil_char_boundary(run.end.max(at))

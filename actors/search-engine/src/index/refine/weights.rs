@@ -68,7 +68,7 @@ pub(super) const PATH_OF_NAMED: f32 = 0.3;
 pub(super) const DEFINED_WORDS: f32 = 1.0;
 
 /// What holding the sentence that was typed adds, by the share of its pairs of words that it holds.
-pub(super) const QUOTED_SENTENCE: f32 = 1.0;
+pub(super) const QUOTED_SENTENCE: f32 = 2.0;
 
 /// What is left of what the words of paths add, where a text holds the sentence.
 pub(super) const PATH_BESIDE_QUOTED: f32 = 0.5;
