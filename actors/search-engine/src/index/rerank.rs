@@ -23,9 +23,6 @@ const LEAST_OF_VECTOR: f32 = 0.2;
 /// More of a score no vector has.
 const MOST_OF_VECTOR: f32 = 0.95;
 
-/// A document without any of the words that scores less is as far as the farthest: it is left out.
-const LEAST_OF_NEAR: f32 = 0.004;
-
 /// A lexical result that is to be ranked again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LexicalResult {
@@ -173,10 +170,6 @@ pub(super) fn reranked(
         };
         // A vector may outlive its document by a moment.
         let Some(candidate) = found else { continue };
-        let is_far = lexical.is_none() && new.score < LEAST_OF_NEAR;
-        if is_far && !is_counted(&candidate) {
-            continue;
-        }
         weigh_by_length(&mut new, length(sources, &candidate)?);
         if lexical.is_none() && !is_counted(&candidate) {
             added[new.source] += 1;
