@@ -14,7 +14,8 @@ const MAX_SHARED: usize = 1 << 20;
 pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let mut archive = Archive::open(bytes, limits)?;
     let mut into = with_properties(&mut archive, limits)?;
-    let workbook = archive.demand("xl/workbook.xml")?;
+    // Without it sheets have no names.
+    let workbook = archive.part("xl/workbook.xml")?.unwrap_or_default();
     let mut names = Vec::new();
     each(&workbook, |part| {
         if let Part::Open("sheet", start) = part {

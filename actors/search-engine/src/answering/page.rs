@@ -33,8 +33,7 @@ const EXCERPT_CHARS: usize = 240;
 pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnswer, SearchFailure> {
     let began = Instant::now();
     let sources = role.chosen(&params.sources)?;
-    let mut open = sources.clone();
-    open.retain(|source| source.snapshot.is_some());
+    let open = opened(&sources);
     let snapshots = snapshots_of(&open);
     let dashed = with_held_options(&params.request, &snapshots).map_err(unreadable)?;
     let UnderstoodRequest {
@@ -87,10 +86,8 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         &hits,
         ConceptNamer::new(role, &open, &query, concepts, hits.hits.len()),
     );
-    let reports: Vec<SourceReport> = sources
-        .iter()
-        .map(|source| report(source, &open, &hits, took_ms))
-        .collect();
+    let report = |source: &&SearchableSource| report(source, &open, &hits, took_ms);
+    let reports: Vec<SourceReport> = sources.iter().map(report).collect();
     let said = TypedQuery {
         text: &params.request.text,
         sources: &names,
@@ -121,6 +118,12 @@ fn unreadable(error: IndexError) -> SearchFailure {
     SearchFailure::Index {
         message: error.to_string(),
     }
+}
+
+/// The sources whose indexes are open.
+fn opened<'s>(sources: &[&'s SearchableSource]) -> Vec<&'s SearchableSource> {
+    let is_open = |source: &&&SearchableSource| source.snapshot.is_some();
+    sources.iter().filter(is_open).copied().collect()
 }
 
 /// The indexes of sources that are open.
