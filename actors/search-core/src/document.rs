@@ -13,6 +13,8 @@ pub struct ExtractedDocument {
     pub key: String,
     /// Title as shown to people; empty when the text has none.
     pub title: String,
+    /// Whether the title is a heading of the text, which `headings` leaves off.
+    pub title_is_heading: bool,
     /// Headings below the title, in the order of the text. They are part of `body` too.
     pub headings: Vec<String>,
     /// Tags or keywords the document names itself (front matter, `meta` elements).

@@ -38,6 +38,9 @@ const VENDORED: [&str; 8] = [
     "site-packages",
 ];
 
+/// Those of them that only programs name so.
+const INSTALLED: [&str; 3] = ["node_modules", "bower_components", "site-packages"];
+
 /// Folders of what programs write.
 const GENERATED: [&str; 6] = [
     "dist",
@@ -71,8 +74,9 @@ const EXAMPLES: [&str; 6] = ["example", "examples", "sample", "samples", "demo",
 const DOCUMENTATION: [&str; 4] = ["doc", "docs", "documentation", "manual"];
 
 /// Extensions of texts for people.
-const PROSE: [&str; 11] = [
-    "adoc", "htm", "html", "markdown", "md", "mdx", "odt", "org", "pdf", "rst", "txt",
+const PROSE: [&str; 16] = [
+    "adoc", "docx", "eml", "epub", "htm", "html", "markdown", "mbox", "md", "mdx", "odt", "org",
+    "pdf", "rst", "tex", "txt",
 ];
 
 /// Extensions of code whose listings are pages of a manual (`sync.rs.html`).
@@ -90,6 +94,9 @@ const OUTDATED: [&str; 6] = [
     "obsolete",
     "old",
 ];
+
+/// Those of them that people call folders of their own notes.
+const KEPT: [&str; 3] = ["archive", "archived", "old"];
 
 /// What folders with an older edition of a book end in (`second-edition`).
 const EDITION: &str = "-edition";
@@ -186,6 +193,7 @@ impl FileRole {
             || GENERATED_ENDS.iter().any(|end| name.ends_with(end))
             || name.contains(".generated.")
             || name == PRINTED
+            || is_furniture(name)
             || is_listing(name)
         {
             return Self::Generated;
@@ -211,6 +219,27 @@ impl FileRole {
             return Self::Documentation;
         }
         Self::Main
+    }
+
+    /// The role of a file that has this role by its path, in a source where no code is near: names
+    /// of folders that mean something to programmers alone are those of any folder.
+    #[must_use]
+    pub fn among_notes(self, key: &str) -> Self {
+        let name = file_name(key);
+        let mut folders = String::with_capacity(key.len());
+        fold(&key[..key.len() - name.len()], &mut folders);
+        let is_one_of = |list: &[&str]| folders.split('/').any(|one| list.contains(&one));
+        let is_programs = match self {
+            Self::Vendored => is_one_of(&INSTALLED),
+            Self::History => !is_one_of(&KEPT),
+            Self::Example => false,
+            _ => true,
+        };
+        if is_programs {
+            return self;
+        }
+        // Its name may still say something.
+        Self::of_path(name)
     }
 
     /// The role of a file, its beginning looked at as well.
@@ -285,6 +314,27 @@ fn is_test_name(name: &str) -> bool {
     first.is_some_and(|word| is_test(word))
         || last.is_some_and(|word| is_test(word))
         || ends_like_java
+}
+
+/// Whether a file goes with the pages that a program has written: drawings, the tables that
+/// `rustdoc` writes for its own scripts (`sidebar-items1.80.0.js`), scripts and styles called by a
+/// hash (`toc-2f9b8d1e.js`).
+fn is_furniture(name: &str) -> bool {
+    let Some((stem, extension)) = name.rsplit_once('.') else {
+        return false;
+    };
+    match extension {
+        "svg" => true,
+        "js" | "css" => {
+            let hash = stem.rsplit_once('-').map_or("", |(_, hash)| hash);
+            name.starts_with("sidebar-items")
+                || hash.len() == 8
+                    && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+                    && hash.bytes().any(|byte| byte.is_ascii_digit())
+                    && hash.bytes().any(|byte| byte.is_ascii_alphabetic())
+        }
+        _ => false,
+    }
 }
 
 /// Whether a page of a manual lists the code of a file: `sync.rs.html`.
@@ -371,6 +421,10 @@ mod tests {
             ("src/std/sync.rs.html", Generated),
             ("_modules/a/b.py.html", Generated),
             ("struct.Vec.html", Documentation),
+            ("std/vec/sidebar-items1.95.0.js", Generated),
+            ("book/toc-3f1e9a0b.js", Generated),
+            ("book/img/trpl17-05.svg", Generated),
+            ("src/to-deadbeef.js", Main),
             ("docs/a.b.html", Documentation),
             ("book/print.html", Generated),
             ("src/print.rs", Main),

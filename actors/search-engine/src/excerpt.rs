@@ -1,9 +1,11 @@
 //! Excerpts at query time: the best place of a file for a query, read from the file itself.
 //!
-//! The index holds no bodies. For each result shown the file is opened again, its first 256 KiB
-//! are searched for the words of the query, and the place where most of them stand closest
-//! together becomes the snippet. A file that is gone or unreadable gives its title instead.
+//! The index holds no bodies. For each result shown the file is opened again, its first 256 KiB are
+//! searched for the words of the query, and the place where most of them stand closest together
+//! becomes the snippet; where that says nothing of why it was found, all of it. A file that is gone
+//! or unreadable gives its title instead.
 
+mod behind;
 mod head;
 mod meant;
 mod meant_place;
@@ -25,7 +27,7 @@ pub(crate) use self::pieces::passage_range;
 use self::pieces::{
     around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
 };
-use crate::extract::{self, Format};
+use crate::extract::Format;
 use crate::files::SourceFiles;
 use crate::walk::SkipReason;
 
@@ -141,9 +143,13 @@ impl Excerpter {
         }
     }
 
-    /// The excerpt of a text that is at hand and may be long: only its beginning is looked at.
+    /// The excerpt of a text that is at hand and may be long: only its beginning is looked at where
+    /// it shows why the text was found.
     pub fn of_long_text(&mut self, text: &str) -> Excerpt {
-        let beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
+        let mut beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
+        if self.lies_behind(beginning, Format::Text, text.len()) {
+            beginning = text;
+        }
         if self.scan_preferred(beginning, Format::Text, text.len()) {
             return self.cut_plain(beginning, 0..beginning.len());
         }
@@ -217,11 +223,14 @@ impl Excerpter {
                     scanned = self.resumption(text, format);
                 }
             }
-            beginning.read_on(file, MAX_EXCERPT_BYTES)?;
+            let is_whole = beginning.read_on(file, MAX_EXCERPT_BYTES)?;
+            if !is_whole && self.is_behind(beginning.bytes(), format, data.len()) {
+                let whole = beginning.and_rest(file)?;
+                return Ok(self.of_bytes(whole, format));
+            }
         }
         let Some(text) = plain_utf8(beginning.bytes()) else {
-            let decoded = extract::decode(beginning.bytes().to_vec(), format);
-            return Ok(decoded.and_then(|decoded| self.of_content(&decoded.text, format)));
+            return Ok(self.of_bytes(beginning.bytes().to_vec(), format));
         };
         let Some(from) = scanned else {
             return Ok(self.of_content(text, format));

@@ -77,6 +77,7 @@ fn document(item: &Item) -> ExtractedDocument {
     ExtractedDocument {
         key: item.key.clone(),
         title: item.title.clone(),
+        title_is_heading: false,
         headings: item.aliases.clone(),
         tags: item.tags.clone(),
         links: Vec::new(),

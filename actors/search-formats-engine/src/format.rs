@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::manual;
+
 /// A format that is read in a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Format {
@@ -19,16 +21,35 @@ pub enum Format {
     Mbox,
     /// A Jupyter notebook (nbformat 4).
     Notebook,
+    /// A table or a presentation, OpenDocument.
+    OdfSheet,
+    /// A table, Office Open XML.
+    Xlsx,
+    /// A presentation, Office Open XML.
+    Pptx,
+    /// A page of a manual (man, mdoc); its name and its content say so together.
+    Manual,
+    /// A text, a page of a manual or a PDF packed by gzip.
+    Gzip,
+    /// A page of HTML packed by gzip.
+    GzipHtml,
 }
 
 impl Format {
     /// The format that a file's name promises.
     pub fn of_name(name: &str) -> Option<Self> {
-        let (_, ending) = name.rsplit_once('.')?;
+        let (stem, ending) = name.rsplit_once('.')?;
+        if ending.eq_ignore_ascii_case("gz") {
+            return of_gzip(stem);
+        }
         let known = [
             ("pdf", Self::Pdf),
             ("docx", Self::Docx),
             ("odt", Self::Odt),
+            ("ods", Self::OdfSheet),
+            ("odp", Self::OdfSheet),
+            ("xlsx", Self::Xlsx),
+            ("pptx", Self::Pptx),
             ("epub", Self::Epub),
             ("eml", Self::Mail),
             ("mbox", Self::Mbox),
@@ -39,6 +60,31 @@ impl Format {
             .find(|(known, _)| ending.eq_ignore_ascii_case(known));
         found.map(|(_, format)| *format)
     }
+
+    /// The same, where only the content tells: a page of a manual is called as a library or a log
+    /// that was put away may be (`libx.so.1`, `log.1`).
+    pub fn of_content(name: &str, bytes: &[u8]) -> Option<Self> {
+        (Self::may_be_manual(name) && manual::is_page(bytes)).then_some(Self::Manual)
+    }
+
+    /// Whether a file of this name may be a page of a manual.
+    pub fn may_be_manual(name: &str) -> bool {
+        manual::may_be_named(name.rsplit('/').next().unwrap_or(name))
+    }
+}
+
+/// Archives in gzip are no texts.
+fn of_gzip(stem: &str) -> Option<Format> {
+    let ending = stem.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let is_one_of = |list: &[&str]| list.iter().any(|one| ending.eq_ignore_ascii_case(one));
+    if is_one_of(&["tar", "cpio", "img", "iso", "vmdk", "qcow2", "raw", "bin"]) {
+        return None;
+    }
+    Some(if is_one_of(&["html", "htm", "xhtml"]) {
+        Format::GzipHtml
+    } else {
+        Format::Gzip
+    })
 }
 
 #[cfg(test)]
@@ -51,5 +97,16 @@ mod tests {
         assert_eq!(Format::of_name("mail.eml"), Some(Format::Mail));
         assert_eq!(Format::of_name("x.md"), None);
         assert_eq!(Format::of_name("pdf"), None);
+        assert_eq!(Format::of_name("man8/chroot.8.gz"), Some(Format::Gzip));
+        assert_eq!(Format::of_name("a.html.gz"), Some(Format::GzipHtml));
+        assert_eq!(Format::of_name("a.tar.gz"), None);
+        let page = b".TH LS 1\n.SH NAME\n";
+        assert_eq!(Format::of_content("man1/ls.1", page), Some(Format::Manual));
+        assert_eq!(
+            Format::of_content("man1/ls.1ssl", page),
+            Some(Format::Manual)
+        );
+        assert_eq!(Format::of_content("log.1", b"12:00 started"), None);
+        assert_eq!(Format::of_content("10.1000/17.md", page), None);
     }
 }

@@ -1,5 +1,5 @@
 //! Text of documents whose formats are complicated enough to be dangerous: PDF, DOCX, ODT, EPUB,
-//! e-mail, notebooks.
+//! e-mail, notebooks, pages of manuals, and texts packed by gzip.
 //!
 //! ```text
 //! Readers::read(format, bytes) ──frame──▶ child process (limits, no shell, no files) ──frame──▶ Text
@@ -24,12 +24,16 @@ mod child;
 mod docx;
 mod epub;
 mod format;
+mod gzip;
 mod mail;
+mod manual;
 mod markup;
 mod notebook;
 mod odt;
 mod parse;
 mod pdf;
+mod sheets;
+mod soup;
 mod text;
 
 pub use child::{Program, Readers, serve, serve_if_asked};

@@ -1,7 +1,8 @@
 //! E-mail: subject, people, date and the text; names of attachments, not their content.
 
-use mail_parser::{Address, Message, MessageParser, MimeHeaders};
+use mail_parser::{Address, Message, MessageParser, MimeHeaders, PartType};
 
+use crate::soup;
 use crate::text::{Collector, Limits, Refusal, Text};
 
 pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
@@ -10,6 +11,9 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let message =
         message.ok_or_else(|| Refusal::Malformed("it has no header fields".to_owned()))?;
     into.title(message.subject().unwrap_or_default());
+    if let Some(date) = message.date() {
+        into.written(date.to_timestamp());
+    }
     add(&message, &mut into);
     into.finish()
 }
@@ -44,10 +48,12 @@ fn add(message: &Message<'_>, into: &mut Collector) {
     if let Some(date) = message.date() {
         into.paragraph(&format!("Date: {}", date.to_rfc3339()));
     }
-    for part in 0..message.text_body_count() {
-        // HTML without a plain part comes as text.
-        if let Some(text) = message.body_text(part) {
-            into.paragraph(&text.replace("\r\n", "\n"));
+    for part in message.text_bodies() {
+        match &part.body {
+            PartType::Text(text) => into.paragraph(&text.replace("\r\n", "\n")),
+            // HTML without a plain part.
+            PartType::Html(page) => soup::read(page, into),
+            _ => {}
         }
     }
     for attachment in message.attachments() {

@@ -107,6 +107,13 @@ impl Flow {
         self.line.push_str(text);
     }
 
+    /// One blank, where none stands.
+    pub(crate) fn push_blank(&mut self) {
+        if !self.line.is_empty() && !self.line.ends_with(' ') {
+            self.line.push(' ');
+        }
+    }
+
     /// Text in which line ends are blanks.
     pub(crate) fn push_folded(&mut self, text: &str) {
         self.line.extend(

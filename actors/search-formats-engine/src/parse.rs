@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::text::{Limits, Refusal, Text};
-use crate::{docx, epub, mail, notebook, odt, pdf};
+use crate::{docx, epub, gzip, mail, manual, notebook, odt, pdf, sheets};
 
 /// Reads a document in this process: a hostile one can take it down, so programs use
 /// [`crate::Readers`].
@@ -13,10 +13,16 @@ pub fn read(format: Format, bytes: &[u8], limits: &Limits) -> Result<Text, Refus
     match format {
         Format::Pdf => pdf::read(bytes, limits),
         Format::Docx => docx::read(bytes, limits),
+        Format::OdfSheet => odt::read(bytes, limits),
+        Format::Xlsx => sheets::xlsx(bytes, limits),
+        Format::Pptx => sheets::pptx(bytes, limits),
         Format::Odt => odt::read(bytes, limits),
         Format::Epub => epub::read(bytes, limits),
         Format::Mail => mail::read(bytes, limits),
         Format::Mbox => mail::read_many(bytes, limits),
         Format::Notebook => notebook::read(bytes, limits),
+        Format::Manual => manual::read(bytes, limits),
+        Format::Gzip => gzip::read(bytes, false, limits),
+        Format::GzipHtml => gzip::read(bytes, true, limits),
     }
 }

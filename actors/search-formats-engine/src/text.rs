@@ -13,6 +13,8 @@ pub struct Text {
     pub headings: Vec<String>,
     /// Keywords as its author wrote them.
     pub tags: Vec<String>,
+    /// When it was written, in seconds since the Unix epoch, where it says so.
+    pub written: Option<i64>,
     /// Everything, headings included; paragraphs end with a line feed.
     pub body: String,
 }
@@ -57,6 +59,9 @@ pub enum Refusal {
     /// It can only be opened with a password.
     #[error("it is encrypted")]
     Encrypted,
+    /// It is packed, and not text.
+    #[error("it is not text")]
+    NotText,
     /// It has no text (a scan, for instance).
     #[error("it has no text")]
     NoText,
@@ -102,6 +107,10 @@ impl Collector {
         if self.text.title.is_empty() {
             self.text.title = one_line(title);
         }
+    }
+
+    pub(crate) fn written(&mut self, seconds: i64) {
+        self.text.written = Some(seconds);
     }
 
     pub(crate) fn has_title(&self) -> bool {

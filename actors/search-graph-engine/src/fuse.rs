@@ -106,13 +106,15 @@ fn trust(scores: &[Scores]) -> f32 {
 /// Ranks the candidates, best first: lexical scores are divided by the highest, cosines of each
 /// kind are stretched from 0 (the lowest) to 1 (the highest), and all are weighed, the model by the
 /// evidence for it. Equal scores are in the order of the keys. Where a candidate lacks a cosine the
-/// other kind has its part, and where it has none the lexical score decides alone.
+/// other kind has its part. One that has none, of a source without vectors, has what those with
+/// about its lexical score have on average: as a whole share of words it would come before them.
+/// Where no candidate has any, the lexical score decides alone.
 #[must_use]
 pub fn fuse(candidates: &[Candidate<'_>]) -> Vec<FusedCandidate> {
     let scores = scores(candidates);
     let trust = trust(&scores);
     let scored = candidates.iter().zip(&scores).enumerate();
-    let mut fused: Vec<FusedCandidate> = scored
+    let each: Vec<FusedCandidate> = scored
         .map(|(number, (candidate, scores))| {
             let has = (scores.learnt.is_some(), scores.model.is_some());
             let weights = candidate.weights.for_document(has.0, has.1, trust);
@@ -128,8 +130,50 @@ pub fn fuse(candidates: &[Candidate<'_>]) -> Vec<FusedCandidate> {
             }
         })
         .collect();
+    let mut fused = each.clone();
+    for one in fused.iter_mut().filter(|one| one.vector_weight == 0.0) {
+        *one = with_usual_part(one, &each, &scores);
+    }
     fused.sort_by(|a, b| order(a, b, candidates));
     fused
+}
+
+/// How near lexical scores have to be to say much of each other.
+const ALIKE: f64 = 0.01;
+
+/// A candidate without vectors, with the part that they have in those like it, which weigh more the
+/// nearer their lexical scores are. The sums are in whole steps: their order makes no difference.
+fn with_usual_part(
+    one: &FusedCandidate,
+    each: &[FusedCandidate],
+    scores: &[Scores],
+) -> FusedCandidate {
+    let lexical = scores[one.candidate].lexical;
+    let (mut weight, mut part, mut all) = (0_i64, 0_i64, 0_i64);
+    for other in each.iter().filter(|other| other.vector_weight > 0.0) {
+        let lexical_of_other = scores[other.candidate].lexical;
+        if lexical_of_other <= 0.0 {
+            continue;
+        }
+        let apart = f64::from((lexical_of_other - lexical).abs()) / ALIKE + 1.0;
+        let says = 1e6 / apart.powi(3);
+        all += says as i64;
+        weight += (says * f64::from(other.vector_weight)) as i64;
+        part += (says * f64::from(other.vector_part)) as i64;
+    }
+    if all == 0 {
+        return *one;
+    }
+    let vector_weight = (weight as f64 / all as f64) as f32;
+    let vector_part = (part as f64 / all as f64) as f32;
+    let lexical_part = (1.0 - vector_weight) * lexical;
+    FusedCandidate {
+        candidate: one.candidate,
+        score: lexical_part + vector_part,
+        lexical_part,
+        vector_part,
+        vector_weight,
+    }
 }
 
 fn order(a: &FusedCandidate, b: &FusedCandidate, candidates: &[Candidate<'_>]) -> Ordering {

@@ -349,3 +349,16 @@ proptest! {
         prop_assert_eq!(thesaurus.expand(&text).is_empty(), end == 0);
     }
 }
+
+#[test]
+fn i16_what_is_a_title_is_suggested_as_it_is_written() {
+    let entry = |text, kind, weight| SuggesterEntry { text, kind, weight };
+    let suggester = Suggester::new(vec![
+        entry("kundigungsfrist der wohnung", SuggestionKind::Concept, 9),
+        entry("Kündigungsfrist der Wohnung", SuggestionKind::Title, 2),
+        entry("kundigung", SuggestionKind::Term, 1),
+    ]);
+    let found = suggester.suggest("kund", 5);
+    let texts: Vec<_> = found.iter().map(|one| one.text.as_str()).collect();
+    assert_eq!(texts, ["Kündigungsfrist der Wohnung", "kundigung"]);
+}

@@ -285,3 +285,39 @@ fn without_any_cosine_the_order_is_the_lexical_one() {
     assert_eq!(order[0].score, 1.0);
     assert!(fuse(&[]).is_empty());
 }
+
+#[test]
+fn i16_a_source_without_vectors_is_not_ahead_of_one_with_them() {
+    let candidate = |key, lexical, learnt| Candidate {
+        key,
+        lexical,
+        learnt,
+        model: None,
+        weights: VectorWeights::LEARNT,
+    };
+    let mut candidates = vec![
+        candidate("large/both", 10.0, Some(0.8)),
+        candidate("large/one", 7.0, Some(0.2)),
+        candidate("small/both", 10.0, None),
+        candidate("small/one", 7.0, None),
+    ];
+    let others: Vec<String> = (0..60).map(|number| format!("large/{number}")).collect();
+    for (number, key) in others.iter().enumerate() {
+        candidates.push(candidate(key, 1.0 + number as f32 / 20.0, Some(0.1)));
+    }
+    let fused = fuse(&candidates);
+    let score = |key: &str| {
+        let found = fused
+            .iter()
+            .find(|one| candidates[one.candidate].key == key);
+        found.expect("it is ranked").score
+    };
+    for text in ["both", "one"] {
+        let (large, small) = (
+            score(&format!("large/{text}")),
+            score(&format!("small/{text}")),
+        );
+        assert!((large - small).abs() < 0.01, "{text}: {large} {small}");
+    }
+    assert!(score("small/one") < score("large/both"));
+}

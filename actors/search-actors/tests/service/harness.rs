@@ -149,6 +149,7 @@ impl Running {
             limit: number("limit", 10),
             explain: body["explain"] == true,
             budget_tokens: body["budget_tokens"].as_u64().unwrap_or(0) as usize,
+            sort: serde_json::from_value(body["sort"].clone()).unwrap_or_default(),
             ..SearchParams::default()
         };
         let runtime = actix_rt::Runtime::new().expect("a runtime");

@@ -8,6 +8,7 @@ mod graph_links;
 mod harness;
 mod learning;
 mod limits;
+mod meant_words;
 mod reranking;
 mod revisions;
 mod typed;

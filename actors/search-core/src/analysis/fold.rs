@@ -2,7 +2,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::words::words;
+use super::words::{is_joiner, words};
 
 /// Longest line [`folded_line`] gives, in bytes.
 const MAX_LINE_BYTES: usize = 256;
@@ -56,9 +56,10 @@ fn fold_wide(word: &str, out: &mut String) {
     }
 }
 
-/// Diacritics and the soft hyphen; vowel signs of other scripts stay, they tell words apart.
+/// Diacritics, the soft hyphen and what has no width; vowel signs of other scripts stay, they tell
+/// words apart.
 const fn is_dropped(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{ad}')
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{ad}') || is_joiner(c)
 }
 
 /// Letters that Unicode does not decompose but people type without their stroke.
@@ -107,6 +108,7 @@ mod tests {
             ("한글", "한글"),
             ("हिन्दी", "हिन्दी"),
             ("が", "が"),
+            ("Netz\u{ad}werk\u{200b}kabel", "netzwerkkabel"),
         ] {
             assert_eq!(folded(word), expected, "{word}");
         }

@@ -135,7 +135,7 @@ impl<'t> Words<'t> {
     fn wide_run(&mut self, start: usize) -> Option<Run> {
         let (mut at, mut has_alphanumeric, mut is_ascii) = (start, false, true);
         while let Some(c) = self.wide_char(at) {
-            if !is_word_char(c) {
+            if !(is_word_char(c) || is_joiner(c) && joins(self.text, at)) {
                 if at == start {
                     // A lone symbol: step over it and look on.
                     self.at = at + c.len_utf8();
@@ -159,6 +159,24 @@ impl<'t> Words<'t> {
             has_alphanumeric,
             is_ascii,
         })
+    }
+
+    /// Cuts a run beyond ASCII. What has no width ends no word.
+    fn take_apart(&mut self, start: usize, run: &'t str) {
+        for (offset, word) in run.unicode_word_indices() {
+            let (at, end) = (start + offset, start + offset + word.len());
+            match self.segments.back_mut() {
+                Some(last)
+                    if last.end() < at && self.text[last.end()..at].chars().all(is_joiner) =>
+                {
+                    last.text = &self.text[last.start..end];
+                }
+                _ => self.segments.push_back(Word {
+                    start: at,
+                    text: word,
+                }),
+            }
+        }
     }
 
     /// Whether the ASCII word from `start` is the tail of a contraction.
@@ -242,8 +260,29 @@ const fn one_bit_a_byte(high: u64) -> u64 {
     (high >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
+/// Characters without width: copied from pages, they stand inside words that look whole.
+pub(crate) const fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+}
+
+/// Joiners in a row that are looked across.
+const MAX_JOINERS: usize = 4;
+
+/// Whether a joiner at `at` stands inside a word of an alphabet that has no use for it: Latin,
+/// Greek, Cyrillic, Armenian. Elsewhere it may tell where a word ends.
+fn joins(text: &str, at: usize) -> bool {
+    let is_letter = |c: char| c < '\u{590}' && is_word_char(c);
+    let beside = |chars: &mut dyn Iterator<Item = char>| {
+        chars
+            .take(MAX_JOINERS)
+            .find(|c| !is_joiner(*c))
+            .is_some_and(is_letter)
+    };
+    beside(&mut text[..at].chars().rev()) && beside(&mut text[at..].chars())
+}
+
 /// Whether a character belongs to a word: combining diacritics and soft hyphens do not end one.
-fn is_word_char(c: char) -> bool {
+pub(crate) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || matches!(c, '\u{300}'..='\u{36f}' | '\u{ad}')
 }
 
@@ -270,12 +309,7 @@ impl<'t> Iterator for Words<'t> {
                     text,
                 });
             }
-            let start = run.start;
-            let words = text.unicode_word_indices();
-            self.segments.extend(words.map(|(offset, text)| Word {
-                start: start + offset,
-                text,
-            }));
+            self.take_apart(run.start, text);
         }
     }
 }
@@ -329,6 +363,26 @@ mod tests {
         assert_eq!(split("cafe\u{301}s x→y"), ["cafe\u{301}s", "x", "y"]);
         assert_eq!(split("漢字 мир"), ["漢", "字", "мир"]);
         assert_eq!(split("a漢b_c"), ["a", "漢", "b_c"]);
+    }
+
+    #[test]
+    fn i16_what_has_no_width_ends_no_word() {
+        assert_eq!(
+            split("Zero\u{200b}width opti\u{200c}mize a\u{2060}b c\u{feff}d"),
+            [
+                "Zero\u{200b}width",
+                "opti\u{200c}mize",
+                "a\u{2060}b",
+                "c\u{feff}d"
+            ]
+        );
+        assert_eq!(
+            split("Netz\u{ad}werk\u{200b}\u{200b}kabel \u{feff}x\u{200b} y"),
+            ["Netz\u{ad}werk\u{200b}\u{200b}kabel", "x", "y"]
+        );
+        // Where words are written without blanks, or with half of one, it ends a word as before.
+        assert_eq!(split("ภา\u{200b}ษา").len(), split("ภา ษา").len());
+        assert_eq!(split("می\u{200c}خواهم"), ["می", "خواهم"]);
     }
 
     #[test]

@@ -36,6 +36,24 @@ impl ParsedQuery {
         query
     }
 
+    /// The query that looks for these words as well, in the place of one that nothing holds. They
+    /// are found where any word is enough.
+    #[must_use]
+    pub fn with_words(&self, index: usize, words: &[String]) -> Self {
+        let Some((first, others)) = words.split_first() else {
+            return self.clone();
+        };
+        let mut query = self.with_word(index, first);
+        let mut terms = WordTerms::default();
+        for word in others {
+            WordAnalyzer::default().analyze(word, &mut terms);
+            if let Some((whole, _)) = terms.iter().next() {
+                query.counted(whole, 1);
+            }
+        }
+        query
+    }
+
     /// The index of a term, counted `count` times more.
     fn counted(&mut self, text: &str, count: u32) -> usize {
         let known = self.terms.iter().position(|one| one.text == text);

@@ -296,10 +296,14 @@ fn ends_token(rest: &str) -> bool {
 }
 
 /// Whether a minus in front of `rest` excludes what follows. In front of a digit it belongs to the
-/// number (`exit code -1`) or to a row of names (`E2f-1, -2, -3`).
+/// number (`exit code -1`) or to a row of names (`E2f-1, -2, -3`), in front of a letter alone to
+/// the option of a command (`ls -l`).
 fn negates(rest: &str) -> bool {
     let first = rest.chars().next();
-    first.is_some_and(|first| first.is_alphabetic() || matches!(first, '"' | '(' | '_'))
+    let is_option = rest.starts_with(|c: char| c.is_ascii_alphabetic())
+        && rest.get(1..).is_some_and(ends_token);
+    !is_option
+        && first.is_some_and(|first| first.is_alphabetic() || matches!(first, '"' | '(' | '_'))
 }
 
 /// The field whose name and colon `text` begins with.
@@ -338,9 +342,10 @@ mod tests {
             ("a and b", vec![Text("a"), Text("and"), Text("b")]),
             ("(a OR b)", vec![Open, Text("a"), Or, Text("b"), Close]),
             (
-                "-a --a - a",
-                vec![Not, Text("a"), Text("--a"), Text("-"), Text("a")],
+                "-ab --a - a",
+                vec![Not, Text("ab"), Text("--a"), Text("-"), Text("a")],
             ),
+            ("ls -l -北", vec![Text("ls"), Text("-l"), Not, Text("北")]),
             ("e-mail", vec![Text("e-mail")]),
             (
                 "x (-a)-b \"c d\"-e",

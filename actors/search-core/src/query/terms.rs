@@ -60,13 +60,25 @@ impl QueryWord {
 
     /// Whether a document with all parts of a [numbered](Self::is_numbered) name may be taken for
     /// one with the name: a letter is no part, so of `v2` there is only a `2`, which is everywhere.
+    /// A longer number beside one letter (`B12`) stands for it only where no document `holds` the
+    /// name.
     #[must_use]
-    pub fn parts_stand_for_it(&self) -> bool {
+    pub fn parts_stand_for_it(&self, holds: bool) -> bool {
         let mut runs = self.surface.split(|c: char| !c.is_alphabetic());
         let has_letter_alone = runs.any(|run| run.chars().count() == 1);
         let numbers = self.surface.split(|c: char| !c.is_numeric());
         let longest = numbers.map(|number| number.chars().count()).max();
-        !has_letter_alone || longest.unwrap_or(0) > 1
+        !has_letter_alone || longest.unwrap_or(0) > 1 && !(holds && self.is_letter_and_number())
+    }
+
+    /// Whether it is one letter and a number beside it: `B12`, `x87`, `90W`.
+    #[must_use]
+    pub fn is_letter_and_number(&self) -> bool {
+        let number = |rest: &str| !rest.is_empty() && rest.chars().all(char::is_numeric);
+        let mut from_start = self.surface.chars();
+        let mut from_end = self.surface.chars();
+        from_start.next().is_some_and(char::is_alphabetic) && number(from_start.as_str())
+            || from_end.next_back().is_some_and(char::is_alphabetic) && number(from_end.as_str())
     }
 }
 

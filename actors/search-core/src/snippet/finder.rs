@@ -4,6 +4,7 @@
 //! begins like a term is analysed, and each form of it once.
 
 mod scan;
+mod wide;
 
 use std::ops::ControlFlow;
 
@@ -133,8 +134,8 @@ impl TermFinder {
             on_hit(hit)
         });
         if !found && !text.is_ascii() {
-            // Accents at the start of a word hide it from the needles.
-            let _ = self.find_wide(text, &mut on_hit);
+            // Words of other scripts may be written in another way than typed.
+            let _ = self.find_wide(text, 0..text.len(), |_| true, &mut on_hit);
         }
     }
 
@@ -158,12 +159,14 @@ impl TermFinder {
         };
         let mut folded = std::mem::take(&mut self.folded);
         let (mut at, mut behind) = (0, 0);
+        let mut gathered = Vec::new();
         let mut flow = ControlFlow::Continue(());
         while at < text.len() && flow.is_continue() {
             let end = piece_end(text.as_bytes(), at);
             folded.clear();
             folded.extend_from_slice(&text.as_bytes()[at..end]);
             folded.make_ascii_lowercase();
+            let is_ascii = folded.is_ascii();
             for found in needles.find_iter(&folded) {
                 let start = at + found.start();
                 if start < behind || !begins_part(text.as_bytes(), start) {
@@ -171,10 +174,18 @@ impl TermFinder {
                 }
                 let run = run_around(text.as_bytes(), start);
                 behind = run.end;
-                flow = self.check_run(text, run, on_hit);
+                flow = if is_ascii {
+                    self.check_run(text, run, on_hit)
+                } else {
+                    self.check_run(text, run, &mut gather(&mut gathered))
+                };
                 if flow.is_break() {
                     break;
                 }
+            }
+            if !is_ascii {
+                self.add_accented(text, at..end, &mut gathered);
+                flow = gathered.drain(..).try_for_each(&mut *on_hit);
             }
             at = end;
         }
@@ -222,27 +233,6 @@ impl TermFinder {
         ControlFlow::Continue(())
     }
 
-    /// Only the words that are not plain ASCII; signs beyond ASCII cost next to nothing.
-    fn find_wide(
-        &mut self,
-        text: &str,
-        on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let bytes = text.as_bytes();
-        let mut at = 0;
-        while let Some(found) = bytes[at..].iter().position(|byte| !byte.is_ascii()) {
-            let start = at + found;
-            let character = text[start..].chars().next().unwrap_or_default();
-            at = start + character.len_utf8();
-            if character.is_alphanumeric() {
-                let run = run_around(bytes, start);
-                at = text.ceil_char_boundary(run.end.max(at));
-                self.check_run(text, run, on_hit)?;
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
     /// The terms a word stands for.
     fn terms_of(&mut self, word: &str) -> u64 {
         if let Some(&terms) = self.known.get(word) {
@@ -258,6 +248,14 @@ impl TermFinder {
         }
         self.known.insert(word.into(), terms);
         terms
+    }
+}
+
+/// A receiver of hits that keeps them.
+fn gather(into: &mut Vec<Hit>) -> impl FnMut(Hit) -> ControlFlow<()> {
+    |hit| {
+        into.push(hit);
+        ControlFlow::Continue(())
     }
 }
 

@@ -9,6 +9,9 @@ use crate::index::{LexicalResult, Nearness, RerankedDocument};
 /// Documents that only vectors found are shown down to this share of the best one's nearness.
 const NEAR_ENOUGH: f32 = 0.5;
 
+/// Documents that only vectors found are left out below this score.
+const LEAST_OF_NEAR: f32 = 0.004;
+
 /// A candidate on its way to a place.
 pub(super) struct PooledDocument {
     pub(super) source: usize,
@@ -89,7 +92,12 @@ pub(super) fn ranked(
             weights: weights(one.source),
         })
         .collect();
-    let fused = fuse(&candidates).into_iter();
+    let mut fused = fuse(&candidates);
+    // What is as far as the farthest is no answer beside documents with the words.
+    if found.iter().any(|one| one.lexical > 0.0) {
+        fused.retain(|one| found[one.candidate].lexical > 0.0 || one.score >= LEAST_OF_NEAR);
+    }
+    let fused = fused.into_iter();
     let mut ranked: Vec<RerankedDocument> = fused
         .map(|fused| {
             let one = &found[fused.candidate];
@@ -110,4 +118,32 @@ pub(super) fn ranked(
         b.score.total_cmp(&a.score).then_with(names)
     });
     ranked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i16_what_is_near_by_nothing_is_no_result() {
+        let document = |key: &str, lexical, learnt| PooledDocument {
+            source: 0,
+            key: key.to_owned(),
+            lexical,
+            learnt: Some(learnt),
+            model: None,
+        };
+        let keys = |found: &[PooledDocument]| -> Vec<String> {
+            let ranked = ranked(found, |_| VectorWeights::LEARNT);
+            ranked.into_iter().map(|one| one.key).collect()
+        };
+        let found = [
+            document("word", 3.0, 0.5),
+            document("near", 0.0, 0.4),
+            document("far", 0.0, 0.1),
+            document("as far", 0.0, 0.101),
+        ];
+        assert_eq!(keys(&found), ["word", "near"]);
+        assert_eq!(keys(&found[1..]).len(), 3);
+    }
 }

@@ -3,6 +3,7 @@
 
 mod candidates;
 mod concepts;
+mod dashes;
 mod document;
 mod embedded;
 mod expansion;

@@ -9,6 +9,7 @@ use search_core::query::{self, ParsedQuery, QueryError, UnderstoodRequest};
 use search_core::role::RelevanceFunction;
 
 use super::concepts::ConceptRanker;
+use super::dashes::with_held_options;
 use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
@@ -32,19 +33,19 @@ const EXCERPT_CHARS: usize = 240;
 pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnswer, SearchFailure> {
     let began = Instant::now();
     let sources = role.chosen(&params.sources)?;
+    let open = opened(&sources);
+    let snapshots = snapshots_of(&open);
+    let dashed = with_held_options(&params.request, &snapshots).map_err(unreadable)?;
     let UnderstoodRequest {
         request,
         query: typed,
         fault,
-    } = query::understand(&params.request)?;
+    } = query::understand(&dashed.request)?;
     let ExpandedQuery {
         query,
         concepts,
         added,
     } = expanded(role, &request, typed.clone());
-    let mut open = sources.clone();
-    open.retain(|source| source.snapshot.is_some());
-    let snapshots = snapshots_of(&open);
     let names: Vec<&str> = open.iter().map(|source| source.name.as_str()).collect();
     let texts = Texts(&open);
     let graph = role.function == RelevanceFunction::ServiceGraph;
@@ -68,9 +69,12 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         reranking: role.reranking_of(&typed, params),
     };
     let found = searching.hits(query);
-    let (query, mut hits, corrections) = found.map_err(|error| SearchFailure::Index {
-        message: error.to_string(),
-    })?;
+    let FoundHits {
+        query,
+        mut hits,
+        corrections,
+        notes: inside,
+    } = found.map_err(unreadable)?;
     let not_reranked = searching.rerank(&open, &mut hits.hits);
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
     let results = Page {
@@ -82,18 +86,16 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         &hits,
         ConceptNamer::new(role, &open, &query, concepts, hits.hits.len()),
     );
-    let reports: Vec<SourceReport> = sources
-        .iter()
-        .map(|source| report(source, &open, &hits, took_ms))
-        .collect();
+    let report = |source: &&SearchableSource| report(source, &open, &hits, took_ms);
+    let reports: Vec<SourceReport> = sources.iter().map(report).collect();
     let said = TypedQuery {
         text: &params.request.text,
         sources: &names,
     };
-    let mut noted: Vec<String> = fault.iter().map(taken_as_words).collect();
-    noted.extend(notes(&hits, &query, &corrections, &added, &said));
-    noted.extend(ranker.as_ref().and_then(ConceptRanker::note));
-    noted.extend(not_reranked);
+    let taken = fault.iter().map(taken_as_words).chain(dashed.notes);
+    let found = notes(&hits, &query, &corrections, &added, &said);
+    let ranked = ranker.as_ref().and_then(ConceptRanker::note);
+    let noted = taken.chain(inside).chain(found).chain(ranked);
     Ok(SearchAnswer {
         status: status(&reports),
         indexing: reports.iter().any(|report| report.indexing.is_some()),
@@ -105,16 +107,48 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         sources: reports,
         passages: passages(&query, &open, &hits.hits, params.budget_tokens),
         facets: hits.facets,
-        notes: noted,
+        notes: noted.chain(not_reranked).collect(),
         corrections,
         query_fault: fault.as_ref().map(query_fault),
     })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
+fn unreadable(error: IndexError) -> SearchFailure {
+    SearchFailure::Index {
+        message: error.to_string(),
+    }
+}
+
+/// The sources whose indexes are open.
+fn opened<'s>(sources: &[&'s SearchableSource]) -> Vec<&'s SearchableSource> {
+    let is_open = |source: &&&SearchableSource| source.snapshot.is_some();
+    sources.iter().filter(is_open).copied().collect()
 }
 
 /// The indexes of sources that are open.
 fn snapshots_of(open: &[&SearchableSource]) -> Vec<IndexSnapshot> {
     let snapshots = open.iter().filter_map(|source| source.snapshot.clone());
     snapshots.collect()
+}
+
+/// What was found, and for which query.
+struct FoundHits {
+    query: ParsedQuery,
+    hits: Hits,
+    corrections: Vec<Correction>,
+    notes: Vec<String>,
+}
+
+impl FoundHits {
+    fn as_typed(query: ParsedQuery, hits: Hits) -> Self {
+        Self {
+            query,
+            hits,
+            corrections: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
 }
 
 /// A search under way.
@@ -143,22 +177,24 @@ impl RunningSearch<'_> {
     }
 
     /// Searches, and once more where words were mistyped.
-    fn hits(&self, query: ParsedQuery) -> Result<(ParsedQuery, Hits, Vec<Correction>), IndexError> {
+    fn hits(&self, query: ParsedQuery) -> Result<FoundHits, IndexError> {
         let found = self.search(&query)?;
         // A title is matched with mistakes anyway.
         if found.missing.is_empty() || self.role.function == RelevanceFunction::TitleScorer {
-            return Ok((query, found, Vec::new()));
+            return Ok(FoundHits::as_typed(query, found));
         }
         // What a thesaurus added is no typing mistake.
         let mut missing = found.missing.clone();
         missing.retain(|word| ExpandedQuery::was_typed(self.typed, &query.words()[*word].folded));
         let texts = Texts(self.open);
         match corrected(&query, &missing, self.scope.snapshots, &texts)? {
-            Some((right, corrections)) => {
-                let found = self.search(&right)?;
-                Ok((right, found, corrections))
-            }
-            None => Ok((query, found, Vec::new())),
+            Some(right) => Ok(FoundHits {
+                hits: self.search(&right.query)?,
+                query: right.query,
+                corrections: right.corrections,
+                notes: right.notes,
+            }),
+            None => Ok(FoundHits::as_typed(query, found)),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use search_core::answer::IndexProgress;
 use search_core::role::RelevanceFunction;
+use search_formats_engine::Format as Packed;
 use search_graph_engine::embedding::ServedQuery;
 use search_graph_engine::graph::GraphIndex;
 use search_graph_engine::thesaurus::Thesaurus;
@@ -124,8 +125,10 @@ impl SearchableSource {
         if let Some(item) = self.item(&record.key) {
             return Some(item.body.clone());
         }
-        search_formats_engine::Format::of_name(&record.key)?;
-        self.texts.as_ref()?.get(&record.file.hash)
+        let may_be_kept =
+            Packed::of_name(&record.key).is_some() || Packed::may_be_manual(&record.key);
+        let texts = self.texts.as_ref().filter(|_| may_be_kept)?;
+        texts.get(&record.file.hash)
     }
 
     pub(super) fn place(&self, key: &str) -> FileLocation {

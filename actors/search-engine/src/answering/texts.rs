@@ -10,7 +10,7 @@ use search_core::query::{Field, ParsedQuery, PhraseFinder, QueryError, in_case_o
 use super::source::SearchableSource;
 use crate::index::{
     DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_identifier, closest_word,
-    definers_of,
+    definers_of, words_containing,
 };
 
 /// Reads the texts of the sources of one search.
@@ -25,16 +25,24 @@ impl TextSource for Texts<'_> {
     }
 }
 
-/// The query with the mistyped words put right that no source holds; none where there is nothing
-/// to put right.
+/// A query with words put in the place of such as no source holds.
+pub(super) struct CorrectedQuery {
+    pub(super) query: ParsedQuery,
+    pub(super) corrections: Vec<Correction>,
+    /// What a person is told of words that stand inside others.
+    pub(super) notes: Vec<String>,
+}
+
+/// The query with the mistyped words put right that no source holds, and with the words that hold
+/// others inside; none where there is nothing to put right.
 pub(super) fn corrected(
     query: &ParsedQuery,
     missing: &[usize],
     snapshots: &[IndexSnapshot],
     texts: &dyn TextSource,
-) -> Result<Option<(ParsedQuery, Vec<Correction>)>, IndexError> {
+) -> Result<Option<CorrectedQuery>, IndexError> {
     let mut right = query.clone();
-    let mut corrections = Vec::new();
+    let (mut corrections, mut notes) = (Vec::new(), Vec::new());
     for &index in missing.iter().take(MAX_CORRECTIONS) {
         let word = &query.words()[index];
         if !word.is_plain || word.is_numbered() {
@@ -52,9 +60,21 @@ pub(super) fn corrected(
                 word: word.surface.clone(),
                 corrected: found,
             });
+            continue;
+        }
+        let inside = words_containing(snapshots, &word.folded)?;
+        if !inside.is_empty() {
+            right = right.with_words(index, &inside);
+            let (word, inside) = (&word.surface, inside.join("\", \""));
+            notes.push(format!("nothing holds \"{word}\"; found in \"{inside}\""));
         }
     }
-    Ok((!corrections.is_empty()).then_some((right, corrections)))
+    let is_changed = !corrections.is_empty() || !notes.is_empty();
+    Ok(is_changed.then_some(CorrectedQuery {
+        query: right,
+        corrections,
+        notes,
+    }))
 }
 
 /// How a name is written that was typed without what joins its parts (`bestwindow`); none where
@@ -156,11 +176,25 @@ fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<Stri
             "the query holds no word; to find its signs as they stand write \"{text}\" case:yes"
         ));
     }
+    if query.is_empty() && !is_quotable {
+        notes.push("the query holds no word".to_owned());
+    }
+    if !query.is_empty() && is_quotable {
+        let signs = text.split_whitespace().filter(|one| is_sign(one));
+        notes.extend(signs.take(1).map(|sign| {
+            format!("\"{sign}\" is no word; to find it as it stands write \"{sign}\" case:yes")
+        }));
+    }
     let words = text.split_whitespace();
     let mut options = words.filter(|one| matches!(*one, "case:yes" | "case:no"));
     if let Some(case) = options.next_back().filter(|_| query.patterns().is_empty()) {
         notes.push(format!(
             "{case} is for text in double quotes, of which there is none: write \"text\" {case}"
+        ));
+    }
+    if let Some(date) = text.split_whitespace().find(|word| is_dated(word)) {
+        notes.push(format!(
+            "\"{date}\" is no field, its words were looked for; to have the newest first sort by \"newest\""
         ));
     }
     if hits.total == 0 {
@@ -179,6 +213,23 @@ fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<Stri
         }
     }
     notes
+}
+
+/// Whether a text is signs that people search for (`🎂`, `→`), not dashes and quotes between words.
+fn is_sign(text: &str) -> bool {
+    let is_between = |c: char| {
+        c.is_ascii()
+            || matches!(c, '\u{a0}'..='\u{bf}' | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}')
+    };
+    !text.is_empty() && text.chars().all(|c| !c.is_alphanumeric() && !is_between(c))
+}
+
+/// Whether a word reads like a field for times: `date:2026-11-28`, `after:2026`.
+fn is_dated(word: &str) -> bool {
+    let behind = ["date:", "after:", "before:", "since:", "until:"]
+        .iter()
+        .find_map(|name| word.trim_start_matches('-').strip_prefix(name));
+    behind.is_some_and(|value| value.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Whether a source has this name, folded.

@@ -1,7 +1,9 @@
 //! The beginnings of files, as bytes and as text.
 
 use std::fs::File;
+use std::io::Read;
 
+use crate::extract::json::has_escapes;
 use crate::walk::SkipReason;
 
 /// The beginning of a file, in a buffer that is used for many.
@@ -36,7 +38,20 @@ impl FileHead {
         }
         Ok(false)
     }
+
+    /// What was read, and what follows in the file.
+    pub(super) fn and_rest(&self, mut file: &File) -> Result<Vec<u8>, SkipReason> {
+        let mut whole = self.bytes().to_vec();
+        file.by_ref()
+            .take(MAX_DEEP_BYTES)
+            .read_to_end(&mut whole)
+            .map_err(|error| SkipReason::of_io_error(&error))?;
+        Ok(whole)
+    }
 }
+
+/// More of a file is not read to find a place in it.
+const MAX_DEEP_BYTES: u64 = 10 << 20;
 
 /// The bytes as text if they are UTF-8 without a mark; a character cut at the end is left off.
 pub(super) fn plain_utf8(bytes: &[u8]) -> Option<&str> {
@@ -56,4 +71,5 @@ pub(super) fn plain_utf8(bytes: &[u8]) -> Option<&str> {
 pub(crate) fn needs_decoding(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xef\xbb\xbf")
         || memchr::memchr(0, &bytes[..bytes.len().min(512)]).is_some()
+        || has_escapes(bytes)
 }

@@ -19,9 +19,12 @@ pub(super) fn plain_around(
     max_chars: usize,
 ) -> String {
     let slice = around(text, focus, range, MARKUP_MARGIN.max(3 * max_chars));
+    let before = &text[range.start.min(slice.start)..slice.start];
+    let is_whole = before.is_empty() || before.ends_with('\n');
     let piece = &text[slice];
     match format {
         Format::Html => extract::html_fragment_text(whole_tags(piece)),
+        _ if is_whole => extract::markdown_fragment_text(piece),
         _ => extract::markdown_fragment_text(whole_lines(piece)),
     }
 }

@@ -48,29 +48,46 @@ impl Excerpter {
         beginning: &mut FileHead,
     ) -> Result<Option<MatchedLines>, SkipReason> {
         let ended = beginning.read_on(file, MAX_EXCERPT_BYTES)?;
+        let lines = self.lines_in(beginning.bytes(), format, most, !ended);
+        if !ended && lines.as_ref().is_some_and(|found| found.lines.is_empty()) {
+            return Ok(self.lines_in(&beginning.and_rest(file)?, format, most, false));
+        }
+        Ok(lines)
+    }
+
+    /// The lines in the bytes of a file; `more` says that it goes on.
+    fn lines_in(
+        &mut self,
+        bytes: &[u8],
+        format: Format,
+        most: usize,
+        more: bool,
+    ) -> Option<MatchedLines> {
         let decoded;
-        let text = match plain_utf8(beginning.bytes()) {
+        let text = match plain_utf8(bytes) {
             Some(text) => text,
-            None => match extract::decode(beginning.bytes().to_vec(), format) {
-                Some(found) => {
-                    decoded = found.text;
-                    &decoded
-                }
-                None => return Ok(None),
-            },
+            None => {
+                decoded = extract::decode(bytes.to_vec(), format)?.text;
+                &decoded
+            }
         };
         let format = format.or_by_content(text);
         if format == Format::Html {
-            return Ok(None);
+            return None;
         }
         let from = content_range(text, format).start;
-        Ok(Some(self.lines_behind(text, from, most, !ended)))
+        Some(self.lines_behind(text, from, most, more))
     }
 
-    /// The lines of a text that is at hand; only the beginning of a long one is looked at.
+    /// The lines of a text that is at hand; only the beginning of a long one is looked at, where
+    /// any are there.
     pub fn lines_of_text(&mut self, text: &str, most: usize) -> MatchedLines {
         let beginning = &text[..text.floor_char_boundary(MAX_EXCERPT_BYTES)];
-        self.lines_behind(beginning, 0, most, beginning.len() < text.len())
+        let lines = self.lines_behind(beginning, 0, most, beginning.len() < text.len());
+        if lines.lines.is_empty() && beginning.len() < text.len() {
+            return self.lines_behind(text, 0, most, false);
+        }
+        lines
     }
 
     /// The lines behind `from`. `more` says that the text goes on.

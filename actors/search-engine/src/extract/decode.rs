@@ -4,6 +4,7 @@
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 
 use super::format::Format;
+use super::json;
 use crate::walk::PROBE_BYTES;
 
 /// A text and how it was encoded.
@@ -72,11 +73,14 @@ pub fn decode(bytes: Vec<u8>, format: Format) -> Option<DecodedText> {
         return Some(convert(&bytes, encoding));
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Some(DecodedText {
-            text,
-            encoding: UTF_8.name(),
-            same_offsets: true,
-        }),
+        Ok(text) => {
+            let unescaped = json::unescaped(text.as_bytes());
+            Some(DecodedText {
+                same_offsets: unescaped.is_none(),
+                text: unescaped.unwrap_or(text),
+                encoding: UTF_8.name(),
+            })
+        }
         Err(error) => {
             let bytes = error.into_bytes();
             let encoding = foreign(&bytes, format);

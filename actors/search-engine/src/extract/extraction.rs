@@ -11,6 +11,7 @@ use super::links::Links;
 use super::{DecodedText, Format, decode, extract, is_binary, title_or_name};
 use crate::files::SourceFiles;
 use crate::texts::TextStore;
+use crate::times::believed;
 use crate::walk::SkipReason;
 
 /// What a source's files are read with.
@@ -60,9 +61,13 @@ impl Extraction {
         hash: &[u8; 16],
         mtime_ns: i64,
     ) -> Result<ExtractedDocument, SkipReason> {
-        if let Some((packed, format)) = self.packed(key) {
+        let by_content = || {
+            let packed = self.packed.as_ref().filter(|_| self.notes.is_none())?;
+            Some((packed, Packed::of_content(key, &bytes)?))
+        };
+        if let Some((packed, format)) = self.packed(key).or_else(by_content) {
             let text = packed.text(key, format, &bytes, hash)?;
-            return Ok(packed_document(key, text, mtime_ns));
+            return Ok(packed_document(key, format, text, mtime_ns));
         }
         match self.notes {
             Some(dialect) => note(dialect, key, bytes, mtime_ns),
@@ -96,24 +101,34 @@ impl PackedFormats {
 fn skip_reason(refusal: &Refusal) -> SkipReason {
     match refusal {
         Refusal::NoText => SkipReason::Empty,
+        Refusal::NotText => SkipReason::Binary,
         Refusal::Encrypted => SkipReason::Encrypted,
         Refusal::Bomb(_) => SkipReason::UnpacksToTooMuch,
         Refusal::TooSlow(_) => SkipReason::TooSlow,
         Refusal::NoResources(_) => SkipReason::NoResources,
-        Refusal::Malformed(_) | Refusal::Died(_) | Refusal::NoReader(_) => SkipReason::Damaged,
+        Refusal::Died(_) | Refusal::NoReader(_) => SkipReason::ParserFailed,
+        Refusal::Malformed(_) => SkipReason::Damaged,
     }
 }
 
-fn packed_document(key: &str, text: Text, mtime_ns: i64) -> ExtractedDocument {
+fn packed_document(key: &str, format: Packed, mut text: Text, mtime_ns: i64) -> ExtractedDocument {
+    // What stands at its head is what a document is called that names no title. Those of a mailbox
+    // are of its messages.
+    let title_is_heading =
+        text.title.is_empty() && !text.headings.is_empty() && format != Packed::Mbox;
+    if title_is_heading {
+        text.title = text.headings.remove(0);
+    }
     ExtractedDocument {
         key: key.to_owned(),
         title: title_or_name(&text.title, key),
+        title_is_heading,
         headings: text.headings,
         tags: text.tags,
         links: Vec::new(),
         body: text.body,
         kind: ContentKind::Prose,
-        modified: Some(mtime_ns.div_euclid(1_000_000_000)),
+        modified: Some(believed(text.written, mtime_ns.div_euclid(1_000_000_000))),
     }
 }
 
@@ -149,6 +164,7 @@ fn note(
     Ok(ExtractedDocument {
         key: key.to_owned(),
         title: title_or_name(&page.title, key),
+        title_is_heading: false,
         headings: page.aliases,
         tags: page.tags,
         links: links.into_names(),

@@ -1,11 +1,19 @@
 //! Front matter of Markdown files: the title and the tags, from YAML (`---`) or TOML (`+++`).
 
+use crate::times::written_date;
+
 /// What front matter says about its text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FrontMatter {
     pub(super) title: String,
     pub(super) tags: Vec<String>,
+    /// When the text was written or changed, in seconds since the Unix epoch.
+    pub(super) written: Option<i64>,
 }
+
+/// Keys that say when a text was last changed, before that of when it was written.
+const CHANGED: [&str; 4] = ["updated", "modified", "lastmod", "last_modified"];
+const WRITTEN: &str = "date";
 
 /// Splits front matter from the text below it; without any, the text is returned as it is.
 pub(super) fn split(text: &str) -> (FrontMatter, &str) {
@@ -39,6 +47,7 @@ fn fenced<'a>(text: &'a str, fence: &str) -> Option<(&'a str, &'a str)> {
 fn yaml(block: &str) -> FrontMatter {
     let mut found = FrontMatter::default();
     let mut in_tags = false;
+    let mut changed = None;
     for line in block.lines() {
         if let Some(item) = line.trim_start().strip_prefix("- ").filter(|_| in_tags) {
             found.tags.extend(scalar(item));
@@ -51,6 +60,10 @@ fn yaml(block: &str) -> FrontMatter {
             continue;
         };
         match name.trim().to_ascii_lowercase().as_str() {
+            key if CHANGED.contains(&key) => {
+                changed = scalar(value).and_then(|at| written_date(&at));
+            }
+            WRITTEN => found.written = scalar(value).and_then(|at| written_date(&at)),
             "title" => found.title = scalar(value).unwrap_or_default(),
             "tags" | "keywords" | "categories" => {
                 found.tags.extend(yaml_list(value));
@@ -61,6 +74,7 @@ fn yaml(block: &str) -> FrontMatter {
         }
         in_tags = false;
     }
+    found.written = changed.or(found.written);
     found
 }
 
@@ -105,6 +119,13 @@ fn toml(block: &str) -> FrontMatter {
             .filter_map(|item| item.as_str().map(str::to_owned))
             .collect()
     };
+    let date = |key: &&str| {
+        let value = table.get(*key)?;
+        let text = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        written_date(&text)
+    };
     // Zola keeps tags in a table of their own.
     let tags = table
         .get("tags")
@@ -116,6 +137,7 @@ fn toml(block: &str) -> FrontMatter {
             .unwrap_or_default()
             .to_owned(),
         tags: tags.map(strings).unwrap_or_default(),
+        written: CHANGED.iter().chain([&WRITTEN]).find_map(date),
     }
 }
 

@@ -205,20 +205,21 @@ impl Reader {
     fn finish(self) -> TextParts {
         let mut headings = self.headings;
         let mut title = self.title.trim().to_owned();
-        if title.is_empty() {
+        let title_is_heading = title.is_empty() && !headings.is_empty();
+        if title_is_heading {
             let first = headings
                 .iter()
                 .position(|(level, _)| *level == 1)
                 .unwrap_or(0);
-            if first < headings.len() {
-                title = headings.remove(first).1;
-            }
+            title = headings.remove(first).1;
         }
         let headings = headings.into_iter().map(|(_, heading)| heading).collect();
         TextParts {
             title,
+            title_is_heading,
             headings,
             tags: self.keywords,
+            written: None,
             links: self.links.into_names(),
             body: self.body,
         }

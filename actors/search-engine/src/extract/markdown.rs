@@ -24,21 +24,22 @@ pub(super) fn parts(text: &str) -> TextParts {
     }
     let mut headings = reader.headings;
     let mut title = front.title;
-    if title.is_empty() {
+    let title_is_heading = title.is_empty() && !headings.is_empty();
+    if title_is_heading {
         // The first heading of the first level, else the first one of all.
         let first = headings
             .iter()
             .position(|(level, _)| *level == HeadingLevel::H1)
             .unwrap_or(0);
-        if first < headings.len() {
-            title = headings.remove(first).1;
-        }
+        title = headings.remove(first).1;
     }
     let headings = headings.into_iter().map(|(_, heading)| heading).collect();
     TextParts {
         title,
+        title_is_heading,
         headings,
         tags: front.tags,
+        written: front.written,
         links: reader.links.into_names(),
         body: reader.body,
     }

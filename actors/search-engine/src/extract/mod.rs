@@ -12,13 +12,17 @@ mod format;
 mod front_matter;
 mod html;
 mod html_tokens;
+pub(crate) mod json;
 mod links;
 mod markdown;
+mod outline;
 mod parts;
 mod plain;
+mod redirect;
 
 use search_core::document::{ContentKind, ExtractedDocument};
 
+use crate::times::believed;
 use crate::walk::SkipReason;
 
 pub use decode::{DecodedText, decode, is_binary};
@@ -49,7 +53,8 @@ const MAX_TITLE_CHARS: usize = 300;
 /// never empty: a text without one is named after its file.
 ///
 /// # Errors
-/// [`SkipReason::Binary`] for content that is not text, [`SkipReason::Empty`] for white space.
+/// [`SkipReason::Binary`] for content that is not text, [`SkipReason::Empty`] for white space,
+/// [`SkipReason::Redirect`] for a page that leads to another at once.
 pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocument, SkipReason> {
     let format = Format::of_key(key);
     let DecodedText { text, .. } = decode(bytes, format).ok_or(SkipReason::Binary)?;
@@ -57,10 +62,16 @@ pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocu
         return Err(SkipReason::Empty);
     }
     let format = format.or_by_content(&text);
+    if format == Format::Html && redirect::leads_on(&text) {
+        return Err(SkipReason::Redirect);
+    }
     let parts = match format {
         Format::Markdown => markdown::parts(&text),
         Format::Html => html::parts(&text),
-        Format::Text => plain::parts(text),
+        Format::Text => match outline::of_key(key) {
+            Some(outline) => outline.parts(text),
+            None => plain::parts(text),
+        },
         Format::Code | Format::Data => TextParts {
             body: text,
             ..TextParts::default()
@@ -69,12 +80,13 @@ pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocu
     Ok(ExtractedDocument {
         key: key.to_owned(),
         title: title_or_name(&parts.title, key),
+        title_is_heading: parts.title_is_heading,
         headings: parts.headings,
         tags: parts.tags,
         links: parts.links,
         body: parts.body,
         kind: kind(format),
-        modified: Some(mtime_ns.div_euclid(1_000_000_000)),
+        modified: Some(believed(parts.written, mtime_ns.div_euclid(1_000_000_000))),
     })
 }
 

@@ -5,10 +5,14 @@
 pub(crate) struct TextParts {
     /// Empty where the text names none.
     pub(crate) title: String,
+    /// Whether the title was the first of the headings.
+    pub(crate) title_is_heading: bool,
     pub(crate) headings: Vec<String>,
     pub(crate) tags: Vec<String>,
     /// Names of what is linked to.
     pub(crate) links: Vec<String>,
+    /// When the text says that it was written or changed, in seconds since the Unix epoch.
+    pub(crate) written: Option<i64>,
     pub(crate) body: String,
 }
 

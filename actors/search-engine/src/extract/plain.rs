@@ -17,9 +17,11 @@ pub(super) fn parts(text: String) -> TextParts {
         headings.remove(0)
     };
     TextParts {
+        title_is_heading: !title.is_empty(),
         title,
         headings,
         tags: Vec::new(),
+        written: None,
         body: text,
         links: Vec::new(),
     }

@@ -7,7 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use search_core::analysis::{Word, folded_line};
+use search_core::analysis::{Word, divided_words, folded_line};
 use search_core::definitions::{DefinitionKind, definitions};
 use search_core::document::{ContentKind, ExtractedDocument};
 use search_core::literals::literals;
@@ -111,6 +111,12 @@ impl SegmentBuilder {
             count.text(tag, TAG, TAG - 1);
         }
         count.headings(&document.headings);
+        if document.kind == ContentKind::Prose {
+            // Beside their halves, as one more form that takes no place and no length.
+            for word in divided_words(&document.body) {
+                count.text(&word, 1, 1);
+            }
+        }
         let title_length = if count.has_places {
             count.body(&document.body);
             count.placed_title(&document.title)
@@ -235,6 +241,10 @@ impl Count<'_> {
         for heading in &document.headings {
             self.sign_term(&heading_term(&squeezed(heading)));
             self.kind_terms(DefinitionKind::Heading, heading);
+        }
+        // As a title it counts already; here it is only noted that it stands in the text.
+        if document.title_is_heading {
+            self.kind_terms(DefinitionKind::Heading, &document.title);
         }
     }
 

@@ -76,6 +76,33 @@ pub(super) fn documents_with_phrase(
     })
 }
 
+/// Which of these documents, in ascending order, hold words at these places of a phrase. Those
+/// whose words have no places do not.
+pub(super) fn documents_among(
+    snapshot: &IndexSnapshot,
+    view: &SegmentView,
+    words: &[(u32, &TermInfo)],
+    documents: &[DocId],
+) -> Result<Vec<bool>, IndexError> {
+    let placed = snapshot.placed(view)?;
+    let open = |&(place, info): &(u32, &TermInfo)| {
+        let option = IndexRecordOption::WithFreqsAndPositions;
+        let postings = view.text.read_postings_from_terminfo(info, option);
+        postings.map(|postings| PhraseWord { place, postings })
+    };
+    let words: Result<Vec<PhraseWord>, _> = words.iter().map(open).collect();
+    let mut phrase = OpenPhrase {
+        words: words.map_err(TantivyError::from)?,
+        places: Vec::new(),
+        begins: Vec::new(),
+    };
+    let holds = |document: &DocId| {
+        let has_places = placed.is_none_or(|placed| placed.contains(*document));
+        has_places && phrase.is_in(*document)
+    };
+    Ok(documents.iter().map(holds).collect())
+}
+
 /// A word of a phrase.
 struct PhraseWord {
     /// Its place in the phrase.
@@ -113,6 +140,15 @@ impl OpenPhrase {
             }
         }
         Ok(())
+    }
+
+    /// Whether a document behind those looked at holds the phrase.
+    fn is_in(&mut self, document: DocId) -> bool {
+        let all = self
+            .words
+            .iter_mut()
+            .all(|word| word.seek(document) == document);
+        all && matches!(self.state(), MatchState::Yes)
     }
 
     /// Whether the document holds the phrase.

@@ -6,16 +6,24 @@
 //! of the query in the name of the file and of its folder add a share. Tests, copies and what
 //! programs write are seldom meant: their words count less, unless the query asks for them.
 
+mod weights;
+
 use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
-use search_core::names::NameKind;
 use search_core::query::{Field, ParsedQuery};
 use search_core::wanted_files::MEANT;
 
+use self::weights::{
+    DECIDING, DEFINED_ASIDE, DEFINED_WORDS, DEFINITION, IDENTIFIER, MANUAL, MANUAL_BESIDE_CODE,
+    MANUAL_OF_WORD, MANUAL_OF_WORKINGS, OWNER, PATH_BESIDE_QUOTED, PATH_BY_RARITY, PATH_HELD,
+    PATH_NEAR, PATH_OF_FILE, PATH_OF_FOLDER, PATH_OF_NAMED, QUOTED_SENTENCE, SAME_SPELLING, WHOLE,
+    WORDS_OF_NAMED, file_bonus, name_bonus, role_factor,
+};
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
 use super::placement::{Placer, of_neighbours, of_size};
 use super::pool::Candidate;
+use super::quoted::QuotedSentence;
 use super::record::DocumentRecord;
 use super::refinement::Refinement;
 use super::rerank::{RankedCandidate, length};
@@ -26,95 +34,6 @@ use super::term_matches::{DefinedMatch, TermMatches};
 
 /// Results of a lexical search that are looked at; of a fused one all.
 pub(super) const REFINE_DEPTH: usize = 100;
-
-// What is added is in units of the best lexical score: 1 is more than words can.
-
-/// What holding an identifier adds: more than any name, which is in the text as well where it is
-/// written so.
-const IDENTIFIER: f32 = 3.0;
-
-/// What being called like the query adds, by how.
-const fn name_bonus(kind: NameKind) -> f32 {
-    match kind {
-        NameKind::File => 2.2,
-        NameKind::Stem | NameKind::Title => 1.8,
-        NameKind::Folder => 1.4,
-    }
-}
-
-/// What being a file that the query names adds, by how likely it is that file and whether its name
-/// is written so.
-fn file_bonus((share, is_same): (f32, bool)) -> f32 {
-    name_bonus(NameKind::File) * share + if is_same { SAME_SPELLING } else { 0.0 }
-}
-
-/// What defining what the query names adds; a file that is called so as well has both.
-const DEFINITION: f32 = 1.6;
-
-/// From how much of a definition on vectors have no say.
-const DECIDING: f32 = 0.5;
-
-/// What is left of that in files that the query does not ask for.
-const DEFINED_ASIDE: f32 = 0.5;
-
-/// What a name adds that is written just as it was typed, case and all.
-const SAME_SPELLING: f32 = 0.4;
-
-/// What a name adds that is the whole query, not its last part.
-const WHOLE: f32 = 0.3;
-
-/// How much of that what a qualified name lies in has (`Vec` of `Vec::push`).
-const OWNER: f32 = 0.6;
-
-/// What is left of the score of the words where a document is called like the query: several such
-/// differ by their names first.
-const WORDS_OF_NAMED: f32 = 0.3;
-
-/// What a file's name adds that holds the words of the query and no others.
-const PATH_NEAR: f32 = 0.8;
-
-/// What it adds beside that if it holds all words of the query.
-const PATH_OF_FILE: f32 = 0.3;
-
-/// The same if it holds no others.
-const PATH_HELD: f32 = 0.3;
-
-/// What the words of the folder's name add, beside the file's, where they are all of the query's.
-const PATH_OF_FOLDER: f32 = 1.3;
-
-/// What the words of a path add, by rarity, for one word, which may be a name, and where somebody
-/// asks how to do something.
-const PATH_BY_RARITY: f32 = 1.0;
-
-/// The same where the document is called like the query, which counts by itself.
-const PATH_OF_NAMED: f32 = 0.3;
-
-/// What defining something called like the query adds, where all words are the same.
-const DEFINED_WORDS: f32 = 1.0;
-
-/// What a file's role leaves of the score of its words, where the query does not ask for such
-/// files.
-const fn role_factor(role: FileRole) -> f32 {
-    match role {
-        FileRole::Main | FileRole::Documentation => 1.0,
-        FileRole::Example => 0.3,
-        FileRole::History => 0.3,
-        FileRole::Test | FileRole::Lock => 0.1,
-        FileRole::Generated | FileRole::Vendored => 0.2,
-    }
-}
-
-/// The same of a manual, for somebody who asks how to do something.
-const MANUAL: f32 = 2.0;
-
-/// What is left of manuals beside code, in the same source.
-const MANUAL_BESIDE_CODE: f32 = 0.85;
-
-/// The same for one word, which is a name that the code has first.
-const MANUAL_OF_WORD: f32 = 0.3;
-
-/// The same where somebody asks how something works, which the code says.
-const MANUAL_OF_WORKINGS: f32 = 0.4;
 
 /// Looks at the best results of one search.
 pub(super) struct Refiner<'r> {
@@ -128,7 +47,7 @@ pub(super) struct Refiner<'r> {
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
     placer: Placer,
-    /// By source: whether anything else than manuals is among the results.
+    /// By source: whether code is among the results.
     has_code: Vec<bool>,
 }
 
@@ -219,7 +138,9 @@ impl<'r> Refiner<'r> {
         }
         self.has_code = vec![false; self.sources.len()];
         for (one, record) in ranked.iter().zip(&records) {
-            self.has_code[one.candidate.source as usize] |= record.role == FileRole::Main;
+            // What is no code and no manual either (a table, a mail) says nothing of the others.
+            self.has_code[one.candidate.source as usize] |=
+                record.role == FileRole::Main && record.kind == ContentKind::Code;
             self.placer.note(record, one.candidate.source);
         }
         let spellings = self.spellings(&ranked, &records);
@@ -230,6 +151,7 @@ impl<'r> Refiner<'r> {
             is_defined |= self.defines(&one.candidate);
             sizes.push(of_size(length(self.sources, &one.candidate)?, alike));
         }
+        self.prefer_quoted(&mut ranked, &records, &scale)?;
         // Who asks in the words of a heading, or of a definition, means just that.
         if !is_defined {
             self.look_around(&mut ranked, &records, &sizes, &scale);
@@ -237,6 +159,54 @@ impl<'r> Refiner<'r> {
         ranked.sort_by(|a, b| b.candidate.score.total_cmp(&a.candidate.score));
         append_below(&mut ranked, rest);
         Ok(ranked)
+    }
+
+    /// Where a text holds the sentence that was typed, that is what is meant, not a page whose name
+    /// has one of its words. Of source code it is not known.
+    fn prefer_quoted(
+        &self,
+        ranked: &mut [RankedCandidate],
+        records: &[DocumentRecord],
+        scale: &Scale,
+    ) -> Result<(), IndexError> {
+        let Some(sentence) = QuotedSentence::of(self.query, &self.outcome.term_weights) else {
+            return Ok(());
+        };
+        let is_text = |one: &RankedCandidate| !self.has_code[one.candidate.source as usize];
+        // Words alone rank collections without names well, and better than this does.
+        let has_names = |one: &RankedCandidate| is_text(one) && one.refinement.path > 0.0;
+        if !ranked.iter().any(has_names) {
+            return Ok(());
+        }
+        // A file that is named is meant, whatever other texts say of it.
+        let names_file = |(one, record): (&RankedCandidate, &DocumentRecord)| {
+            let file = self.file_likeness(record, one.candidate.source);
+            file.is_some_and(|(share, _)| share >= MEANT)
+        };
+        if ranked.iter().zip(records).any(names_file) {
+            return Ok(());
+        }
+        let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate).collect();
+        let shares = sentence.shares(self.sources, &candidates)?;
+        let mut found = ranked.iter().zip(&shares);
+        if !found.any(|(one, share)| *share > 0.0 && is_text(one)) {
+            return Ok(());
+        }
+        for ((one, record), share) in ranked.iter_mut().zip(records).zip(shares) {
+            if !is_text(one) {
+                continue;
+            }
+            let role = self.role_factor(
+                self.role(record, one.candidate.source),
+                one.candidate.source,
+            );
+            let quoted = QUOTED_SENTENCE * share * role.min(1.0) * scale.unit;
+            let named = (1.0 - PATH_BESIDE_QUOTED) * one.refinement.path.max(0.0);
+            one.refinement.quoted = quoted;
+            one.refinement.path -= named;
+            one.candidate.score += quoted - named;
+        }
+        Ok(())
     }
 
     fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
@@ -280,12 +250,13 @@ impl<'r> Refiner<'r> {
             * scale.unit;
         // Identifiers and names decide, whatever the file is for; among them it orders.
         let of_words_and_path = path + of_words * if name > 0.0 { WORDS_OF_NAMED } else { 1.0 };
-        let role = if record.role == FileRole::Documentation && self.is_written_so(record) {
+        let source = one.candidate.source;
+        let role_of = self.role(record, source);
+        let mut role = self.role_factor(role_of, source);
+        if role_of == FileRole::Documentation && self.is_written_so(record) {
             // Who writes the name of a page as it is means the page, beside code as well.
-            self.role_factor(record.role, one.candidate.source).max(1.0)
-        } else {
-            self.role_factor(record.role, one.candidate.source)
-        };
+            role = role.max(1.0);
+        }
         let aside = if role < DEFINED_ASIDE {
             DEFINED_ASIDE
         } else {
@@ -302,7 +273,8 @@ impl<'r> Refiner<'r> {
             },
             path,
             role: (role - 1.0) * of_words_and_path,
-            role_of: record.role,
+            quoted: 0.0,
+            role_of,
         };
         one.candidate.score += one.refinement.sum();
         named_alike.alike
@@ -403,6 +375,15 @@ impl<'r> Refiner<'r> {
             return DefinedMatch::default();
         }
         self.matches.definitions(&record.defined)
+    }
+
+    /// What a document is for. Where no code is near, folders are called as people call them:
+    /// `Vendor` holds contracts, `Archive` what was not thrown away.
+    fn role(&self, record: &DocumentRecord, source: u32) -> FileRole {
+        if self.has_code[source as usize] || record.kind == ContentKind::Code {
+            return record.role;
+        }
+        record.role.among_notes(&record.key)
     }
 
     fn role_factor(&self, role: FileRole, source: u32) -> f32 {

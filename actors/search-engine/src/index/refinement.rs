@@ -14,6 +14,8 @@ pub(super) struct Refinement {
     pub(super) definition: f32,
     /// For words of the query in its path.
     pub(super) path: f32,
+    /// For holding the sentence that was typed.
+    pub(super) quoted: f32,
     /// What the file's role takes away, or adds.
     pub(super) role: f32,
     /// The role.
@@ -23,7 +25,7 @@ pub(super) struct Refinement {
 impl Refinement {
     /// All that is added.
     pub(super) fn sum(&self) -> f32 {
-        self.identifiers + self.name + self.definition + self.path + self.role
+        self.identifiers + self.name + self.definition + self.path + self.quoted + self.role
     }
 
     /// The parts of the score, for people.
@@ -44,6 +46,11 @@ impl Refinement {
                 "path",
                 "words of the query in the name of the file or its folder, and how deep it lies",
                 self.path,
+            ),
+            (
+                "quoted",
+                "the document holds much of the sentence word for word",
+                self.quoted,
             ),
             ("role", role_note(self.role_of), self.role),
         ];

@@ -34,12 +34,16 @@ pub enum SkipReason {
     Vanished,
     /// A document that can only be opened with a password.
     Encrypted,
-    /// A document that is not of the format its name says, or takes its reader down.
+    /// A document that is not of the format its name says.
     Damaged,
+    /// The process that read a document ended, or could not be started.
+    ParserFailed,
     /// A document that would unpack to too much.
     UnpacksToTooMuch,
     /// A document that took too long to read.
     TooSlow,
+    /// A page that does nothing but lead to another at once.
+    Redirect,
     /// A file that a notes program keeps beside the notes.
     NoNote,
     /// A commit of another repository (a submodule): its files are not in this one.
@@ -53,7 +57,7 @@ pub enum SkipReason {
 
 impl SkipReason {
     /// All reasons, in the order in which people are told about them.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::Unreadable,
         Self::TooLarge,
         Self::Binary,
@@ -68,8 +72,10 @@ impl SkipReason {
         Self::Vanished,
         Self::Encrypted,
         Self::Damaged,
+        Self::ParserFailed,
         Self::UnpacksToTooMuch,
         Self::TooSlow,
+        Self::Redirect,
         Self::NoNote,
         Self::Submodule,
         Self::LfsPointer,
@@ -94,8 +100,10 @@ impl SkipReason {
             Self::Vanished => "vanished",
             Self::Encrypted => "encrypted",
             Self::Damaged => "damaged",
+            Self::ParserFailed => "parser_failed",
             Self::UnpacksToTooMuch => "unpacks_to_too_much",
             Self::TooSlow => "too_slow",
+            Self::Redirect => "redirect",
             Self::NoNote => "no_note",
             Self::Submodule => "submodule",
             Self::LfsPointer => "lfs_pointer",

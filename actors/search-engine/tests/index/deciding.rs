@@ -275,6 +275,22 @@ fn names_follow_changes_of_a_document() {
     );
 }
 
+/// Puts a file of the kind that its name says.
+fn put_file(index: &mut SourceIndex, key: &str, body: &str) {
+    let is_code = [".rs", ".js"].iter().any(|end| key.ends_with(end));
+    let document = ExtractedDocument {
+        kind: if is_code {
+            ContentKind::Code
+        } else {
+            ContentKind::Prose
+        },
+        ..document(key, "", body)
+    };
+    index
+        .put(&document, FileState::default())
+        .expect("it is indexed");
+}
+
 /// A source with files of every role, all of which hold the same words.
 fn roles(folder: &Path) -> IndexSnapshot {
     let (mut index, _) = open(folder);
@@ -294,32 +310,24 @@ fn roles(folder: &Path) -> IndexSnapshot {
         } else {
             ""
         };
-        put(
+        put_file(
             &mut index,
             key,
-            "",
             &format!("{head}{}{}", text.repeat(times), "other ".repeat(40)),
         );
     }
     for number in 0..30 {
-        put(
+        put_file(
             &mut index,
             &format!("src/{number}.rs"),
-            "",
             "other words of other files",
         );
     }
-    put(
-        &mut index,
-        "tests/only.rs",
-        "",
-        "fn seldom_seen_helper() {}",
-    );
+    put_file(&mut index, "tests/only.rs", "fn seldom_seen_helper() {}");
     for number in 30..60 {
-        put(
+        put_file(
             &mut index,
             &format!("src/{number}.rs"),
-            "",
             "seldom seen, a helper",
         );
     }

@@ -187,3 +187,40 @@ fn i16_a_title_that_is_the_defined_name_counts_once() {
     assert_eq!(score("a"), score("b"));
     assert!(score("b") > score("c") && score("c") > score("d"));
 }
+
+#[test]
+fn i16_the_first_heading_is_a_heading_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for (key, text) in [
+        (
+            "a.md",
+            "# Duplicate about aardvarks\n\ntext\n\n## Second level\n\nmore",
+        ),
+        ("b.rst", "Prices\n======\n\nof things"),
+        (
+            "c.html",
+            "<html><body><h1>Some ocelots</h1><p>text</p></body></html>",
+        ),
+        (
+            "d.md",
+            "---\ntitle: aardvarks\n---\n\ntext about Prices and ocelots",
+        ),
+    ] {
+        let document = search_engine::extract::extract(key, text.into(), 0).expect("a text");
+        index
+            .put(&document, FileState::default())
+            .expect("it is indexed");
+    }
+    let snapshot = commit(&mut index);
+    for (asked, expected) in [
+        ("kind:heading aardvarks", "a.md"),
+        ("kind:heading Prices", "b.rst"),
+        ("kind:heading ocelots", "c.html"),
+        ("kind:heading \"Second level\"", "a.md"),
+    ] {
+        let hits = ask(&snapshot, asked, RelevanceFunction::BM25F, 0).hits;
+        let keys: Vec<_> = hits.iter().map(|hit| hit.record.key.as_str()).collect();
+        assert_eq!(keys, [expected], "{asked}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The index of a source through its public interface: what is put is found, in the right order,
 //! whatever happened to the segments and files in between.
 
+mod among_notes;
 mod beginnings;
 mod conditions;
 mod corpus;

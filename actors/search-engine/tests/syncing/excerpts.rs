@@ -141,7 +141,7 @@ fn without_a_place_the_beginning_is_shown_and_without_a_file_the_title() {
 }
 
 #[test]
-fn only_the_first_part_of_a_long_file_is_searched() {
+fn a_long_file_is_searched_to_its_end_where_its_beginning_says_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let filler = "word ".repeat(20_000);
     write(
@@ -158,10 +158,9 @@ fn only_the_first_part_of_a_long_file_is_searched() {
         "end.txt",
         format!("{filler}{filler}{filler}needle"),
     );
-    assert!(
-        excerpt(folder.path(), "end.txt", "needle")
-            .highlights
-            .is_empty()
+    assert_eq!(
+        marked(&excerpt(folder.path(), "end.txt", "needle")),
+        ["needle"]
     );
 }
 
@@ -429,5 +428,60 @@ fn i16_the_line_that_is_asked_for_is_shown() {
         assert_eq!(found.line, expected, "{asked:?}");
         let is_marked = marked(&found) == ["let x = 1;"];
         assert_eq!(is_marked, asked == Some(3));
+    }
+}
+
+#[test]
+fn i16_the_first_line_of_markdown_is_shown_like_others() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, text) in [
+        "- [ ] buy stamps\n- [ ] call plumber\n",
+        "> stamps are sold here\n\nmore below\n",
+        "# Stamps\n\nA text.\n\nAnother one.\n",
+        "stamps in a paragraph\nthat goes on\n",
+        "---\ntags: a\n---\nstamps behind front matter\nmore\n",
+        "stamps",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let key = format!("{number}.md");
+        write(folder.path(), &key, text);
+        let excerpt = excerpt(folder.path(), &key, "stamps");
+        assert_eq!(marked(&excerpt).len(), 1, "{text} {excerpt:?}");
+        let line = text
+            .lines()
+            .position(|line| line.to_lowercase().contains("stamps"));
+        assert_eq!(excerpt.line, line.map(|line| line + 1), "{text}");
+    }
+}
+
+#[test]
+fn i16_what_stands_far_behind_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let filler = "A line about other birds, and gulls.\n\n".repeat(12_000);
+    let text = format!("{filler}The albatross circled.\n\n{filler}");
+    let wanted = filler.lines().count() + 1;
+    for key in ["novel.txt", "big.md"] {
+        write(folder.path(), key, &text);
+        for asked in ["albatross", "\"albatross circled\"", "re:/albatros[a-z]/"] {
+            let query = parse(&SearchRequest::for_text(asked)).unwrap();
+            let root = RootDirectory::open(folder.path()).unwrap();
+            let phrases = (0..query.phrases().len()).map(|number| query.phrase_finder(number));
+            let mut excerpter = Excerpter::new(&query, 120).showing(phrases.collect());
+            let excerpt = excerpter.excerpt(&root, key, "a title");
+            assert!(excerpt.snippet.contains("albatross"), "{asked} {excerpt:?}");
+            assert!(!excerpt.highlights.is_empty(), "{asked} {excerpt:?}");
+            assert_eq!(excerpt.line, Some(wanted), "{asked} in {key}");
+            let lines = excerpter.lines(&root, key, 5).unwrap();
+            assert_eq!(lines.lines[0].line, wanted, "{asked} in {key}");
+            let kept = excerpter.of_long_text(&text);
+            assert_eq!(kept.line, Some(wanted), "{asked}");
+            assert_eq!(
+                excerpter.lines_of_text(&text, 5).lines[0].line,
+                wanted,
+                "{asked}"
+            );
+        }
     }
 }

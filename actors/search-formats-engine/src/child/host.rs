@@ -47,6 +47,9 @@ pub struct Readers {
 
 /// Children kept waiting.
 const MAX_IDLE_READERS: usize = 2;
+/// Keeps the allocator of the child from reserving address space ahead: mimalloc takes 1 GiB at
+/// once, which is all that the child may have.
+const SMALL_ARENAS: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "65536");
 /// EAGAIN, ENOMEM, ENFILE, EMFILE: a child cannot be started now, whatever the document is.
 const LACKS: [i32; 4] = [11, 12, 23, 24];
 /// Documents one child reads before it is replaced: what parsers leak goes with it.
@@ -104,6 +107,7 @@ impl Reader {
         command
             .args(&program.arguments)
             .env_clear()
+            .env(SMALL_ARENAS.0, SMALL_ARENAS.1)
             .current_dir("/");
         command
             .stdin(Stdio::from(OwnedFd::from(theirs)))

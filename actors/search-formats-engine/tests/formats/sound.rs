@@ -145,3 +145,79 @@ fn one_child_reads_many_documents() {
         "after"
     );
 }
+
+#[test]
+fn i16_tables_and_slides_have_their_cells_and_lines() {
+    let shared = "<sst><si><t>Sensor</t><rPh><t>no</t></rPh></si><si><r><t>Out</t></r><r><t>side</t></r></si></sst>";
+    let sheet = r#"<worksheet><sheetData><row><c t="s"><v>0</v></c><c t="s"><v>1</v></c></row>
+        <row><c><f>SUM(A1)</f><v>42</v></c><c t="inlineStr"><is><t>kelvin</t></is></c></row></sheetData></worksheet>"#;
+    let workbook = r#"<workbook><sheets><sheet name="Heating" sheetId="1"/></sheets></workbook>"#;
+    let xlsx = make::archive(&[
+        ("xl/workbook.xml", workbook.as_bytes()),
+        ("xl/sharedStrings.xml", shared.as_bytes()),
+        ("xl/worksheets/sheet2.xml", sheet.as_bytes()),
+    ]);
+    let text = read(Format::Xlsx, &xlsx);
+    assert_eq!(text.headings, ["Heating"]);
+    assert_eq!(text.body, "Heating\nSensor\tOutside\n42\tkelvin\n");
+
+    let slide = r#"<p:sld><p:sp><p:nvPr><p:ph type="title"/></p:nvPr><a:p><a:r><a:t>Greenhouse</a:t></a:r></a:p></p:sp>
+        <p:sp><a:p><a:r><a:t>glass and </a:t></a:r><a:r><a:t>steel</a:t></a:r></a:p></p:sp></p:sld>"#;
+    let pptx = make::archive(&[("ppt/slides/slide1.xml", slide.as_bytes())]);
+    let text = read(Format::Pptx, &pptx);
+    assert_eq!(text.headings, ["Greenhouse"]);
+    assert_eq!(text.body, "Greenhouse\nglass and steel\n");
+
+    let content = "<office:spreadsheet><table:table-row><table:table-cell><text:p>Rent</text:p></table:table-cell>\
+        <table:table-cell><text:p>900</text:p></table:table-cell></table:table-row></office:spreadsheet>";
+    let ods = make::archive(&[("content.xml", content.as_bytes())]);
+    assert_eq!(read(Format::OdfSheet, &ods).body, "Rent\n900\n");
+}
+
+#[test]
+fn i16_packed_manuals_are_read_and_what_is_no_text_is_not() {
+    use std::io::Write;
+    let packed = |bytes: &[u8]| {
+        let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        writer.write_all(bytes).unwrap();
+        writer.finish().unwrap()
+    };
+    let page = b".TH CHROOT 8\n.SH NAME\nchroot \\- run with another root\n.SH OPTIONS\n.TP\n\\fB\\-\\-userspec\\fR=U\nuser\n";
+    let text = read(Format::Gzip, &packed(page));
+    assert_eq!(text.title, "chroot - run with another root");
+    assert!(text.body.contains("--userspec=U user"), "{text:?}");
+    assert_eq!(read(Format::Manual, page), text);
+    assert_eq!(
+        read(Format::Gzip, &packed(b"plain notes\n")).body,
+        "plain notes\n"
+    );
+    let html = packed(b"<table><tr><td>a<td>b</table>");
+    assert_eq!(read(Format::GzipHtml, &html).body, "a b\n");
+    assert_eq!(
+        read(Format::Gzip, &packed(&make::pdf(&["in a pdf"])))
+            .body
+            .trim(),
+        "in a pdf"
+    );
+    let refused = |bytes: &[u8]| readers(limits()).read(Format::Gzip, bytes);
+    assert_eq!(refused(&packed(b"\x7fELF\0\0")), Err(Refusal::NotText));
+    assert!(matches!(refused(b"\x1f\x8bno"), Err(Refusal::Malformed(_))));
+    let bomb = packed(&vec![b'a'; 200 << 20]);
+    assert!(matches!(refused(&bomb), Err(Refusal::Bomb(_))));
+}
+
+#[test]
+fn i16_a_message_without_a_text_part_has_words_and_its_date() {
+    let message =
+        b"From: a@example.org\r\nSubject: Order\r\nDate: Sat, 21 Nov 2026 00:00:00 +0000\r\n\
+        MIME-Version: 1.0\r\nContent-Type: text/html; charset=utf-8\r\n\r\n\
+        <head><style>p {}</style></head><table><tr><td>Stapler</td><td>Quantity</td></tr></table>\
+        <ul><li>eins<li>zwei</ul>Kind&nbsp;regards\r\n";
+    let text = read(Format::Mail, message);
+    assert!(
+        text.body
+            .ends_with("Stapler Quantity\neins\nzwei\nKind regards\n"),
+        "{text:?}"
+    );
+    assert_eq!(text.written, Some(1_795_219_200));
+}

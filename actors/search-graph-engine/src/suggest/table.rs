@@ -3,7 +3,7 @@
 use fst::{Automaton, IntoStreamer, Map, MapBuilder, Streamer};
 use search_core::analysis::folded_line;
 
-use super::entry::{KINDS, SuggesterEntry, keep_heaviest, order, packed};
+use super::entry::{KINDS, SuggesterEntry, SuggestionKind, keep_heaviest, order, packed};
 use crate::columns::{Column, Texts, TextsBuilder, u32_column};
 
 /// Entries looked at for one answer: a prefix of one letter is not worth more.
@@ -60,7 +60,15 @@ impl SuggestionTable {
         }
         let key = |one: &(FoldedKey, _)| one.0.of(&folded);
         keyed.sort_unstable_by(|a, b| key(a).cmp(key(b)).then_with(|| order(&a.1, &b.1)));
-        keyed.dedup_by(|later, first| key(later) == key(first));
+        keyed.dedup_by(|later, first| {
+            let is_same = key(later) == key(first);
+            // A title is written as people write it; concepts and terms are folded.
+            let is_title = |one: &SuggesterEntry<'_>| one.kind == SuggestionKind::Title;
+            if is_same && is_title(&later.1) && !is_title(&first.1) {
+                first.1.text = later.1.text;
+            }
+            is_same
+        });
         let mut builder = MapBuilder::memory();
         let mut texts = TextsBuilder::default();
         for (place, one) in keyed.iter().enumerate() {

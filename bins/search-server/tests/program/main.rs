@@ -1,6 +1,7 @@
 //! The program as its users start it: first start, `--check`, signals, refusals, the log.
 
 mod limits;
+mod packed;
 mod pages;
 mod process;
 
@@ -291,6 +292,7 @@ fn documents_that_could_do_harm_are_read_in_another_process_and_shown() {
     assert!(message.contains("the rare word is syzygy"), "{message}");
     let health = get(&running, "/health").body;
     assert!(health.contains(r#""damaged":1"#), "{health}");
+    assert!(!health.contains("parser_failed"), "{health}");
     running.end();
 
     let refused = program(home.path()).arg("__read-documents").output();

@@ -7,7 +7,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::{TermFinder, begins_part, is_word_byte, piece_end, run_around};
+use super::{TermFinder, begins_part, gather, is_word_byte, piece_end, run_around};
 use crate::snippet::Hit;
 
 impl TermFinder {
@@ -20,6 +20,7 @@ impl TermFinder {
         let mut folded = std::mem::take(&mut self.folded);
         let bytes = text.as_bytes();
         let (mut at, mut behind, mut found) = (0, 0, false);
+        let mut gathered = Vec::new();
         let mut flow = ControlFlow::Continue(());
         let mut told = |hit| {
             found = true;
@@ -30,23 +31,32 @@ impl TermFinder {
             folded.clear();
             folded.extend_from_slice(&bytes[at..end]);
             folded.make_ascii_lowercase();
+            let is_ascii = folded.is_ascii();
             for needle in needles.find_iter(&folded) {
                 let start = at + needle.start();
                 if start < behind || !begins_part(bytes, start) {
                     continue;
                 }
                 let candidate = start..at + needle.end();
-                (behind, flow) = self.judge(text, behind, candidate, &mut told);
+                (behind, flow) = if is_ascii {
+                    self.judge(text, behind, candidate, &mut told)
+                } else {
+                    self.judge(text, behind, candidate, &mut gather(&mut gathered))
+                };
                 if flow.is_break() {
                     break;
                 }
+            }
+            if !is_ascii {
+                self.add_accented(text, at..end, &mut gathered);
+                flow = gathered.drain(..).try_for_each(&mut told);
             }
             at = end;
         }
         (self.needles, self.folded) = (Some(needles), folded);
         if !found && !text.is_ascii() {
-            // Accents at the start of a word hide it from the needles.
-            let _ = self.find_wide(text, &mut on_hit);
+            // Words of other scripts may be written in another way than typed.
+            let _ = self.find_wide(text, 0..text.len(), |_| true, &mut on_hit);
         }
     }
 

@@ -168,3 +168,40 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn i16_accents_hide_no_word_beside_others() {
+    let composed = "Hamburg: die Kündigungsfrist, höher als Résumé. 12 Höhe";
+    let apart: String = unicode_normalization::UnicodeNormalization::nfd(composed).collect();
+    for query in [
+        "Kündigungsfrist hamburg resume",
+        "kundigungsfrist hamburg résumé",
+    ] {
+        for text in [composed, &apart] {
+            let found = found(query, text);
+            let folded: Vec<_> = found
+                .iter()
+                .map(|word| crate::analysis::folded_line(word))
+                .collect();
+            assert_eq!(
+                folded,
+                ["hamburg", "kundigungsfrist", "resume"],
+                "{query} in {text}"
+            );
+            let mut scanned = Vec::new();
+            finder(query).scan(text, |hit| {
+                scanned.push(&text[hit.start..hit.end]);
+                ControlFlow::Continue(())
+            });
+            assert_eq!(scanned, found, "{query} in {text}");
+        }
+    }
+    assert_eq!(
+        found("zerowidth b", "a b Zero\u{200b}width"),
+        ["b", "Zero\u{200b}width"]
+    );
+    assert_eq!(
+        found("netzwerk kabel", "kabel Netz\u{ad}werk"),
+        ["kabel", "Netz\u{ad}werk"]
+    );
+}

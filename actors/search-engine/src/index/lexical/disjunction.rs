@@ -135,7 +135,8 @@ impl SegmentSearch<'_> {
     }
 
     fn numbered_documents(&self, word: &QueryWord) -> Result<Bitmap, IndexError> {
-        if word.parts_stand_for_it() {
+        let is_held = self.terms.frequencies[word.whole] > 0;
+        if word.parts_stand_for_it(is_held) {
             return self.word_documents(word);
         }
         self.term_documents(word.whole)

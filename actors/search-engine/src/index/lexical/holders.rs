@@ -142,12 +142,28 @@ impl Terms<'_> {
     fn rare_identifiers(&self) -> Vec<usize> {
         let identifiers = self.meant_identifiers().into_iter();
         let mut terms: Vec<usize> = identifiers
-            .map(|(_, word)| word.whole)
+            .map(|(_, word)| word)
+            .chain(self.meant_numbers())
+            .map(|word| word.whole)
             .filter(|&term| (1..=MAX_HOLDERS).contains(&self.frequencies[term]))
             .collect();
         terms.sort_unstable();
         terms.dedup();
         terms
+    }
+
+    /// A letter with a number (`B12`) that is looked for alone, or beside one other word: in a
+    /// sentence it is one of its words.
+    fn meant_numbers(&self) -> Vec<&QueryWord> {
+        let words = self.query.words().iter();
+        let mut words: Vec<_> = words
+            .filter(|word| self.query.is_looked_for(word))
+            .collect();
+        if words.len() > 2 {
+            return Vec::new();
+        }
+        words.retain(|word| word.is_letter_and_number());
+        words
     }
 
     /// The identifiers that are looked for, with their numbers among the words: among those of a

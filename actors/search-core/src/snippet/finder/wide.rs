@@ -1,0 +1,63 @@
+//! Words beyond ASCII, which needles do not see where they are written with other accents than they
+//! are typed with: `Kündigung` for `kundigung`, `é` as one character or as two.
+
+use std::ops::{ControlFlow, Range};
+
+use super::{TermFinder, gather, run_around};
+use crate::analysis::{is_joiner, is_word_char};
+use crate::snippet::Hit;
+
+/// Whether an accent, or a character that is left off, may hide a word with `c` from the needles:
+/// not in scripts that have none, whose words would all be looked at.
+fn may_hide(c: char) -> bool {
+    !matches!(c, '\u{2e80}'..='\u{d7ff}' | '\u{20000}'..)
+}
+
+impl TermFinder {
+    /// Adds the hits of a piece that accents hide from the needles to those `found` there.
+    pub(super) fn add_accented(&mut self, text: &str, piece: Range<usize>, found: &mut Vec<Hit>) {
+        let mut more = Vec::new();
+        let _ = self.find_wide(text, piece, may_hide, &mut gather(&mut more));
+        let known = found.len();
+        for hit in more {
+            // Those found are in ascending order, and do not overlap.
+            let after = found[..known].partition_point(|one| one.end <= hit.start);
+            let is_known = found[..known]
+                .get(after)
+                .is_some_and(|one| one.start < hit.end);
+            if !is_known {
+                found.push(hit);
+            }
+        }
+        found.sort_by_key(|hit| hit.start);
+    }
+
+    /// Only the words of a piece that are not plain ASCII, where one of their characters `counts`;
+    /// signs beyond ASCII cost next to nothing.
+    pub(super) fn find_wide(
+        &mut self,
+        text: &str,
+        piece: Range<usize>,
+        counts: fn(char) -> bool,
+        on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let bytes = text.as_bytes();
+        let mut at = piece.start;
+        while let Some(found) = bytes[at..piece.end]
+            .iter()
+            .position(|byte| !byte.is_ascii())
+        {
+            let start = at + found;
+            let character = text[start..].chars().next().unwrap_or_default();
+            at = start + character.len_utf8();
+            if (is_word_char(character) || is_joiner(character)) && counts(character) {
+                let run = run_around(bytes, start);
+                at = text
+                    .ceil_char_boundary(run.end.max(at))
+                    .min(piece.end.max(at));
+                self.check_run(text, run, on_hit)?;
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,60 @@
+//! Words of the index that hold another one inside: compounds (`Haftpflichtversicherung` for
+//! `Versicherung`), and forms that no stemmer of ours knows (`Rosen` for `Rose`).
+
+use rustc_hash::FxHashMap;
+
+use super::error::IndexError;
+use super::snapshot::{IndexSnapshot, find_term};
+
+/// Shorter words stand inside too many others.
+const MIN_LETTERS: usize = 4;
+
+/// Words that are looked at in one segment.
+const MAX_LOOKED_AT: usize = 4_096;
+
+/// Words that are taken.
+const MAX_TAKEN: usize = 8;
+
+/// The words of the sources that hold `folded`, which none of them is: those of most documents
+/// first.
+///
+/// # Errors
+/// An index cannot be read.
+pub fn words_containing(
+    sources: &[IndexSnapshot],
+    folded: &str,
+) -> Result<Vec<String>, IndexError> {
+    let is_word = |word: &str| word.chars().all(char::is_alphabetic);
+    if folded.chars().count() < MIN_LETTERS || !is_word(folded) {
+        return Ok(Vec::new());
+    }
+    let mut documents: FxHashMap<String, u64> = FxHashMap::default();
+    for source in sources {
+        let fields = source.fields();
+        for (segment, view) in (0..).zip(source.segments()) {
+            let list = source.words(view)?;
+            let exact = view.reader.inverted_index(fields.exact)?;
+            for (words, inverted, field) in [
+                (&list.text, &view.text, fields.text),
+                (&list.exact, &exact, fields.exact),
+            ] {
+                let found = words.with(folded, false).take(MAX_LOOKED_AT);
+                let found = found.filter_map(|word| std::str::from_utf8(word).ok());
+                for word in found.filter(|word| is_word(word)) {
+                    if let Some(info) = find_term(inverted, field, word)? {
+                        let living = source.living_frequency(segment, &info)?;
+                        *documents.entry(word.to_owned()).or_default() += living;
+                    }
+                }
+            }
+        }
+    }
+    let mut found: Vec<(String, u64)> = documents.into_iter().collect();
+    found.retain(|(_, documents)| *documents > 0);
+    found.sort_by(|(a, many), (b, others)| {
+        let short = || a.len().cmp(&b.len()).then_with(|| a.cmp(b));
+        others.cmp(many).then_with(short)
+    });
+    found.truncate(MAX_TAKEN);
+    Ok(found.into_iter().map(|(word, _)| word).collect())
+}

@@ -1,0 +1,164 @@
+//! Tables and presentations of Office Open XML (ECMA-376): a row is a line, and so is a paragraph
+//! of a slide; sheets are headings.
+
+use crate::archive::Archive;
+use crate::markup::{Flow, Part, attribute, each, text_of};
+use crate::text::{Collector, Limits, Refusal, Text};
+
+/// Numbers of parts that may be missing in a row: what was deleted leaves a gap.
+const MAX_GAP: usize = 16;
+
+/// Shared texts of a workbook that are kept.
+const MAX_SHARED: usize = 1 << 20;
+
+pub(crate) fn xlsx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+    let mut archive = Archive::open(bytes, limits)?;
+    let mut into = with_properties(&mut archive, limits)?;
+    // Without it sheets have no names.
+    let workbook = archive.part("xl/workbook.xml")?.unwrap_or_default();
+    let mut names = Vec::new();
+    each(&workbook, |part| {
+        if let Part::Open("sheet", start) = part {
+            names.extend(attribute(start, "name"));
+        }
+        names.len() < limits.parts
+    })?;
+    let shared = match archive.part("xl/sharedStrings.xml")? {
+        Some(xml) => shared_texts(&xml)?,
+        None => Vec::new(),
+    };
+    let mut names = names.into_iter();
+    each_numbered(&mut archive, "xl/worksheets/sheet", limits, |xml| {
+        into.heading(&names.next().unwrap_or_default());
+        rows(xml, &shared, &mut into)?;
+        Ok(!into.is_full())
+    })?;
+    into.finish()
+}
+
+pub(crate) fn pptx(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
+    let mut archive = Archive::open(bytes, limits)?;
+    let mut into = with_properties(&mut archive, limits)?;
+    each_numbered(&mut archive, "ppt/slides/slide", limits, |xml| {
+        slide(xml, &mut into)?;
+        Ok(!into.is_full())
+    })?;
+    into.finish()
+}
+
+/// What the archive says of itself.
+fn with_properties(archive: &mut Archive<'_>, limits: &Limits) -> Result<Collector, Refusal> {
+    let mut into = Collector::new(limits);
+    if let Some(core) = archive.part("docProps/core.xml")? {
+        into.title(&text_of(&core, "title").unwrap_or_default());
+        into.tags(&text_of(&core, "keywords").unwrap_or_default());
+    }
+    Ok(into)
+}
+
+/// Calls `take` for the parts `{path}1.xml`, `{path}2.xml` …, until it says to stop.
+fn each_numbered(
+    archive: &mut Archive<'_>,
+    path: &str,
+    limits: &Limits,
+    mut take: impl FnMut(&[u8]) -> Result<bool, Refusal>,
+) -> Result<(), Refusal> {
+    let mut missing = 0;
+    for number in 1..=limits.parts {
+        match archive.part(&format!("{path}{number}.xml"))? {
+            Some(xml) => {
+                missing = 0;
+                if !take(&xml)? {
+                    break;
+                }
+            }
+            None => missing += 1,
+        }
+        if missing > MAX_GAP {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The texts that cells refer to by number.
+fn shared_texts(xml: &[u8]) -> Result<Vec<String>, Refusal> {
+    let mut texts = Vec::new();
+    let mut text = String::new();
+    let (mut in_text, mut in_reading) = (false, false);
+    each(xml, |part| {
+        match part {
+            // How Japanese is read is no part of it.
+            Part::Open("rPh", _) => in_reading = true,
+            Part::Close("rPh") => in_reading = false,
+            Part::Open("t", _) => in_text = true,
+            Part::Close("t") => in_text = false,
+            Part::Text(more) if in_text && !in_reading => text.push_str(more),
+            Part::Close("si") => texts.push(std::mem::take(&mut text)),
+            _ => {}
+        }
+        texts.len() < MAX_SHARED
+    })?;
+    Ok(texts)
+}
+
+fn rows(xml: &[u8], shared: &[String], into: &mut Collector) -> Result<(), Refusal> {
+    let mut row = String::new();
+    let (mut value, mut in_value, mut is_shared) = (String::new(), false, false);
+    each(xml, |part| {
+        match part {
+            Part::Open("c", start) => {
+                is_shared = attribute(start, "t").is_some_and(|kind| kind == "s");
+                value.clear();
+            }
+            Part::Open("v" | "t", _) => in_value = true,
+            Part::Close("v" | "t") => in_value = false,
+            Part::Text(text) if in_value => value.push_str(text),
+            Part::Close("c") => {
+                let number = value.trim().parse().ok().filter(|_| is_shared);
+                let text = match number {
+                    Some(number) => shared.get::<usize>(number).map_or("", String::as_str),
+                    None => &value,
+                };
+                if !text.trim().is_empty() {
+                    if !row.is_empty() {
+                        row.push('\t');
+                    }
+                    row.push_str(text.trim());
+                }
+            }
+            Part::Close("row") => {
+                into.paragraph(&row);
+                row.clear();
+            }
+            _ => {}
+        }
+        !into.is_full()
+    })
+}
+
+fn slide(xml: &[u8], into: &mut Collector) -> Result<(), Refusal> {
+    let mut flow = Flow::default();
+    let (mut in_text, mut is_title) = (false, false);
+    each(xml, |part| {
+        match part {
+            Part::Open("t", _) => in_text = true,
+            Part::Close("t") => in_text = false,
+            Part::Text(text) if in_text => flow.push(text),
+            Part::Open("br" | "tab", _) => flow.push(" "),
+            Part::Open("ph", start) => {
+                let kind = attribute(start, "type").unwrap_or_default();
+                is_title = kind == "title" || kind == "ctrTitle";
+            }
+            Part::Close("sp") => is_title = false,
+            Part::Close("p") => {
+                flow.heading = is_title;
+                flow.end(into);
+            }
+            _ => {}
+        }
+        !into.is_full()
+    })?;
+    flow.end(into);
+    Ok(())
+}
