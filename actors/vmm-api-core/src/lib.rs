@@ -52,7 +52,7 @@ mod terminal_size;
 mod time;
 mod vm;
 
-pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream};
+pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream, USUAL_PATH};
 pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
 pub use health::{CapacityView, Health, HealthStatus, ImageFetch, Kvm, PoolView, SharedImages};
 pub use host_view::{Cordon, VmHostFacts, VmHostView};

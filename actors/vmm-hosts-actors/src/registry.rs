@@ -91,6 +91,15 @@ impl VmHosts {
         })
     }
 
+    /// The most memory for VMs that one of the hosts with these labels has said it has, in MiB.
+    #[must_use]
+    pub fn most_memory(&self, labels: &[String]) -> Option<u64> {
+        let hosts = self.0.hosts.iter();
+        let labelled = hosts.filter(|(host, _)| labels.iter().all(|it| host.labels.contains(it)));
+        let rooms = labelled.filter_map(|(_, known)| known.lock().facts.as_ref()?.room);
+        rooms.map(|room| room.most_mem_mib).max()
+    }
+
     /// Where a job's VM is asked of.
     pub fn place(&self, machine: &MachineType, repository: &str) -> Placement {
         let repository = repository.to_lowercase();

@@ -15,19 +15,17 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use vm_core::guest::{CHUNK, Channel, ToHost};
-use vm_core::network::PROXY_PORT;
 use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TerminalSize};
 
 use crate::cgroup::Group;
 use crate::confine::Spawner;
+use crate::environment;
 use crate::gate::Gate;
 use crate::port::Port;
 use crate::reaper::ProcessReaper;
 use crate::thread::thread;
 use crate::tty::{Tty, Typed};
 
-/// Where programs are looked for unless the request says otherwise.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Once the program itself has ended, output of what it left running is awaited as long as it comes
 /// within this of each other.
 const LINGER_MS: u16 = 200;
@@ -302,15 +300,6 @@ fn script_path(channel: Channel) -> PathBuf {
     PathBuf::from(format!("/run/.orrery-step-{channel}"))
 }
 
-/// How programs find the proxy: the names that most of them look for.
-fn proxy_variables() -> impl Iterator<Item = (&'static str, String)> {
-    let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-    let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-    let proxies = names.map(|name| (name, proxy.clone()));
-    let own = ["NO_PROXY", "no_proxy"].map(|name| (name, "localhost,127.0.0.1,::1".to_owned()));
-    proxies.into_iter().chain(own)
-}
-
 fn command(channel: Channel, spec: &ExecSpec, proxied: bool) -> Result<Command, String> {
     let words = match &spec.program {
         Program::Argv(words) => words.clone(),
@@ -331,14 +320,7 @@ fn command(channel: Channel, spec: &ExecSpec, proxied: bool) -> Result<Command, 
         .args(arguments)
         .current_dir(&spec.cwd)
         .env_clear()
-        .envs([
-            ("PATH", PATH),
-            ("HOME", "/root"),
-            ("USER", "root"),
-            ("LANG", "C.UTF-8"),
-        ])
-        .envs(proxied.then(proxy_variables).into_iter().flatten())
-        .envs(&spec.env)
+        .envs(environment::of_command(&spec.env, proxied))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

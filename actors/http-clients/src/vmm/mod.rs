@@ -19,5 +19,5 @@ pub use vmm_api_core::{
     Allocated, CapacityView, ExecReport, ExecState, Health, HealthStatus, ImageRef, ImageView,
     Isolation, Kvm, MAX_SNAPSHOTS, Network, NewExec, NewVm, OutputStream, Owner, PoolView,
     Released, ReleasedVm, SnapshotName, SnapshotView, Source, TerminalCommand, TerminalEvent,
-    TerminalSize, UnixMs, Vm,
+    TerminalSize, USUAL_PATH, UnixMs, Vm,
 };

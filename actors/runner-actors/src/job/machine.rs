@@ -13,6 +13,10 @@ use super::log_writer::LogWriter;
 use crate::kept::TakenVm;
 use crate::log::LineKind;
 
+/// Memory of a machine with a hosted label where nobody has configured it.
+const HOSTED_MIB: u32 = 4096;
+/// The same where no host says that it has as much.
+const HOSTED_LEAST_MIB: u32 = 1024;
 /// Tars on their way at once.
 const MAX_TRANSFERS: usize = 4;
 
@@ -48,7 +52,17 @@ impl Machine {
         let deadline = Instant::now() + request.timeout;
         let told = async |none: &NoVm| report_waiting(log, &request, none).await;
         if let Some(hosted) = &request.hosted {
-            match request.vm.ask_until(hosted, deadline, told).await {
+            let most = request.vm.hosts.most_memory(&hosted.host_labels);
+            let wanted = hosted_machine(hosted, most);
+            let mut asked = request.vm.ask_until(&wanted, deadline, told).await;
+            if asked.as_ref().is_err_and(|none| !none.is_temporary) {
+                // The manager may allow less to a single VM.
+                let least = hosted_machine(hosted, None);
+                if least != wanted {
+                    asked = request.vm.ask_until(&least, deadline, told).await;
+                }
+            }
+            match asked {
                 Ok(vm) => return Ok(Self::of(vm, None)),
                 Err(none) if none.is_temporary => return Err(none),
                 Err(none) => {
@@ -106,6 +120,18 @@ impl Machine {
     }
 }
 
+/// The machine of a hosted label with memory where nobody has configured it: most of what such jobs
+/// do fits, and only what is used of it is taken from the host; not more than a host has for all.
+fn hosted_machine(hosted: &MachineType, most_mib: Option<u64>) -> MachineType {
+    let known = most_mib.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+    let mem_mib = known.map_or(HOSTED_LEAST_MIB, |most| {
+        most.clamp(HOSTED_LEAST_MIB, HOSTED_MIB)
+    });
+    let mut machine = hosted.clone();
+    machine.vm.mem_mib.get_or_insert(mem_mib);
+    machine
+}
+
 impl MachineRequest {
     /// The VM that was kept of an earlier attempt, as it was before the step; it runs.
     ///
@@ -151,4 +177,32 @@ async fn report_waiting(log: &LogWriter, request: &MachineRequest, none: &NoVm) 
         return;
     }
     tracing::warn!(event = "run.vm_waited_for", %order, reason, "a job waits for a VM; [vm_hosts], or VMM_API_URL and VMM_AUTH_TOKEN, say which managers are asked");
+}
+
+#[cfg(test)]
+mod tests {
+    use http_clients::vmm::NewVm;
+
+    use super::*;
+
+    /// A hosted label had 1 GiB whatever its host has, and `npm install` was killed.
+    #[test]
+    fn i17_a_hosted_label_has_memory_as_its_host_has_it() {
+        let free = MachineType::from(NewVm::default());
+        for (most, memory) in [
+            (None, 1024),
+            (Some(512), 1024),
+            (Some(3000), 3000),
+            (Some(4096), 4096),
+            (Some(1 << 40), 4096),
+            (Some(262_144), 4096),
+        ] {
+            assert_eq!(hosted_machine(&free, most).vm.mem_mib, Some(memory));
+        }
+        let set = MachineType::from(NewVm {
+            mem_mib: Some(2048),
+            ..NewVm::default()
+        });
+        assert_eq!(hosted_machine(&set, Some(262_144)), set);
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http_clients::vmm::PROXY_SOCKET;
+use http_clients::vmm::{PROXY_SOCKET, USUAL_PATH};
 use runner_core::context::{self, OWN_DIRECTORY, STEP_FILES};
 use runner_core::env_file;
 use runner_core::gateway::gh_settings;
@@ -20,9 +20,6 @@ use super::frame::{
 use super::proxy_variables::{add_proxy, without_proxy};
 use super::small_files::{self, FetchError};
 use super::step_runner::StepRunner;
-
-/// The `PATH` of the VM's images, when steps add directories to it.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl StepRunner<'_> {
     /// A script, with its environment files there and back.
@@ -199,7 +196,7 @@ impl StepRunner<'_> {
         env.extend(self.env.iter().cloned());
         env.extend(owner.env.iter().cloned());
         env.extend(own);
-        add_proxy(order, &mut env);
+        add_proxy(order, &self.env, &mut env);
         let identity = self.admission.iter();
         env.extend(identity.flat_map(|it| it.id_token_variables()));
         let gh = self.gh_variables(&env, directory);
@@ -312,9 +309,9 @@ fn unread(reason: &str) -> String {
     format!("what the step wrote could not be read: {reason}")
 }
 
-/// `PATH` with the folders that steps put before it.
+/// `PATH` with the folders that steps put before it; before the image's own, where it has one.
 pub(super) fn with_path(added: &[String]) -> String {
-    format!("{}:{PATH}", added.join(":"))
+    format!("{}:{USUAL_PATH}", added.join(":"))
 }
 
 /// The file of a step's summary.
