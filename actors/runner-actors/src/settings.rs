@@ -8,7 +8,7 @@ use forge_core::Forge;
 use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
-use http_clients::vmm::Target;
+use http_clients::vmm::{Network, Target};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;

@@ -8,6 +8,8 @@ use vm_core::{DriverName, Network, VmId, VmSpec};
 use vm_engine::network::{OnRefused, OwnerServices, Traffic, Uplink, by_the_system};
 use vm_engine::{DriverError, Machine, MachineError};
 
+use crate::entry::VmEntry;
+use crate::refused_requests::RefusedRequests;
 use crate::settings::VmSettings;
 
 /// Refused requests of one VM that are logged; the rest are counted alone, so that a guest cannot
@@ -57,11 +59,12 @@ pub(crate) fn check(
 /// Gives a machine the network that its request asks for. Blocks.
 pub(crate) fn open(
     machine: &dyn Machine,
-    spec: &VmSpec,
+    entry: &VmEntry,
     settings: &VmSettings,
     traffic: &Arc<Traffic>,
     driver: DriverName,
 ) -> Result<(), DriverError> {
+    let spec = &entry.spec;
     if spec.network == Network::None && spec.services.is_none() {
         return Ok(());
     }
@@ -85,7 +88,7 @@ pub(crate) fn open(
         limits: settings.network,
         traffic: Arc::clone(traffic),
         resolve: by_the_system(),
-        on_refused: log_refused(machine.id().clone()),
+        on_refused: note_refused(machine.id().clone(), Arc::clone(&entry.refused)),
     };
     machine
         .open_network(Arc::new(uplink), settings.deadlines.boot)
@@ -98,9 +101,10 @@ pub(crate) fn open(
         })
 }
 
-fn log_refused(vm: VmId) -> OnRefused {
+fn note_refused(vm: VmId, refused: Arc<RefusedRequests>) -> OnRefused {
     let seen = AtomicU32::new(0);
     Box::new(move |text, refusal| {
+        refused.note(text);
         if seen.fetch_add(1, Ordering::Relaxed) < LOGGED {
             tracing::info!(
                 event = "vm.network_refused",

@@ -66,8 +66,8 @@ pub use terminal::{TerminalCommand, TerminalEvent};
 pub use terminal_size::TerminalSize;
 pub use time::UnixMs;
 pub use vm::{
-    Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest, Released,
-    ReleasedVm, Vm,
+    Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest, RefusedRequest,
+    Released, ReleasedVm, Vm,
 };
 
 #[cfg(test)]

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_clients::vmm::{Isolation, VmmClient};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
-use vmm_hosts_actors::{HeldVm, LEASE, MachineType, NoVm, VmRequest};
+use vmm_hosts_actors::{HeldVm, LEASE, MachineType, NoVm, VmHostView, VmHosts, VmRequest};
 
 use super::checkpoint::Checkpoint;
+use super::failure_causes::ToldCauses;
 use super::log_writer::LogWriter;
 use crate::kept::TakenVm;
 use crate::log::LineKind;
@@ -17,6 +19,8 @@ use crate::log::LineKind;
 const HOSTED_MIB: u32 = 4096;
 /// The same where no host says that it has as much.
 const HOSTED_LEAST_MIB: u32 = 1024;
+/// A wait that is not worth a line: most machines take seconds.
+const QUIET_WAIT: Duration = Duration::from_secs(10);
 /// Tars on their way at once.
 const MAX_TRANSFERS: usize = 4;
 
@@ -26,6 +30,8 @@ pub(crate) struct Machine {
     pub(crate) id: String,
     vm: HeldVm,
     transfers: Arc<Semaphore>,
+    /// What its steps were told of their failures.
+    pub(super) told: Mutex<ToldCauses>,
     /// It was kept for people before.
     _taken: Option<TakenVm>,
 }
@@ -49,8 +55,22 @@ impl Machine {
     /// # Errors
     /// What the managers said last.
     pub(crate) async fn allocate(request: MachineRequest, log: &LogWriter) -> Result<Self, NoVm> {
+        let place = request.vm.hosts.enter_line();
+        let told = async {
+            tokio::time::sleep(QUIET_WAIT).await;
+            log.info(0, &waiting(&request.vm.hosts, place.place()))
+                .await;
+            std::future::pending().await
+        };
+        tokio::select! {
+            asked = Self::ask(&request, log) => asked,
+            never = told => never,
+        }
+    }
+
+    async fn ask(request: &MachineRequest, log: &LogWriter) -> Result<Self, NoVm> {
         let deadline = Instant::now() + request.timeout;
-        let told = async |none: &NoVm| report_waiting(log, &request, none).await;
+        let told = async |none: &NoVm| report_waiting(log, request, none).await;
         if let Some(hosted) = &request.hosted {
             let most = request.vm.hosts.most_memory(&hosted.host_labels);
             let wanted = hosted_machine(hosted, most);
@@ -84,6 +104,7 @@ impl Machine {
             id: vm.id.clone(),
             vm,
             transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
+            told: Mutex::default(),
             _taken: taken,
         }
     }
@@ -165,6 +186,30 @@ impl MachineRequest {
     }
 }
 
+/// What is known of the hosts while a job waits for a VM.
+fn waiting(hosts: &VmHosts, place: usize) -> String {
+    let hosts: Vec<String> = hosts.list().iter().map(room).collect();
+    format!(
+        "waits for a VM, place {place} among this runner's jobs: {}",
+        hosts.join("; ")
+    )
+}
+
+fn room(host: &VmHostView) -> String {
+    let mut text = format!(
+        "{}: {} jobs of this runner have a VM there or ask for one",
+        host.name, host.jobs
+    );
+    let facts = host.facts.as_ref();
+    if let Some((free, all)) = facts.and_then(|facts| facts.free_mem_mib.zip(facts.mem_mib)) {
+        text += &format!(", {free} of {all} MiB memory free");
+    }
+    if let Some(free) = facts.and_then(|facts| facts.free_vms) {
+        text += &format!(", room for {free} more");
+    }
+    text
+}
+
 /// Says why a job has no VM yet: in the run's log, and to the operator. A manager that is full is
 /// no fault.
 async fn report_waiting(log: &LogWriter, request: &MachineRequest, none: &NoVm) {
@@ -184,6 +229,31 @@ mod tests {
     use http_clients::vmm::NewVm;
 
     use super::*;
+
+    #[test]
+    fn i17_a_wait_for_a_vm_says_what_the_hosts_have() {
+        let facts = |free_vms| {
+            serde_json::json!({
+                "isolation": "emulated-vm", "driver": "qemu", "version": "1", "images": [],
+                "fetchable": [], "free_vms": free_vms, "free_mem_mib": 96, "mem_mib": 2048,
+            })
+        };
+        let host = |name: &str, facts| {
+            let view = serde_json::json!({
+                "name": name, "url": "http://x", "labels": [], "jobs": 2, "facts": facts,
+            });
+            serde_json::from_value::<VmHostView>(view).unwrap()
+        };
+        assert_eq!(
+            room(&host("east", facts(0))),
+            "east: 2 jobs of this runner have a VM there or ask for one, 96 of 2048 MiB memory free, room for 0 more"
+        );
+        let unasked = host("west", serde_json::Value::Null);
+        assert_eq!(
+            room(&unasked),
+            "west: 2 jobs of this runner have a VM there or ask for one"
+        );
+    }
 
     /// A hosted label had 1 GiB whatever its host has, and `npm install` was killed.
     #[test]

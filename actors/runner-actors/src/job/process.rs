@@ -114,6 +114,7 @@ impl StepRunner<'_> {
         };
         if result.end.outcome() == Conclusion::Failure {
             self.shell.failed(start);
+            self.explain_failure(&mut result).await;
         }
         if result.end != StepEnd::Lost {
             self.apply_commands(exit.commands, &mut result).await;

@@ -19,7 +19,8 @@ const NODE_OPTIONS: &str = "NODE_OPTIONS";
 /// to start with it, so only who chooses one of these gets it.
 const QUIET: &str = "--disable-warning=UNDICI-EHPA";
 
-fn has_network(request: &JobRequest) -> bool {
+/// Whether the job's machine has a network.
+pub(super) fn has_network(request: &JobRequest) -> bool {
     request.machine.vm.network.unwrap_or_default() != Network::None
 }
 
