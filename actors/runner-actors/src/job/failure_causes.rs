@@ -1,9 +1,6 @@
 //! Why a step may have failed, as far as only the machine or its manager knows: what the network
 //! refused, and memory that was used up.
 
-use std::collections::BTreeMap;
-
-use http_clients::vmm::RefusedRequest;
 use runner_core::state::StepEnd;
 
 use super::frame::StepResult;
@@ -15,35 +12,6 @@ use crate::log::LineKind;
 const COUNT_KILLED: &str = "sed -n 's/^oom_kill /::set-output name=killed::/p' /proc/vmstat";
 /// The exit code of a shell whose program was killed.
 const KILLED: i32 = 128 + 9;
-
-/// What was said of a machine already.
-#[derive(Debug, Default)]
-pub(super) struct ToldCauses {
-    refused: BTreeMap<String, u64>,
-    killed: u64,
-}
-
-impl ToldCauses {
-    /// What was refused since it was last asked.
-    fn refused(&mut self, now: Vec<RefusedRequest>) -> Option<String> {
-        let mut new = Vec::new();
-        for RefusedRequest { reason, times } in now {
-            let told = self.refused.insert(reason.clone(), times).unwrap_or(0);
-            if times > told {
-                new.push(format!("{reason} ({})", times - told));
-            }
-        }
-        let what = new.join(", ");
-        (!new.is_empty()).then(|| format!("this machine's network refused: {what}"))
-    }
-
-    /// How many programs were ended since it was last asked.
-    fn killed(&mut self, now: u64) -> u64 {
-        let new = now.saturating_sub(self.killed);
-        self.killed = now;
-        new
-    }
-}
 
 impl StepRunner<'_> {
     /// Says beside a failure what the step's own output cannot.
@@ -78,28 +46,5 @@ impl StepRunner<'_> {
             );
             self.log.error(self.number, reason).await;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn i17_what_the_network_refused_is_said_once() {
-        let refused = |reason: &str, times| RefusedRequest {
-            reason: reason.to_owned(),
-            times,
-        };
-        let mut told = ToldCauses::default();
-        assert_eq!(told.refused(Vec::new()), None);
-        let now = vec![refused("a:443 is not listed", 2), refused("b:80 is not", 1)];
-        let text = "this machine's network refused: a:443 is not listed (2), b:80 is not (1)";
-        assert_eq!(told.refused(now.clone()).as_deref(), Some(text));
-        assert_eq!(told.refused(now), None);
-        let text = "this machine's network refused: a:443 is not listed (3)";
-        let more = vec![refused("a:443 is not listed", 5)];
-        assert_eq!(told.refused(more).as_deref(), Some(text));
-        assert_eq!((told.killed(1), told.killed(1), told.killed(3)), (1, 0, 2));
     }
 }

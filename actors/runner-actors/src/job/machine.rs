@@ -10,8 +10,9 @@ use tokio::time::Instant;
 use vmm_hosts_actors::{HeldVm, LEASE, MachineType, NoVm, VmHostView, VmHosts, VmRequest};
 
 use super::checkpoint::Checkpoint;
-use super::failure_causes::ToldCauses;
 use super::log_writer::LogWriter;
+use super::step_user::MachineUser;
+use super::told_causes::ToldCauses;
 use crate::kept::TakenVm;
 use crate::log::LineKind;
 
@@ -32,6 +33,8 @@ pub(crate) struct Machine {
     transfers: Arc<Semaphore>,
     /// What its steps were told of their failures.
     pub(super) told: Mutex<ToldCauses>,
+    /// Who its steps are.
+    pub(super) user: MachineUser,
     /// It was kept for people before.
     _taken: Option<TakenVm>,
 }
@@ -105,6 +108,7 @@ impl Machine {
             vm,
             transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
             told: Mutex::default(),
+            user: MachineUser::default(),
             _taken: taken,
         }
     }

@@ -8,6 +8,7 @@
 
 mod artifact_steps;
 mod background;
+mod become_user;
 mod between_steps;
 mod checked_out;
 mod checkout;
@@ -48,8 +49,10 @@ mod small_files;
 mod step_limit;
 mod step_record;
 mod step_runner;
+mod step_user;
 mod steps;
 mod test_reports;
+mod told_causes;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -83,6 +83,15 @@ impl StepRunner<'_> {
         if let Err(reason) = self.put(&directory, &files).await {
             return StepResult::lost(format!("the script could not be put into the VM: {reason}"));
         }
+        let (mut argv, mut env) = (argv, env);
+        let user = self.machine.user.get().filter(|_| within.is_none());
+        if let Some(user) = user {
+            if let Err(exit) = self.give_to_user().await {
+                return StepResult::lost(exit.reason.unwrap_or_default());
+            }
+            argv = user.command(argv);
+            user.add_to(&mut env);
+        }
         let process = Process {
             argv,
             cwd,
@@ -103,6 +112,7 @@ impl StepRunner<'_> {
             env: process.env.clone(),
             cwd: process.cwd.clone(),
             container: None,
+            user: user.cloned(),
         });
         let mut exit = execute(machine, process, &self.secrets, self.log, &mut cancel).await;
         let mut result = StepResult {

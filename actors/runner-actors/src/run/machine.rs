@@ -76,6 +76,7 @@ pub(super) fn choose(
         },
         host_labels: machine.host_labels.clone(),
         groups: Vec::new(),
+        user: machine.user.clone(),
     });
     Some(MachineChoice { machine, hosted })
 }
