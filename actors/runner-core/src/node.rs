@@ -13,8 +13,8 @@ mkdir -p "${1%/*}" && {
 exit 0
 "#;
 
-/// What runs actions for older versions where it is there, as GitHub does; it is also the first that
-/// finds the machine's proxy without a word about it.
+/// What runs actions for older versions where it is there, as GitHub does; it is also the first
+/// that finds the machine's proxy without a word about it.
 const USUAL: u32 = 24;
 
 /// The program for an action that wants this major version: of 24, or what newer one it wants; else

@@ -8,7 +8,6 @@ use vm_core::{DriverName, Network, VmId, VmSpec};
 use vm_engine::network::{OnRefused, OwnerServices, Traffic, Uplink, by_the_system};
 use vm_engine::{DriverError, Machine, MachineError};
 
-use crate::entry::VmEntry;
 use crate::refused_requests::RefusedRequests;
 use crate::settings::VmSettings;
 
@@ -59,12 +58,12 @@ pub(crate) fn check(
 /// Gives a machine the network that its request asks for. Blocks.
 pub(crate) fn open(
     machine: &dyn Machine,
-    entry: &VmEntry,
+    spec: &VmSpec,
+    refused: &Arc<RefusedRequests>,
     settings: &VmSettings,
     traffic: &Arc<Traffic>,
     driver: DriverName,
 ) -> Result<(), DriverError> {
-    let spec = &entry.spec;
     if spec.network == Network::None && spec.services.is_none() {
         return Ok(());
     }
@@ -88,7 +87,7 @@ pub(crate) fn open(
         limits: settings.network,
         traffic: Arc::clone(traffic),
         resolve: by_the_system(),
-        on_refused: note_refused(machine.id().clone(), Arc::clone(&entry.refused)),
+        on_refused: note_refused(machine.id().clone(), Arc::clone(refused)),
     };
     machine
         .open_network(Arc::new(uplink), settings.deadlines.boot)

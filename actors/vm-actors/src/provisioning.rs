@@ -63,7 +63,16 @@ impl Provisioner {
         let vm = self.start(plan, &entry.id, &entry.spec)?;
         let machine = vm.machine.as_ref();
         let driver = self.driver.name();
-        if let Err(error) = network::open(machine, entry, &self.settings, &self.traffic, driver) {
+        let (settings, traffic) = (&self.settings, &self.traffic);
+        let opened = network::open(
+            machine,
+            &entry.spec,
+            &entry.refused,
+            settings,
+            traffic,
+            driver,
+        );
+        if let Err(error) = opened {
             discard(machine);
             return Err(error);
         }

@@ -29,16 +29,15 @@ fn merged(
     own: &BTreeMap<String, String>,
     is_proxied: bool,
 ) -> BTreeMap<String, String> {
-    let home = own.get("HOME").map_or("/root", String::as_str);
     let usual = [
         ("PATH", USUAL_PATH),
-        ("HOME", home),
+        ("HOME", "/root"),
         ("USER", "root"),
         ("LANG", "C.UTF-8"),
     ];
     let usual = usual.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let mut env = BTreeMap::from(usual);
-    env.extend(file.lines().filter_map(|line| variable(line, home)));
+    env.extend(file.lines().filter_map(variable));
     let of_image = env["PATH"].clone();
     if is_proxied {
         env.extend(proxy_variables());
@@ -53,8 +52,8 @@ fn merged(
     env
 }
 
-/// A line as `pam_env` reads it, with the home folder in place of `$HOME`.
-fn variable(line: &str, home: &str) -> Option<(String, String)> {
+/// A line as `pam_env` reads it: `sudo` and `su` do the same.
+fn variable(line: &str) -> Option<(String, String)> {
     let line = line.trim();
     let line = line.strip_prefix("export ").unwrap_or(line);
     let (name, value) = line.split_once('=')?;
@@ -68,9 +67,8 @@ fn variable(line: &str, home: &str) -> Option<(String, String)> {
         let value = value.strip_prefix(quote)?;
         Some(value.strip_suffix(quote).unwrap_or(value))
     });
-    let value = within.unwrap_or(value).replace("${HOME}", home);
-    let value = value.replace("$HOME", home);
-    (!value.contains('\0')).then(|| (name.to_owned(), value))
+    let value = within.unwrap_or(value);
+    (!value.contains('\0')).then(|| (name.to_owned(), value.to_owned()))
 }
 
 /// How programs find the proxy: the names that most of them look for.
@@ -98,12 +96,12 @@ mod tests {
     #[test]
     fn i17_what_the_image_says_of_every_environment_comes_before_the_request() {
         let file = "# a company's CA\nNODE_EXTRA_CA_CERTS=/etc/ca.pem\nexport QUOTED=\"a b\"\n\
-                    not a line\nA-B=1\n=2\nCACHE='$HOME/.cache'\nHTTP_PROXY=http://there\nNAME=image\n";
+                    not a line\nA-B=1\n=2\nCACHE='/var/cache/own'\nHTTP_PROXY=http://there\nNAME=image\n";
         let found = env(file, &[("NAME", "step")], true);
         for (name, value) in [
             ("NODE_EXTRA_CA_CERTS", "/etc/ca.pem"),
             ("QUOTED", "a b"),
-            ("CACHE", "/root/.cache"),
+            ("CACHE", "/var/cache/own"),
             // There is no other way out of the machine.
             ("HTTP_PROXY", "http://127.0.0.1:3128"),
             ("NAME", "step"),
@@ -118,11 +116,11 @@ mod tests {
 
     #[test]
     fn i17_folders_of_steps_come_before_those_of_the_image() {
-        let file = "PATH=\"$HOME/.local/bin:/usr/bin\"";
-        assert_eq!(env(file, &[], false)["PATH"], "/root/.local/bin:/usr/bin");
+        let file = "PATH=\"/opt/image:/usr/bin\"";
+        assert_eq!(env(file, &[], false)["PATH"], "/opt/image:/usr/bin");
         let added = format!("/opt/own:{USUAL_PATH}");
-        let found = env(file, &[("PATH", &added), ("HOME", "/home/runner")], false);
-        assert_eq!(found["PATH"], "/opt/own:/home/runner/.local/bin:/usr/bin");
+        let found = env(file, &[("PATH", &added)], false);
+        assert_eq!(found["PATH"], "/opt/own:/opt/image:/usr/bin");
         assert_eq!(env(file, &[("PATH", "/mine")], false)["PATH"], "/mine");
         let other = format!("/a{USUAL_PATH}");
         assert_eq!(env(file, &[("PATH", &other)], false)["PATH"], other);

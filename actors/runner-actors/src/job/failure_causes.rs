@@ -20,7 +20,7 @@ impl StepRunner<'_> {
         if has_network(self.request)
             && let Ok(vm) = machine.vmm.get(&machine.id).await
         {
-            let text = machine.told.lock().refused(vm.refused);
+            let text = machine.causes.lock().refused(vm.refused);
             if let Some(text) = text {
                 self.log.line(self.number, LineKind::Warning, &text).await;
             }
@@ -37,7 +37,9 @@ impl StepRunner<'_> {
         let exit = self.command(argv.to_vec()).await;
         let outputs = exit.commands.outputs.iter();
         let mut counts = outputs.filter_map(|(_, value)| value.parse().ok());
-        let killed = counts.next().map(|count| machine.told.lock().killed(count));
+        let killed = counts
+            .next()
+            .map(|count| machine.causes.lock().killed(count));
         if killed.is_some_and(|killed| killed > 0) {
             let reason = result.reason.get_or_insert_default();
             *reason += &format!(

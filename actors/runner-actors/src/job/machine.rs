@@ -10,9 +10,9 @@ use tokio::time::Instant;
 use vmm_hosts_actors::{HeldVm, LEASE, MachineType, NoVm, VmHostView, VmHosts, VmRequest};
 
 use super::checkpoint::Checkpoint;
+use super::known_causes::KnownCauses;
 use super::log_writer::LogWriter;
 use super::step_user::MachineUser;
-use super::told_causes::ToldCauses;
 use crate::kept::TakenVm;
 use crate::log::LineKind;
 
@@ -32,7 +32,7 @@ pub(crate) struct Machine {
     vm: HeldVm,
     transfers: Arc<Semaphore>,
     /// What its steps were told of their failures.
-    pub(super) told: Mutex<ToldCauses>,
+    pub(super) causes: Mutex<KnownCauses>,
     /// Who its steps are.
     pub(super) user: MachineUser,
     /// It was kept for people before.
@@ -107,7 +107,7 @@ impl Machine {
             id: vm.id.clone(),
             vm,
             transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
-            told: Mutex::default(),
+            causes: Mutex::default(),
             user: MachineUser::default(),
             _taken: taken,
         }

@@ -25,6 +25,7 @@ mod fork;
 mod frame;
 mod hash;
 mod job_end;
+mod known_causes;
 mod log_writer;
 mod machine;
 mod machine_hash;
@@ -52,7 +53,6 @@ mod step_runner;
 mod step_user;
 mod steps;
 mod test_reports;
-mod told_causes;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -25,11 +25,11 @@ jobs:
           cd own && npm install --global --offline --silent ./own-1.0.0.tgz && hash -r && own-program
           node --version | cut -d. -f1
       - run: |
-          echo "$XDG_CONFIG_HOME $DEBIAN_FRONTEND"; echo "$PATH"
+          echo "$ACCEPT_EULA $DEBIAN_FRONTEND"; echo "$PATH"
           echo 'LATER=from "the image"' | sudo tee -a /etc/environment > /dev/null
           mkdir -p ~/.local/bin && printf '#!/bin/sh\necho of the user\n' > ~/.local/bin/mine && chmod +x ~/.local/bin/mine
           echo /opt/added >> "$GITHUB_PATH"
-      - {run: 'mine; echo "LATER=$LATER"; echo "${PATH%%:*}"; echo "STEP $XDG_CONFIG_HOME"', env: {XDG_CONFIG_HOME: own}}
+      - {run: 'mine; echo "LATER=$LATER"; echo "${PATH%%:*}"; echo "STEP $ACCEPT_EULA"', env: {ACCEPT_EULA: own}}
       - run: |
           cat /proc/sys/vm/max_map_count /proc/sys/fs/inotify/max_user_watches
           grep -c '^::1.*localhost' /etc/hosts; test -d "$RUNNER_TOOL_CACHE" && touch "$RUNNER_TOOL_CACHE/x" && echo tools
@@ -58,8 +58,8 @@ fn i17_a_hosted_machine_is_inside_as_workflows_expect() {
             "/usr/local",
             "own from /opt/node20/bin/own-program",
             "v20",
-            "/root/.config noninteractive",
-            "/opt/node20/bin:/root/.local/bin:/root/.cargo/bin:/usr/local/sbin",
+            "Y noninteractive",
+            "/opt/node20/bin:/home/runner",
             "of the user",
             "LATER=from \"the image\"",
             "/opt/added",
@@ -89,7 +89,7 @@ jobs:
           touch own .github/own && git status --short | sort && echo "temp $(touch "$RUNNER_TEMP/x" && echo writable)"
           echo secret > locked && chmod 000 locked; cat locked 2> /dev/null || echo EACCES
           sudo id -u && echo "OUT=set" >> "$GITHUB_ENV"
-          case $PATH in "$HOME/.local/bin:"*) echo own programs first ;; esac
+          case $PATH in *"$HOME/.local/bin:"*) echo own programs first ;; esac
       - {uses: actions/setup-node@v6, with: {node-version: 24, registry-url: "https://npm.example"}}
       - run: echo "$OUT $(stat -c %U "$NPM_CONFIG_USERCONFIG")"; npm install --global --offline --silent ./package && hello-of-user
       - uses: ./.github/actions/own

@@ -6,19 +6,19 @@ use http_clients::vmm::RefusedRequest;
 
 /// What was said of a machine already.
 #[derive(Debug, Default)]
-pub(super) struct ToldCauses {
+pub(super) struct KnownCauses {
     refused: BTreeMap<String, u64>,
     killed: u64,
 }
 
-impl ToldCauses {
+impl KnownCauses {
     /// What was refused since it was last asked.
     pub(super) fn refused(&mut self, now: Vec<RefusedRequest>) -> Option<String> {
         let mut new = Vec::new();
         for RefusedRequest { reason, times } in now {
-            let told = self.refused.insert(reason.clone(), times).unwrap_or(0);
-            if times > told {
-                new.push(format!("{reason} ({})", times - told));
+            let before = self.refused.insert(reason.clone(), times).unwrap_or(0);
+            if times > before {
+                new.push(format!("{reason} ({})", times - before));
             }
         }
         let what = new.join(", ");
@@ -43,15 +43,18 @@ mod tests {
             reason: reason.to_owned(),
             times,
         };
-        let mut told = ToldCauses::default();
-        assert_eq!(told.refused(Vec::new()), None);
+        let mut causes = KnownCauses::default();
+        assert_eq!(causes.refused(Vec::new()), None);
         let now = vec![refused("a:443 is not listed", 2), refused("b:80 is not", 1)];
         let text = "this machine's network refused: a:443 is not listed (2), b:80 is not (1)";
-        assert_eq!(told.refused(now.clone()).as_deref(), Some(text));
-        assert_eq!(told.refused(now), None);
+        assert_eq!(causes.refused(now.clone()).as_deref(), Some(text));
+        assert_eq!(causes.refused(now), None);
         let text = "this machine's network refused: a:443 is not listed (3)";
         let more = vec![refused("a:443 is not listed", 5)];
-        assert_eq!(told.refused(more).as_deref(), Some(text));
-        assert_eq!((told.killed(1), told.killed(1), told.killed(3)), (1, 0, 2));
+        assert_eq!(causes.refused(more).as_deref(), Some(text));
+        assert_eq!(
+            (causes.killed(1), causes.killed(1), causes.killed(3)),
+            (1, 0, 2)
+        );
     }
 }
