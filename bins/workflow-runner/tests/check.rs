@@ -112,7 +112,7 @@ fn i17_what_the_configuration_answers_is_not_noted() {
     let config = |name: &str, text: &str| {
         let path = folder.path().join(name);
         let data = folder.path().join("data");
-        std::fs::write(&path, format!("data = {data:?}\n{text}")).unwrap();
+        std::fs::write(&path, format!("data_dir = {data:?}\n{text}")).unwrap();
         path
     };
     let said = |config: &Path| {
@@ -136,7 +136,7 @@ fn i17_what_the_configuration_answers_is_not_noted() {
     assert!(!other.contains("note:"), "{other}");
     let without = said(&config(
         "without.toml",
-        "[machines.default]\nnetwork = \"user\"\n[machines.big]\nmem_mib = 512\n",
+        "[machines.default]\nnetwork = \"user\"\n[machines.big]\nmemory = \"512MiB\"\n",
     ));
     assert!(without.contains("its machine needs a network"), "{without}");
 }

@@ -62,14 +62,17 @@ fn usual(major: &str, npm: &str) -> String {
     .join(" && ")
 }
 
-/// Installs the archives of a folder by the npm of the image.
+/// Installs the archives of a folder by the npm of the image, one after the other: what several
+/// bring is the last one's, so that `yarn` and `pnpm` are not corepack's, which would fetch them.
 fn programs(folder: &str) -> String {
     let archives = "\"$1/tmp/npm-programs\"";
-    let quiet = "--silent --no-audit --no-fund --no-update-notifier";
+    let quiet = "--force --silent --no-audit --no-fund --no-update-notifier";
     let npm = format!("npm install --global --offline --cache=/tmp/npm-programs/cache {quiet}");
     [
         format!("cp -r {} {archives}", quoted(folder)),
-        format!("chroot \"$1\" sh -c '{npm} /tmp/npm-programs/*.tgz'"),
+        format!(
+            "chroot \"$1\" sh -e -c 'for file in /tmp/npm-programs/*.tgz; do {npm} $file; done'"
+        ),
         format!("rm -r {archives}"),
     ]
     .join(" && ")
@@ -137,7 +140,10 @@ mod tests {
         let node = std::fs::read_link(local.join("bin/node")).unwrap();
         assert_eq!(node, Path::new("/opt/node24/bin/node"));
         let hook = programs("/w/it's");
-        assert!(hook.contains("'npm install --global --offline "), "{hook}");
+        assert!(
+            hook.contains("*.tgz; do npm install --global --offline "),
+            "{hook}"
+        );
         assert!(
             hook.ends_with(" && rm -r \"$1/tmp/npm-programs\""),
             "{hook}"
