@@ -95,8 +95,8 @@ fn chosen(version: &str, env: &mut Vec<(String, String)>) {
 
 impl StepRunner<'_> {
     /// Keeps a release of Node.js that later steps get from saying how it found the proxy.
-    pub(super) fn quieten_node(&mut self, version: &str) {
-        if has_network(self.request) {
+    pub(super) fn quieten_node(&mut self, version: &str, updates: &str) {
+        if updates != "false" && has_network(self.request) {
             chosen(version, &mut self.env);
         }
     }

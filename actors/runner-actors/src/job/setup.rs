@@ -89,9 +89,7 @@ impl StepRunner<'_> {
             }
             "go" => self.add_go_programs(&main, step).await?,
             "node" => {
-                if step.input("update-environment") != "false" {
-                    self.quieten_node(&main.says);
-                }
+                self.quieten_node(&main.says, step.input("update-environment"));
                 self.npm_registry(step).await?;
             }
             "java" => {

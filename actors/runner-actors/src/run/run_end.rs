@@ -70,7 +70,7 @@ fn with_refused(jobs: &[JobRecord], state: RunState, reason: Option<String>) -> 
     let [first, ..] = refused.as_slice() else {
         return reason;
     };
-    let is_first = first_failure(jobs).is_some_and(|job| is_refused(job));
+    let is_first = first_failure(jobs).is_some_and(is_refused);
     if is_told || (is_first && state != RunState::Cancelled && refused.len() == 1) {
         return reason;
     }
