@@ -8,7 +8,7 @@ use forge_core::Forge;
 use git_engine::TreeLimits;
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
-use http_clients::vmm::Target;
+use http_clients::vmm::{Network, Target};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
@@ -208,6 +208,19 @@ pub struct RunnerSettings {
 }
 
 impl RunnerSettings {
+    /// Whether a machine with these labels has a network.
+    #[must_use]
+    pub fn has_network(&self, labels: &[String]) -> bool {
+        let named = |wanted: &str| {
+            let mut machines = self.machines.iter();
+            machines.find(|(name, _)| name.eq_ignore_ascii_case(wanted))
+        };
+        let machine = labels.iter().find_map(|label| named(label));
+        let network = machine.or_else(|| named("default"));
+        let network = network.and_then(|(_, machine)| machine.vm.network);
+        network.unwrap_or_default() != Network::None
+    }
+
     /// The forge's API on this thread, where it is known.
     pub(crate) fn forge_client(&self) -> Option<ForgeClient> {
         self.forge_client_over(HttpClient::new(HttpOptions::default()))

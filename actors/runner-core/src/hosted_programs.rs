@@ -12,7 +12,6 @@ const MISSING: &[(&str, &[&str])] = &[
     ("aws", &["aws-cli"]),
     ("az", &["azure/cli", "setup-azure"]),
     ("brew", &["homebrew"]),
-    ("bundle", &["ruby"]),
     ("cabal", &["haskell"]),
     ("cargo", RUST),
     ("clang", &["clang", "llvm"]),
@@ -34,7 +33,6 @@ const MISSING: &[(&str, &[&str])] = &[
     ("mvn", &["maven"]),
     ("mysql", &["mysql"]),
     ("php", &["php"]),
-    ("psql", &["postgres", "postgresql"]),
     ("pwsh", &["powershell", "pwsh"]),
     ("rustc", RUST),
     ("rustup", RUST),
@@ -42,7 +40,6 @@ const MISSING: &[(&str, &[&str])] = &[
     ("stack", &["haskell"]),
     ("swift", &["swift"]),
     ("terraform", &["terraform"]),
-    ("yarn", &["yarn"]),
     ("yq", &["yq"]),
 ];
 const RUST: &[&str] = &[
@@ -106,8 +103,11 @@ const BEFORE: [&str; 15] = [
 /// Names of one note.
 const MAX_NAMES: usize = 6;
 
-/// The notes of a job.
-pub(crate) fn program_notes(job: &PlannedJob) -> Vec<String> {
+/// The notes of a job; `has_network` says it of a machine with such labels.
+pub(crate) fn program_notes(
+    job: &PlannedJob,
+    has_network: &dyn Fn(&[String]) -> bool,
+) -> Vec<String> {
     let PlannedWork::Steps(steps) = &job.work else {
         return Vec::new();
     };
@@ -121,7 +121,11 @@ pub(crate) fn program_notes(job: &PlannedJob) -> Vec<String> {
             named(&missing)
         ));
     }
-    if !seen.fetchers.is_empty() {
+    let is_networked = match &job.instances {
+        Instances::Known(copies) => copies.iter().all(|copy| has_network(&copy.runs_on)),
+        Instances::Later => false,
+    };
+    if !seen.fetchers.is_empty() && !is_networked {
         notes.push(format!(
             "its scripts fetch packages ({}): its machine needs a network, and has none by itself (`network` of the machine)",
             named(&seen.fetchers)

@@ -13,14 +13,20 @@ mkdir -p "${1%/*}" && {
 exit 0
 "#;
 
-/// The program for an action that wants this major version: of exactly this one where there is
-/// one, else of the newest that is newer, which runs what older ones ran.
+/// What runs actions for older versions where it is there, as GitHub does; it is also the first
+/// that finds the machine's proxy without a word about it.
+const USUAL: u32 = 24;
+
+/// The program for an action that wants this major version: of 24, or what newer one it wants; else
+/// of exactly the one that it wants, else of the newest that is newer, which runs what older ones
+/// ran.
 ///
 /// # Errors
 /// That there is none, and which there are.
 pub fn choose(listing: &str, wanted: u32) -> Result<String, String> {
     let found: Vec<(u32, &str, &str)> = listing.lines().filter_map(entry).collect();
-    let exact = found.iter().find(|(major, ..)| *major == wanted);
+    let of = |wanted: u32| found.iter().find(|(major, ..)| *major == wanted);
+    let exact = of(wanted.max(USUAL)).or_else(|| of(wanted));
     let newest = || {
         // Of several names of one version the first.
         let newer = found.iter().rev().filter(|(major, ..)| *major > wanted);
@@ -59,11 +65,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wanted_node_is_taken_else_the_newest_that_is_newer() {
+    fn i17_the_usual_node_is_taken_else_the_wanted_else_the_newest_that_is_newer() {
         let all = "v18.19.0 /usr/bin/node\nv20.1.0 /opt/node20/bin/node\nv22.1.0 /opt/node22/bin/node\nv24.0.1 /opt/node24/bin/node\n";
         let debian = "v18.19.0 /usr/bin/node\nv18.19.0 /usr/bin/nodejs\n";
+        let old = "v20.1.0 /opt/node20/bin/node\nv22.1.0 /opt/node22/bin/node\n";
         for (listing, wanted, expected) in [
-            (all, 20, Ok("/opt/node20/bin/node")),
+            // As on GitHub; fetch of Node 20 does not find the machine's proxy.
+            (all, 20, Ok("/opt/node24/bin/node")),
+            (old, 20, Ok("/opt/node20/bin/node")),
+            (old, 16, Ok("/opt/node22/bin/node")),
             (all, 24, Ok("/opt/node24/bin/node")),
             (all, 16, Ok("/opt/node24/bin/node")),
             (debian, 16, Ok("/usr/bin/node")),

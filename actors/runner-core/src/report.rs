@@ -15,13 +15,30 @@ use crate::hosted_label::{
 };
 use crate::hosted_programs::program_notes;
 use crate::plan::{
-    Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, never_expands, plan,
-    workspace_note,
+    Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, WorkspaceStart,
+    never_expands, plan, workspace_note,
 };
 use crate::prepare::default_name;
 use crate::report_triggers::{never_started_by, started_by};
 use crate::script_notes::script_notes;
 use crate::workflow::{Need, Refusal, Workflow, parse};
+
+/// What a runner's configuration says of its jobs.
+#[derive(Clone, Copy)]
+pub struct RunnerFacts<'a> {
+    /// What the workspace of a job has that checks nothing out.
+    pub workspace: WorkspaceStart,
+    /// Whether a machine with these labels has a network.
+    pub has_network: &'a dyn Fn(&[String]) -> bool,
+}
+
+impl RunnerFacts<'_> {
+    /// Those of a runner that nobody has configured.
+    pub const USUAL: RunnerFacts<'static> = RunnerFacts {
+        workspace: WorkspaceStart::Commit,
+        has_network: &|_| false,
+    };
+}
 
 /// What is to be said of one file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -169,6 +186,17 @@ pub fn check_with(
     files: Files<'_>,
     actions: &dyn ActionSource,
 ) -> FileReport {
+    check_for(file, bytes, files, actions, RunnerFacts::USUAL)
+}
+
+/// The same for a runner that is configured.
+pub fn check_for(
+    file: &str,
+    bytes: &[u8],
+    files: Files<'_>,
+    actions: &dyn ActionSource,
+    runner: RunnerFacts<'_>,
+) -> FileReport {
     let mut report = FileReport {
         file: file.to_owned(),
         name: None,
@@ -206,7 +234,7 @@ pub fn check_with(
         Ok(plan) => {
             report.diagnostics.extend(failures(&plan, file, bytes));
             report.diagnostics.extend(findings(&plan, file, bytes));
-            fill(&mut report, &plan);
+            fill(&mut report, &plan, runner);
         }
         Err(PlanError::File(diagnostics)) => report.diagnostics.extend(diagnostics),
         Err(PlanError::Workflow {
@@ -261,7 +289,7 @@ fn findings(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
     .collect()
 }
 
-fn fill(report: &mut FileReport, plan: &Plan) {
+fn fill(report: &mut FileReport, plan: &Plan, runner: RunnerFacts<'_>) {
     let mut seen = HashSet::new();
     let of_labels = plan.jobs.iter().map(|job| label_refusals(plan, job));
     let of_labels: Vec<Vec<Refusal>> = of_labels.collect();
@@ -277,7 +305,7 @@ fn fill(report: &mut FileReport, plan: &Plan) {
         }
     }
     report.jobs.extend(plan.jobs.iter().map(|job| {
-        let mut report = job_report(job);
+        let mut report = job_report(job, runner);
         report.refused |= is_unservable(job);
         report
     }));
@@ -329,7 +357,7 @@ fn is_unservable(job: &PlannedJob) -> bool {
     !instances.is_empty() && copies.all(|copy| copy.runs_on.iter().any(is_beyond))
 }
 
-fn job_report(job: &PlannedJob) -> JobReport {
+fn job_report(job: &PlannedJob, runner: RunnerFacts<'_>) -> JobReport {
     let (copies, runs_on) = match &job.instances {
         Instances::Known(instances) => {
             let mut labels: Vec<String> = Vec::new();
@@ -384,11 +412,13 @@ fn job_report(job: &PlannedJob) -> JobReport {
             .cloned()
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
             .chain(image_note(job))
-            .chain(program_notes(job))
+            .chain(program_notes(job, runner.has_network))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let mut notes = script_notes(steps, &job.permissions);
-                    notes.extend(workspace_note(steps));
+                    if runner.workspace == WorkspaceStart::Commit {
+                        notes.extend(workspace_note(steps));
+                    }
                     notes
                 }
                 PlannedWork::Call { .. } => Vec::new(),

@@ -16,6 +16,7 @@ use vmm_api_core::{ExecReport, SnapshotView};
 
 use crate::log::OutputLog;
 use crate::messages::{AllocatedVm, CreateFailure};
+use crate::refused_requests::RefusedRequests;
 
 /// When to come again after the machine had too little of something.
 const SHORTAGE_RETRY_AFTER: Duration = Duration::from_secs(10);
@@ -35,6 +36,8 @@ pub struct VmEntry {
     pub driver: DriverName,
     /// What separates it from the host.
     pub isolation: Isolation,
+    /// What its network has refused it.
+    pub(crate) refused: Arc<RefusedRequests>,
     record: Mutex<Record>,
     /// Counts changes of the state.
     changed: watch::Sender<u64>,
@@ -130,6 +133,7 @@ impl VmEntry {
             created: lease.granted,
             driver,
             isolation,
+            refused: Arc::default(),
             record: Mutex::new(record),
             changed: watch::Sender::new(0),
         })
@@ -187,6 +191,7 @@ impl VmEntry {
             running,
             ended: record.execs.len() - running,
             paused: record.paused.is_some(),
+            refused: self.refused.view(),
         }
     }
 

@@ -27,6 +27,7 @@ pub mod messages;
 pub mod network;
 mod pool_manager;
 mod provisioning;
+mod refused_requests;
 mod registry;
 mod relay;
 mod request_queue;

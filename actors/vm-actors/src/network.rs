@@ -8,6 +8,7 @@ use vm_core::{DriverName, Network, VmId, VmSpec};
 use vm_engine::network::{OnRefused, OwnerServices, Traffic, Uplink, by_the_system};
 use vm_engine::{DriverError, Machine, MachineError};
 
+use crate::refused_requests::RefusedRequests;
 use crate::settings::VmSettings;
 
 /// Refused requests of one VM that are logged; the rest are counted alone, so that a guest cannot
@@ -58,6 +59,7 @@ pub(crate) fn check(
 pub(crate) fn open(
     machine: &dyn Machine,
     spec: &VmSpec,
+    refused: &Arc<RefusedRequests>,
     settings: &VmSettings,
     traffic: &Arc<Traffic>,
     driver: DriverName,
@@ -85,7 +87,7 @@ pub(crate) fn open(
         limits: settings.network,
         traffic: Arc::clone(traffic),
         resolve: by_the_system(),
-        on_refused: log_refused(machine.id().clone()),
+        on_refused: note_refused(machine.id().clone(), Arc::clone(refused)),
     };
     machine
         .open_network(Arc::new(uplink), settings.deadlines.boot)
@@ -98,9 +100,10 @@ pub(crate) fn open(
         })
 }
 
-fn log_refused(vm: VmId) -> OnRefused {
+fn note_refused(vm: VmId, refused: Arc<RefusedRequests>) -> OnRefused {
     let seen = AtomicU32::new(0);
     Box::new(move |text, refusal| {
+        refused.note(text);
         if seen.fetch_add(1, Ordering::Relaxed) < LOGGED {
             tracing::info!(
                 event = "vm.network_refused",

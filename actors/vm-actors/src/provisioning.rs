@@ -12,6 +12,7 @@ use vm_engine::{
     CloneRequest, Driver, DriverError, Identity, Machine, OnMachineEvent, StartRequest, Template,
 };
 
+use crate::entry::VmEntry;
 use crate::network;
 use crate::relay::EventRelay;
 use crate::settings::VmSettings;
@@ -52,18 +53,26 @@ pub(crate) struct Provisioner {
 }
 
 impl Provisioner {
-    /// Makes the VM `id`, with the network it asks for. What waits in the pool is only faster:
-    /// where it fails, the VM is booted.
+    /// Makes a VM, with the network it asks for. What waits in the pool is only faster: where it
+    /// fails, the VM is booted.
     pub(crate) fn provision(
         &self,
         plan: ProvisionPlan,
-        id: &VmId,
-        spec: &VmSpec,
+        entry: &VmEntry,
     ) -> Result<ProvisionedVm, DriverError> {
-        let vm = self.start(plan, id, spec)?;
+        let vm = self.start(plan, &entry.id, &entry.spec)?;
         let machine = vm.machine.as_ref();
         let driver = self.driver.name();
-        if let Err(error) = network::open(machine, spec, &self.settings, &self.traffic, driver) {
+        let (settings, traffic) = (&self.settings, &self.traffic);
+        let opened = network::open(
+            machine,
+            &entry.spec,
+            &entry.refused,
+            settings,
+            traffic,
+            driver,
+        );
+        if let Err(error) = opened {
             discard(machine);
             return Err(error);
         }

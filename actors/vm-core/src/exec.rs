@@ -28,7 +28,7 @@ pub struct ExecSpec {
     pub program: Program,
     /// The folder it starts in; absolute.
     pub cwd: String,
-    /// Added to the guest's own small environment (`PATH`, `HOME`, `LANG`).
+    /// Added to the guest's own small environment (`PATH`, `HOME`, `LANG`) and the image's.
     pub env: BTreeMap<String, String>,
     /// After this long its process group is killed.
     pub timeout: Option<Duration>,

@@ -36,5 +36,5 @@ pub use stored_name::{StoredName, StoredNameError};
 pub use vmm_api_core::{
     DriverName, ExecId, ExecReport, ExecState, FailureReason, IdError, ImageRef, Isolation,
     IsolationUnmet, MAX_SNAPSHOTS, Network, OutputStream, Owner, SnapshotName, Source,
-    TerminalSize, UnixMs, VmId, VmState,
+    TerminalSize, USUAL_PATH, UnixMs, VmId, VmState,
 };

@@ -11,7 +11,13 @@ const LEASH: &str = "setpriv";
 /// Runs the program in the background and hands the signal on to all of its group: mmdebstrap
 /// leaves it to its children to end, as they do when somebody types Ctrl-C. What it makes is part
 /// of a file system in which everybody finds programs: with this program's own mask nobody would.
-const HAND_ON: &str = r#"umask 022; trap 'trap "" TERM; kill -TERM 0; wait' TERM; "$@" & wait $!"#;
+///
+/// A folder for what it makes meanwhile goes with it.
+const HAND_ON: &str = r#"umask 022
+trap 'trap "" TERM; kill -TERM 0; wait; rm -rf --one-file-system ${ORRERY_SCRATCH:+"$ORRERY_SCRATCH"}; exit 143' TERM
+"$@" & wait $!"#;
+/// The folder that goes when a leashed program is ended.
+pub(crate) const SCRATCH: &str = "ORRERY_SCRATCH";
 
 /// The file that a program's name stands for: a path itself, a name looked for in `PATH`.
 pub(crate) fn find(program: &Path) -> Option<PathBuf> {

@@ -7,6 +7,10 @@ use utoipa::ToSchema;
 
 use crate::terminal_size::TerminalSize;
 
+/// `PATH` of a command unless the image or the request says otherwise. Folders that a request puts
+/// before exactly this are put before what the image has in its place.
+pub const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// Body of `POST /vms/{id}/exec`: exactly one of `script` and `argv`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[schema(as = StartExec)]
@@ -25,7 +29,7 @@ pub struct NewExec {
     /// Where it starts; `/workspace` unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// Added to the guest's own small environment.
+    /// Added to the guest's own small environment and the image's `/etc/environment`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// After this long its process group gets SIGINT, 7.5 seconds later SIGTERM, and is killed

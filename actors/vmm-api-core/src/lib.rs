@@ -53,7 +53,7 @@ mod time;
 mod token_end;
 mod vm;
 
-pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream};
+pub use exec::{ExecReport, ExecStarted, ExecState, NewExec, OutputStream, USUAL_PATH};
 pub use follow::{Chunk, Dropped, FollowLine, FollowLineError};
 pub use health::{CapacityView, Health, HealthStatus, ImageFetch, Kvm, PoolView, SharedImages};
 pub use host_view::{Cordon, VmHostFacts, VmHostView};
@@ -68,8 +68,8 @@ pub use terminal_size::TerminalSize;
 pub use time::UnixMs;
 pub use token_end::TokenTimes;
 pub use vm::{
-    Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest, Released,
-    ReleasedVm, Vm,
+    Allocated, FilesPut, LeaseRequest, LeaseView, Network, NewVm, PauseRequest, RefusedRequest,
+    Released, ReleasedVm, Vm,
 };
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ pub struct MachineType {
     pub host_labels: Vec<String>,
     /// Groups (`runs-on.group`) that it is in.
     pub groups: Vec<String>,
+    /// Who the steps of jobs are there: a user of the image; root unless given.
+    pub user: Option<String>,
 }
 
 impl From<NewVm> for MachineType {
@@ -51,6 +53,7 @@ impl From<NewVm> for MachineType {
             vm,
             host_labels: Vec::new(),
             groups: Vec::new(),
+            user: None,
         }
     }
 }

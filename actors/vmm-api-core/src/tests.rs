@@ -34,6 +34,7 @@ fn vm() -> Vm {
         running: 1,
         ended: 2,
         paused: false,
+        refused: Vec::new(),
     }
 }
 

@@ -221,6 +221,18 @@ pub struct Vm {
     /// It stands still: it uses no processor time and takes no work until it is resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
+    /// What its network has refused it, or could not reach for it: the first twenty kinds of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedRequest>,
+}
+
+/// What a VM's network has refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RefusedRequest {
+    /// Where to and why: `example.org:443 is not on the allow-list of this VM`.
+    pub reason: String,
+    /// How often.
+    pub times: u64,
 }
 
 /// Answer of `PUT /vms/{id}/files`.

@@ -18,6 +18,7 @@ mod request;
 mod slot;
 pub mod tarball;
 mod view;
+mod waiting_line;
 mod watcher;
 
 pub use cordon::CordonTable;
@@ -27,4 +28,5 @@ pub use request::{NoVm, VmRequest};
 pub use vmm_api_core::{
     Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView,
 };
+pub use waiting_line::{PlaceInLine, WaitingLine};
 pub use watcher::VmHostWatcher;

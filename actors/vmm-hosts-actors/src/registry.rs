@@ -13,6 +13,7 @@ use vmm_api_core::{Cordon, DEFAULT_HOST, MachineType, TokenTimes, UnixMs, VmHost
 
 use crate::cordon::{self, CordonTable};
 use crate::known_host::{KnownHost, ReportedImages};
+use crate::waiting_line::{PlaceInLine, WaitingLine};
 
 /// The hosts; clones share what is known of them.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ struct Inner {
     hosts: Vec<(VmHostSettings, Mutex<KnownHost>)>,
     /// Room was given back, or a host has said how it is.
     changed: Notify,
+    /// Requests that have no VM yet.
+    line: WaitingLine,
 }
 
 impl VmHosts {
@@ -49,6 +52,7 @@ impl VmHosts {
             cordons: table,
             hosts: hosts.collect(),
             changed: Notify::new(),
+            line: WaitingLine::default(),
         })))
     }
 
@@ -95,6 +99,21 @@ impl VmHosts {
                 name.unwrap_or(DEFAULT_HOST)
             ))
         })
+    }
+
+    /// Takes a place among those of ours that have no VM yet.
+    #[must_use]
+    pub fn enter_line(&self) -> PlaceInLine {
+        self.0.line.enter()
+    }
+
+    /// The most memory for VMs that one of the hosts with these labels has said it has, in MiB.
+    #[must_use]
+    pub fn most_memory(&self, labels: &[String]) -> Option<u64> {
+        let hosts = self.0.hosts.iter();
+        let labelled = hosts.filter(|(host, _)| labels.iter().all(|it| host.labels.contains(it)));
+        let rooms = labelled.filter_map(|(_, known)| known.lock().facts.as_ref()?.room);
+        rooms.map(|room| room.most_mem_mib).max()
     }
 
     /// Where a job's VM is asked of.

@@ -9,7 +9,7 @@ use nix::mount::{MsFlags, mount};
 use nix::unistd::{chdir, chroot};
 
 use crate::error::{AgentError, ErrorContext as _};
-use crate::{cgroup, emulators, handover, system};
+use crate::{cgroup, emulators, handover, kernel_settings, system};
 
 /// Kernel modules in the initramfs, named so that their order by name is the order to load them in.
 const MODULES: &str = "/modules";
@@ -125,5 +125,6 @@ fn furnish() -> Result<(), AgentError> {
     system::loopback_up();
     cgroup::prepare_as_first_process();
     emulators::register();
+    kernel_settings::raise();
     Ok(())
 }

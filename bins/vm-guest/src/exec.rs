@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use vm_core::guest::{Channel, ToHost};
-use vm_core::network::PROXY_PORT;
 use vm_core::{ExecEnd, ExecSpec, OutputStream, Program, TerminalSize};
 
 use crate::cgroup::Group;
 use crate::confine::Spawner;
+use crate::environment;
 use crate::gate::Gate;
 use crate::port::Port;
 use crate::pump::Pump;
@@ -26,8 +26,6 @@ use crate::reaper::ProcessReaper;
 use crate::thread::thread;
 use crate::tty::{Tty, Typed};
 
-/// Where programs are looked for unless the request says otherwise.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Time that a program whose own time is over has to clean up.
 const TIMEOUT_GRACE: Duration = Duration::from_secs(10);
 /// Files that a program makes can be read by all, whatever the agent itself was started with.
@@ -330,15 +328,6 @@ fn script_path(channel: Channel) -> PathBuf {
     PathBuf::from(format!("/run/.orrery-step-{channel}"))
 }
 
-/// How programs find the proxy: the names that most of them look for.
-fn proxy_variables() -> impl Iterator<Item = (&'static str, String)> {
-    let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-    let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-    let proxies = names.map(|name| (name, proxy.clone()));
-    let own = ["NO_PROXY", "no_proxy"].map(|name| (name, "localhost,127.0.0.1,::1".to_owned()));
-    proxies.into_iter().chain(own)
-}
-
 fn command(channel: Channel, spec: &ExecSpec, proxied: bool) -> Result<Command, String> {
     let words = match &spec.program {
         Program::Argv(words) => words.clone(),
@@ -359,14 +348,7 @@ fn command(channel: Channel, spec: &ExecSpec, proxied: bool) -> Result<Command, 
         .args(arguments)
         .current_dir(&spec.cwd)
         .env_clear()
-        .envs([
-            ("PATH", PATH),
-            ("HOME", "/root"),
-            ("USER", "root"),
-            ("LANG", "C.UTF-8"),
-        ])
-        .envs(proxied.then(proxy_variables).into_iter().flatten())
-        .envs(&spec.env)
+        .envs(environment::of_command(&spec.env, proxied))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

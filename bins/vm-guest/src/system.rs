@@ -110,6 +110,9 @@ fn hosts(known: &str, name: &str) -> String {
     if !text.contains("localhost") {
         text += "127.0.0.1 localhost\n";
     }
+    if !text.lines().any(|line| line.starts_with("::1")) {
+        text += "::1 localhost ip6-localhost ip6-loopback\n";
+    }
     text + &format!("{OWN} {name}\n")
 }
 
@@ -223,10 +226,22 @@ mod tests {
 
     #[test]
     fn x9_the_machine_s_own_name_resolves_and_others_stay() {
-        let first = hosts("127.0.0.1 localhost\n10.0.0.1 db\n", "vm-1");
-        assert_eq!(first, "127.0.0.1 localhost\n10.0.0.1 db\n127.0.1.1 vm-1\n");
+        let (own, six) = (
+            "127.0.0.1 localhost\n",
+            "::1 localhost ip6-localhost ip6-loopback\n",
+        );
+        let first = hosts(&format!("{own}10.0.0.1 db\n"), "vm-1");
+        assert_eq!(first, format!("{own}10.0.0.1 db\n{six}127.0.1.1 vm-1\n"));
         let clone = hosts(&first, "vm-2");
-        assert_eq!(clone, "127.0.0.1 localhost\n10.0.0.1 db\n127.0.1.1 vm-2\n");
-        assert_eq!(hosts("", "vm-3"), "127.0.0.1 localhost\n127.0.1.1 vm-3\n");
+        assert_eq!(clone, format!("{own}10.0.0.1 db\n{six}127.0.1.1 vm-2\n"));
+        assert_eq!(hosts("", "vm-3"), format!("{own}{six}127.0.1.1 vm-3\n"));
+    }
+
+    /// `localhost` was no name of `::1`.
+    #[test]
+    fn i17_localhost_has_its_address_of_version_six() {
+        let known = "127.0.0.1 localhost\n::1 ip6-loopback localhost\n";
+        assert_eq!(hosts(known, "vm"), format!("{known}127.0.1.1 vm\n"));
+        assert!(hosts("", "vm").contains("\n::1 localhost "));
     }
 }

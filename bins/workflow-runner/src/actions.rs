@@ -11,7 +11,8 @@ use runner_actors::{ActionStore, ActionStoreError, RunnerSettings};
 use runner_core::actions::{
     ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
 };
-use runner_core::report::check_with;
+use runner_core::plan::Files;
+use runner_core::report::{FileReport, RunnerFacts, check_for, check_with};
 use runner_core::workflow::Need;
 
 use crate::action_arguments::{
@@ -61,14 +62,44 @@ pub(crate) fn settings(
     Ok(config.runner)
 }
 
-/// The actions that `check` counts as there: those of the runner's store. Without a configuration
-/// that can be read, and none named, there are none.
-pub(crate) fn source(options: &ActionsStoreOptions) -> Result<Box<dyn ActionSource>, String> {
-    let environment = Environment::from_os(std::env::vars_os());
-    match store(options, &environment) {
-        Ok(store) => Ok(Box::new(store.stored())),
-        Err(_) if options.config.is_none() && options.data.is_none() => Ok(Box::new(NoActions)),
-        Err(error) => Err(daemon::error_chain(error.as_ref())),
+/// What `check` knows of a runner.
+pub(crate) struct CheckedRunner {
+    /// Actions and images that count as there.
+    pub(crate) actions: Box<dyn ActionSource>,
+    settings: Option<RunnerSettings>,
+}
+
+impl CheckedRunner {
+    /// The runner of these options. Without a configuration that can be read, and none named, one
+    /// that nobody has configured.
+    pub(crate) fn of(options: &ActionsStoreOptions) -> Result<Self, String> {
+        let environment = Environment::from_os(std::env::vars_os());
+        match settings(options, &environment) {
+            Ok(settings) => {
+                let store = ActionStore::new(&Arc::new(settings.clone()));
+                Ok(Self {
+                    actions: Box::new(store.stored()),
+                    settings: Some(settings),
+                })
+            }
+            Err(_) if options.config.is_none() && options.data.is_none() => Ok(Self {
+                actions: Box::new(NoActions),
+                settings: None,
+            }),
+            Err(error) => Err(daemon::error_chain(error.as_ref())),
+        }
+    }
+
+    /// The report of a file.
+    pub(crate) fn check(&self, file: &str, bytes: &[u8], files: Files<'_>) -> FileReport {
+        let Some(settings) = &self.settings else {
+            return check_with(file, bytes, files, &*self.actions);
+        };
+        let facts = RunnerFacts {
+            workspace: settings.workspace,
+            has_network: &|labels| settings.has_network(labels),
+        };
+        check_for(file, bytes, files, &*self.actions, facts)
     }
 }
 

@@ -4,23 +4,24 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use config_core::Colours;
-use runner_core::report::{FileReport, FileStatus, check_with};
+use runner_core::report::{FileReport, FileStatus};
 
+use crate::actions::CheckedRunner;
 use crate::arguments::{CheckOptions, Format, print, say};
 use crate::repository::Repository;
 
 /// Checks, prints, and ends with 0 (everything would run), 1 (a file is wrong) or 3 (something is
 /// refused).
 pub(crate) fn run(options: &CheckOptions) -> ExitCode {
-    let actions = match crate::actions::source(&options.store) {
-        Ok(actions) => actions,
+    let runner = match CheckedRunner::of(&options.store) {
+        Ok(runner) => runner,
         Err(error) => {
             say(&error);
             return ExitCode::from(1);
         }
     };
     if options.summary {
-        return crate::summary::run(&options.path, options.format(), &*actions);
+        return crate::summary::run(&options.path, options.format(), &runner);
     }
     let repository = match Repository::open(&options.path) {
         Ok(repository) => repository,
@@ -34,7 +35,7 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
         match repository.read(file) {
             Some(bytes) => {
                 let read = |path: &str| repository.read(path);
-                reports.push(check_with(file, &bytes, &read, &*actions));
+                reports.push(runner.check(file, &bytes, &read));
             }
             None => {
                 say(&format!("{file} cannot be read (or is larger than 1 MiB)"));

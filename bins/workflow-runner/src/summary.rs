@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-use runner_core::actions::ActionSource;
-use runner_core::report::check_with;
 use runner_core::summary::{Addition, Summary, summarise};
 
+use crate::actions::CheckedRunner;
 use crate::arguments::{Format, print, say};
 use crate::repository::Repository;
 
@@ -17,7 +16,7 @@ const MAX_DETAILS: usize = 10;
 const MAX_WRONG: usize = 10;
 
 /// Counts and prints; it ends with 1 only when there is nothing to count.
-pub(crate) fn run(path: &Path, format: Format, actions: &dyn ActionSource) -> ExitCode {
+pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCode {
     let repositories = match Repository::below(path) {
         Ok(repositories) => repositories,
         Err(error) => {
@@ -34,7 +33,7 @@ pub(crate) fn run(path: &Path, format: Format, actions: &dyn ActionSource) -> Ex
                 continue;
             };
             let read = |path: &str| repository.read(path);
-            let mut report = check_with(file, &bytes, &read, actions);
+            let mut report = runner.check(file, &bytes, &read);
             report.file = shown;
             reports.push(report);
         }

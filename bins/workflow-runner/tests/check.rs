@@ -103,3 +103,40 @@ fn r03_a_script_with_a_stranger_s_text_is_warned_of() {
     assert_eq!(output.status.code(), Some(0), "a warning only: {shown}");
     assert!(shown.contains("strangers choose"), "{shown}");
 }
+
+/// Nearly every job had two notes that the configuration had answered.
+#[test]
+fn i17_what_the_configuration_answers_is_not_noted() {
+    let folder =
+        repository("on: push\njobs: {a: {runs-on: big, steps: [{run: pip install x; git log}]}}\n");
+    let config = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        let data = folder.path().join("data");
+        std::fs::write(&path, format!("data_dir = {data:?}\n{text}")).unwrap();
+        path
+    };
+    let said = |config: &Path| {
+        let output = run(
+            &["check", "--config", config.to_str().unwrap()],
+            folder.path(),
+        );
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    let usual = said(&config("usual.toml", ""));
+    assert!(usual.contains("its machine needs a network"), "{usual}");
+    assert!(
+        usual.contains("the commit lies in its workspace"),
+        "{usual}"
+    );
+    let other = said(&config(
+        "other.toml",
+        "workspace = \"empty\"\n[machines.big]\nnetwork = \"user\"\n",
+    ));
+    assert!(other.contains("job a on big"), "{other}");
+    assert!(!other.contains("note:"), "{other}");
+    let without = said(&config(
+        "without.toml",
+        "[machines.default]\nnetwork = \"user\"\n[machines.big]\nmemory = \"512MiB\"\n",
+    ));
+    assert!(without.contains("its machine needs a network"), "{without}");
+}

@@ -18,6 +18,6 @@ pub use vmm_api_core::network::{AllowList, PROXY_PORT, PROXY_SOCKET, Target, Tar
 pub use vmm_api_core::{
     Allocated, CapacityView, ExecReport, ExecState, Health, HealthStatus, ImageRef, ImageView,
     Isolation, Kvm, MAX_SNAPSHOTS, Network, NewExec, NewVm, OutputStream, Owner, PoolView,
-    Released, ReleasedVm, SnapshotName, SnapshotView, Source, TerminalCommand, TerminalEvent,
-    TerminalSize, UnixMs, Vm,
+    RefusedRequest, Released, ReleasedVm, SnapshotName, SnapshotView, Source, TerminalCommand,
+    TerminalEvent, TerminalSize, USUAL_PATH, UnixMs, Vm,
 };

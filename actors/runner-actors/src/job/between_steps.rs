@@ -72,7 +72,17 @@ impl StepRunner<'_> {
         };
         let mut shell = ShellStart::default();
         let env = self.process_env(&owner, OWN_DIRECTORY, Vec::new());
-        shell.failed(self.containers.start_of(&env, WORKSPACE, &self.path));
+        let mut start = self.containers.start_of(&env, WORKSPACE, &self.path);
+        if let Some(user) = self
+            .machine
+            .user
+            .get()
+            .filter(|_| start.container.is_none())
+        {
+            user.add_to(&mut start.env);
+            start.user = Some(user.clone());
+        }
+        shell.failed(start);
         let with_secrets = self.request.kept.shows_secrets();
         Checkpoint {
             step,

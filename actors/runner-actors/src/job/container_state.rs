@@ -107,7 +107,7 @@ impl JobContainers {
             return ProcessStart {
                 env: env.clone(),
                 cwd,
-                container: None,
+                ..ProcessStart::default()
             };
         };
         let mut within: BTreeMap<String, String> = job.env.iter().cloned().collect();
@@ -128,6 +128,7 @@ impl JobContainers {
                 id: job.id.clone(),
                 user: job.user.clone(),
             }),
+            user: None,
         }
     }
 

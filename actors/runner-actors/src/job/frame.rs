@@ -8,6 +8,8 @@ use runner_core::expr::{Contexts, Object};
 use runner_core::plan::StoredLocation;
 use runner_core::state::StepEnd;
 
+use super::step_user::StepUser;
+
 /// Steps that see each other: those of the job, or of one composite action.
 #[derive(Clone)]
 pub(super) struct Frame {
@@ -55,6 +57,8 @@ pub(super) struct ProcessStart {
     pub(super) env: BTreeMap<String, String>,
     pub(super) cwd: String,
     pub(super) container: Option<StepContainer>,
+    /// Who it is, unless root or in a container.
+    pub(super) user: Option<StepUser>,
 }
 
 /// The container that the steps of a job run in.

@@ -13,7 +13,8 @@ pub(crate) struct LogWriter {
 }
 
 impl LogWriter {
-    pub(super) fn new(request: &JobRequest, logs: Logs) -> Self {
+    /// The log of this job.
+    pub(crate) fn new(request: &JobRequest, logs: Logs) -> Self {
         Self {
             logs,
             run: request.run.clone(),

@@ -4,15 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_clients::vmm::{Isolation, VmmClient};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
-use vmm_hosts_actors::{HeldVm, LEASE, MachineType, NoVm, VmRequest};
+use vmm_hosts_actors::{HeldVm, LEASE, MachineType, NoVm, VmHostView, VmHosts, VmRequest};
 
 use super::checkpoint::Checkpoint;
+use super::known_causes::KnownCauses;
 use super::log_writer::LogWriter;
+use super::step_user::MachineUser;
 use crate::kept::TakenVm;
 use crate::log::LineKind;
 
+/// Memory of a machine with a hosted label where nobody has configured it.
+const HOSTED_MIB: u32 = 4096;
+/// The same where no host says that it has as much.
+const HOSTED_LEAST_MIB: u32 = 1024;
+/// A wait that is not worth a line: most machines take seconds.
+const QUIET_WAIT: Duration = Duration::from_secs(10);
 /// Tars on their way at once.
 const MAX_TRANSFERS: usize = 4;
 
@@ -22,6 +31,10 @@ pub(crate) struct Machine {
     pub(crate) id: String,
     vm: HeldVm,
     transfers: Arc<Semaphore>,
+    /// What its steps were told of their failures.
+    pub(super) causes: Mutex<KnownCauses>,
+    /// Who its steps are.
+    pub(super) user: MachineUser,
     /// It was kept for people before.
     _taken: Option<TakenVm>,
 }
@@ -45,10 +58,34 @@ impl Machine {
     /// # Errors
     /// What the managers said last.
     pub(crate) async fn allocate(request: MachineRequest, log: &LogWriter) -> Result<Self, NoVm> {
+        let place = request.vm.hosts.enter_line();
+        let told = async {
+            tokio::time::sleep(QUIET_WAIT).await;
+            log.info(0, &waiting(&request.vm.hosts, place.place()))
+                .await;
+            std::future::pending().await
+        };
+        tokio::select! {
+            asked = Self::ask(&request, log) => asked,
+            never = told => never,
+        }
+    }
+
+    async fn ask(request: &MachineRequest, log: &LogWriter) -> Result<Self, NoVm> {
         let deadline = Instant::now() + request.timeout;
-        let told = async |none: &NoVm| report_waiting(log, &request, none).await;
+        let told = async |none: &NoVm| report_waiting(log, request, none).await;
         if let Some(hosted) = &request.hosted {
-            match request.vm.ask_until(hosted, deadline, told).await {
+            let most = request.vm.hosts.most_memory(&hosted.host_labels);
+            let wanted = hosted_machine(hosted, most);
+            let mut asked = request.vm.ask_until(&wanted, deadline, told).await;
+            if asked.as_ref().is_err_and(|none| !none.is_temporary) {
+                // The manager may allow less to a single VM.
+                let least = hosted_machine(hosted, None);
+                if least != wanted {
+                    asked = request.vm.ask_until(&least, deadline, told).await;
+                }
+            }
+            match asked {
                 Ok(vm) => return Ok(Self::of(vm, None)),
                 Err(none) if none.is_temporary => return Err(none),
                 Err(none) => {
@@ -70,6 +107,8 @@ impl Machine {
             id: vm.id.clone(),
             vm,
             transfers: Arc::new(Semaphore::new(MAX_TRANSFERS)),
+            causes: Mutex::default(),
+            user: MachineUser::default(),
             _taken: taken,
         }
     }
@@ -106,6 +145,18 @@ impl Machine {
     }
 }
 
+/// The machine of a hosted label with memory where nobody has configured it: most of what such jobs
+/// do fits, and only what is used of it is taken from the host; not more than a host has for all.
+fn hosted_machine(hosted: &MachineType, most_mib: Option<u64>) -> MachineType {
+    let known = most_mib.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+    let mem_mib = known.map_or(HOSTED_LEAST_MIB, |most| {
+        most.clamp(HOSTED_LEAST_MIB, HOSTED_MIB)
+    });
+    let mut machine = hosted.clone();
+    machine.vm.mem_mib.get_or_insert(mem_mib);
+    machine
+}
+
 impl MachineRequest {
     /// The VM that was kept of an earlier attempt, as it was before the step; it runs.
     ///
@@ -139,6 +190,30 @@ impl MachineRequest {
     }
 }
 
+/// What is known of the hosts while a job waits for a VM.
+fn waiting(hosts: &VmHosts, place: usize) -> String {
+    let hosts: Vec<String> = hosts.list().iter().map(room).collect();
+    format!(
+        "waits for a VM, place {place} among this runner's jobs: {}",
+        hosts.join("; ")
+    )
+}
+
+fn room(host: &VmHostView) -> String {
+    let mut text = format!(
+        "{}: {} jobs of this runner have a VM there or ask for one",
+        host.name, host.jobs
+    );
+    let facts = host.facts.as_ref();
+    if let Some((free, all)) = facts.and_then(|facts| facts.free_mem_mib.zip(facts.mem_mib)) {
+        text += &format!(", {free} of {all} MiB memory free");
+    }
+    if let Some(free) = facts.and_then(|facts| facts.free_vms) {
+        text += &format!(", room for {free} more");
+    }
+    text
+}
+
 /// Says why a job has no VM yet: in the run's log, and to the operator. A manager that is full is
 /// no fault.
 async fn report_waiting(log: &LogWriter, request: &MachineRequest, none: &NoVm) {
@@ -151,4 +226,57 @@ async fn report_waiting(log: &LogWriter, request: &MachineRequest, none: &NoVm) 
         return;
     }
     tracing::warn!(event = "run.vm_waited_for", %order, reason, "a job waits for a VM; [vm_hosts], or VMM_API_URL and VMM_AUTH_TOKEN, say which managers are asked");
+}
+
+#[cfg(test)]
+mod tests {
+    use http_clients::vmm::NewVm;
+
+    use super::*;
+
+    #[test]
+    fn i17_a_wait_for_a_vm_says_what_the_hosts_have() {
+        let facts = |free_vms| {
+            serde_json::json!({
+                "isolation": "emulated-vm", "driver": "qemu", "version": "1", "images": [],
+                "fetchable": [], "free_vms": free_vms, "free_mem_mib": 96, "mem_mib": 2048,
+            })
+        };
+        let host = |name: &str, facts| {
+            let view = serde_json::json!({
+                "name": name, "url": "http://x", "labels": [], "jobs": 2, "facts": facts,
+            });
+            serde_json::from_value::<VmHostView>(view).unwrap()
+        };
+        assert_eq!(
+            room(&host("east", facts(0))),
+            "east: 2 jobs of this runner have a VM there or ask for one, 96 of 2048 MiB memory free, room for 0 more"
+        );
+        let unasked = host("west", serde_json::Value::Null);
+        assert_eq!(
+            room(&unasked),
+            "west: 2 jobs of this runner have a VM there or ask for one"
+        );
+    }
+
+    /// A hosted label had 1 GiB whatever its host has, and `npm install` was killed.
+    #[test]
+    fn i17_a_hosted_label_has_memory_as_its_host_has_it() {
+        let free = MachineType::from(NewVm::default());
+        for (most, memory) in [
+            (None, 1024),
+            (Some(512), 1024),
+            (Some(3000), 3000),
+            (Some(4096), 4096),
+            (Some(1 << 40), 4096),
+            (Some(262_144), 4096),
+        ] {
+            assert_eq!(hosted_machine(&free, most).vm.mem_mib, Some(memory));
+        }
+        let set = MachineType::from(NewVm {
+            mem_mib: Some(2048),
+            ..NewVm::default()
+        });
+        assert_eq!(hosted_machine(&set, Some(262_144)), set);
+    }
 }

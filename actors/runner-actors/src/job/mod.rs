@@ -8,6 +8,7 @@
 
 mod artifact_steps;
 mod background;
+mod become_user;
 mod between_steps;
 mod cancellation;
 mod checked_out;
@@ -20,10 +21,12 @@ mod containers;
 mod counters;
 mod deferred;
 mod execute;
+mod failure_causes;
 mod fork;
 mod frame;
 mod hash;
 mod job_end;
+mod known_causes;
 mod log_writer;
 mod machine;
 mod machine_hash;
@@ -48,6 +51,7 @@ mod small_files;
 mod step_limit;
 mod step_record;
 mod step_runner;
+mod step_user;
 mod steps;
 mod test_reports;
 
@@ -63,7 +67,7 @@ use crate::kept::{KeptJob, ResumedVm};
 use crate::log::{LineKind, Logs};
 use crate::records::JobEnd;
 pub(crate) use checkpoint::Checkpoint;
-use log_writer::LogWriter;
+pub(crate) use log_writer::LogWriter;
 use machine::{Machine, MachineRequest};
 pub(crate) use project_tests::ProjectTests;
 pub(crate) use protocol::{JobEvent, JobEvents, JobReport, JobRequest};

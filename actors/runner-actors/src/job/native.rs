@@ -61,7 +61,7 @@ impl StepRunner<'_> {
         if let Some(reason) = inputs.iter().find_map(undone) {
             return StepResult::error(reason);
         }
-        match action {
+        let result = match action {
             NativeAction::Checkout => self.checkout(uses, inputs).await,
             NativeAction::UploadArtifact => self.upload(inputs).await,
             NativeAction::DownloadArtifact => self.download(uses, inputs).await,
@@ -69,7 +69,9 @@ impl StepRunner<'_> {
             NativeAction::CacheRestore => self.cache(inputs, false).await,
             NativeAction::CacheSave => self.save_now(inputs).await,
             NativeAction::Setup(tool) => self.setup(tool, uses, step).await,
-        }
+        };
+        self.machine.user.note_foreign();
+        result
     }
 
     pub(super) async fn cache(&mut self, inputs: &[(String, String)], save: bool) -> StepResult {

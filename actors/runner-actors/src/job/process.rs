@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use http_clients::vmm::PROXY_SOCKET;
+use http_clients::vmm::{PROXY_SOCKET, USUAL_PATH};
 use runner_core::context::{self, OWN_DIRECTORY, STEP_FILES, TOOL_CACHE};
 use runner_core::env_file;
 use runner_core::gateway::gh_settings;
@@ -19,9 +19,6 @@ use super::frame::{
 use super::proxy_variables::{add_proxy, without_proxy};
 use super::small_files::{self, FetchError};
 use super::step_runner::StepRunner;
-
-/// The `PATH` of the VM's images, where nobody has said another.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl StepRunner<'_> {
     /// A script, with its environment files there and back.
@@ -85,6 +82,15 @@ impl StepRunner<'_> {
         if let Err(reason) = self.put(&directory, &files).await {
             return StepResult::lost(format!("the script could not be put into the VM: {reason}"));
         }
+        let (mut argv, mut env) = (argv, env);
+        let user = self.machine.user.get().filter(|_| within.is_none());
+        if let Some(user) = user {
+            if let Err(exit) = self.give_to_user().await {
+                return StepResult::lost(exit.reason.unwrap_or_default());
+            }
+            argv = user.command(argv);
+            user.add_to(&mut env);
+        }
         let process = Process {
             argv,
             cwd,
@@ -100,6 +106,7 @@ impl StepRunner<'_> {
             env: process.env.clone(),
             cwd: process.cwd.clone(),
             container: None,
+            user: user.cloned(),
         });
         let mut exit = execute(machine, process, &self.secrets, self.log, cancel).await;
         let mut result = StepResult {
@@ -112,6 +119,7 @@ impl StepRunner<'_> {
         };
         if result.end.outcome() == Conclusion::Failure {
             self.shell.failed(start);
+            self.explain_failure(&mut result).await;
         }
         if result.end != StepEnd::Lost {
             self.apply_commands(exit.commands, &mut result).await;
@@ -194,7 +202,7 @@ impl StepRunner<'_> {
         if context::is_step_debug(&order.contexts) {
             env.insert("RUNNER_DEBUG".to_owned(), "1".to_owned());
         }
-        add_proxy(order, &mut env);
+        add_proxy(order, &self.env, &mut env);
         let identity = self.admission.iter();
         env.extend(identity.flat_map(|it| it.id_token_variables()));
         let gh = self.gh_variables(&env, directory);
@@ -317,12 +325,13 @@ fn unread(reason: &str) -> String {
     format!("what the step wrote could not be read: {reason}")
 }
 
-/// `PATH` with the folders that steps put before it.
+/// `PATH` with the folders that steps put before it; before the image's own, where nobody has said
+/// another.
 pub(super) fn with_path(added: &[String], before: Option<&String>) -> String {
     format!(
         "{}:{}",
         added.join(":"),
-        before.map_or(PATH, String::as_str)
+        before.map_or(USUAL_PATH, String::as_str)
     )
 }
 

@@ -88,7 +88,10 @@ impl StepRunner<'_> {
                 self.cargo_home(step).await?;
             }
             "go" => self.add_go_programs(&main, step).await?,
-            "node" => self.npm_registry(step).await?,
+            "node" => {
+                self.quieten_node(&main.says, step.input("update-environment"));
+                self.npm_registry(step).await?;
+            }
             "java" => {
                 let tools = chosen.iter().map(|(tool, _)| tool);
                 let versions = wanted.iter().map(|version| version.text.as_str());

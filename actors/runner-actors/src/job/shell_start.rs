@@ -6,6 +6,7 @@ use runner_core::context::WORKSPACE;
 use runner_core::mask::Secrets;
 
 use super::frame::{ProcessStart, StepContainer};
+use super::step_user::StepUser;
 use crate::job_services::git_address;
 
 /// The environment, directory and container of the process that failed the job.
@@ -25,6 +26,8 @@ pub(crate) struct ShellEnvironment {
     pub(crate) cwd: String,
     /// The container that it begins in, where the job's steps do.
     pub(crate) container: Option<StepContainer>,
+    /// Who it is, unless root or in the container.
+    pub(crate) user: Option<StepUser>,
 }
 
 impl ShellStart {
@@ -77,6 +80,7 @@ impl ShellStart {
             hidden,
             cwd: start.cwd,
             container: start.container,
+            user: start.user,
         }
     }
 }
@@ -99,7 +103,7 @@ mod tests {
         let at = |env: &BTreeMap<String, String>, cwd: &str| ProcessStart {
             env: env.clone(),
             cwd: cwd.to_owned(),
-            container: None,
+            ..ProcessStart::default()
         };
         let start = || {
             let mut start = ShellStart::default();

@@ -362,8 +362,11 @@ impl<'a> StepRunner<'a> {
     pub(super) async fn command_with(
         &mut self,
         argv: Vec<String>,
-        env: BTreeMap<String, String>,
+        mut env: BTreeMap<String, String>,
     ) -> ProcessExit {
+        if let Some(user) = self.machine.user.get() {
+            user.add_to_root(&mut env);
+        }
         let process = Process {
             argv,
             cwd: WORKSPACE.to_owned(),

@@ -106,6 +106,10 @@ impl<'a> StepRunner<'a> {
             self.log.error(0, &reason).await;
             return Err(JobReport::failed(JobEnd::Usual, reason));
         }
+        if let Err(reason) = self.become_user().await {
+            self.log.error(0, &reason).await;
+            return Err(JobReport::failed(JobEnd::Usual, reason));
+        }
         self.say_notes().await;
         if let Err(reason) = self.start_containers(steps, frame).await {
             let reason = self.secrets.mask(&reason);
@@ -132,6 +136,10 @@ impl<'a> StepRunner<'a> {
             return Err(JobReport::failed(JobEnd::Usual, reason.to_owned()));
         };
         self.take_up(&resumed.run, &resumed.checkpoint, frame).await;
+        if let Err(reason) = self.become_user().await {
+            self.log.error(0, &reason).await;
+            return Err(JobReport::failed(JobEnd::Usual, reason));
+        }
         Ok(first)
     }
 

@@ -161,7 +161,10 @@ fn shell_command(shell: &ShellEnvironment) -> (Vec<String>, BTreeMap<String, Str
             let argv = container.command(&env, &shell.cwd, &argv, true);
             (argv, BTreeMap::new())
         }
-        None => (argv.to_vec(), env),
+        None => match &shell.user {
+            Some(user) => (user.command(argv.to_vec()), env),
+            None => (argv.to_vec(), env),
+        },
     }
 }
 

@@ -61,7 +61,6 @@ pub(super) struct ActiveRun {
     pub(super) previous: Vec<JobRecord>,
     /// By the index of their records.
     pub(super) copies: Vec<Option<JobCopy>>,
-    pub(super) refused: bool,
     /// Copies that wait for their environments.
     pub(super) held: Vec<StartedCopy>,
     /// Concurrency groups of called workflows.
@@ -86,7 +85,6 @@ impl ActiveRun {
             checkout,
             previous: std::mem::take(&mut ledger.record.jobs),
             copies: Vec::new(),
-            refused: false,
             held: Vec::new(),
             calls: CallGroups::default(),
         }
@@ -151,7 +149,6 @@ impl ActiveRun {
                     conclusion,
                     reason,
                 } => {
-                    self.refused |= reason.starts_with("refused:");
                     if let Some(previous) = self.previous_end(job, 0) {
                         ledger.record.jobs.push(previous);
                         self.copies.push(None);

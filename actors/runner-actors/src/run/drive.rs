@@ -11,6 +11,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use super::active_run::ActiveRun;
 use super::parked::ParkedRun;
 use super::plan::{PlannedRun, prepare};
+use super::run_end;
 use super::services::RunServices;
 use crate::checkouts::CheckoutPermits;
 use crate::clock::now_ms;
@@ -288,7 +289,7 @@ async fn run_jobs(
         let mut copies = run.copies.iter().flatten();
         let all_ended = copies.all(|copy| copy.end.is_some());
         if let Some(conclusion) = run.state.conclusion().filter(|_| all_ended) {
-            end(&run, ledger, conclusion, &cancelled).await;
+            end(ledger, conclusion, &cancelled).await;
             return;
         }
         if !is_cancelled && run.only_waits() {
@@ -390,7 +391,6 @@ async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, r
         return;
     };
     copy.end = Some(report.end);
-    run.refused |= report.refused;
     let (job, instance) = (copy.job, copy.instance);
     ActiveRun::note_environment(ledger, index, &report);
     if let Some(tests) = &report.tests {
@@ -432,56 +432,21 @@ async fn store_tests(ledger: &mut Ledger, index: usize, tests: &Arc<JobTests>) {
 }
 
 async fn end(
-    run: &ActiveRun,
     ledger: &mut Ledger,
     conclusion: Conclusion,
     cancelled: &watch::Receiver<Option<String>>,
 ) {
-    let ends: Vec<JobEnd> = run
-        .copies
-        .iter()
-        .flatten()
-        .filter_map(|copy| copy.end)
-        .collect();
-    let state = match conclusion {
-        Conclusion::Success | Conclusion::Skipped => RunState::Succeeded,
-        Conclusion::Cancelled
-            if cancelled.borrow().is_none() && ends.contains(&JobEnd::TimedOut) =>
-        {
-            RunState::TimedOut
-        }
-        Conclusion::Cancelled => RunState::Cancelled,
-        Conclusion::Failure if ends.contains(&JobEnd::Lost) => RunState::Lost,
-        Conclusion::Failure if ends.contains(&JobEnd::TimedOut) => RunState::TimedOut,
-        Conclusion::Failure if run.refused => RunState::Refused,
-        Conclusion::Failure => RunState::Failed,
-    };
+    let reason = cancelled.borrow().clone();
+    let (state, reason) = run_end::of_jobs(&ledger.record.jobs, conclusion, reason.as_deref());
     // From allocating a run cannot succeed: every machine has been had.
     if ledger.record.state == RunState::Allocating && state == RunState::Succeeded {
         ledger.become_state(RunState::Running);
     }
-    let failed = ledger
-        .record
-        .jobs
-        .iter()
-        .find(|job| job.conclusion == Some(Conclusion::Failure));
-    let reason = match state {
-        RunState::Succeeded => {
-            tracing::info!(event = "run.completed", run = %ledger.record.id, "workflow completed successfully");
-            ledger
-                .say(LineKind::Info, "workflow completed successfully")
-                .await;
-            None
-        }
-        RunState::Cancelled => cancelled.borrow().clone(),
-        _ => failed.map(|job| {
-            format!(
-                "{}: {}",
-                job.name,
-                job.reason.as_deref().unwrap_or("failed")
-            )
-        }),
-    };
+    if state == RunState::Succeeded {
+        tracing::info!(event = "run.completed", run = %ledger.record.id, "workflow completed successfully");
+        let text = "workflow completed successfully";
+        ledger.say(LineKind::Info, text).await;
+    }
     if state != RunState::Succeeded {
         tracing::info!(event = "run.ended", run = %ledger.record.id, ?state, reason, "a run ended without success");
     }

@@ -14,11 +14,11 @@ use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::groups::ConcurrencyGroups;
 use crate::image_store::ImageStore;
-use crate::job::{JobEvents, JobReport, JobRequest};
+use crate::job::{JobEvents, JobReport, JobRequest, LogWriter};
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::log::Logs;
-use crate::permits::RepositoryPermits;
+use crate::permits::{RepositoryPermits, Turn};
 
 /// Starts copies of jobs, as many at once as may run; clones share the bounds.
 #[derive(Clone)]
@@ -77,7 +77,10 @@ impl JobLauncher {
                 }
             }
         };
-        let _permit = self.permits.acquire(&launch.request.repository).await;
+        let log = LogWriter::new(&launch.request, self.logs.clone());
+        let told = async |turn: Turn| log.info(0, &turn.to_string()).await;
+        let repository = &launch.request.repository;
+        let _permit = self.permits.acquire_in_turn(repository, told).await;
         has_actor.set(true);
         let report = self.run_as_child(launch).await;
         drop(ticket);

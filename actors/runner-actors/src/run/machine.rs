@@ -8,7 +8,6 @@ use vmm_hosts_actors::MachineType;
 
 /// What a machine with the image `full` has where nothing is configured: containers and their
 /// images need room.
-const HOSTED_MEM_MIB: u32 = 1024;
 const HOSTED_DISK_MIB: u32 = 8192;
 
 /// What a job's machine is asked for.
@@ -70,12 +69,14 @@ pub(super) fn choose(
     let hosted = (is_hosted && vm.image.is_none()).then(|| MachineType {
         vm: NewVm {
             image: FULL_IMAGE.parse().ok(),
-            mem_mib: vm.mem_mib.or(Some(HOSTED_MEM_MIB)),
+            // As much as its host has, which is known when it is asked for.
+            mem_mib: vm.mem_mib,
             disk_mib: vm.disk_mib.or(Some(HOSTED_DISK_MIB)),
             ..vm.clone()
         },
         host_labels: machine.host_labels.clone(),
         groups: Vec::new(),
+        user: machine.user.clone(),
     });
     Some(MachineChoice { machine, hosted })
 }
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(choice.machine, small);
         let hosted = choice.hosted.unwrap().vm;
         assert_eq!(hosted.image, FULL_IMAGE.parse().ok());
-        assert_eq!((hosted.mem_mib, hosted.disk_mib), (Some(1024), Some(500)));
+        assert_eq!((hosted.mem_mib, hosted.disk_mib), (None, Some(500)));
         assert_eq!(of(&machines, "self-hosted").unwrap().hosted, None);
     }
 }

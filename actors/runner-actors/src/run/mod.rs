@@ -15,6 +15,7 @@ mod machine;
 mod own_activity;
 mod parked;
 mod plan;
+mod run_end;
 mod services;
 mod workflow_run;
 

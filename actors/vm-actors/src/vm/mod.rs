@@ -145,8 +145,7 @@ impl Vm {
             return;
         };
         let (entry, provisioner) = (Arc::clone(&self.entry), self.resources.provisioner.clone());
-        let provisioned =
-            spawn_blocking(move || provisioner.provision(plan, &entry.id, &entry.spec));
+        let provisioned = spawn_blocking(move || provisioner.provision(plan, &entry));
         ctx.spawn(
             provisioned
                 .into_actor(self)

@@ -21,7 +21,7 @@ const MAKE_DISK: &str = r#"set -e
 copy="$OUT.tree"
 mkdir -p "$copy"
 cp -a -x "$1/." "$copy"
-rm -f "$copy/usr/sbin/policy-rc.d"
+rm -f "$copy/usr/sbin/policy-rc.d" "$copy"/tmp/mmdebstrap.apt.conf.*
 if [ -e "$copy/sbin/start-stop-daemon.REAL" ]; then mv -f "$copy/sbin/start-stop-daemon.REAL" "$copy/sbin/start-stop-daemon"; fi
 size=$(du -s --apparent-size --block-size=1K "$copy" | cut -f1)
 mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -E root_owner=0:0,lazy_itable_init=1 -d "$copy" "$OUT" "$((size + size / 4 + 65536))k"
@@ -56,7 +56,11 @@ impl ImageStore {
         ));
         let mut hooks = node::fetch(recipe, &work.0, progress)?;
         hooks.extend(python::fetch(recipe, &work.0, progress)?);
-        tool::run(&mut mmdebstrap(recipe, root, &disk, &hooks))?;
+        let mut command = mmdebstrap(recipe, root, &disk, &hooks);
+        match root {
+            true => tool::run_apart(&command, &work.0)?,
+            false => tool::run(&mut command)?,
+        }
         progress("storing the image");
         let owned = work.0.join("owned");
         if root {
@@ -132,7 +136,7 @@ pub(super) fn base(recipe: &Recipe, root: bool, hooks: &[String]) -> Command {
         command.arg(format!("--customize-hook={hook}"));
     }
     // The host names would be the builder's; the agent sets its own.
-    command.arg("--customize-hook=rm -f \"$1/etc/hostname\" \"$1/etc/resolv.conf\"; echo 127.0.0.1 localhost > \"$1/etc/hosts\"; mkdir -p \"$1/workspace\"");
+    command.arg("--customize-hook=rm -f \"$1/etc/hostname\" \"$1/etc/resolv.conf\"; printf '127.0.0.1 localhost\\n::1 localhost ip6-localhost ip6-loopback\\n' > \"$1/etc/hosts\"; mkdir -p \"$1/workspace\" \"$1/opt/tools\"; chmod 777 \"$1/opt/tools\"");
     command
 }
 
@@ -145,6 +149,7 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         for (name, text) in [
             ("usr/sbin/policy-rc.d", "exit 101"),
+            ("tmp/mmdebstrap.apt.conf.x", "of the builder"),
             ("sbin/start-stop-daemon", "a stand-in"),
             ("sbin/start-stop-daemon.REAL", "the program"),
         ] {
@@ -164,6 +169,7 @@ mod tests {
         command.env("PATH", format!("{}:{path}", tools.path().display()));
         tool::run(command.env("OUT", &disk)).unwrap();
         assert!(!disk.join("usr/sbin/policy-rc.d").exists());
+        assert!(!disk.join("tmp/mmdebstrap.apt.conf.x").exists());
         assert!(!disk.join("sbin/start-stop-daemon.REAL").exists());
         let program = fs::read_to_string(disk.join("sbin/start-stop-daemon")).unwrap();
         assert_eq!(program, "the program");

@@ -8,13 +8,12 @@ use std::process::Command;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use vm_core::USUAL_PATH;
+
 use super::build::base;
 use super::kernel::Scratch;
 use super::{ImageError, Recipe, files, node, python, tool};
 use crate::event::Progress;
-
-/// What programs are looked for in unless the recipe says otherwise.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Makes an OCI layout of a recipe in a new folder; the digest of its manifest.
 ///
@@ -35,7 +34,11 @@ pub fn build_container(
     ));
     let root = rustix::process::geteuid().is_root();
     let tar = work.0.join("layer.tar");
-    tool::run(&mut mmdebstrap(recipe, root, &hooks, &tar))?;
+    let mut command = mmdebstrap(recipe, root, &hooks, &tar);
+    match root {
+        true => tool::run_apart(&command, &work.0)?,
+        false => tool::run(&mut command)?,
+    }
     progress("writing the layout");
     let layout = work.0.join("layout");
     let blobs = layout.join("blobs/sha256");
@@ -100,7 +103,7 @@ fn config(recipe: &Recipe, diff_id: &str) -> serde_json::Value {
     let container = &recipe.container;
     let mut env = container.env.clone();
     env.entry("PATH".to_owned())
-        .or_insert_with(|| PATH.to_owned());
+        .or_insert_with(|| USUAL_PATH.to_owned());
     let env: Vec<String> = env
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
@@ -143,7 +146,7 @@ mod tests {
         assert_eq!(config["config"]["User"], "redis");
         assert_eq!(
             config["config"]["Env"],
-            json!(["A=b", format!("PATH={PATH}")])
+            json!(["A=b", format!("PATH={USUAL_PATH}")])
         );
         assert_eq!(config["rootfs"]["diff_ids"], json!(["sha256:00"]));
     }

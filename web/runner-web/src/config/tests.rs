@@ -189,6 +189,14 @@ fn what_no_manager_would_take_of_a_machine_is_a_mistake_with_its_place() {
     );
     let groups = parse(&secret, "[machines.a]\ngroups = [\"Large runners\"]\n").unwrap();
     assert_eq!(groups.runner.machines[0].1.groups, ["Large runners"]);
+    let user = parse(&secret, "[machines.a]\nuser = \"runner\"\n").unwrap();
+    assert_eq!(user.runner.machines[0].1.user.as_deref(), Some("runner"));
+    for wrong in ["-x", "a b", "1000", "$(id)"] {
+        let file = format!("[machines.a]\nuser = {wrong:?}\n");
+        let said = parse(&secret, &file).expect_err(wrong).to_string();
+        assert!(said.contains("runner.toml:2:8"), "{said}");
+        assert!(said.contains("is no name of a user"), "{said}");
+    }
     let label = parse(&secret, "[machines.\"a b\"]\nvcpus = 1\n").expect_err("a label");
     assert!(label.to_string().contains("is no label"), "{label}");
     let right =

@@ -82,7 +82,16 @@ impl StepRunner<'_> {
                 let argv = container.command(&start.env, &start.cwd, &argv, false);
                 self.command(argv).await
             }
-            None => self.command_with(argv, env).await,
+            None => {
+                let Some(user) = self.machine.user.get() else {
+                    return self.command_with(argv, env).await;
+                };
+                if let Err(exit) = self.give_to_user().await {
+                    return exit;
+                }
+                user.add_to(&mut env);
+                self.command_with(user.command(argv), env).await
+            }
         }
     }
 }

@@ -231,7 +231,9 @@ install)
         words=docker
         if [ $name = docker-compose ]; then words="docker compose"; fi
         if ! command -v $name > /dev/null; then
-            printf '#!/bin/sh\nexec sh %s %s "$@"\n' $here/engine.sh "$words" > /usr/local/bin/$name
+            # The engine is root's, whoever the steps are.
+            as_root='[ "$(id -u)" = 0 ] || set -- sudo -n -E "$@"'
+            printf '#!/bin/sh\nset -- sh %s %s "$@"\n%s\nexec "$@"\n' $here/engine.sh "$words" "$as_root" > /usr/local/bin/$name
             chmod 755 /usr/local/bin/$name
         fi
     done
