@@ -115,9 +115,6 @@ impl Failure {
 /// Longest part of a query that is shown around its fault, in characters, to each side.
 const SHOWN: usize = 60;
 
-/// The lines of `--help` about exit codes.
-pub const EXIT_CODES: &str = "Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out, 130 interrupted.";
-
 /// What is wrong with a query, and below it the query with a caret under the character at fault.
 #[must_use]
 pub fn with_caret(detail: &str, query: &str, position: usize) -> String {
