@@ -1,9 +1,7 @@
-//! What every program's command line has beside its commands: completions for shells, manual pages,
-//! examples below each `--help`, which are checked against the options there are, and lines of
-//! output.
+//! What every program's command line has beside its commands: completions for shells, manual pages
+//! and lines of output.
 
 mod documentation;
-pub mod examples;
 mod output;
 
 pub use clap_complete::Shell;
