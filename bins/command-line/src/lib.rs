@@ -3,6 +3,7 @@
 
 mod documentation;
 mod output;
+mod quoting;
 
 pub use clap_complete::Shell;
 pub use documentation::{
@@ -10,3 +11,4 @@ pub use documentation::{
     write_manuals,
 };
 pub use output::{print, say};
+pub use quoting::quoted;
