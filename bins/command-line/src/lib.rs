@@ -1,9 +1,11 @@
 //! What every program's command line has beside its commands: completions for shells, manual pages
-//! and lines of output.
+//! and lines of output; and, with the feature `screen`, a full screen.
 
 mod documentation;
 mod output;
 mod quoting;
+#[cfg(feature = "screen")]
+pub mod terminal;
 
 pub use clap_complete::Shell;
 pub use documentation::{

@@ -62,7 +62,7 @@ pub enum Failure {
     Interrupted,
     /// A signal ended it.
     #[error("ended by {}", .0.name())]
-    Signalled(terminal::signals::Termination),
+    Signalled(command_line::terminal::signals::Termination),
     /// Anything else.
     #[error("{0}")]
     Other(String),
