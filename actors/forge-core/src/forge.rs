@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CommitSha, RepoName};
-
 /// A kind of code-hosting forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -14,19 +12,4 @@ pub enum Forge {
     Gitea,
     /// Forgejo, which follows Gitea's interface.
     Forgejo,
-}
-
-impl Forge {
-    /// Path of the API call that posts a commit status, to be put behind the forge's base URL
-    /// (`https://api.github.com`, `https://gitea.example`).
-    ///
-    /// Sources: <https://docs.github.com/en/rest/commits/statuses>,
-    /// <https://docs.gitea.com/api/> (`repoCreateStatus`).
-    pub fn status_path(self, repository: &RepoName, commit: &CommitSha) -> String {
-        let prefix = match self {
-            Self::GitHub => "",
-            Self::Gitea | Self::Forgejo => "/api/v1",
-        };
-        format!("{prefix}/repos/{repository}/statuses/{commit}")
-    }
 }

@@ -74,7 +74,7 @@ pub struct CommitStatus {
 }
 
 impl CommitStatus {
-    /// The JSON body for a forge's `statuses` call ([`Forge::status_path`]).
+    /// The JSON body for a forge's `statuses` call.
     pub fn body(&self, forge: Forge) -> StatusBody<'_> {
         let limit = match forge {
             Forge::GitHub => GITHUB_DESCRIPTION,

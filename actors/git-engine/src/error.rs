@@ -92,18 +92,6 @@ impl GitError {
         matches!(self, Self::TooMuch { .. } | Self::FetchTooLarge { .. })
     }
 
-    /// Whether the same call may work later: time-outs and what a network does, not a missing
-    /// commit.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::TimedOut { .. } => true,
-            Self::Failed { message, .. } => {
-                NETWORK_FAILURES.iter().any(|words| message.contains(words))
-            }
-            _ => false,
-        }
-    }
-
     pub(crate) fn io(path: &std::path::Path, source: std::io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),
@@ -111,16 +99,3 @@ impl GitError {
         }
     }
 }
-
-/// Words of git's and curl's messages (in English: the environment says `LC_ALL=C`) for failures
-/// that pass.
-const NETWORK_FAILURES: [&str; 8] = [
-    "Could not resolve host",
-    "Failed to connect",
-    "Couldn't connect",
-    "Connection refused",
-    "Connection reset",
-    "timed out",
-    "The requested URL returned error: 5",
-    "early EOF",
-];

@@ -11,6 +11,11 @@
 //! `--results` writes a line of JSON a query: its results, and what their scores are made of.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
+#[path = "support/code_tasks.rs"]
+mod code_tasks;
+#[path = "../../search-graph-engine/benches/relevance/measures.rs"]
+#[allow(dead_code, reason = "means are of other figures here")]
+mod measures;
 #[path = "support/role.rs"]
 mod role;
 
@@ -19,13 +24,13 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use search_core::code_tasks::{Category, CodeTask, Repository, repositories, tasks};
-use search_core::measures::{judge, recall};
 use search_core::query::SearchRequest;
 use search_core::role::RelevanceFunction;
 use search_engine::answering::{SearchParams, SearchableRole, search};
 use serde_json::json;
 
+use code_tasks::{Category, CodeTask, Repository, repositories, tasks};
+use measures::{judge, recall};
 use role::{found, passages, wait, with_role};
 
 /// What is measured beside one another.

@@ -5,7 +5,7 @@
 //!
 //! Indexes the folders as sources of one role, by the actors of the search server, and waits until
 //! their concepts are learnt. Then it draws queries from what was indexed
-//! (`search_core::samples`) and counts how often a right document is first. `--misses` lists the
+//! (`support/samples.rs`) and counts how often a right document is first. `--misses` lists the
 //! others. `--ask` shows the first results of each line of a file instead.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
@@ -13,6 +13,8 @@
 mod cpu;
 #[path = "support/role.rs"]
 mod role;
+#[path = "support/samples.rs"]
+mod samples;
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,11 +22,11 @@ use std::time::Instant;
 
 use search_actors::RoleRegistry;
 use search_core::role::RelevanceFunction;
-use search_core::samples::{Sample, Sampler, Samples};
 use search_engine::answering::{DocumentRequest, SearchableRole, read_document};
 
 use cpu::cpu_seconds;
 use role::{FUNCTIONS, found, wait, with_role};
+use samples::{Sample, Sampler, Samples};
 
 /// How many identifiers are looked for.
 const IDENTIFIERS: usize = 120;

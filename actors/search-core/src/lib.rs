@@ -1,11 +1,9 @@
-//! Search without I/O: roles, text analysis, query, snippets, names, relevance measures, samples
-//! and tasks.
+//! Search without I/O: roles, text analysis, query, snippets, names and tasks.
 
 pub mod analysis;
 pub mod answer;
 pub mod bulk;
 pub mod code_places;
-pub mod code_tasks;
 pub mod concepts;
 pub mod conversation;
 pub mod defined_names;
@@ -15,12 +13,10 @@ pub mod document;
 pub mod facets;
 pub mod file_roles;
 pub mod literals;
-pub mod measures;
 pub mod names;
 pub mod passages;
 pub mod query;
 pub mod role;
-pub mod samples;
 pub mod snapshots;
 pub mod snippet;
 pub mod vector_weights;

@@ -51,7 +51,7 @@ enum Engine {
 /// What one case showed, over all its turns.
 struct Figures {
     case: Case,
-    /// BlobChanges per second, one figure per turn.
+    /// Appends per second, one figure per turn.
     rates: Vec<f64>,
     /// Time from the call to the answer, in microseconds.
     latency: Histogram<u64>,

@@ -13,7 +13,7 @@
 /// assert!(bytes > ("acme/site".to_owned(), 2u64).to_bytes());
 /// ```
 pub trait Key: Sized + Send + 'static {
-    /// BlobChanges the key's bytes, which must tell by themselves where they end.
+    /// Appends the key's bytes, which must tell by themselves where they end.
     fn encode(&self, out: &mut Vec<u8>);
 
     /// Takes a key off the front of `input`; `None` if the bytes are not one.

@@ -75,7 +75,7 @@ pub(crate) mod raw {
         pub fault: fn(&[u8], &[u8]) -> Option<Unreadable>,
     }
 
-    /// Rows as bytes. GroupChanges: only the store's transactions are readers.
+    /// Rows as bytes. Sealed: only the store's transactions are readers.
     pub trait RawRead {
         /// The row of `key`.
         fn raw_get(

@@ -105,7 +105,7 @@ impl<'db> WriteTxn<'db> {
         self.raw_delete(table.name(), key.to_bytes())
     }
 
-    /// BlobChanges a blob, which is durable no later than the rows of this request. Its extent
+    /// Appends a blob, which is durable no later than the rows of this request. Its extent
     /// belongs into one of them.
     ///
     /// # Errors

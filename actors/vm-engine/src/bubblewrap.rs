@@ -22,7 +22,7 @@ use crate::machine::{MachineDirectory, NewMachine, VmMachine, on_disconnect};
 use crate::process::{FileLimit, Process};
 use crate::{Driver, DriverError, Machine, StartRequest, Template};
 
-/// NewMachine of `/etc` that programs need and that tell nothing.
+/// Parts of `/etc` that programs need and that tell nothing.
 const ETC: [&str; 8] = [
     "ssl",
     "alternatives",

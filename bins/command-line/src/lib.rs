@@ -1,10 +1,11 @@
-//! What every program's command line has beside its commands: completions for shells, manual pages,
-//! examples below each `--help`, which are checked against the options there are, and lines of
-//! output.
+//! What every program's command line has beside its commands: completions for shells, manual pages
+//! and lines of output; and, with the feature `screen`, a full screen.
 
 mod documentation;
-pub mod examples;
 mod output;
+mod quoting;
+#[cfg(feature = "screen")]
+pub mod terminal;
 
 pub use clap_complete::Shell;
 pub use documentation::{
@@ -12,3 +13,4 @@ pub use documentation::{
     write_manuals,
 };
 pub use output::{print, say};
+pub use quoting::quoted;

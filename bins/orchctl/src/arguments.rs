@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn every_help_ends_with_examples_that_are_understood() {
-        command_line::examples::assert_understood::<Arguments>();
+        scripted_peers::assert_understood::<Arguments>();
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     Interrupted,
     /// Another signal ended it.
     #[error("ended by {}", .0.name())]
-    Signalled(terminal::signals::Termination),
+    Signalled(command_line::terminal::signals::Termination),
 }
 
 impl Failure {

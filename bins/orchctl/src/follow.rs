@@ -1,4 +1,4 @@
-//! A followed log: Server-Sent SseParser back to what the agent printed.
+//! A followed log: server-sent events back to what the agent printed.
 
 use serde_json::Value;
 

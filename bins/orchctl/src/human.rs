@@ -14,7 +14,7 @@ pub(crate) fn print_message(text: &str) {
 /// Text of strangers: control characters could steer the terminal, directional overrides turn a
 /// word around, and others are not seen. They stand there by their number: `<U+202E>`.
 pub(crate) fn clean(text: &str) -> String {
-    terminal::text::visible(text).into_owned()
+    command_line::terminal::text::visible(text).into_owned()
 }
 
 /// Output of agents: as it is for a file or a pipe, harmless on a terminal.

@@ -5,12 +5,5 @@ mod help;
 
 #[test]
 fn the_cli_reference_is_current() {
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_search-server"));
-    let section = help::section(program, "search-server").expect("it has a help");
-    let rest = include_str!("../../../docs/CLI.md").split_once(&section);
-    let is_whole = rest.is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with("\n## "));
-    assert!(
-        is_whole,
-        "docs/CLI.md is stale, run `cargo xtask docs`:\n{section}"
-    );
+    help::assert_current("search-server", env!("CARGO_BIN_EXE_search-server"));
 }

@@ -1,7 +1,7 @@
 //! What a person sees who starts the server in a terminal.
 
 #[allow(dead_code, reason = "shared with the other programs' tests")]
-#[path = "../../terminal/tests/pty/mod.rs"]
+#[path = "../../command-line/tests/pty/mod.rs"]
 mod pty;
 
 use std::os::unix::fs::PermissionsExt;

@@ -62,7 +62,7 @@ pub enum Failure {
     Interrupted,
     /// A signal ended it.
     #[error("ended by {}", .0.name())]
-    Signalled(terminal::signals::Termination),
+    Signalled(command_line::terminal::signals::Termination),
     /// Anything else.
     #[error("{0}")]
     Other(String),
@@ -114,9 +114,6 @@ impl Failure {
 
 /// Longest part of a query that is shown around its fault, in characters, to each side.
 const SHOWN: usize = 60;
-
-/// The lines of `--help` about exit codes.
-pub const EXIT_CODES: &str = "Exit codes: 0 ok, 1 failed, 2 wrong usage, 4 nothing found, 5 not allowed, 6 unreachable, 7 timed out, 130 interrupted.";
 
 /// What is wrong with a query, and below it the query with a caret under the character at fault.
 #[must_use]

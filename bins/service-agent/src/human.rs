@@ -207,7 +207,7 @@ pub(crate) fn clean(text: &str) -> String {
         if matches!(c, '\n' | '\t') {
             out.push(' ');
         } else {
-            terminal::text::push_visible(&mut out, c);
+            command_line::terminal::text::push_visible(&mut out, c);
         }
     }
     out
@@ -215,7 +215,7 @@ pub(crate) fn clean(text: &str) -> String {
 
 /// The same for a text of several lines.
 pub(crate) fn clean_lines(text: &str) -> String {
-    terminal::text::visible(text).into_owned()
+    command_line::terminal::text::visible(text).into_owned()
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //! asking it, and what goes wrong on the way.
 //!
 //! ```text
-//! TargetArguments ─find─▶ Target::Server ────────────────┐
-//!               Target::Here ─▶ private server ─┴─ Client ─HTTP─▶ /api/…, /mcp
+//! TargetArguments ─find─▶ Target::Server ─────────────────┐
+//!                         Target::Here ─▶ private server ─┴─ Client ─HTTP─▶ /api/…, /mcp
 //! ```
 //!
 //! A private server is the search server itself, in this process, on a loopback port of its own

@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "shared with the other tests of the client")]
 mod common;
 #[allow(dead_code, reason = "shared with the other programs' tests")]
-#[path = "../../terminal/tests/pty/mod.rs"]
+#[path = "../../command-line/tests/pty/mod.rs"]
 mod pty;
 
 use std::io::Write;

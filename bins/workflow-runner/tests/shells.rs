@@ -7,7 +7,7 @@
 )]
 
 #[allow(dead_code, reason = "shared with the tests of other programs")]
-#[path = "../../terminal/tests/pty/mod.rs"]
+#[path = "../../command-line/tests/pty/mod.rs"]
 mod pty;
 mod site;
 

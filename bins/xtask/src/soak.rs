@@ -49,7 +49,7 @@ const PACKAGES: [&str; 5] = [
     "workflow-runner",
     "vm-manager",
     "search-server",
-    "soak",
+    "integration-tests",
 ];
 
 /// Runs the command.

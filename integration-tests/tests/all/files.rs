@@ -1,4 +1,4 @@
-//! WatchedDirectories as they are found in the world.
+//! Folders as they are found in the world.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;

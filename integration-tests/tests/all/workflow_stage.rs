@@ -77,7 +77,7 @@ impl Stage {
         self.manager.vms().is_empty() && files("runs/checkouts") == 0
     }
 
-    /// WatchedDirectories of machines.
+    /// Folders of machines.
     pub(crate) fn machine_folders(&self) -> usize {
         std::fs::read_dir(self.folder.path().join("vms/vms")).map_or(0, Iterator::count)
     }

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::assets::Asset;
 use crate::routes::Routes;
+use crate::ui;
 
 /// Paths that need no token: nothing secret is among them.
 pub const APPLICATION_PATHS: &str = "/ui/*";

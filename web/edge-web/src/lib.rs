@@ -43,6 +43,7 @@ mod session;
 mod sign_in;
 mod signed;
 mod strict;
+mod ui;
 pub mod visible;
 
 pub use admin::{actor_events, actor_tree};

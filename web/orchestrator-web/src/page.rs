@@ -1,4 +1,4 @@
-//! A plain operations page: queue, runs, statuses, actors; the whole interface comes later.
+//! A plain operations page: queue, runs, statuses, actors.
 
 use actix_web::{HttpRequest, web};
 use edge_web::{Asset, Routes};

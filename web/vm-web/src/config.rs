@@ -108,10 +108,4 @@ impl FileValues {
     pub fn has_data(&self) -> bool {
         self.0.data.origin == Origin::File
     }
-
-    /// Whether it says where to listen.
-    #[must_use]
-    pub fn has_listen(&self) -> bool {
-        self.0.listen.origin == Origin::File
-    }
 }

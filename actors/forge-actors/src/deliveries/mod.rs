@@ -8,7 +8,6 @@
 //! at the front. What finds them by id, body or subject is an index in memory, made from the rows
 //! at start.
 
-mod former;
 mod index;
 #[cfg(test)]
 mod model;
@@ -115,7 +114,7 @@ struct Inner {
 const CLOCK: Table<u8, StoredTime> = Table::new("forge_deliveries_clock");
 
 impl Deliveries {
-    /// Reads what the store remembers; rows of former versions are moved first. Blocks.
+    /// Reads what the store remembers. Blocks.
     ///
     /// # Errors
     /// The store's.
@@ -129,7 +128,6 @@ impl Deliveries {
         mut index: Index,
         monotonic: fn() -> Instant,
     ) -> Result<Self, StoreError> {
-        former::move_over(store)?;
         let clock = store.read_blocking(|rows| {
             let mut newest = None;
             rows.for_each(&SEEN, .., |key, seen| {

@@ -3,7 +3,6 @@
 use forge_core::WebhookSecrets;
 use store::Options;
 
-use super::former::{BODY, ID, OTHER_DIGEST, SUBJECT, left, remember};
 use super::*;
 
 const DAY: u64 = 24 * 3600 * 1000;
@@ -180,60 +179,6 @@ fn once_the_secret_was_changed_the_ids_of_former_deliveries_decide_alone() {
     assert_eq!(admit("c", "new", b"1"), Admission::Fresh);
     assert_eq!(admit("d", "new", b"1"), led_to("run 1"));
     assert_eq!(admit("c", "new", b"2"), Admission::SameIdOtherBody);
-}
-
-#[test]
-fn a_delivery_of_an_earlier_version_is_known_by_its_id() {
-    let store = store();
-    let former = store.write_blocking(|rows| {
-        let digest = [7; 32];
-        remember(rows, 1, (ID, b"a"), Some(digest))?;
-        remember(rows, 1, (OTHER_DIGEST, &digest), None)
-    });
-    former.unwrap();
-    let keep = Deliveries::open_with(&store, Bounds::default(), Index::default(), years).unwrap();
-    assert_eq!(admit(&store, &keep, "a", "1", 2), DUPLICATE);
-    assert_eq!(admit(&store, &keep, "b", "1", 3), Admission::Fresh);
-    for id in ["c", "a"] {
-        assert_eq!(admit(&store, &keep, id, id, 31 * DAY), Admission::Fresh);
-    }
-    assert_eq!(rows(&store), 2, "the former rows are gone");
-}
-
-#[test]
-fn entries_of_earlier_versions_become_one_row_a_delivery() {
-    const MANY: u64 = 1200;
-    let store = store();
-    let former = store.write_blocking(|rows| {
-        for n in 0..MANY {
-            let body = *digest(&n.to_string()).as_bytes();
-            remember(rows, n, (ID, n.to_string().as_bytes()), Some(body))?;
-            remember(rows, n, (BODY, &body), None)?;
-        }
-        let alone = *digest("alone").as_bytes();
-        remember(rows, MANY, (BODY, &alone), None)?;
-        remember(rows, MANY, (SUBJECT, b"comment"), None)
-    });
-    former.unwrap();
-    let keep = open(&store);
-    assert_eq!(left(&store), [0, 0]);
-    assert_eq!(rows(&store), MANY + 2);
-    for n in 0..MANY {
-        let n = n.to_string();
-        assert_eq!(admit(&store, &keep, "other", &n, MANY), DUPLICATE);
-    }
-    let again = admit(&store, &keep, "17", "another", MANY);
-    assert_eq!(again, Admission::SameIdOtherBody);
-    assert_eq!(admit(&store, &keep, "other", "alone", MANY), DUPLICATE);
-    assert!(!admit_subject(&store, &keep, "comment"));
-    let first = store
-        .read_blocking(|rows| rows.range(&SEEN, .., 3))
-        .unwrap();
-    let first: Vec<_> = first
-        .iter()
-        .map(|(key, seen)| (time_of(*key), seen.id.as_deref()))
-        .collect();
-    assert_eq!(first, [(0, Some("0")), (1, Some("1")), (2, Some("2"))]);
 }
 
 #[test]

@@ -87,20 +87,6 @@ impl Row for StatusRow {
 }
 impl Row for CommentRow {
     const SCHEMA: u16 = 2;
-
-    /// Comments of schema 1 had no counts, and nothing was written before an attempt: one that
-    /// waits may have been sent.
-    fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
-        let mut whole = (schema == 1).then(|| body.to_vec())?;
-        whole.extend([0, 0, 0]);
-        let (mut row, []) = postcard::take_from_bytes::<Self>(&whole).ok()? else {
-            return None;
-        };
-        if row.comment.is_none() {
-            (row.uncertain, row.sent) = (true, 1);
-        }
-        Some(row)
-    }
 }
 impl Row for IndexEntry {
     const SCHEMA: u16 = 1;
@@ -153,41 +139,4 @@ pub(crate) fn entry_of(kind: u8, key: &[u8]) -> Option<IndexedKey> {
         return StatusKey::from_bytes(key).map(IndexedKey::Status);
     }
     CommentKey::from_bytes(key).map(IndexedKey::Comment)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn u6_comments_of_the_former_schema_are_read_and_doubted() {
-        let row = CommentRow {
-            account: "bot".into(),
-            repo: "acme/site".parse().unwrap(),
-            issue: 1.try_into().unwrap(),
-            body: "x".into(),
-            uncertain: false,
-            comment: None,
-            progress: Progress::default(),
-            sent: 0,
-            looks: 0,
-            checks: 0,
-        };
-        let whole = postcard::to_stdvec(&row).unwrap();
-        let former = &whole[..whole.len() - 3];
-        let read = CommentRow::upgrade(1, former).unwrap();
-        assert!(read.uncertain);
-        assert_eq!((read.sent, &*read.body), (1, "x"));
-        let posted = CommentRow {
-            comment: Some(7),
-            ..row
-        };
-        let whole = postcard::to_stdvec(&posted).unwrap();
-        assert_eq!(
-            CommentRow::upgrade(1, &whole[..whole.len() - 3]),
-            Some(posted)
-        );
-        assert_eq!(CommentRow::upgrade(3, former), None);
-        assert_eq!(CommentRow::upgrade(1, &former[..4]), None);
-    }
 }

@@ -73,9 +73,12 @@ pub(crate) fn parse(body: &[u8]) -> Result<Json<'_>, JsonError> {
     };
     let mut reader = serde_json::Deserializer::from_str(text);
     let mut keys = Vec::new();
-    let tree = KeptValue(&mut keys)
-        .deserialize(&mut reader)
-        .map_err(invalid)?;
+    let tree = ValueSeed {
+        keys: &mut keys,
+        is_kept: true,
+    }
+    .deserialize(&mut reader)
+    .map_err(invalid)?;
     reader.end().map_err(invalid)?;
     Ok(tree)
 }
@@ -94,10 +97,26 @@ impl Json<'_> {
 /// The keys of the objects that are being read, those of the innermost last.
 type Keys<'de> = Vec<Cow<'de, str>>;
 
-/// Reads a value that is kept.
-struct KeptValue<'k, 'de>(&'k mut Keys<'de>);
+/// Reads a value; one that nobody asks for is checked, and becomes null.
+struct ValueSeed<'k, 'de> {
+    keys: &'k mut Keys<'de>,
+    is_kept: bool,
+}
 
-impl<'de> DeserializeSeed<'de> for KeptValue<'_, 'de> {
+impl<'de> ValueSeed<'_, 'de> {
+    fn kept(&self, value: Json<'de>) -> Json<'de> {
+        if self.is_kept { value } else { Json::Null }
+    }
+
+    fn inner(&mut self, is_kept: bool) -> ValueSeed<'_, 'de> {
+        ValueSeed {
+            keys: self.keys,
+            is_kept,
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_, 'de> {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -105,7 +124,7 @@ impl<'de> DeserializeSeed<'de> for KeptValue<'_, 'de> {
     }
 }
 
-impl<'de> Visitor<'de> for KeptValue<'_, 'de> {
+impl<'de> Visitor<'de> for ValueSeed<'_, 'de> {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,113 +136,53 @@ impl<'de> Visitor<'de> for KeptValue<'_, 'de> {
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Json::Bool(value))
+        Ok(self.kept(Json::Bool(value)))
     }
 
     fn visit_u64<E>(self, value: u64) -> Result<Self::Value, E> {
-        Ok(Json::Unsigned(value))
+        Ok(self.kept(Json::Unsigned(value)))
     }
 
     fn visit_i64<E>(self, value: i64) -> Result<Self::Value, E> {
-        Ok(Json::Negative(value))
+        Ok(self.kept(Json::Negative(value)))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Self::Value, E> {
-        Ok(Json::Float(value))
+        Ok(self.kept(Json::Float(value)))
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Json::Text(Cow::Borrowed(text)))
+        Ok(self.kept(Json::Text(Cow::Borrowed(text))))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
         without_nul(text)?;
+        if !self.is_kept {
+            return Ok(Json::Null);
+        }
         Ok(Json::Text(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Self::Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(KeptValue(self.0))? {
-            array.push(item);
-        }
-        Ok(Json::Array(array.into_boxed_slice()))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-        let (keys, mut object) = (self.0, Vec::new());
-        let outer = keys.len();
-        while let Some(key) = members.next_key_seed(KeySeed)? {
-            let field = known_field(&key);
-            keys.push(key);
-            match field {
-                Some(field) => object.push((field, members.next_value_seed(KeptValue(keys))?)),
-                None => members.next_value_seed(CheckedValue(keys))?,
+        while let Some(item) = items.next_element_seed(self.inner(self.is_kept))? {
+            if self.is_kept {
+                array.push(item);
             }
         }
-        end_of_object(keys, outer)?;
-        Ok(Json::Object(object.into_boxed_slice()))
-    }
-}
-
-/// Reads a value that nobody asks for.
-struct CheckedValue<'k, 'de>(&'k mut Keys<'de>);
-
-impl<'de> DeserializeSeed<'de> for CheckedValue<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for CheckedValue<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+        Ok(self.kept(Json::Array(array.into_boxed_slice())))
     }
 
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_borrowed_str<E: Error>(self, _: &'de str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        without_nul(text)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(CheckedValue(self.0))?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let keys = self.0;
-        let outer = keys.len();
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Self::Value, A::Error> {
+        let (outer, mut object) = (self.keys.len(), Vec::new());
         while let Some(key) = members.next_key_seed(KeySeed)? {
-            keys.push(key);
-            members.next_value_seed(CheckedValue(keys))?;
+            let field = self.is_kept.then(|| known_field(&key)).flatten();
+            self.keys.push(key);
+            let value = members.next_value_seed(self.inner(field.is_some()))?;
+            object.extend(field.map(|field| (field, value)));
         }
-        end_of_object(keys, outer)
+        end_of_object(self.keys, outer)?;
+        Ok(self.kept(Json::Object(object.into_boxed_slice())))
     }
 }
 

@@ -106,25 +106,6 @@ fn descriptions_keep_the_forge_s_limit_in_characters() {
 }
 
 #[test]
-fn where_a_status_is_posted() {
-    let (repository, commit) = (
-        "Acme/rocket".parse().unwrap(),
-        "a".repeat(40).parse().unwrap(),
-    );
-    let sha = "a".repeat(40);
-    assert_eq!(
-        Forge::GitHub.status_path(&repository, &commit),
-        format!("/repos/Acme/rocket/statuses/{sha}")
-    );
-    for forge in [Forge::Gitea, Forge::Forgejo] {
-        assert_eq!(
-            forge.status_path(&repository, &commit),
-            format!("/api/v1/repos/Acme/rocket/statuses/{sha}")
-        );
-    }
-}
-
-#[test]
 fn states_read_back() {
     for state in [
         CommitState::Error,

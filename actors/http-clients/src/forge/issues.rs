@@ -99,23 +99,6 @@ impl ForgeClient {
         comment.try_into()
     }
 
-    /// Replaces a comment's text.
-    ///
-    /// # Errors
-    /// See [`ForgeError`].
-    pub async fn edit_comment(
-        &self,
-        repo: &RepoName,
-        id: CommentId,
-        body: &str,
-    ) -> Result<ForgeComment, ForgeError> {
-        let path = repo_path(repo, &format!("/issues/comments/{id}"));
-        let comment: wire::Comment = self
-            .write(Method::Patch, &path, &json!({"body": body}))
-            .await?;
-        comment.try_into()
-    }
-
     /// Deletes a comment; one that is gone is no error.
     ///
     /// # Errors

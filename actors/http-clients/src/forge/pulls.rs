@@ -2,7 +2,6 @@
 
 use forge_core::{BranchName, CommitSha, Forge, Login, PullRequestNumber, RepoName};
 use jiff::Timestamp;
-use serde_json::json;
 
 use super::client::{ForgeClient, repo_path};
 use super::issues::bad_reply;
@@ -81,24 +80,6 @@ impl ForgeClient {
     ) -> Result<ForgePull, ForgeError> {
         let path = repo_path(repo, &format!("/pulls/{number}"));
         let pull: wire::Pull = self.read(self.request(Method::Get, &path, &[])).await?;
-        pull.try_into()
-    }
-
-    /// Closes a pull request, or opens it again.
-    ///
-    /// # Errors
-    /// See [`ForgeError`]; one that was merged, or whose branch is gone, is `Unprocessable`.
-    pub async fn set_pull_open(
-        &self,
-        repo: &RepoName,
-        number: PullRequestNumber,
-        open: bool,
-    ) -> Result<ForgePull, ForgeError> {
-        let path = repo_path(repo, &format!("/pulls/{number}"));
-        let state = if open { "open" } else { "closed" };
-        let pull: wire::Pull = self
-            .write(Method::Patch, &path, &json!({"state": state}))
-            .await?;
         pull.try_into()
     }
 

@@ -115,15 +115,6 @@ impl HttpClient {
         Ok(Streaming::new(url, headers, chunks, idle))
     }
 
-    /// As [`open`](Self::open), for answers of status 2xx: others are read and made an error.
-    ///
-    /// # Errors
-    /// See [`HttpError`].
-    pub async fn open_ok(&self, request: Request) -> Result<Streaming, HttpError> {
-        let opened = self.open_or_read(request).await?;
-        opened.map_err(Response::into_error)
-    }
-
     /// As [`open`](Self::open), for answers of status 2xx; others are given with the beginning of
     /// their body (64 KiB), for those who know what it says.
     ///

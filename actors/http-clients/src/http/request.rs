@@ -231,12 +231,6 @@ impl Request {
         self.header("if-none-match", etag)
     }
 
-    /// Asks for a body only if it changed since this `Last-Modified` value: else the status is 304.
-    #[must_use]
-    pub fn if_modified_since(self, date: impl Into<String>) -> Self {
-        self.header("if-modified-since", date)
-    }
-
     /// The same request once more; `None` when its body can be sent only once.
     #[must_use]
     pub fn again(&self) -> Option<Self> {

@@ -65,12 +65,6 @@ impl Response {
         (200..300).contains(&self.status)
     }
 
-    /// Whether a conditional request found nothing new.
-    #[must_use]
-    pub fn is_not_modified(&self) -> bool {
-        self.status == 304
-    }
-
     /// The answer if its status is 2xx.
     ///
     /// # Errors

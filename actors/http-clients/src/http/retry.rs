@@ -80,13 +80,6 @@ impl Retry {
 }
 
 impl RetryPolicy {
-    /// No repetition.
-    pub const NEVER: Self = Self {
-        attempts: 1,
-        first: Duration::ZERO,
-        longest: Duration::ZERO,
-    };
-
     /// What to do after attempt number `attempt` (from 1) ended in an error judged as `retry`.
     /// `chance` from 0 to 1 spreads the delay between half and whole, so that many callers do not
     /// come back together.
@@ -237,10 +230,11 @@ mod tests {
             let verdict = policy.verdict(attempt, retry, 1.0);
             assert_eq!(verdict, expected, "{attempt} {retry:?}");
         }
-        assert_eq!(
-            RetryPolicy::NEVER.verdict(1, worth(None), 1.0),
-            Verdict::GiveUp
-        );
+        let never = RetryPolicy {
+            attempts: 1,
+            ..policy
+        };
+        assert_eq!(never.verdict(1, worth(None), 1.0), Verdict::GiveUp);
     }
 
     #[test]

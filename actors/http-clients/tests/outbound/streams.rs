@@ -116,10 +116,8 @@ async fn an_error_instead_of_a_stream_has_its_words() {
             HttpResponse::NotFound().body("no such log")
         }));
     });
-    let error = client()
-        .open_ok(Request::get(url(server, "/")))
-        .await
-        .unwrap_err();
+    let opened = client().open_or_read(Request::get(url(server, "/"))).await;
+    let error = opened.unwrap().unwrap_err().into_error();
     assert_eq!(error.status(), Some(404));
     assert!(error.to_string().contains("no such log"), "{error}");
 }

@@ -63,7 +63,7 @@ pub(super) fn open_of_pull(
     Ok(runs)
 }
 
-/// RunsToEnd the runs of other heads, or all of a pull request that was closed.
+/// Ends the runs of other heads, or all of a pull request that was closed.
 pub(super) fn end_others(
     txn: &mut LedgerTxn<'_, '_>,
     ends: &RunsToEnd,

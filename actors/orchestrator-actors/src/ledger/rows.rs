@@ -22,23 +22,9 @@ macro_rules! row {
     };
 }
 
-/// A run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct RunRow(pub(super) Run);
-
-impl Row for RunRow {
-    const SCHEMA: u16 = 2;
-
-    /// Runs of schema 1 had neither a provider of their own nor an author to ask about: both come
-    /// last.
-    fn upgrade(schema: u16, body: &[u8]) -> Option<Self> {
-        let mut whole = (schema == 1).then(|| body.to_vec())?;
-        whole.extend([0, 0]);
-        match postcard::take_from_bytes(&whole) {
-            Ok((run, [])) => Some(Self(run)),
-            _ => None,
-        }
-    }
+row! {
+    /// A run.
+    RunRow(Run), 2
 }
 
 /// That a run is open, and how often its row was written: who holds the run as it was at that count
@@ -48,11 +34,6 @@ pub(super) struct OpenRow(pub(super) u64);
 
 impl Row for OpenRow {
     const SCHEMA: u16 = 2;
-
-    /// Schema 1 had no count.
-    fn upgrade(schema: u16, _: &[u8]) -> Option<Self> {
-        (schema == 1).then_some(Self(0))
-    }
 }
 
 row! {
@@ -162,29 +143,4 @@ pub(super) const WORKTREES: Table<String, Flag> = Table::new("orch_worktrees");
 /// A repository as part of a key: forges compare names without regard to case.
 pub(super) fn folded(repository: &RepoName) -> String {
     repository.as_str().to_ascii_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_of_the_former_schema_are_read() {
-        let run = serde_json::json!({
-            "id": "r1", "project": "main", "agent": "dev", "home": "main", "repository": "acme/main",
-            "subject": {"schedule": {"due": 5}}, "trigger": "schedule", "priority": "core", "depth": 1, "state": "queued",
-            "reason": null, "status": null, "ending": null, "queued_at": 7, "started_at": null, "ended_at": null,
-            "process": null, "worktree": null, "exit": null, "provider": "p", "check_author": true,
-        });
-        let mut run: Run = serde_json::from_value(run).expect("a run");
-        let whole = postcard::to_stdvec(&RunRow(run.clone())).expect("a body");
-        // The former shape ended before the provider: an option of one byte and a text of two, and
-        // a flag.
-        let former = &whole[..whole.len() - 4];
-        (run.provider, run.check_author) = (None, false);
-        assert_eq!(RunRow::upgrade(1, former).expect("it is read").0, run);
-        assert!(RunRow::upgrade(3, former).is_none());
-        assert!(RunRow::upgrade(1, &former[..9]).is_none());
-        assert_eq!(OpenRow::upgrade(1, &[]).map(|row| row.0), Some(0));
-    }
 }

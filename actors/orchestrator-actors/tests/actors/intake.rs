@@ -1,4 +1,4 @@
-//! Webhooks, what a former life left, and what stands at the forge afterwards.
+//! Webhooks, what the process before left, and what stands at the forge afterwards.
 
 use std::sync::atomic::Ordering;
 

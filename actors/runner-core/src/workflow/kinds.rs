@@ -1,4 +1,4 @@
-//! KindByName of the values that a file gives to `matrix` and `inputs`.
+//! Kinds of the values that a file gives to `matrix` and `inputs`.
 
 use std::collections::HashMap;
 

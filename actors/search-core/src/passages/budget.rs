@@ -15,9 +15,6 @@ use super::meant::with_definition;
 use super::tokens::tokens;
 use crate::snippet::Hit;
 
-/// Tokens where none are said.
-pub const DEFAULT_BUDGET_TOKENS: usize = 1_000;
-
 /// Most tokens that may be asked for.
 pub const MAX_BUDGET_TOKENS: usize = 100_000;
 

@@ -15,7 +15,7 @@ mod summary;
 mod tokens;
 mod window;
 
-pub use budget::{ChosenPassage, DEFAULT_BUDGET_TOKENS, FoundDocument, MAX_BUDGET_TOKENS, choose};
+pub use budget::{ChosenPassage, FoundDocument, MAX_BUDGET_TOKENS, choose};
 pub use compose::{Passage, compose};
 pub use cuts::{is_scaled, passage_starts};
 pub use prompt::{Turn, TurnRole, chat_prompt, cited, summary_prompt};

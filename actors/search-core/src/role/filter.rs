@@ -24,7 +24,7 @@ pub struct FileFilter {
     text: String,
     included: GlobSet,
     excluded: GlobSet,
-    /// WatchedDirectories below which everything is excluded.
+    /// Folders below which everything is excluded.
     excluded_directories: GlobSet,
     only_excludes: bool,
 }

@@ -1,4 +1,4 @@
-//! WatchedDirectories as people write them, and the default places of each operating system.
+//! Folders as people write them, and the default places of each operating system.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -17,10 +17,10 @@ use super::source_location::{Community, FolderOrUrl, Mcp, Tasks};
 /// Below what the API may add sources. Nothing where it is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct AllowedRoots {
-    /// WatchedDirectories whose files and folders may be searched, or read as tasks, thesaurus or
+    /// Folders whose files and folders may be searched, or read as tasks, thesaurus or
     /// model.
     pub files: Vec<PathBuf>,
-    /// WatchedDirectories whose programs may be started, with any arguments.
+    /// Folders whose programs may be started, with any arguments.
     pub programs: Vec<PathBuf>,
     /// Servers that may be asked: scheme, host and port count.
     pub servers: Vec<Url>,

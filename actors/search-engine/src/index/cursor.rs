@@ -146,7 +146,7 @@ impl ExactScorer {
     }
 
     /// What each term that the document holds adds: its number, its frequency with weights and what
-    /// of it is weight, and the score. OpenOutcome with [`Scoring::Plain`] weights are known, and
+    /// of it is weight, and the score. With [`Scoring::Plain`] weights are known, and
     /// left off unless `weighted`.
     pub(super) fn parts(&mut self, document: DocId, weighted: bool) -> Vec<TermPart> {
         let norm = self.norms.fieldnorm_id(document);

@@ -1,4 +1,4 @@
-//! RunningMerge all segments of an index into one.
+//! Merges all segments of an index into one.
 //!
 //! tantivy merges segments of a like size while an index grows. What is left after a first indexing
 //! are a few large ones: each has its own dictionary, which a search looks into, and what was

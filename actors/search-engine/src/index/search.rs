@@ -1,4 +1,4 @@
-//! RankedSearch search over the indexes of several sources with the statistics of all of them.
+//! Ranked search over the indexes of several sources with the statistics of all of them.
 
 use search_core::answer::{Explanation, SortOrder};
 use search_core::facets::Facets;

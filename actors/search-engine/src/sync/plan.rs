@@ -24,7 +24,7 @@ pub struct WalkedDirectory {
     pub skipped: Vec<SkippedPath>,
     /// Files the glob has kept out.
     pub filtered: u64,
-    /// WatchedDirectories at which another file system is mounted, by their keys; empty for the
+    /// Folders at which another file system is mounted, by their keys; empty for the
     /// root itself.
     pub mounts: BTreeSet<String>,
 }
@@ -71,7 +71,7 @@ pub struct Plan {
     pub skipped: SkipCounts,
     /// The same, one by one.
     pub left_out: Vec<SkippedPath>,
-    /// WatchedDirectories that were mounts and are none any more, with nothing in them: what is
+    /// Folders that were mounts and are none any more, with nothing in them: what is
     /// indexed of them stays.
     pub unmounted: Vec<String>,
 }

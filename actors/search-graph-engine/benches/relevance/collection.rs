@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use search_core::measures::{Measures, judge, mean};
+use super::measures::{Measures, judge, mean};
 
 /// A document or a query.
 pub(crate) struct Entry {

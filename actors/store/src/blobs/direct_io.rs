@@ -1,4 +1,4 @@
-//! direct I/O writes.
+//! Direct I/O writes.
 //!
 //! Blobs are written once and read seldom: a copy of them in the page cache costs more processor
 //! time than everything else about their write, and takes the place of what is read often. The disk

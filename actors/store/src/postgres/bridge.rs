@@ -7,9 +7,10 @@
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::Duration;
+
+use futures_lite::future::block_on;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::error::Elapsed;
@@ -55,7 +56,7 @@ impl Bridge {
     ) -> Result<T, Elapsed> {
         let _entered = self.handle.enter();
         // The caller's runtime may count how often its task asks, and would answer "later".
-        park_until(tokio::task::unconstrained(tokio::time::timeout(
+        block_on(tokio::task::unconstrained(tokio::time::timeout(
             limit, work,
         )))
     }
@@ -66,26 +67,5 @@ impl Bridge {
         F: Future<Output = ()> + Send + 'static,
     {
         self.handle.spawn(work).abort_handle()
-    }
-}
-
-/// Wakes a parked thread.
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn park_until<T>(work: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut work = std::pin::pin!(work);
-    loop {
-        match work.as_mut().poll(&mut context) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
-        }
     }
 }

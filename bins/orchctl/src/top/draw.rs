@@ -1,5 +1,7 @@
 //! Draws `top`.
 
+use command_line::terminal::Palette;
+use command_line::terminal::text::{fit, one_line, width};
 use jiff::Timestamp;
 use orchestrator_core::admin::{RunView, StatusView};
 use ratatui::Frame;
@@ -7,8 +9,6 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Clear, Paragraph};
-use terminal::Palette;
-use terminal::text::{fit, one_line, width};
 
 use super::keys;
 use super::layout::{Areas, areas, first_run, inside};

@@ -19,12 +19,12 @@ use std::io::IsTerminal;
 use std::rc::Rc;
 use std::time::Duration;
 
+use command_line::terminal::{ColourDepth, InputReader, Palette, Screen, TerminationSignals};
 use config_core::Environment;
 use crossterm::event::Event as TerminalEvent;
 use jiff::Timestamp;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use terminal::{ColourDepth, InputReader, Palette, Screen, TerminationSignals};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::arguments::TopOptions;
@@ -81,7 +81,7 @@ fn frame(snapshot: model::Snapshot, columns: u16, now: Timestamp) -> String {
             // The cell behind a wide character holds nothing of its own.
             if skip == 0 {
                 line.push_str(symbol);
-                skip = terminal::text::width(symbol).saturating_sub(1);
+                skip = command_line::terminal::text::width(symbol).saturating_sub(1);
             } else {
                 skip -= 1;
             }

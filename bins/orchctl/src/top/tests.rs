@@ -68,7 +68,7 @@ fn one_frame_says_everything_and_cannot_steer_the_terminal() {
     }
     assert!(!text.contains('\u{1b}'));
     for line in text.lines() {
-        assert!(terminal::text::width(line) <= 120, "{line}");
+        assert!(command_line::terminal::text::width(line) <= 120, "{line}");
     }
 }
 
@@ -146,7 +146,7 @@ fn the_help_line_shows_what_works_now() {
 fn every_size_can_be_drawn() {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
-    let palette = terminal::Palette::of(terminal::ColourDepth::Sixteen);
+    let palette = command_line::terminal::Palette::of(command_line::terminal::ColourDepth::Sixteen);
     let mut model = model();
     for detail in [false, true] {
         if detail {

@@ -7,7 +7,7 @@ mod daemon;
 mod local;
 mod over_ssh;
 #[allow(dead_code, reason = "shared with the other programs' tests")]
-#[path = "../../../terminal/tests/pty/mod.rs"]
+#[path = "../../../command-line/tests/pty/mod.rs"]
 mod pty;
 mod real;
 mod top;

@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use scripted_peers::Reply;
 use serde_json::{Value, json};
 
 use super::environment::SampleEnvironment;
 use super::forge::{ISSUE, PERSON, PULL, REPOSITORY};
-use super::http::{self, Request};
 use super::stop_signal::{POLL_INTERVAL, StopSignal};
-use super::{terminal, workflow};
+use super::{http, terminal, workflow};
 
 /// How long an agent of the sample may take.
 const AGENT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -116,7 +116,7 @@ fn dispatched(reply: &Value) -> Result<Vec<(String, String)>> {
 fn ended(samples: &SampleEnvironment, run: &str, stop: &StopSignal) -> Result<Option<Value>> {
     let begun = Instant::now();
     loop {
-        let record = ask(samples, &format!("/admin/runs/{run}"))?.json("the run")?;
+        let record = http::json(&ask(samples, &format!("/admin/runs/{run}"))?, "the run")?;
         if record["ended"] == true {
             return Ok(Some(record));
         }
@@ -130,15 +130,18 @@ fn ended(samples: &SampleEnvironment, run: &str, stop: &StopSignal) -> Result<Op
 }
 
 /// Asks the operators' side.
-pub(super) fn ask(samples: &SampleEnvironment, path: &str) -> Result<http::Answer> {
+pub(super) fn ask(samples: &SampleEnvironment, path: &str) -> Result<Reply> {
     let bearer = format!("Bearer {}", samples.secrets.admin);
-    let request = Request {
-        method: "GET",
-        path,
-        headers: &[("Authorization", &bearer)],
-        body: "",
-    };
-    http::send(samples.ports.operations, &request)
+    let headers = [
+        ("Accept", "application/json"),
+        ("Authorization", bearer.as_str()),
+    ];
+    http::send(
+        samples.ports.operations,
+        &format!("GET {path}"),
+        &headers,
+        "",
+    )
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use super::files;
 use super::forge::Forge;
 use super::ports::Ports;
 use super::sample::Sample;
 use super::secrets::Secrets;
+use super::{files, http};
 
 /// All of it; it ends with this process.
 pub(super) struct SampleEnvironment {
@@ -60,6 +60,6 @@ impl SampleEnvironment {
                 answer.body
             );
         }
-        answer.json(event)
+        http::json(&answer, event)
     }
 }

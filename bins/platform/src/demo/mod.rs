@@ -33,6 +33,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use url::form_urlencoded::byte_serialize;
 use vm_engine::image::agent;
 
 use self::environment::SampleEnvironment;
@@ -287,7 +288,7 @@ impl Demonstration {
         terminal::line(&format!("search      {page}"));
         terminal::line(&format!(
             "            {page}?q={}",
-            http::encoded(&self.query)
+            byte_serialize(self.query.as_bytes()).collect::<String>()
         ));
         if let Some(samples) = samples {
             for (name, path) in [("runs", "runs"), ("agents", "agents"), ("actors", "actors")] {

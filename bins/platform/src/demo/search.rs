@@ -95,7 +95,7 @@ pub(super) fn once(programs: &Path, data: &Path, address: SocketAddr, query: &st
     let server = format!("http://{address}");
     terminal::line(&format!(
         "$ {SERVER}={server} service-agent search {} --limit 5",
-        terminal::quoted(query)
+        command_line::quoted(query)
     ));
     let program = programs.join("service-agent");
     let mut agent = Command::new(&program);

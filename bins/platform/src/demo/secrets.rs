@@ -6,8 +6,9 @@ use std::io::Read;
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
+use scripted_peers::Reply;
 
-use super::http::{self, Answer, Request};
+use super::http;
 
 /// What the platform and the sample's forge tell each other apart from strangers by.
 #[derive(Clone)]
@@ -54,20 +55,16 @@ impl Secrets {
         event: &str,
         delivery: Option<&str>,
         body: &str,
-    ) -> Result<Answer> {
+    ) -> Result<Reply> {
         let signature = self.sign(body)?;
         let mut headers = vec![
+            ("Accept", "application/json"),
+            ("Content-Type", "application/json"),
             ("X-Hub-Signature-256", signature.as_str()),
             ("X-GitHub-Event", event),
         ];
         headers.extend(delivery.map(|id| ("X-GitHub-Delivery", id)));
-        let request = Request {
-            method: "POST",
-            path: "/webhook",
-            headers: &headers,
-            body,
-        };
-        http::send(to, &request)
+        http::send(to, "POST /webhook", &headers, body)
     }
 
     /// The signature of a webhook.

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 
 use super::environment::SampleEnvironment;
 use super::forge::{Forge, PERSON, REPOSITORY};
-use super::http::{self, Request};
 use super::server::Server;
 use super::stop_signal::{POLL_INTERVAL, StopSignal};
-use super::terminal;
+use super::{http, terminal};
 
 /// Time without any progress after which the preparation of VMs counts as stuck: building an image
 /// is mostly one step.
@@ -56,7 +55,7 @@ pub(super) fn wait_for_machines(
     if !last.is_empty() {
         terminal::progress_done();
     }
-    let health = http::get(address, "/health")?.json("the VM manager")?;
+    let health = http::json(&http::get(address, "/health")?, "the VM manager")?;
     terminal::line(&format!(
         "VMs can be had after {:.1} s: {} by {}; KVM: {}",
         start.elapsed().as_secs_f64(),
@@ -101,7 +100,8 @@ pub(super) fn show(samples: &SampleEnvironment, stop: &StopSignal) -> Result<boo
     if !follow(samples.ports.runner, run, stop)? {
         return Ok(false);
     }
-    let record = http::get(samples.ports.runner, &format!("/runs/{run}"))?.json("the run")?;
+    let record = http::get(samples.ports.runner, &format!("/runs/{run}"))?;
+    let record = http::json(&record, "the run")?;
     terminal::line(&format!(
         "the run {} ({})",
         words(&record["state"]),
@@ -128,14 +128,8 @@ pub(super) fn push(branch: &str, sha: &str, clone_url: &str) -> String {
 /// Prints the log of a run while it grows.
 fn follow(address: SocketAddr, run: &str, stop: &StopSignal) -> Result<bool> {
     let path = format!("/runs/{run}/log?follow=1");
-    let request = Request {
-        method: "GET",
-        path: &path,
-        headers: &[],
-        body: "",
-    };
     let mut stopped = || stop.within(Duration::ZERO);
-    http::follow(address, &request, &mut stopped, &mut |event, data| {
+    http::follow(address, &path, &mut stopped, &mut |event, data| {
         if event == "end" {
             return false;
         }

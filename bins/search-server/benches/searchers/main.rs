@@ -22,6 +22,9 @@ mod equal;
 #[path = "../../tests/snapshots/equality.rs"]
 mod equality;
 mod many;
+#[path = "../../../../actors/search-graph-engine/benches/relevance/measures.rs"]
+#[allow(dead_code, reason = "rankings are judged elsewhere")]
+mod measures;
 #[path = "../../../../actors/search-actors/benches/growth/random.rs"]
 mod random;
 #[path = "../../tests/snapshots/servers.rs"]

@@ -1,4 +1,4 @@
-//! TargetArguments a search server over HTTP.
+//! Asks a search server over HTTP.
 
 mod chat;
 

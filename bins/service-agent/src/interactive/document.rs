@@ -1,7 +1,7 @@
 //! The document that is read: its text with the matches marked, wrapped to the width it has.
 
+use command_line::terminal::text::{push_visible, width};
 use search_core::answer::{DocumentView, SearchResult};
-use terminal::text::{push_visible, width};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Columns of a tab.

@@ -4,13 +4,13 @@ mod chat;
 mod frame;
 mod lists;
 
+use command_line::terminal::Palette;
+use command_line::terminal::text::{fit, number, one_line, width};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
-use terminal::Palette;
-use terminal::text::{fit, number, one_line, width};
 
 use self::frame::framed;
 use super::keys;

@@ -1,6 +1,6 @@
 //! One line that is typed: text and cursor, edited by whole characters as people see them.
 
-use terminal::text;
+use command_line::terminal::text;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Longest text that is taken, in bytes: the server takes no longer queries.

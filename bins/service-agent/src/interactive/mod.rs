@@ -20,10 +20,10 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+use command_line::terminal::{ColourDepth, InputReader, Palette, Screen, TerminationSignals};
 use config_core::Environment;
 use crossterm::event::{Event as TerminalEvent, MouseButton, MouseEventKind};
 use service_agent::{CommandResult, Failure, OpenTarget};
-use terminal::{ColourDepth, InputReader, Palette, Screen, TerminationSignals};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use event::{Effect, Event};

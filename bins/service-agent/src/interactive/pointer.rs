@@ -81,8 +81,8 @@ fn suggestion_at(model: &Model, column: usize) -> Option<usize> {
     let mut end = SUGGESTIONS_HEAD.len();
     model.suggestions.iter().position(|suggestion| {
         let start = end;
-        let shown = terminal::text::one_line(suggestion);
-        end = start + terminal::text::width(&shown) + 3;
+        let shown = command_line::terminal::text::one_line(suggestion);
+        end = start + command_line::terminal::text::width(&shown) + 3;
         (start..end).contains(&column)
     })
 }

@@ -1,5 +1,6 @@
 //! Tables of the state machine, and pictures of the screen.
 
+use command_line::terminal::{ColourDepth, Palette};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -7,7 +8,6 @@ use search_core::answer::{
     DocumentView, HaystackSummary, RoleList, RoleSummary, SearchAnswer, SearchResult,
 };
 use serde_json::json;
-use terminal::{ColourDepth, Palette};
 
 use super::draw::draw;
 use super::event::{Effect, Event};

@@ -3,6 +3,7 @@
 use std::sync::{Arc, RwLock};
 
 use clap::{Arg, Command};
+use command_line::quoted;
 use search_core::answer::RoleList;
 
 /// Names that only the server knows.
@@ -144,15 +145,6 @@ fn candidate(text: &str, about: Option<String>) -> Candidate {
         text: text.to_owned(),
         about,
     }
-}
-
-/// A name as one word of a line.
-fn quoted(name: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
-    if !name.is_empty() && name.chars().all(is_plain) {
-        return name.to_owned();
-    }
-    format!("'{}'", name.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

@@ -77,14 +77,16 @@ impl LineReader {
             }
             None => {}
         }
-        terminal::screen::restore_on_panic();
+        command_line::terminal::screen::restore_on_panic();
         Ok(Self { editor })
     }
 
     /// The next line.
     pub(super) fn read(&mut self, role: Option<&str>) -> Result<ReadLine, String> {
         let prompt = RolePrompt {
-            role: role.map(|role| terminal::text::fit(&terminal::text::one_line(role), 24)),
+            role: role.map(|role| {
+                command_line::terminal::text::fit(&command_line::terminal::text::one_line(role), 24)
+            }),
         };
         match self.editor.read_line(&prompt) {
             Ok(Signal::Success(text)) => Ok(ReadLine::Text(text)),

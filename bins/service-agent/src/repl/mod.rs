@@ -14,9 +14,9 @@ mod source;
 
 use std::io::IsTerminal;
 
+use command_line::terminal::TerminationSignals;
 use config_core::Environment;
 use service_agent::{CommandResult, Failure};
-use terminal::TerminationSignals;
 
 use crate::arguments::Command;
 use crate::human;
@@ -149,7 +149,7 @@ impl ReplState {
             biased;
             // Ctrl-C ends the command, other signals end all.
             signal = signals.next() => match signal {
-                terminal::signals::Termination::Interrupt => Err(Failure::Interrupted),
+                command_line::terminal::signals::Termination::Interrupt => Err(Failure::Interrupted),
                 other => {
                     self.last = Err(Failure::Signalled(other));
                     return Flow::Leave;

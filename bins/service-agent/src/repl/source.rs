@@ -89,7 +89,7 @@ impl LineSource {
         if self.is_editor {
             // It looks at that every few milliseconds, and then ends its line.
             let _ = tokio::time::timeout(STOP_TIMEOUT, self.lines.recv()).await;
-            terminal::screen::end_line_editor();
+            command_line::terminal::screen::end_line_editor();
         }
     }
 }

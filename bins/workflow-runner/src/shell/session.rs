@@ -9,13 +9,13 @@ use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use command_line::terminal::escape::{Escape, EscapeAction};
+use command_line::terminal::raw::{self, RawTerminal};
+use command_line::terminal::{TerminationSignals, WindowChanges};
 use config_core::Secret;
 use http_clients::http::HttpError;
 use http_clients::vmm::{ExecReport, ExecState, TerminalCommand, TerminalEvent, TerminalSize};
 use http_clients::ws::{self, Frame, Message, WsOptions, WsReceiver, WsSender};
-use terminal::escape::{Escape, EscapeAction};
-use terminal::raw::{self, RawTerminal};
-use terminal::{TerminationSignals, WindowChanges};
 use tokio::sync::mpsc;
 use url::Url;
 

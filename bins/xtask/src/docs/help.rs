@@ -15,6 +15,19 @@ pub(crate) fn section(program: &Path, name: &str) -> Result<String, String> {
     Ok(section)
 }
 
+/// For a test of each program: the page shows what the program says.
+#[cfg(test)]
+#[allow(dead_code, reason = "xtask itself has no page")]
+pub(crate) fn assert_current(name: &str, program: &str) {
+    let section = section(Path::new(program), name).expect("it has a help");
+    let rest = include_str!("../../../../docs/CLI.md").split_once(&section);
+    let is_whole = rest.is_some_and(|(_, rest)| rest.is_empty() || rest.starts_with("\n## "));
+    assert!(
+        is_whole,
+        "docs/CLI.md is stale, run `cargo xtask docs`:\n{section}"
+    );
+}
+
 fn describe(section: &mut String, program: &Path, name: &str, task: &[&str]) -> Result<(), String> {
     let help = help(program, task)?;
     let title = [&[name], task].concat().join(" ");

@@ -26,7 +26,7 @@ mod secrets;
 mod sources;
 mod syntax;
 mod tree;
-mod wrap;
+mod width;
 
 use std::process::ExitCode;
 
@@ -50,9 +50,6 @@ pub(crate) struct Options {
     /// Print which module of a crate uses which, and stop
     #[arg(long, value_name = "CRATE")]
     graph: Option<String>,
-    /// Put documents and comments that are too wide on lines of 100 columns, and stop
-    #[arg(long)]
-    wrap: bool,
 }
 
 /// Runs the command.
@@ -64,10 +61,6 @@ pub(crate) fn run(project: &Project, options: &Options) -> Result<ExitCode> {
         let tree = Tree::read(&project.root)?;
         let lines = modules::show(name, &packages::read(project)?, &Syntax::read(&tree))?;
         lines.iter().for_each(|line| terminal::line(line));
-        return Ok(ExitCode::SUCCESS);
-    }
-    if options.wrap {
-        wrap::write(project, &Tree::read(&project.root)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let findings = check(project)?;
@@ -122,7 +115,7 @@ pub(crate) fn check(project: &Project) -> Result<Vec<Finding>> {
     findings.extend(samples::check(tree.paths()));
     findings.extend(
         tree.texts()
-            .filter_map(|(path, text)| wrap::check(path, text)),
+            .filter_map(|(path, text)| width::check(path, text)),
     );
     findings.extend(
         tree.texts()

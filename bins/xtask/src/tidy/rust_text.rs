@@ -34,17 +34,6 @@ pub(super) fn line_comments(source: &str) -> BTreeSet<usize> {
     lines
 }
 
-/// The lines that hold more than a `//` comment.
-#[cfg(test)]
-pub(super) fn without_comment_lines(source: &str) -> Vec<&str> {
-    let comments = line_comments(source);
-    let lines = source.lines().enumerate();
-    lines
-        .filter(|(at, _)| !comments.contains(at))
-        .map(|(_, line)| line)
-        .collect()
-}
-
 fn without_comments_and_literals(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut at = 0;

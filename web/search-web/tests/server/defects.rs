@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use scripted_peers::GitRepository;
 use search_core::role::Service;
 use serde_json::{Value, json};
 use store::LocalStateKind;
@@ -207,12 +208,6 @@ fn defect_a_failing_source_does_not_empty_the_answer() {
     assert!(answer["sources"][0]["error"].is_string(), "{answer}");
 }
 
-fn git(arguments: &[&str]) {
-    let output = std::process::Command::new("git").args(arguments).output();
-    let output = output.expect("git is installed");
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-}
-
 #[test]
 fn defect_no_kind_of_source_is_a_placeholder() {
     let home = Home::new();
@@ -221,11 +216,8 @@ fn defect_no_kind_of_source_is_a_placeholder() {
     let folder = home.files();
     let folder = folder.to_str().expect("text");
     let repository = home.path().join("repository");
+    GitRepository::new(repository.clone()).commit("empty");
     let repository = repository.to_str().expect("text");
-    git(&["init", "--quiet", repository]);
-    let name = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
-    let commit = ["commit", "--quiet", "--allow-empty", "--message=empty"];
-    git(&[&["-C", repository][..], &name, &commit].concat());
     let mut haystacks = Vec::new();
     for (spelling, service) in Service::CHOICES
         .iter()

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use scripted_peers::Reply;
 use serde_json::Value;
 
-use super::super::http::Answer;
+use super::super::http;
 use super::super::secrets::Secrets;
 use super::super::stop_signal::StopSignal;
 
@@ -54,7 +55,7 @@ impl Sender {
             let (id, body) = (Some(&*delivery.id), &delivery.body);
             match self.secrets.post(self.to, delivery.event, id, body) {
                 Ok(answer) if (200..300).contains(&answer.status) => {
-                    return answer.json(&delivery.id);
+                    return http::json(&answer, &delivery.id);
                 }
                 Ok(answer) if ![503, 504].contains(&answer.status) => {
                     bail!(
@@ -160,10 +161,10 @@ impl Tally {
 ///
 /// # Errors
 /// When it is another refusal.
-pub(super) fn json_unless_busy(answer: &Answer, of: &str) -> Result<Option<Value>> {
+pub(super) fn json_unless_busy(answer: &Reply, of: &str) -> Result<Option<Value>> {
     match answer.status {
         503 | 504 => Ok(None),
-        _ => answer.json(of).map(Some),
+        _ => http::json(answer, of).map(Some),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The conversation, the newest turn at the bottom.
 
+use command_line::terminal::Palette;
+use command_line::terminal::text::{one_line, visible};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
-use terminal::Palette;
-use terminal::text::{one_line, visible};
 
 use super::super::document::wrap;
 use super::super::layout::inside;

@@ -1,10 +1,10 @@
 //! The frames around parts of the screen.
 
+use command_line::terminal::Palette;
+use command_line::terminal::text::fit;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 use ratatui::widgets::Block;
-use terminal::Palette;
-use terminal::text::fit;
 
 /// A frame with a title that fits it.
 pub(super) fn framed<'a>(title: &str, area: Rect, has_focus: bool, palette: &Palette) -> Block<'a> {

@@ -1,13 +1,13 @@
 //! Lists: the results, and what is chosen from.
 
+use command_line::terminal::Palette;
+use command_line::terminal::text::{fit, number, one_line, width};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 use search_core::answer::SearchResult;
-use terminal::Palette;
-use terminal::text::{fit, number, one_line, width};
 
 use super::super::document::{Document, wrap};
 use super::super::layout::{self, Areas, inside};

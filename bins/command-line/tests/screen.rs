@@ -10,9 +10,9 @@ mod pty;
 
 use std::process::Command;
 
+use command_line::terminal::{InputReader, Screen, TerminationSignals};
 use pty::Pty;
 use rustix::process::Signal;
-use terminal::{InputReader, Screen, TerminationSignals};
 
 /// Which end the child takes.
 const END: &str = "TERMINAL_TEST_END";

@@ -9,11 +9,11 @@ use std::hash::Hasher;
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::analysis::{fold, folded_line, words};
-use crate::names::stem;
+use search_core::analysis::{fold, folded_line, words};
+use search_core::names::stem;
 
 /// An identifier or a name that more documents have than this says too little about any of them.
-pub const MAX_HOLDERS: usize = 3;
+pub(crate) const MAX_HOLDERS: usize = 3;
 
 /// Shortest identifier, in bytes.
 const MIN_IDENTIFIER: usize = 6;
@@ -32,26 +32,26 @@ const MAX_TITLE_WORDS: usize = 8;
 
 /// A query and its right answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// What is typed.
-    pub query: String,
+    pub(crate) query: String,
     /// The documents of which one has to be first, by the ids they were added with.
-    pub right: Vec<String>,
+    pub(crate) right: Vec<String>,
 }
 
 /// The queries drawn from a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Samples {
+pub(crate) struct Samples {
     /// Identifiers, each in [`MAX_HOLDERS`] documents at most.
-    pub identifiers: Vec<Sample>,
+    pub(crate) identifiers: Vec<Sample>,
     /// Names, each of [`MAX_HOLDERS`] documents at most; half of them titles where there are
     /// enough.
-    pub names: Vec<Sample>,
+    pub(crate) names: Vec<Sample>,
 }
 
 /// Reads documents and draws queries from them.
 #[derive(Debug, Default)]
-pub struct Sampler {
+pub(crate) struct Sampler {
     ids: Vec<String>,
     groups: Vec<usize>,
     identifiers: FxHashMap<String, Sighting>,
@@ -71,7 +71,7 @@ struct Sighting {
 impl Sampler {
     /// Reads a document. Queries are drawn evenly from the groups, which are sources; how many
     /// documents hold something is counted over all of them.
-    pub fn add(&mut self, group: usize, id: &str, title: &str, body: &str) {
+    pub(crate) fn add(&mut self, group: usize, id: &str, title: &str, body: &str) {
         let key = id.split_once('/').map_or(id, |(_, key)| key);
         let number = self.ids.len() as u32;
         self.ids.push(id.to_owned());
@@ -98,7 +98,7 @@ impl Sampler {
 
     /// Draws as many queries.
     #[must_use]
-    pub fn draw(&self, seed: u64, identifiers: usize, names: usize) -> Samples {
+    pub(crate) fn draw(&self, seed: u64, identifiers: usize, names: usize) -> Samples {
         let titles = self.draw_from(&self.titles, seed, names / 2);
         let mut drawn = self.draw_from(&self.stems, seed, names - titles.len());
         drawn.extend(titles);
@@ -154,7 +154,7 @@ fn see(seen: &mut FxHashMap<String, Sighting>, folded: String, surface: &str, nu
 
 /// Whether a word is written like a name in a program: in `camelCase` or `snake_case`, of parts
 /// that may be words: encoded data changes case and digits far more often.
-fn is_identifier(word: &str) -> bool {
+pub(crate) fn is_identifier(word: &str) -> bool {
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let bytes = word.as_bytes();
     let has_seam = bytes.windows(2).any(|pair| {
@@ -202,96 +202,4 @@ fn hash(seed: u64, text: &str) -> u64 {
     hasher.write_u64(seed);
     hasher.write(text.as_bytes());
     hasher.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Sample, Sampler, is_identifier};
-
-    fn sampler() -> Sampler {
-        let mut sampler = Sampler::default();
-        sampler.add(
-            0,
-            "code/src/parse.rs",
-            "",
-            "fn parse_query() { commonName }",
-        );
-        sampler.add(0, "code/src/plan.rs", "", "fn makePlan() { commonName }");
-        sampler.add(0, "code/src/mod.rs", "", "commonName Parse_Query");
-        sampler.add(
-            1,
-            "docs/vec/struct.Vec.html",
-            "Vec in std - Rust",
-            "commonName",
-        );
-        sampler
-    }
-
-    #[test]
-    fn identifiers_and_names_know_their_documents() {
-        let samples = sampler().draw(7, 100, 100);
-        let right = |list: &[Sample], query: &str| {
-            let found = list.iter().find(|sample| sample.query == query);
-            found.map(|sample| sample.right.join(" "))
-        };
-        let identifiers = &samples.identifiers;
-        assert_eq!(
-            right(identifiers, "parse_query").as_deref(),
-            Some("code/src/parse.rs code/src/mod.rs"),
-            "case is folded"
-        );
-        assert_eq!(
-            right(identifiers, "makePlan").as_deref(),
-            Some("code/src/plan.rs")
-        );
-        assert_eq!(right(identifiers, "commonName"), None, "in four documents");
-        let vec = Some("docs/vec/struct.Vec.html".to_owned());
-        assert_eq!(right(&samples.names, "Vec"), vec);
-        assert_eq!(right(&samples.names, "Vec in std - Rust"), vec);
-        assert_eq!(samples.names.len(), 5);
-    }
-
-    #[test]
-    fn the_same_seed_draws_the_same_and_groups_share() {
-        let sampler = sampler();
-        assert_eq!(sampler.draw(7, 2, 2), sampler.draw(7, 2, 2));
-        let mut queries: Vec<String> = (0..20)
-            .flat_map(|seed| sampler.draw(seed, 2, 0).identifiers)
-            .map(|sample| sample.query)
-            .collect();
-        queries.sort();
-        queries.dedup();
-        assert_eq!(
-            queries,
-            ["makePlan", "parse_query"],
-            "all are drawn in time"
-        );
-        let names = sampler.draw(1, 0, 4).names;
-        let of_docs = names.iter().filter(|one| one.right[0].starts_with("docs/"));
-        assert_eq!(of_docs.count(), 2, "{names:?}");
-        assert_eq!(Sampler::default().draw(1, 5, 5), super::Samples::default());
-    }
-
-    #[test]
-    fn words_of_a_language_and_hashes_are_no_identifiers() {
-        for word in [
-            "SourceIndex",
-            "read_file",
-            "MAX_DEPTH",
-            "test_vbsl_u8",
-            "HTTPServerPool",
-        ] {
-            assert!(is_identifier(word), "{word}");
-        }
-        for word in [
-            "Parsing",
-            "aB",
-            "a1b2c3d4e5f6",
-            "__init__",
-            "HTTP",
-            "trailing_",
-        ] {
-            assert!(!is_identifier(word), "{word}");
-        }
-    }
 }

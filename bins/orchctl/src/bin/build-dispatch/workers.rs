@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn the_sample_is_the_usual_worker() {
-        let sample = include_str!("../../../config-samples/orchestrator/fleet/build-workers.toml");
+        let sample =
+            include_str!("../../../../../config-samples/orchestrator/fleet/build-workers.toml");
         assert_eq!(parsed(sample).unwrap(), defaults());
     }
 

@@ -16,9 +16,10 @@ const MIN_COMPRESSED_BYTES: usize = 512;
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=dist");
-    println!("cargo::rerun-if-changed=fallback");
+    println!("cargo::rerun-if-changed=../ui/dist");
+    println!("cargo::rerun-if-changed=../ui/fallback");
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where"));
+    let root = root.join("../ui");
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo says where"));
     let built = root.join("dist");
     let folder = if built.join("index.html").is_file() {

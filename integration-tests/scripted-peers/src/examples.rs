@@ -17,8 +17,7 @@ pub fn assert_understood<A: CommandFactory>() {
 }
 
 /// Everything that is wrong with the examples of a program and its commands.
-#[must_use]
-pub fn faults(program: &Command) -> Vec<String> {
+fn faults(program: &Command) -> Vec<String> {
     let mut program = program.clone();
     program.build();
     let mut faults = Vec::new();
@@ -55,8 +54,7 @@ fn walk(program: &Command, command: &Command, path: &str, faults: &mut Vec<Strin
 }
 
 /// The lines of the last paragraph, where that is one of examples.
-#[must_use]
-pub fn examples(help: &str) -> Vec<&str> {
+fn examples(help: &str) -> Vec<&str> {
     let last = help.trim_end().rsplit("\n\n").next().unwrap_or_default();
     let mut lines = last.lines();
     if lines.next().map(str::trim) != Some(HEAD) {

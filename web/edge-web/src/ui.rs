@@ -1,32 +1,32 @@
 //! The web application, embedded in the programs: its pages need nothing from outside.
 //!
-//! The sources are in `app/` beside this crate; `npm run build` writes `dist/`, which is embedded.
+//! The sources are in `web/ui/app`; `npm run build` writes `web/ui/dist`, which is embedded.
 
 /// One file of the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct File {
+pub(crate) struct File {
     /// Its path below `/ui/`: `index.html`, `assets/index-ymJ-OAB8.js`.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// Its media type.
-    pub content_type: &'static str,
+    pub(crate) content_type: &'static str,
     /// Its content.
-    pub bytes: &'static [u8],
+    pub(crate) bytes: &'static [u8],
     /// Its content compressed for `Content-Encoding: gzip`, where that is smaller.
-    pub gzip: Option<&'static [u8]>,
+    pub(crate) gzip: Option<&'static [u8]>,
     /// Its content compressed for `Content-Encoding: br`, where that is smaller.
-    pub brotli: Option<&'static [u8]>,
+    pub(crate) brotli: Option<&'static [u8]>,
 }
 
 impl File {
     /// Whether its name changes with its content, so that browsers may keep it.
     #[must_use]
-    pub fn is_immutable(&self) -> bool {
+    pub(crate) fn is_immutable(&self) -> bool {
         self.path.starts_with("assets/")
     }
 }
 
 /// The page that every address of the application is answered with.
-pub const SHELL: &str = "index.html";
+pub(crate) const SHELL: &str = "index.html";
 
 /// Path and content of each file, the content also compressed by gzip and by Brotli.
 type Embedded = (
@@ -39,7 +39,7 @@ type Embedded = (
 const FILES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 /// Every file of the application.
-pub fn files() -> impl Iterator<Item = File> {
+pub(crate) fn files() -> impl Iterator<Item = File> {
     FILES.iter().map(|&(path, bytes, gzip, brotli)| File {
         path,
         content_type: content_type(path),

@@ -110,17 +110,7 @@ impl Ground {
 }
 
 fn git(folder: &Path, line: &str) -> String {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(line.split(' '))
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "git {line}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    scripted_peers::git(folder, &line.split(' ').collect::<Vec<_>>())
 }
 
 fn out(output: &Output) -> String {

@@ -4,7 +4,7 @@ use std::io;
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 
-use crate::screen::restore_on_panic;
+use crate::terminal::screen::restore_on_panic;
 
 /// The terminal with raw keys. Given back when dropped, and when the program panics.
 #[derive(Debug)]
