@@ -339,7 +339,7 @@ fn r13_machines_are_ordered_without_a_network_unless_the_label_says_so() {
             && orders[1]["allow"] == serde_json::json!(["pkg.test"]),
         "{orders:?}"
     );
-    assert_eq!(record["state"], "refused", "{record:#}");
+    assert_eq!(record["state"], "failed", "{record:#}");
     let reason = record["jobs"][2]["reason"].as_str().unwrap();
     assert!(
         reason.contains("no machine is configured for the labels gpu"),
