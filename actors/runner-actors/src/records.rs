@@ -382,7 +382,7 @@ pub struct JobEnvironmentRecord {
     pub url: Option<String>,
 }
 
-/// Ends that are announced apart in a run's state.
+/// Ends that are told apart in a run's state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobEnd {

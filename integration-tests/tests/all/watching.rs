@@ -113,11 +113,9 @@ fn a_damaged_index_is_built_again() {
     let home = Home::new();
     home.write("a.txt", "takahe\n");
     drop(home.start());
-    let index = std::fs::read_dir(home.path().join("index"))
-        .expect("indexes")
-        .next()
-        .expect("one")
-        .expect("readable");
+    let entries = std::fs::read_dir(home.path().join("index")).expect("indexes");
+    let mut entries = entries.map(|entry| entry.expect("readable"));
+    let index = entries.find(|entry| entry.path().is_dir()).expect("one");
     std::fs::write(index.path().join("meta.json"), "{ not json").expect("damaged");
     let server = home.start();
     assert_eq!(server.found("takahe"), ["a.txt"]);
