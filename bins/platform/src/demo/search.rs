@@ -62,7 +62,8 @@ pub(super) fn wait_until_indexed(
         let health = Health::read(&answer.body)?;
         health.check(sources)?;
         if last.as_ref() != Some(&health) {
-            if terminal::is_live() || shown.is_none_or(|shown| shown.elapsed() > LINE_INTERVAL) {
+            let is_due = shown.is_none_or(|shown| shown.elapsed() > LINE_INTERVAL);
+            if terminal::is_live() || is_due || health.complete() {
                 terminal::progress(&format!("indexing: {health}"));
                 shown = Some(Instant::now());
             }
