@@ -86,7 +86,9 @@ fn i18_a_standby_takes_mentions_passes_on_operators_and_takes_over() {
     let meanwhile = second
         .deliver("two", &comment(2, 12, "@orch:greeter again"))
         .unwrap();
-    assert_eq!(meanwhile.status, 202, "{}", meanwhile.body);
+    // A decision that the take-over interrupts is asked for again, and known then.
+    let is_known = meanwhile.status == 200 && meanwhile.json()["outcome"] == "duplicate";
+    assert!(meanwhile.status == 202 || is_known, "{}", meanwhile.body);
     until_role(&second, "leader");
     wait_until("the run of what was taken in without a leader", || {
         // Until it answers as the leader it says that nobody leads.
