@@ -7,5 +7,6 @@ export const REASONS: Record<string, string> = {
   hidden_by_gitignore: "folders whose own .gitignore hides all in them", vanished: "gone while they were read", encrypted: "protected by a password",
   damaged: "damaged, or not what their name says", unpacks_to_too_much: "unpack to too much", too_slow: "took too long to read",
   no_note: "kept by a notes program beside the notes", no_resources: "not read yet: the machine lacked memory or files",
+  parser_failed: "the program that reads them broke off", redirect: "pages that only lead on to others",
   submodule: "commits of other repositories, which can be sources of their own", lfs_pointer: "kept outside of the repository (Git LFS)",
 };
