@@ -1,7 +1,8 @@
-//! What every program's command line has beside its commands: completions for shells, manual pages
-//! and lines of output; and, with the feature `screen`, a full screen.
+//! What every program's command line has beside its commands: completions for shells, manual pages,
+//! lines of output and what protects its secrets; and, with the feature `screen`, a full screen.
 
 mod documentation;
+mod hardening;
 mod output;
 mod quoting;
 #[cfg(feature = "screen")]
@@ -12,5 +13,6 @@ pub use documentation::{
     CompletionsOptions, ManOptions, completions, manual, print_completions, print_manual,
     write_manuals,
 };
+pub use hardening::harden_process;
 pub use output::{print, say};
 pub use quoting::quoted;

@@ -20,21 +20,12 @@ mod trigger;
 use std::process::ExitCode;
 
 use clap::Parser;
-use rustix::process::DumpableBehavior;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Makes the files this program writes private to its user, and keeps other processes of that user
-/// from reading its memory and environment, secrets in them included.
-fn harden_process() {
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    // A kernel that refuses leaves what the file system protects.
-    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
-}
-
 fn main() -> ExitCode {
-    harden_process();
+    command_line::harden_process();
     let arguments = arguments::Arguments::parse();
     let environment = config_core::Environment::from_os(std::env::vars_os());
     match run::run(&arguments, &environment) {

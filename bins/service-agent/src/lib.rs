@@ -17,8 +17,6 @@ pub mod in_process;
 pub mod place;
 mod private;
 
-use rustix::process::DumpableBehavior;
-
 pub use client::{ChatChunk, Client};
 pub use failure::{CommandResult, Failure};
 pub use place::{OpenTarget, Target, TargetArguments};
@@ -29,9 +27,7 @@ pub const READ_DOCUMENTS: &str = "__read-documents";
 /// The first steps of a client: what it writes is its user's alone, and no other process of that
 /// user can read the tokens in its memory and environment.
 pub fn begin() {
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    // A kernel that refuses leaves what the file system protects.
-    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    command_line::harden_process();
 }
 
 /// Whether this process was started to read documents; if so it has done that, and ends with this

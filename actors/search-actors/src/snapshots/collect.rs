@@ -161,9 +161,7 @@ mod tests {
         Collector::default().collect(lease, (published, wanted), grace, Instant::now())
     }
 
-    #[test]
-    fn i18_what_was_needed_until_now_stays_for_the_grace_however_old_it_is() {
-        let server = ClockedStorage::behind(Duration::ZERO);
+    fn storage_of(server: &ClockedStorage) -> ObjectStorage {
         let keys = ObjectKeys {
             access: Secret::new(ACCESS_KEY.to_owned()),
             secret: Secret::new(SECRET_KEY.to_owned()),
@@ -171,7 +169,13 @@ mod tests {
         };
         let (url, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
         let place = ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys));
-        let storage = ObjectStorage::open(&place.expect("a place")).expect("it opens");
+        ObjectStorage::open(&place.expect("a place")).expect("it opens")
+    }
+
+    #[test]
+    fn i18_what_was_needed_until_now_stays_for_the_grace_however_old_it_is() {
+        let server = ClockedStorage::behind(Duration::ZERO);
+        let storage = storage_of(&server);
         let lease = take(&Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE), "a");
         let (segment, later) = (put(&lease.unit, "segment"), put(&lease.unit, "later"));
         let published = publish(&lease);
@@ -202,14 +206,7 @@ mod tests {
     #[test]
     fn i18_an_indexer_whose_clock_is_ahead_removes_nothing_too_early() {
         let server = ClockedStorage::behind(GRACE * 2);
-        let keys = ObjectKeys {
-            access: Secret::new(ACCESS_KEY.to_owned()),
-            secret: Secret::new(SECRET_KEY.to_owned()),
-            session: None,
-        };
-        let (url, endpoint) = (format!("s3://{BUCKET}"), server.endpoint());
-        let place = ObjectPlace::new(&url, Some(&endpoint), None, false, Some(keys));
-        let storage = ObjectStorage::open(&place.expect("a place")).expect("it opens");
+        let storage = storage_of(&server);
         let lease = take(&Unit::new(&storage, "0a1b2c3d", SourcePart::WHOLE), "a");
         let published = publish(&lease);
         put(&lease.unit, "new");

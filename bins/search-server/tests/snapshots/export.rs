@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use super::servers::{Home, write_corpus};
+use super::servers::{Home, Server, write_corpus};
 
 /// What the peer has, and what it is to do.
 #[derive(Default)]
@@ -284,18 +284,30 @@ fn i18_an_export_that_ended_early_sends_the_rest() {
     assert_eq!(peer.lock().expect("whole").documents.len(), 700);
 }
 
+/// A server that has indexed so many documents.
+fn indexed(documents: usize) -> (Home, Server) {
+    let home = Home::new();
+    write_corpus(&home.docs(), documents);
+    home.write_roles(&["BM25F"]);
+    let mut server = home.start("data", "local");
+    server.settle(documents, false);
+    (home, server)
+}
+
+/// The file with what the peer asks for.
+fn key_of(home: &Home) -> PathBuf {
+    let key = home.data("key");
+    std::fs::write(&key, "ApiKey secret").expect("room");
+    key
+}
+
 /// What an export reads stands in an index that the server is making again: what is not in it is
 /// not gone.
 #[test]
 fn i18_an_export_from_an_index_that_is_made_again_removes_nothing() {
-    let home = Home::new();
-    write_corpus(&home.docs(), 40);
-    home.write_roles(&["BM25F"]);
-    let mut server = home.start("data", "local");
-    server.settle(40, false);
+    let (home, server) = indexed(40);
     let (peer, address) = Peer::start();
-    let key = home.data("key");
-    std::fs::write(&key, "ApiKey secret").expect("room");
+    let key = key_of(&home);
     let export = || exported(&home, &address, &key);
     assert_eq!(export().1["put"], 40);
     server.end();
@@ -330,14 +342,9 @@ fn i18_an_export_from_an_index_that_is_made_again_removes_nothing() {
 
 #[test]
 fn i18_an_index_that_was_made_anew_gets_all_documents_again() {
-    let home = Home::new();
-    write_corpus(&home.docs(), 40);
-    home.write_roles(&["BM25F"]);
-    let mut server = home.start("data", "local");
-    server.settle(40, false);
+    let (home, _server) = indexed(40);
     let (peer, address) = Peer::start();
-    let key = home.data("key");
-    std::fs::write(&key, "ApiKey secret").expect("room");
+    let key = key_of(&home);
     let export = || exported(&home, &address, &key);
     assert_eq!(export().1["put"], 40);
     // It was lost; somebody else has made it anew; its documents are those of an old snapshot.

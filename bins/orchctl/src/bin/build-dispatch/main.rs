@@ -14,23 +14,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use command_line::{CompletionsOptions, ManOptions};
-use rustix::process::DumpableBehavior;
 
 use crate::arguments::Arguments;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Makes the files this program writes private to its user, and keeps other processes of that user
-/// from reading its memory and environment, secrets in them included.
-fn harden_process() {
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-    // A kernel that refuses leaves what the file system protects.
-    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
-}
-
 fn main() -> ExitCode {
-    harden_process();
+    command_line::harden_process();
     let arguments = Arguments::parse();
     if let Some(shell) = arguments.completions {
         return command_line::print_completions::<Arguments>(&CompletionsOptions { shell });
