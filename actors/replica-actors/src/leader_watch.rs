@@ -1,9 +1,9 @@
 //! Looks who leads, and takes over when nobody does any more.
 //!
 //! ```text
-//! tick (250 ms, hints) ──▶ look ──▶ replica_core::next_step ──┬─ Wait
-//!                            │                                ├─ EndSession ──▶ end_holder
-//!                            └──▶ RoleControl::publish        └─ Take ──▶ try_take ──▶ Taken
+//! tick (250 ms, hints) ──▶ look ──▶ decision::next_step ──┬─ Wait
+//!                            │                            ├─ EndSession ──▶ end_holder
+//!                            └──▶ RoleControl::publish    └─ Take ──▶ try_take ──▶ Taken
 //! ```
 //! A database that was away has nothing to say against the leader: its silence counts from the
 //! moment on at which the database answered again.
@@ -11,8 +11,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::decision::{HolderSigns, TakeoverStep, Terms, may_take, next_step};
 use actix::{Actor, AsyncContext, Context, WrapFuture, fut::ActorFutureExt};
-use replica_core::{HolderSigns, TakeoverStep, Terms, may_take, next_step};
 use store::Leadership;
 use supervision::{ChildSpec, start_tick};
 use tokio::sync::{mpsc, watch};

@@ -7,8 +7,9 @@
 //! leader:   IntakeFollower ── undecided deliveries of the standbys ──▶ Decide ──▶ outcome
 //! both:     SharedFiles ── bytes ──▶ object storage, a row for each that counts ──▶ the store
 //! ```
-//! What is decided of it is in `replica-core`; what is written, in `store`.
+//! What is decided of it is in `decision`, without I/O; what is written, in `store`.
 
+mod decision;
 mod delivery;
 mod election;
 mod file_migration;
@@ -22,6 +23,9 @@ mod shared_copies;
 mod shared_files;
 mod sight;
 
+pub use decision::{
+    ForwardRefusal, ForwardTarget, Role, RoleAction, RoleEvent, forward_target, is_for_next_leader,
+};
 pub use delivery::{StoredDelivery, Undecodable};
 pub use election::{Election, Taken};
 pub use file_migration::{

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::decision::{Role, RoleAction, RoleEvent, RoleState};
 use parking_lot::Mutex;
-use replica_core::{Role, RoleAction, RoleEvent, RoleState};
 use serde::Serialize;
 use store::IntakeBacklog;
 use tokio::sync::watch;
@@ -145,7 +145,7 @@ impl RoleControl {
 
     /// Has the process hand over, if it leads and another one stands beside it; with `force` also
     /// to nobody, so that the store is nobody's until one comes, or for
-    /// [`replica_core::role::DRAIN_BAR`].
+    /// [`crate::decision::role::DRAIN_BAR`].
     ///
     /// # Errors
     /// Why it does not.

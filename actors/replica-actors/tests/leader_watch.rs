@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use replica_actors::{DrainRefusal, Election, RoleControl, Taken, leader_watch_by};
-use replica_core::{Role, RoleAction, RoleEvent};
+use replica_actors::{
+    DrainRefusal, Election, Role, RoleAction, RoleControl, RoleEvent, Taken, leader_watch_by,
+};
 use store::{Leadership, Options, Store};
 use supervision::{Root, SupervisorSpec};
 use tokio::sync::{mpsc, watch};

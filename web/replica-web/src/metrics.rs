@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use edge_web::figures::gauges;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
-use replica_actors::RoleControl;
-use replica_core::Role;
+use replica_actors::{Role, RoleControl};
 
 const LEADER: &str = "replica_leader";
 

@@ -14,8 +14,9 @@ use edge_web::relay::{self, TooLarge};
 use edge_web::{ConcurrencyLimit, Metrics, Problem, REPLICA_KEY, Routes};
 use http_clients::forward::{ForwardOptions, Forwarder};
 use http_clients::http::HttpError;
-use replica_actors::{RoleControl, StoreSight};
-use replica_core::{ForwardRefusal, Role, forward_target, is_for_next_leader};
+use replica_actors::{
+    ForwardRefusal, Role, RoleControl, StoreSight, forward_target, is_for_next_leader,
+};
 use tokio::time::Instant;
 
 use crate::headers::{from_leader, to_leader};

@@ -15,8 +15,7 @@ use awc::error::WsClientError;
 use awc::ws::{Frame, Message};
 use edge_web::{Metrics, REPLICA_KEY, Routes};
 use futures_util::{SinkExt as _, StreamExt as _};
-use replica_actors::{RoleControl, StoreSight};
-use replica_core::RoleEvent;
+use replica_actors::{RoleControl, RoleEvent, StoreSight};
 use replica_web::{LeaderPassage, PassageOptions};
 use store::Leadership;
 

@@ -140,12 +140,14 @@ fn check_manifests(tree: &Tree, packages: &[Package]) -> Result<Vec<Finding>> {
 }
 
 fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
+    // A core crate, or what another keeps apart in the same way.
     let core = |path: &str| {
         let of = |package: &&Package| path.starts_with(&format!("{}/src/", package.folder));
         packages
             .iter()
             .find(of)
             .is_some_and(|package| package.name.ends_with("-core"))
+            || path.contains("/src/decision/")
     };
     let rust = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
     let mut findings = Vec::new();

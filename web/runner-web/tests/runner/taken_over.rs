@@ -2,8 +2,7 @@
 //! takes in for the next leader, and what it cannot answer it passes on.
 
 use postgres_server::PostgresServer;
-use replica_actors::{RoleControl, StoreSight};
-use replica_core::RoleEvent;
+use replica_actors::{RoleControl, RoleEvent, StoreSight};
 use serde_json::{Value, json};
 use store::{Options, SharedStore};
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// What is seen of the holder of a store, all by the database's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HolderSigns {
+pub(crate) struct HolderSigns {
     /// Its session, which has the lock, lives.
     pub is_locked: bool,
     /// It gave the store free, or there was none yet.
@@ -23,7 +23,7 @@ pub struct HolderSigns {
 
 /// For how long a holder keeps the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
+pub(crate) struct Terms {
     /// Without a sign of life, while its session lives.
     pub lease: Duration,
     /// Without a session: a database that was restarted has ended it, and the holder comes back.
@@ -42,7 +42,7 @@ impl Default for Terms {
 
 /// What to do about the holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TakeoverStep {
+pub(crate) enum TakeoverStep {
     /// Nothing.
     Wait,
     /// End its session: nothing it had under way can happen any more then.
@@ -53,7 +53,7 @@ pub enum TakeoverStep {
 
 /// What to do about a holder that shows these signs.
 #[must_use]
-pub fn next_step(signs: &HolderSigns, terms: &Terms) -> TakeoverStep {
+pub(crate) fn next_step(signs: &HolderSigns, terms: &Terms) -> TakeoverStep {
     match signs.is_locked {
         true if signs.silent > terms.lease => TakeoverStep::EndSession,
         true => TakeoverStep::Wait,
@@ -64,7 +64,7 @@ pub fn next_step(signs: &HolderSigns, terms: &Terms) -> TakeoverStep {
 
 /// Whether a store may be taken whose lock this process has got.
 #[must_use]
-pub fn may_take(signs: &HolderSigns, terms: &Terms) -> bool {
+pub(crate) fn may_take(signs: &HolderSigns, terms: &Terms) -> bool {
     signs.is_released || signs.silent > terms.grace
 }
 

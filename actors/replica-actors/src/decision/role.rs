@@ -26,7 +26,7 @@ pub enum Role {
 }
 
 /// How long a process that was drained leaves the store to others.
-pub const DRAIN_BAR: Duration = Duration::from_secs(30);
+pub(crate) const DRAIN_BAR: Duration = Duration::from_secs(30);
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ enum Phase {
 
 /// The role of a process as it changes. Times are since any fixed moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RoleState {
+pub(crate) struct RoleState {
     phase: Phase,
     /// The newest epoch that was this process's.
     epoch: u64,
@@ -95,7 +95,7 @@ impl Default for RoleState {
 impl RoleState {
     /// What it is now.
     #[must_use]
-    pub fn role(&self) -> Role {
+    pub(crate) fn role(&self) -> Role {
         match self.phase {
             Phase::Leading => Role::Leader,
             _ => Role::Standby,
@@ -104,31 +104,31 @@ impl RoleState {
 
     /// Whether it has the store, and will lead: its actors are starting.
     #[must_use]
-    pub fn is_starting(&self) -> bool {
+    pub(crate) fn is_starting(&self) -> bool {
         self.phase == Phase::Starting
     }
 
     /// Whether it led until now, and will stand by: its actors are ending.
     #[must_use]
-    pub fn hands_over(&self) -> bool {
+    pub(crate) fn hands_over(&self) -> bool {
         self.phase == Phase::HandingOver { ends: false }
     }
 
     /// The newest epoch that was its own; 0 before the first.
     #[must_use]
-    pub fn epoch(&self) -> u64 {
+    pub(crate) fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Whether it may take the store that was last had under `seen`.
     #[must_use]
-    pub fn may_take(&self, seen: u64, now: Duration) -> bool {
+    pub(crate) fn may_take(&self, seen: u64, now: Duration) -> bool {
         let is_barred = self.barred_until.is_some_and(|until| now < until) && seen <= self.epoch;
         self.phase == Phase::StandingBy && !is_barred
     }
 
     /// Goes on by an event, and says what to do.
-    pub fn on(&mut self, event: RoleEvent, now: Duration) -> RoleAction {
+    pub(crate) fn on(&mut self, event: RoleEvent, now: Duration) -> RoleAction {
         let (phase, action) = match (self.phase, event) {
             (Phase::StandingBy, RoleEvent::Took(epoch)) => {
                 self.epoch = epoch;

@@ -5,10 +5,11 @@
 //! - [`role`]: what a process is, and how that changes.
 //! - [`forwarding`]: who answers a request.
 
-pub mod forwarding;
-pub mod role;
-pub mod takeover;
+mod forwarding;
+pub(crate) mod role;
+mod takeover;
 
 pub use forwarding::{ForwardRefusal, ForwardTarget, forward_target, is_for_next_leader};
-pub use role::{Role, RoleAction, RoleEvent, RoleState};
-pub use takeover::{HolderSigns, TakeoverStep, Terms, may_take, next_step};
+pub(crate) use role::RoleState;
+pub use role::{Role, RoleAction, RoleEvent};
+pub(crate) use takeover::{HolderSigns, TakeoverStep, Terms, may_take, next_step};
