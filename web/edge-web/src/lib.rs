@@ -35,6 +35,7 @@ mod problem;
 mod process_figures;
 mod range;
 pub mod relay;
+pub mod replica;
 mod request_id;
 mod routes;
 mod serve;

@@ -2,6 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use edge_web::replica::{DrainQuery, with_status};
 use edge_web::{Health, Metrics, Problem, actor_events, metrics_text};
 use orchestrator_actors::messages::{
     CancelRun, CheckConfig, GetAgents, GetJournal, GetPrompt, GetRun, GetRuns, GetStatus,
@@ -14,7 +15,6 @@ use orchestrator_core::admin::{
 };
 use orchestrator_core::run::RunState;
 use replica_actors::{ReplicaStatus, RoleControl};
-use replica_web::{DrainQuery, with_status};
 use serde::{Deserialize, Serialize};
 use supervision::AskError;
 use utoipa::{IntoParams, ToSchema};
@@ -300,7 +300,7 @@ pub(crate) async fn drain(
     control: ReplicaControl,
     query: web::Query<DrainQuery>,
 ) -> Result<HttpResponse, Problem> {
-    replica_web::drain(control.as_ref().map(|it| &***it), query.into_inner()).await
+    edge_web::replica::drain(control.as_ref().map(|it| &***it), query.into_inner()).await
 }
 
 /// The actors as they change: `event: tree` with the whole tree, at once and after each change.

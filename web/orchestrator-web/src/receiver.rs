@@ -1,10 +1,10 @@
 //! `POST /webhook`.
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use edge_web::replica::{SharedIntake, is_for_shared_intake};
 use edge_web::{ForgeVerifier, Problem, Routes, SignedBody, WebhookBody, livez, readyz};
 use orchestrator_actors::messages::Admit;
 use orchestrator_core::admin::WebhookReply;
-use replica_web::{SharedIntake, is_for_shared_intake};
 use store::StoreError;
 use supervision::AskError;
 

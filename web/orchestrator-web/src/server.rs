@@ -9,6 +9,7 @@ use std::time::Duration;
 use actix_web::guard::fn_guard;
 use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy};
+use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use edge_web::{
     BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, REPLICA_KEY, ServeOptions,
     SignedBodyConfig,
@@ -17,7 +18,6 @@ use forge_core::ParseOptions;
 use orchestrator_actors::{Dispatcher, OperatorApi, OrchestratorService};
 use orchestrator_core::config::Config;
 use replica_actors::RoleControl;
-use replica_web::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, SupervisorSpec};
 

@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::guard::{ApiToken, HostPolicy};
+use edge_web::replica::{
+    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
+    standby_health,
+};
 use edge_web::{
     BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, Problem, Routes,
     SignedBody, SignedBodyConfig, livez, metrics_text, readyz,
@@ -14,10 +18,6 @@ use edge_web::{
 use forge_core::ParseOptions;
 use orchestrator_core::config::Config;
 use replica_actors::{RoleControl, Taken};
-use replica_web::{
-    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
-    standby_health,
-};
 use store::SharedStore;
 use supervision::ActorTree;
 use tokio::sync::mpsc;

@@ -80,7 +80,7 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/readyz", readyz)
         .get("/metrics", metrics_text)
         .post("/admin/drain", handlers::drain)
-        .get("/admin/actors", replica_web::actors)
+        .get("/admin/actors", edge_web::replica::actors)
         .get("/admin/actors/events", handlers::actor_changes)
         .openapi(&openapi())
         .application(&parts.wants_token("runner", wants_token))

@@ -3,8 +3,8 @@
 use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, DispositionType};
 use actix_web::{HttpRequest, HttpResponse, web};
 use edge_web::Problem;
+use edge_web::replica::DrainQuery;
 use replica_actors::{ReplicaStatus, RoleControl};
-use replica_web::DrainQuery;
 use runner_actors::messages::{CancelRun, FromStep, NotRepeated, RepeatRun};
 use runner_actors::{RunRecord, RunTestFilter};
 use serde::{Deserialize, Serialize};
@@ -254,7 +254,7 @@ pub(crate) async fn drain(
     control: ReplicaControl,
     query: web::Query<DrainQuery>,
 ) -> Result<HttpResponse, Problem> {
-    replica_web::drain(control.as_ref().map(|it| &***it), query.into_inner()).await
+    edge_web::replica::drain(control.as_ref().map(|it| &***it), query.into_inner()).await
 }
 
 /// The actor tree as it changes.

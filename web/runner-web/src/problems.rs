@@ -1,7 +1,7 @@
 //! What callers are told when something fails.
 
 use edge_web::Problem;
-use replica_web::is_for_shared_intake;
+use edge_web::replica::is_for_shared_intake;
 use runner_actors::{NotAccepted, RunRecord, RunnerView};
 use store::StoreError;
 use supervision::AskError;

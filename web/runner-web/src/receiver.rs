@@ -2,8 +2,8 @@
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
+use edge_web::replica::SharedIntake;
 use edge_web::{ForgeVerifier, Problem, SignedBody, WebhookBody};
-use replica_web::SharedIntake;
 use runner_actors::Accepted;
 
 use crate::deliveries::{WebhookAnswer, answer, ignored, new_delivery};

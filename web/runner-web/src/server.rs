@@ -8,13 +8,13 @@ use std::time::Duration;
 use actix_web::web;
 use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
+use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use edge_web::{
     APPLICATION_PATHS, BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics,
     ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
 use replica_actors::RoleControl;
-use replica_web::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use runner_actors::{JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView};
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};

@@ -7,16 +7,16 @@ use actix_web::guard::fn_guard;
 use actix_web::http::{Method, header};
 use actix_web::{HttpRequest, HttpResponse, Route, web};
 use edge_web::guard::{ApiToken, HostPolicy};
+use edge_web::replica::{
+    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
+    standby_health,
+};
 use edge_web::{
     EdgeConfig, EdgeServer, ForgeVerifier, Metrics, Problem, Routes, SignedBody, SignedBodyConfig,
     livez, metrics_text, readyz,
 };
 use forge_core::ParseOptions;
 use replica_actors::{RoleControl, Taken};
-use replica_web::{
-    LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
-    standby_health,
-};
 use store::SharedStore;
 use tokio::sync::mpsc;
 

@@ -10,8 +10,6 @@ use actix_web::guard::fn_guard;
 use actix_web::http::header;
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, Route, web};
-use edge_web::relay::{self, TooLarge};
-use edge_web::{ConcurrencyLimit, Metrics, Problem, REPLICA_KEY, Routes};
 use http_clients::forward::{ForwardOptions, Forwarder};
 use http_clients::http::HttpError;
 use replica_actors::{
@@ -19,7 +17,13 @@ use replica_actors::{
 };
 use tokio::time::Instant;
 
-use crate::headers::{from_leader, to_leader};
+use super::headers::{from_leader, to_leader};
+use crate::edge::REPLICA_KEY;
+use crate::limit::ConcurrencyLimit;
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+use crate::relay::{self, TooLarge};
+use crate::routes::Routes;
 
 /// Requests that are passed on at once, followed logs among them.
 const PASSAGES: usize = 512;

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use edge_web::figures::gauges;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use replica_actors::{Role, RoleControl};
+
+use crate::figures::gauges;
 
 const LEADER: &str = "replica_leader";
 

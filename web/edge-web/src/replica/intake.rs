@@ -6,10 +6,11 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use edge_web::Problem;
 use forge_core::BodyDigest;
 use replica_actors::{RoleControl, StoredDelivery};
 use store::{IntakeHandle, SharedStore, StoreError, TakenIn};
+
+use crate::problem::Problem;
 
 /// How long the leader's word is waited for: it comes within milliseconds.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(2);

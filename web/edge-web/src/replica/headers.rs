@@ -3,7 +3,9 @@
 use actix_web::HttpMessage as _;
 use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use edge_web::{REPLICA_KEY, RequestId};
+
+use crate::edge::REPLICA_KEY;
+use crate::request_id::RequestId;
 
 /// Headers of one connection (RFC 9110, section 7.6.1), and what the next one says anew.
 const OF_THE_CONNECTION: [&str; 13] = [

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use edge_web::guard::ApiToken;
-use edge_web::{Health, Problem, actor_tree};
 use replica_actors::{DrainRefusal, ReplicaStatus, RoleControl, Taken, leader_watch};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::{ActorNode, ActorTree, ChildRef, Root, SupervisorSpec};
 use tokio::sync::mpsc;
+
+use crate::admin::actor_tree;
+use crate::guard::ApiToken;
+use crate::health::Health;
+use crate::problem::Problem;
 
 /// A standby that was started but does not answer yet.
 pub struct StandbyParts {
