@@ -15,6 +15,7 @@ mod indexer;
 mod limits;
 pub mod messages;
 mod registry;
+pub mod remote;
 mod remote_sources;
 mod rerankers;
 mod role_manager;

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use search_graph_engine::embedding::{EmbeddedBy, Embedding, EmbeddingModel};
-use search_remote_actors::{Blame, EmbeddingFailure};
 use supervision::ChildRef;
 
 use crate::embedding::{EmbedTexts, EmbeddingEndpoint, EmbeddingService, TEXTS_TIMEOUT};
+use crate::remote::{Blame, EmbeddingFailure};
 
 /// While it waits a thread looks this often whether it should end.
 pub(super) const CANCEL_POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -4,9 +4,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use actix::{Actor, Context, Handler, Message, ResponseFuture};
-use search_remote_actors::{EmbeddingFailure, ModelServer};
 
 use super::EmbeddingEndpoint;
+use crate::remote::{EmbeddingFailure, ModelServer};
 
 /// How long a batch of texts may take.
 pub(crate) const TEXTS_TIMEOUT: Duration = Duration::from_secs(30);

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use search_core::role::{Community, FolderOrUrl, Haystack, Source, Tasks};
 use search_engine::devdocs::DevDocs;
 use search_engine::tasks::{Taskwarrior, beads, todo_txt};
-use search_remote_actors::{RemoteSettings, RemoteSource, is_remote};
 use search_sources_core::Item;
 
 use super::MAX_ITEMS;
 use super::source_outcome::SourceOutcome;
+use crate::remote::{RemoteSettings, RemoteSource, is_remote};
 
 /// A server is given up so much earlier than its source.
 const HEAD_START: Duration = Duration::from_millis(100);

@@ -7,9 +7,9 @@ use search_core::role::{Community, Haystack, Source, Tasks};
 use search_sources_core::remote::{self, Ask, ForgeApi, ForgeQuestion};
 use search_sources_core::{Parsed, SourceDataError};
 
-use crate::mcp::McpEndpoint;
-use crate::names::{NamesKind, documentation};
-use crate::signing::{Agent, agent};
+use crate::remote::mcp::McpEndpoint;
+use crate::remote::names::{NamesKind, documentation};
+use crate::remote::signing::{Agent, agent};
 
 /// A kind of server, and where it is.
 #[derive(Debug, Clone)]

@@ -10,12 +10,12 @@ use search_core::role::Haystack;
 use search_sources_core::remote::Ask;
 use search_sources_core::{Item, Parsed};
 
-use crate::ask::{Answer, Kind, QueryTarget, place};
-use crate::cache::Cache;
-use crate::error::RemoteError;
-use crate::mcp::{McpError, McpSource};
-use crate::names::NameList;
-use crate::pause::HostBackoff;
+use crate::remote::ask::{Answer, Kind, QueryTarget, place};
+use crate::remote::cache::Cache;
+use crate::remote::error::RemoteError;
+use crate::remote::mcp::{McpError, McpSource};
+use crate::remote::names::NameList;
+use crate::remote::pause::HostBackoff;
 
 /// Largest answer in bytes, after decompression.
 pub const MAX_ANSWER: usize = 8 << 20;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use search_remote_actors::McpError;
+use search_actors::remote::McpError;
 
 use super::{PATIENT, mcp_error, source};
 

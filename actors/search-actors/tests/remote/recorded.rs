@@ -5,8 +5,8 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_web::HttpResponse;
+use search_actors::remote::{RemoteError, RemoteSource};
 use search_core::role::Haystack;
-use search_remote_actors::{RemoteError, RemoteSource};
 
 use super::{Peer, haystack, source};
 

@@ -10,8 +10,8 @@ mod session;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use search_actors::remote::{McpError, RemoteError, RemoteItems, RemoteSettings, RemoteSource};
 use search_core::role::{Haystack, parse};
-use search_remote_actors::{McpError, RemoteError, RemoteItems, RemoteSettings, RemoteSource};
 
 /// A server of npm, by its package's name.
 fn npm_server(name: &str) -> String {
@@ -41,7 +41,7 @@ fn variable(name: &str, what: &str) -> PathBuf {
 }
 
 fn file(name: &str) -> String {
-    format!("{}/tests/mcp/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/tests/remote/mcp/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// A haystack of this service.

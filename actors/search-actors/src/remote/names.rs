@@ -11,7 +11,7 @@ use search_sources_core::docs::{devdocs_names, rustdoc_names, sphinx_names};
 use search_sources_core::{Item, Parsed, SourceDataError};
 use url::Url;
 
-use crate::error::RemoteError;
+use crate::remote::error::RemoteError;
 
 /// A list is fetched again after so long.
 const NAMES_TTL: Duration = Duration::from_secs(3600);

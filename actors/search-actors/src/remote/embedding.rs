@@ -7,7 +7,7 @@ use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::llm::{LlmClient, LlmError, LlmProtocol};
 use url::Url;
 
-use crate::pause::HostBackoff;
+use crate::remote::pause::HostBackoff;
 
 /// The longest it may take to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);

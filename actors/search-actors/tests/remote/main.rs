@@ -1,7 +1,7 @@
 //! Remote sources against real HTTP servers that answer well, badly, slowly, hugely or not at all.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-#[path = "remote/recorded.rs"]
+mod mcp;
 mod recorded;
 
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use parking_lot::Mutex;
+use search_actors::remote::{RemoteError, RemoteSettings, RemoteSource};
 use search_core::role::{Haystack, parse};
-use search_remote_actors::{RemoteError, RemoteSettings, RemoteSource};
 
 /// A server that gives one answer to everything, and remembers what it was asked.
 struct Peer {
@@ -283,7 +283,7 @@ fn sources_of_this_machine_are_not_asked_here() {
         ("NotesGraph", "/srv"),
     ] {
         assert!(
-            !search_remote_actors::is_remote(&haystack(service, location, "{}")),
+            !search_actors::remote::is_remote(&haystack(service, location, "{}")),
             "{service} {location}"
         );
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http_clients::http::HttpError;
 use search_sources_core::SourceDataError;
 
-use crate::mcp::McpError;
+use crate::remote::mcp::McpError;
 
 /// Why there are no results of a source; its text goes into the answer's report of that source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
