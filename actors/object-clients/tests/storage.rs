@@ -12,7 +12,9 @@ use object_clients::{
     ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, ObjectVersion, Replaced, SmallObject,
     digest_of_file,
 };
-use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, FaultProxy, S3Server, SECRET_KEY, Weather};
+use scripted_peers::s3::{
+    ACCESS_KEY, BUCKET, ClockedStorage, FaultProxy, S3Server, SECRET_KEY, Weather,
+};
 
 fn bucket(name: &str, endpoint: &str, secret: &str) -> ObjectStorage {
     let keys = ObjectKeys {

@@ -11,7 +11,7 @@
 )]
 
 use hdrhistogram::Histogram;
-use postgres_server::PostgresServer;
+use scripted_peers::postgres::PostgresServer;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Write;

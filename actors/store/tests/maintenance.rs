@@ -4,7 +4,7 @@
     reason = "a test that fails here should say where"
 )]
 
-use postgres_server::PostgresServer;
+use scripted_peers::postgres::PostgresServer;
 use std::path::Path;
 use store::maintenance::{MaintenanceError, backup, check, copy};
 use store::{

@@ -8,9 +8,9 @@
 mod engines;
 
 use engines::{Lab, over_both_engines, wait};
-use postgres_server::Stop;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use scripted_peers::postgres::Stop;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use store::{Blob, Extent, Options, ReadRows, Store, StoreError, Table, WriteTxn};

@@ -5,8 +5,8 @@
     reason = "a test that fails here should say where"
 )]
 
-use postgres_server::{PostgresServer, Stop};
 use rustix::process::{Pid, Signal, kill_process};
+use scripted_peers::postgres::{PostgresServer, Stop};
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};

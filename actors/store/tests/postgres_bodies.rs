@@ -5,7 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
-use postgres_server::PostgresServer;
+use scripted_peers::postgres::PostgresServer;
 use store::{Blob, Extent, Options, ReadRows, Store, StoreError, Table};
 
 const BODIES: Table<u64, Extent> = Table::new("bodies");

@@ -4,7 +4,7 @@
     reason = "a test that fails here should say where"
 )]
 
-use postgres_server::{PostgresServer, Stop};
+use scripted_peers::postgres::{PostgresServer, Stop};
 use store::{Options, Store, probe};
 
 fn asked(url: &str) -> Result<(), (bool, String)> {

@@ -6,8 +6,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use postgres_server::PostgresServer;
 use rcgen::{CertifiedKey, KeyPair};
+use scripted_peers::postgres::PostgresServer;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
 use store::{Options, ReadRows, Store, StoreError, Table};

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use postgres_server::{PostgresServer, Stop};
+use scripted_peers::postgres::{PostgresServer, Stop};
 use store::{Options, ReadRows, Store, StoreError, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");

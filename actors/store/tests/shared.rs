@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use postgres_server::{PostgresServer, Stop};
+use scripted_peers::postgres::{PostgresServer, Stop};
 use store::maintenance::{MaintenanceError, backup, check, copy};
 use store::{Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn};
 

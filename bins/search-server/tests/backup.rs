@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use s3_server::{ACCESS_KEY, BUCKET, S3Server as Storage, SECRET_KEY as SECRET};
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server as Storage, SECRET_KEY as SECRET};
 use serde_json::Value;
 use store::{LocalState, LocalStateKind};
 

@@ -10,8 +10,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use postgres_server::PostgresServer;
 use rustix::process::Signal;
+use scripted_peers::postgres::PostgresServer;
 use scripted_peers::{Program, ask};
 use tempfile::TempDir;
 

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use postgres_server::PostgresServer;
+use scripted_peers::postgres::PostgresServer;
 use scripted_peers::{Program, Reply, push_event};
 use serde_json::{Value, json};
 

@@ -8,8 +8,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use scripted_peers::Program;
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use serde_json::Value;
 
 /// Artifacts, each of this many bytes.

@@ -8,9 +8,9 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use postgres_server::{PostgresServer, Stop};
-use s3_server::{ACCESS_KEY, S3Server, SECRET_KEY};
 use scripted_peers::Program;
+use scripted_peers::postgres::{PostgresServer, Stop};
+use scripted_peers::s3::{ACCESS_KEY, S3Server, SECRET_KEY};
 
 fn runner() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use s3_server::{ACCESS_KEY, BUCKET, FaultProxy, S3Server, SECRET_KEY, Weather};
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, FaultProxy, S3Server, SECRET_KEY, Weather};
 use scripted_peers::{Program, deliver, push_event};
 
 const SECRET: &str = "sixteen--letters";

@@ -10,6 +10,8 @@
 //! - [`ScriptedVmm`]: a VM manager whose machines play what a test says.
 //! - [`BertShape`]: folders of models with made-up numbers.
 //! - [`Sshd`]: a real OpenSSH server, with keys of its own.
+//! - [`postgres`]: a real PostgreSQL server, with a folder of its own.
+//! - [`s3`]: a real S3-compatible server, and a proxy in front of it that makes faults.
 //!
 //! And the workspace's own programs: [`Program`], a process of its own, [`VmManager`], with what
 //! its VMs are made of, and [`assert_understood`], which reads the examples of a `--help`.
@@ -21,7 +23,9 @@ mod forge;
 mod git_forge;
 mod git_lfs;
 mod llm;
+pub mod postgres;
 mod program;
+pub mod s3;
 mod server;
 mod sshd;
 mod vm_manager;

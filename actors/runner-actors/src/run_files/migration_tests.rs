@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use object_clients::ObjectPlace;
 use replica_actors::{FileMigration, MigrationError, MigrationReport};
-use s3_server::S3Server;
+use scripted_peers::s3::S3Server;
 use store::Store;
 use tempfile::TempDir;
 

@@ -8,7 +8,7 @@ use object_clients::{ObjectKeys, ObjectPlace};
 use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
 use runner_core::event::EventKind;
-use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, S3Server, SECRET_KEY};
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, ClockedStorage, S3Server, SECRET_KEY};
 use store::{Options, Store};
 use tempfile::TempDir;
 

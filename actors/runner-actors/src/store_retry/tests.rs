@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use postgres_server::{PostgresServer, Stop};
 use runner_core::test_report::JobTests;
+use scripted_peers::postgres::{PostgresServer, Stop};
 use serde_json::json;
 use store::{Options, ReadRows as _, SharedStore, Store, StoreError, Table};
 

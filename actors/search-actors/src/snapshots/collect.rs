@@ -103,7 +103,7 @@ mod tests {
 
     use config_core::Secret;
     use object_clients::{ObjectKeys, ObjectPlace, ObjectStorage};
-    use s3_server::{ACCESS_KEY, BUCKET, ClockedStorage, SECRET_KEY};
+    use scripted_peers::s3::{ACCESS_KEY, BUCKET, ClockedStorage, SECRET_KEY};
     use search_core::snapshots::{FileKind, MANIFEST_FORMAT, Pointer, SourcePart};
     use search_engine::packs::PackWriter;
 

@@ -1,7 +1,7 @@
 //! The same test over both engines.
 #![allow(dead_code, reason = "not each test program uses all of it")]
 
-use postgres_server::{PostgresServer, Stop};
+use scripted_peers::postgres::{PostgresServer, Stop};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use store::{OpenError, Options, Store};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use s3_server::S3Server;
+use scripted_peers::s3::S3Server;
 use tempfile::TempDir;
 
 use super::tests::{Host, bucket_place, by, files_below, folder_place};

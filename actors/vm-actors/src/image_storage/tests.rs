@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use config_core::{ObjectKeys, ObjectPlace, ObjectSettings, Secret};
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use tempfile::TempDir;
 use vm_core::image_manifest::CHUNK_BYTES;
 

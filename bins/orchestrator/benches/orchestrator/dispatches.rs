@@ -12,7 +12,7 @@ use forge_core::RunId;
 use orchestrator_actors::ledger::{self, LedgerTxn, RunEnd};
 use orchestrator_core::config::Config;
 use orchestrator_core::run::{ExitClass, ExitReport, Terminal};
-use postgres_server::PostgresServer;
+use scripted_peers::postgres::PostgresServer;
 use store::{Options, Store, StoreError};
 
 use crate::ticks::{Bench, admit, now};

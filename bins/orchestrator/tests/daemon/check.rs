@@ -202,7 +202,7 @@ fn v13_what_the_start_or_the_first_run_would_refuse_is_refused() {
 
 #[test]
 fn i18_a_check_asks_the_database_and_offline_asks_nobody() {
-    let server = postgres_server::PostgresServer::start();
+    let server = scripted_peers::postgres::PostgresServer::start();
     server.sql("CREATE ROLE guest LOGIN PASSWORD 'guest'");
     let database = server.sql("SELECT current_database()");
     let guest = server.url_of("guest", "guest", &database);

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use postgres_server::PostgresServer;
 use rustix::process::Signal;
+use scripted_peers::postgres::PostgresServer;
 
 use crate::harness::{Daemon, Site, wait_until};
 use crate::wire::{comment, run_of};

@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use postgres_server::PostgresServer;
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use scripted_peers::postgres::PostgresServer;
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 
 use crate::harness::{Daemon, Site, wait_until};
 use crate::wire::{comment, run_of};

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use postgres_server::PostgresServer;
-use s3_server::{ACCESS_KEY, S3Server, SECRET_KEY};
+use scripted_peers::postgres::PostgresServer;
+use scripted_peers::s3::{ACCESS_KEY, S3Server, SECRET_KEY};
 use vm_core::token::{Scope, TokenKey};
 
 fn samples() -> PathBuf {

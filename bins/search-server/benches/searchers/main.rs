@@ -34,7 +34,7 @@ mod servers;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use s3_server::S3Server;
+use scripted_peers::s3::S3Server;
 use servers::{BucketPlace, Home, Server};
 
 /// The longest that anything may take.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use s3_server::S3Server;
+use scripted_peers::s3::S3Server;
 
 use super::servers::{Home, Server, wait, wait_within, write_corpus};
 

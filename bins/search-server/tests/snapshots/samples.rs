@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 
 use super::servers::Home;
 

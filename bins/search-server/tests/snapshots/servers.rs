@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use scripted_peers::Program;
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use serde_json::{Value, json};
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);

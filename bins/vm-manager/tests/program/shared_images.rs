@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use tempfile::TempDir;
 
 use crate::manager::{program, text};

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use http_clients::vmm::{ExecState, ImageView, Isolation, NewVm, VmmClient, VmmError};
-use s3_server::{FaultProxy, S3Server, Weather};
 use scripted_peers::Program;
+use scripted_peers::s3::{FaultProxy, S3Server, Weather};
 
 use crate::machines::{Home, SETTINGS, agent, client, run};
 use crate::manager::DEADLINE;

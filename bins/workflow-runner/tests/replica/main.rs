@@ -10,9 +10,9 @@ mod runner;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use postgres_server::{PostgresServer, Stop};
 use rustix::process::Signal;
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
+use scripted_peers::postgres::{PostgresServer, Stop};
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use serde_json::json;
 
 use runner::{Runner, SECRET, pair, until};

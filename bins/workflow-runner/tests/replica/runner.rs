@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use postgres_server::PostgresServer;
+use scripted_peers::postgres::PostgresServer;
 use scripted_peers::{Program, Reply, ask, deliver, push_event};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
-use postgres_server::PostgresServer;
+use scripted_peers::postgres::PostgresServer;
 
 use super::{CONNECTIONS, Server, Spent, client, middle};
 

@@ -1,8 +1,8 @@
 //! A runner that has lost its store to another process, and is still asked: what it cannot store it
 //! takes in for the next leader, and what it cannot answer it passes on.
 
-use postgres_server::PostgresServer;
 use replica_actors::{RoleControl, RoleEvent, StoreSight};
+use scripted_peers::postgres::PostgresServer;
 use serde_json::{Value, json};
 use store::{Options, SharedStore};
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use postgres_server::Stop;
+use scripted_peers::postgres::Stop;
 
 use super::faults::Done;
 use super::pace::Pace;

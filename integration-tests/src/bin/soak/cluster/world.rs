@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
 
 use anyhow::Result;
-use postgres_server::PostgresServer;
-use s3_server::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use scripted_peers::ScriptedForge;
+use scripted_peers::postgres::PostgresServer;
+use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 use tempfile::TempDir;
 
 use super::ledger::Acknowledged;

@@ -3,11 +3,6 @@
 //!
 //! The program is in the cache folder, where `cargo xtask test` installs it.
 
-#![allow(
-    clippy::missing_panics_doc,
-    reason = "a test that cannot have its server should stop, and say why"
-)]
-
 mod clocked;
 mod proxy;
 

@@ -4,11 +4,6 @@
 //! It needs Debian's `postgresql` (15 or newer), which `cargo xtask test` installs. PostgreSQL
 //! refuses to run as root, so root starts it as the user `postgres`, which that package makes.
 
-#![allow(
-    clippy::missing_panics_doc,
-    reason = "a test that cannot have its server should stop, and say why"
-)]
-
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, chown};
