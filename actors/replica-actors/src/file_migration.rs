@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use config_core::{ObjectPlace, ObjectSettings};
-use object_clients::{ObjectError, ObjectStorage, for_each};
+use http_clients::objects::{ObjectError, ObjectStorage, for_each};
 use parking_lot::Mutex;
 use store::{DirectoryLock, JsonRow, LockError, ReadRows as _, Store, StoreError};
 

@@ -4,7 +4,7 @@ use std::fs::{File, FileTimes};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use object_clients::ObjectError;
+use http_clients::objects::ObjectError;
 
 use crate::file_rows::SharedFile;
 use crate::shared_files::SharedFiles;

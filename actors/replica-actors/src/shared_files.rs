@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use config_core::ObjectSettings;
-use object_clients::{ObjectError, ObjectStorage, digest_of_file};
+use http_clients::objects::{ObjectError, ObjectStorage, digest_of_file};
 use parking_lot::Mutex;
 use store::{JsonRow, ReadRows as _, Store, StoreError, WriteTxn};
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::process::ExitCode;
 
 use config_core::ObjectSettings;
-use object_clients::{ObjectError, ObjectStorage};
+use http_clients::objects::{ObjectError, ObjectStorage};
 use store::{Options, PostgresUrl, StorePlace};
 
 /// Exit code of `--check` where nothing is wrong, as far as is known, but a peer does not answer.

@@ -1,6 +1,6 @@
 //! Where snapshots and backups are, from the settings.
 
-use object_clients::{ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, PlaceError};
+use http_clients::objects::{ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, PlaceError};
 use search_actors::snapshots::{SnapshotMode, SnapshotPlace};
 use search_core::role::{ServerMode, ServerSettings};
 use search_core::snapshots::PartError;

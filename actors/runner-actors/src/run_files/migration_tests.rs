@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use object_clients::ObjectPlace;
+use http_clients::objects::ObjectPlace;
 use replica_actors::{FileMigration, MigrationError, MigrationReport};
 use scripted_peers::s3::S3Server;
 use store::Store;

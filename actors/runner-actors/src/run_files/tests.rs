@@ -4,7 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use config_core::{ObjectSettings, Secret};
-use object_clients::{ObjectKeys, ObjectPlace};
+use http_clients::objects::{ObjectKeys, ObjectPlace};
 use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
 use runner_core::event::EventKind;

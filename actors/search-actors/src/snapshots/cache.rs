@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use object_clients::digest_of_file;
+use http_clients::objects::digest_of_file;
 use parking_lot::Mutex;
 use search_core::snapshots::DescribedFile;
 

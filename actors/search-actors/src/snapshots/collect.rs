@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use object_clients::StoredObject;
+use http_clients::objects::StoredObject;
 use search_core::snapshots::{DescribedFile, Manifest, PublishedManifest};
 
 use super::error::SnapshotError;
@@ -102,7 +102,7 @@ mod tests {
     use std::sync::Arc;
 
     use config_core::Secret;
-    use object_clients::{ObjectKeys, ObjectPlace, ObjectStorage};
+    use http_clients::objects::{ObjectKeys, ObjectPlace, ObjectStorage};
     use scripted_peers::s3::{ACCESS_KEY, BUCKET, ClockedStorage, SECRET_KEY};
     use search_core::snapshots::{FileKind, MANIFEST_FORMAT, Pointer, SourcePart};
     use search_engine::packs::PackWriter;

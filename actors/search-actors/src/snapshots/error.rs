@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use object_clients::ObjectError;
+use http_clients::objects::ObjectError;
 use search_core::snapshots::ManifestError;
 use search_engine::index::{INDEX_FORMAT, IndexError};
 

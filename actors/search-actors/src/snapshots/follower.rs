@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
-use object_clients::ObjectVersion;
+use http_clients::objects::ObjectVersion;
 use search_core::answer::{IndexProgress, SourceState};
 use search_core::snapshots::{DescribedFile, FileKind, Manifest, PublishedManifest, SourcePart};
 use search_engine::index::{INDEX_FORMAT, IndexError, IndexSnapshot};
@@ -195,7 +195,7 @@ impl<C> SnapshotFollower<C> {
         let whole = kept.iter().flat_map(|manifest| &manifest.files);
         for file in whole {
             let path = cache.path(&file.digest);
-            let digest = object_clients::digest_of_file(&path);
+            let digest = http_clients::objects::digest_of_file(&path);
             if digest.map_err(SnapshotError::file(&path))? != file.digest {
                 return Err(SnapshotError::Refused(format!(
                     "{} is damaged",

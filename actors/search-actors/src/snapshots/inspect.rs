@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use object_clients::ObjectStorage;
+use http_clients::objects::ObjectStorage;
 use search_core::snapshots::Manifest;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use object_clients::{ObjectVersion, Replaced};
+use http_clients::objects::{ObjectVersion, Replaced};
 use parking_lot::Mutex;
 use search_core::snapshots::{
     HolderState, LeaseWatch, MANIFEST_FORMAT, Pointer, PublishedManifest,

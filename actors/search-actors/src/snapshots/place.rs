@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use object_clients::ObjectStorage;
+use http_clients::objects::ObjectStorage;
 use search_core::snapshots::SourcePart;
 
 /// Where snapshots are.

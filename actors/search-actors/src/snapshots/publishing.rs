@@ -198,7 +198,7 @@ fn take_up(
 
 /// Whether trying again cannot help: all of it is published anew then.
 fn is_beyond_repair(error: &SnapshotError) -> bool {
-    use object_clients::ObjectError;
+    use http_clients::objects::ObjectError;
     matches!(
         error,
         SnapshotError::Manifest(_)

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use object_clients::ObjectStorage;
+use http_clients::objects::ObjectStorage;
 use search_core::snapshots::{LEASE_TIMEOUT, RENEW_INTERVAL};
 use serde::Serialize;
 

@@ -203,7 +203,7 @@ fn content(
 #[cfg(test)]
 mod tests {
     use config_core::ObjectPlace;
-    use object_clients::ObjectStorage;
+    use http_clients::objects::ObjectStorage;
     use search_core::snapshots::SourcePart;
     use search_engine::index::{IndexOptions, SourceIndex};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use object_clients::{ObjectStorage, ObjectVersion, Replaced, SmallObject, digest_of_file};
+use http_clients::objects::{ObjectStorage, ObjectVersion, Replaced, SmallObject, digest_of_file};
 use search_core::snapshots::{
     DescribedFile, FileKind, Manifest, Pointer, PublishedManifest, SourcePart,
 };

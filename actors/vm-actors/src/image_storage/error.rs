@@ -1,6 +1,6 @@
 //! Why an image was not pushed, pulled or removed.
 
-use object_clients::ObjectError;
+use http_clients::objects::ObjectError;
 use vm_core::ImageRef;
 use vm_engine::image::ImageError;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use object_clients::{ObjectError, for_each};
+use http_clients::objects::{ObjectError, for_each};
 use parking_lot::Mutex;
 use vm_core::StoredName;
 use vm_core::image_index::IndexedImage;

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use config_core::ObjectSettings;
-use object_clients::{ObjectStorage, ObjectVersion, Replaced, SmallObject, StoredObject};
+use http_clients::objects::{ObjectStorage, ObjectVersion, Replaced, SmallObject, StoredObject};
 use parking_lot::Mutex;
 use vm_core::image_index::ImageIndex;
 use vm_core::image_manifest::{ImageManifest, MOST_MANIFEST_BYTES};

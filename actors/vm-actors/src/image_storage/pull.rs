@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use object_clients::for_each;
+use http_clients::objects::for_each;
 use vm_core::image_index::ImageIndex;
 use vm_core::image_manifest::ImageManifest;
 use vm_core::{ImageRef, StoredName};

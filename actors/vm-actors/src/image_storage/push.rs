@@ -13,7 +13,7 @@ use super::{
     ImageStorage, ImageStorageError, TransferProgress, TransferWatch, chunk_key, manifest_key,
     new_name, now_ms,
 };
-use object_clients::for_each;
+use http_clients::objects::for_each;
 
 /// What a push is to do.
 #[derive(Debug, Clone, Copy, Default)]

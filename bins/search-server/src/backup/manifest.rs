@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use bytes::Bytes;
-use object_clients::{ObjectError, ObjectStorage};
+use http_clients::objects::{ObjectError, ObjectStorage};
 use serde::{Deserialize, Serialize};
 
 /// The form of backups this version writes and reads.

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use command_line::{print, say};
 use config_core::Environment;
-use object_clients::ObjectStorage;
+use http_clients::objects::ObjectStorage;
 use search_core::role::{ServerSettings, StorageBackend};
 use search_web::boot;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use config_core::Environment;
-use object_clients::ObjectStorage;
+use http_clients::objects::ObjectStorage;
 use search_core::role::{REDACTED, RoleDocument, ServerSettings};
 use search_web::boot;
 use store::local::read_dump;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context;
 use bytes::Bytes;
 use config_core::Environment;
-use object_clients::ObjectStorage;
+use http_clients::objects::ObjectStorage;
 use search_core::role::{RoleDocument, ServerSettings};
 use search_web::boot;
 use store::local::write_dump;

@@ -42,7 +42,7 @@ const OWNED: [Owned; 11] = [
     },
     Owned {
         library: "object_store",
-        packages: &["object-clients"],
+        packages: &["http-clients"],
         layers: &[],
         reason: "what is kept apart from rows has one owner, one way to fail and one to be removed",
     },
@@ -54,7 +54,7 @@ const OWNED: [Owned; 11] = [
     },
     Owned {
         library: "ring",
-        packages: &["forge-core", "vm-core", "http-clients", "object-clients"],
+        packages: &["forge-core", "vm-core", "http-clients"],
         layers: &[],
         reason: "signatures are made and checked in one place",
     },
@@ -184,7 +184,7 @@ mod tests {
             );
             for owner in owned.packages {
                 let folder = if owner.ends_with("-core")
-                    || ["store", "http-clients", "object-clients", "search-engine"].contains(owner)
+                    || ["store", "http-clients", "search-engine"].contains(owner)
                 {
                     format!("actors/{owner}")
                 } else {

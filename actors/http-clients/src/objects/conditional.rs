@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use object_store::path::Path as Key;
 use object_store::{GetOptions, ObjectStore as _, PutMode, PutOptions, UpdateVersion};
 
-use crate::error::ObjectError;
-use crate::storage::{ObjectStorage, file_error};
+use crate::objects::error::ObjectError;
+use crate::objects::storage::{ObjectStorage, file_error};
 
 /// Which content an object has; equal ones are the same.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::error::ObjectError;
+use crate::objects::error::ObjectError;
 
 /// The file in the folder that says that it is the place, by an id: the disk below an unmounted
 /// share may have one as well.

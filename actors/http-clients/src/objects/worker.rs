@@ -9,7 +9,7 @@ use futures_lite::future::block_on;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
-use crate::http::{HttpBridge, carry};
+use crate::objects::bridge::{HttpBridge, carry};
 
 /// The thread. It ends when the last bridge is gone.
 #[derive(Debug)]

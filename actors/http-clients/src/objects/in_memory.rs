@@ -4,8 +4,8 @@ use bytes::Bytes;
 use object_store::ObjectStoreExt as _;
 use object_store::path::Path as Key;
 
-use crate::error::ObjectError;
-use crate::storage::ObjectStorage;
+use crate::objects::error::ObjectError;
+use crate::objects::storage::ObjectStorage;
 
 impl ObjectStorage {
     /// Stores bytes under a name, whatever stood there.

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use object_store::{ObjectStore as _, PutMode, PutOptions, UpdateVersion};
 
-use crate::error::ObjectError;
-use crate::storage::ObjectStorage;
+use crate::objects::error::ObjectError;
+use crate::objects::storage::ObjectStorage;
 
 /// A version that no object has.
 const NO_VERSION: &str = "\"00000000000000000000000000000000\"";

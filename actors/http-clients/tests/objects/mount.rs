@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use object_clients::{ObjectError, ObjectPlace, ObjectStorage};
+use http_clients::objects::{ObjectError, ObjectPlace, ObjectStorage};
 
 #[test]
 fn i18_an_empty_folder_is_no_share_that_was_there_before() {

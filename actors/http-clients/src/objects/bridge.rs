@@ -12,13 +12,14 @@ use config_core::Secret;
 use futures_util::StreamExt as _;
 use http_body::{Body, Frame};
 use http_body_util::BodyExt as _;
-use http_clients::http::{HttpClient, HttpError, HttpOptions, Method, Request};
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient as StoreClient, HttpConnector, HttpError as StoreError, HttpErrorKind, HttpRequest,
     HttpResponse, HttpResponseBody, HttpService,
 };
 use tokio::sync::{mpsc, oneshot};
+
+use crate::http::{HttpClient, HttpError, HttpOptions, Method, Request};
 
 /// Longest time until the head of an answer: a part of 8 MiB is sent within it.
 const HEAD: Duration = Duration::from_secs(60);

@@ -18,12 +18,12 @@
 //!
 //! Methods block, on any thread but the one that carries them out.
 
+mod bridge;
 mod conditional;
 mod conditions;
 mod copy;
 mod crypto;
 mod error;
-mod http;
 mod in_memory;
 mod mount;
 mod ownership;

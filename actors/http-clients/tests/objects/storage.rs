@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use config_core::Secret;
-use object_clients::{
+use http_clients::objects::{
     ObjectError, ObjectKeys, ObjectPlace, ObjectStorage, ObjectVersion, Replaced, SmallObject,
     digest_of_file,
 };
@@ -79,7 +79,7 @@ fn contract(storage: &ObjectStorage) {
         listed.iter().map(|object| object.bytes).max(),
         Some((20 << 20) + 3)
     );
-    let age = |object: &object_clients::StoredObject| {
+    let age = |object: &http_clients::objects::StoredObject| {
         SystemTime::now()
             .duration_since(object.stored)
             .unwrap_or_default()

@@ -17,11 +17,11 @@ use object_store::prefix::PrefixStore;
 use object_store::{BackoffConfig, ObjectStore, ObjectStoreExt as _, RetryConfig};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::crypto::RingCrypto;
-use crate::error::ObjectError;
-use crate::http::HttpBridge;
-use crate::mount::RememberedFolder;
-use crate::worker::{Worker, next};
+use crate::objects::bridge::HttpBridge;
+use crate::objects::crypto::RingCrypto;
+use crate::objects::error::ObjectError;
+use crate::objects::mount::RememberedFolder;
+use crate::objects::worker::{Worker, next};
 
 /// Chunks of a download that wait for the disk.
 const CHUNKS: usize = 8;

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use object_store::path::Path as Key;
 use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload};
 
-use crate::error::ObjectError;
-use crate::storage::{ObjectStorage, file_error};
+use crate::objects::error::ObjectError;
+use crate::objects::storage::{ObjectStorage, file_error};
 
 /// Bytes of one part of an upload, and the most that is held of it.
 const PART: usize = 8 << 20;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::error::ObjectError;
-use crate::storage::{ObjectStorage, file_error};
+use crate::objects::error::ObjectError;
+use crate::objects::storage::{ObjectStorage, file_error};
 
 impl ObjectStorage {
     /// Copies the object that has this BLAKE3 digest to another storage, under the same name, and

@@ -3,9 +3,9 @@
 use object_store::path::Path as Key;
 use object_store::{ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions};
 
-use crate::conditional::SmallObject;
-use crate::error::ObjectError;
-use crate::storage::ObjectStorage;
+use crate::objects::conditional::SmallObject;
+use crate::objects::error::ObjectError;
+use crate::objects::storage::ObjectStorage;
 
 /// The object that says whose the place is.
 const OWNER: &str = "owner";

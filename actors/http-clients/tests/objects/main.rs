@@ -1,0 +1,4 @@
+//! Object storage: a folder, and a real server that checks signatures.
+
+mod mount;
+mod storage;
