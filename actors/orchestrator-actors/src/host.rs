@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cluster_actors::vm_hosts::VmHosts;
 use config_core::Environment;
 use git_engine::Git;
 use orchestrator_core::config::Config;
 use orchestrator_engine::process::{Confinement, Sandbox};
 use orchestrator_engine::worktree::Worktrees;
 use parking_lot::Mutex;
-use vmm_hosts_actors::VmHosts;
 
 /// Where programs are looked for without a `PATH`.
 pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

@@ -41,6 +41,7 @@ mod view;
 mod vm_collector;
 mod worktree_gc;
 
+pub use cluster_actors::vm_hosts::{VmHostView, VmHosts};
 pub use dispatcher::Dispatcher;
 pub use intake::Intake;
 pub use ledger::{Clock, RunQuery};
@@ -50,4 +51,3 @@ pub use run_logs::file_migration;
 pub use service::{OrchestratorService, OrchestratorSetup, SetupError};
 pub use ticks::TickTrigger;
 pub use view::OrchestratorView;
-pub use vmm_hosts_actors::{VmHostView, VmHosts};

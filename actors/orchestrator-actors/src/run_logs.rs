@@ -18,12 +18,12 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use cluster_actors::replica::{FileKey, FileMigration, FileTables, SharedFile, SharedFiles};
 use forge_core::RunId;
 use orchestrator_core::config::Config;
 use orchestrator_engine::names::safe_name;
 use orchestrator_engine::output::{LogExtent, extent, pack, unpack};
 use parking_lot::Mutex;
-use replica_actors::{FileKey, FileMigration, FileTables, SharedFile, SharedFiles};
 use serde::{Deserialize, Serialize};
 use store::Store;
 

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::{CordonTable, VmHostWatcher, VmHosts};
 use config_core::Environment;
 use forge_actors::{OutboxOptions, OutboxWorker, PostEvent};
 use git_engine::Git;
@@ -28,7 +29,6 @@ use orchestrator_engine::process::Confinement;
 use store::{Store, StoreError, Table};
 use supervision::{ChildRef, ChildSpec, PastLimit, Placement, SupervisorSpec};
 use tokio::sync::watch;
-use vmm_hosts_actors::{CordonTable, VmHostWatcher, VmHosts};
 
 use crate::accounts::ConfiguredAccounts;
 use crate::active_runs::{ActiveRuns, EndCounters};

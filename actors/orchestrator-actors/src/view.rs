@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cluster_actors::vm_hosts::VmHosts;
 use orchestrator_core::admin::RunList;
 use orchestrator_core::config::Config;
 use store::StoreError;
 use tokio::sync::watch;
-use vmm_hosts_actors::VmHosts;
 
 use crate::active_runs::EndCounters;
 use crate::host::log_directory;

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use actix::fut::WrapFuture;
 use actix::{Actor, AsyncContext, Context};
+use cluster_actors::vm_hosts::VmHosts;
 use forge_core::RunId;
 use http_clients::vmm::Vm;
 use orchestrator_core::run::{Run, RunState};
-use vmm_hosts_actors::VmHosts;
 
 use crate::ledger::{self, Ledger, RunVm};
 

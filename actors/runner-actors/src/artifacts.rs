@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use replica_actors::{FirstFault, SharedFiles};
+use cluster_actors::replica::{FirstFault, SharedFiles};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cluster_actors::replica::{SharedFiles, is_loss};
 use parking_lot::Mutex;
-use replica_actors::{SharedFiles, is_loss};
 use runner_core::cache_scope::CacheScope;
 use serde::{Deserialize, Serialize};
 

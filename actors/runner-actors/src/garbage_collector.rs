@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Actor, AsyncContext, Context, WrapFuture};
+use cluster_actors::vm_hosts::VmHosts;
 use forge_actors::OutboxWorker;
 use forge_actors::messages::VerifyStatuses;
 use forge_core::{CommitSha, ObjectFormats};
 use http_clients::vmm::{Vm, VmmClient, VmmError};
 use store::Store;
 use supervision::ChildRef;
-use vmm_hosts_actors::VmHosts;
 
 use crate::clock::now_ms;
 use crate::counters::RunCounters;

@@ -91,6 +91,9 @@ pub use action_store::{
     ActionFault, ActionStore, ActionStoreError, ImportedAction, StoredLock, VerifiedAction,
 };
 pub use artifacts::{Artifact, ArtifactMaker, ArtifactStore};
+pub use cluster_actors::vm_hosts::{
+    Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView, VmHosts,
+};
 pub use coordinator::RunCoordinator;
 pub use counters::{BUCKETS, Durations, RunCounters};
 pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWorkflows};
@@ -129,6 +132,3 @@ pub use test_view::{
     MAX_RUNS, RunTest, RunTestFilter, RunTests, TestFilter, TestKind, TestedJob, USUAL_RUNS,
 };
 pub use view::RunnerView;
-pub use vmm_hosts_actors::{
-    Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView, VmHosts,
-};

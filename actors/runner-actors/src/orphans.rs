@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use replica_actors::FirstFault;
+use cluster_actors::replica::FirstFault;
 use store::Store;
 
 use crate::artifacts::ArtifactStore;

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use cluster_actors::vm_hosts::WaitingLine;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use vmm_hosts_actors::WaitingLine;
 
 /// A pool of permits that every repository may use a part of; clones share it.
 #[derive(Clone)]

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use cluster_actors::vm_hosts::VmHosts;
 use runner_core::state::{Conclusion, RunState, StepEnd};
-use vmm_hosts_actors::VmHosts;
 
 use crate::clock::now_ms;
 use crate::ledger::{Ledger, RunRecorder, job_status};

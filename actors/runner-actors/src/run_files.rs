@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use replica_actors::{FileKey, FileMigration, FileTables, FirstFault, SharedFile, SharedFiles};
+use cluster_actors::replica::{
+    FileKey, FileMigration, FileTables, FirstFault, SharedFile, SharedFiles,
+};
 use store::Store;
 
 use crate::artifacts::ArtifactStore;

@@ -17,15 +17,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster_actors::replica::SharedFiles;
+use cluster_actors::vm_hosts::{CordonTable, VmHostWatcher, VmHosts};
 use forge_actors::deliveries::{Bounds, Deliveries};
 use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
 use http_clients::forge::ForgeClient;
 use http_clients::http::HttpClient;
-use replica_actors::SharedFiles;
 use store::{Store, Table};
 use supervision::{ChildRef, ChildSpec, Supervisor, SupervisorSpec};
 use tokio::sync::watch;
-use vmm_hosts_actors::{CordonTable, VmHostWatcher, VmHosts};
 
 use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::{MachineType, VmHostSettings};
 use config_core::{ObjectSettings, Secret};
 use forge_core::Forge;
 use git_engine::TreeLimits;
@@ -13,7 +14,6 @@ use runner_core::checkout::RepositoryPattern;
 use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
 use url::Url;
-use vmm_hosts_actors::{MachineType, VmHostSettings};
 
 use crate::kept::KeepSettings;
 use crate::scopes::ScopeSettings;

@@ -13,8 +13,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cluster_actors::replica::{FileKey, FirstFault, SharedFile, SharedFiles};
 use parking_lot::Mutex;
-use replica_actors::{FileKey, FirstFault, SharedFile, SharedFiles};
 
 /// What they are, for [`SharedFiles`].
 pub(crate) const KIND: &str = "logs";

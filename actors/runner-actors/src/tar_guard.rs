@@ -195,7 +195,7 @@ fn leads_out(name: &str) -> Result<(), String> {
 /// A tar of one file.
 #[cfg(test)]
 pub(crate) fn tar_of(name: &str, bytes: usize) -> Vec<u8> {
-    vmm_hosts_actors::tarball::of_files(&[(name, &vec![b'x'; bytes], 0o644)])
+    cluster_actors::vm_hosts::tarball::of_files(&[(name, &vec![b'x'; bytes], 0o644)])
         .unwrap()
         .to_vec()
 }

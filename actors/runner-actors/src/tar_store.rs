@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use replica_actors::{FileKey, FirstFault, SharedFile, SharedFiles};
+use cluster_actors::replica::{FileKey, FirstFault, SharedFile, SharedFiles};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

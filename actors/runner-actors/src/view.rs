@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use cluster_actors::vm_hosts::VmHosts;
 use runner_core::state::RunState;
 use runner_core::test_report::{TestHistory, TestSummary};
 use store::{Store, StoreError};
 use tokio::sync::watch;
 use url::Url;
-use vmm_hosts_actors::VmHosts;
 
 use crate::artifacts::Artifact;
 use crate::counters::RunCounters;

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use cluster_actors::replica::{FileMigration, MigrationReport};
 use config_core::{Environment, ObjectKeys, ObjectPlace};
-use replica_actors::{FileMigration, MigrationReport};
 use store::{LockError, OpenError, Options, Store, StorePlace};
 
 use crate::steps::Steps;

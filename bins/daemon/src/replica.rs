@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::task::JoinHandle;
-use replica_actors::{RoleAction, RoleControl, RoleEvent, Taken};
+use cluster_actors::replica::{RoleAction, RoleControl, RoleEvent, Taken};
 use store::{PostgresUrl, SharedStore, Store};
 use tokio::sync::{mpsc, oneshot};
 

@@ -13,10 +13,10 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
 use awc::error::WsClientError;
 use awc::ws::{Frame, Message};
+use cluster_actors::replica::{RoleControl, RoleEvent, StoreSight};
 use edge_web::replica::{LeaderPassage, PassageOptions};
 use edge_web::{Metrics, REPLICA_KEY, Routes};
 use futures_util::{SinkExt as _, StreamExt as _};
-use replica_actors::{RoleControl, RoleEvent, StoreSight};
 use store::Leadership;
 
 const WITHIN: Duration = Duration::from_secs(30);

@@ -2,6 +2,7 @@
 
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
+use cluster_actors::replica::{ReplicaStatus, RoleControl};
 use edge_web::replica::{DrainQuery, with_status};
 use edge_web::{Health, Metrics, Problem, actor_events, metrics_text};
 use orchestrator_actors::messages::{
@@ -14,7 +15,6 @@ use orchestrator_core::admin::{
     RunView, StatusView,
 };
 use orchestrator_core::run::RunState;
-use replica_actors::{ReplicaStatus, RoleControl};
 use serde::{Deserialize, Serialize};
 use supervision::AskError;
 use utoipa::{IntoParams, ToSchema};

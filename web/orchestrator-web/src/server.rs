@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use actix_web::guard::fn_guard;
 use actix_web::web;
+use cluster_actors::replica::RoleControl;
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use edge_web::{
@@ -17,7 +18,6 @@ use edge_web::{
 use forge_core::ParseOptions;
 use orchestrator_actors::{Dispatcher, OperatorApi, OrchestratorService};
 use orchestrator_core::config::Config;
-use replica_actors::RoleControl;
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, SupervisorSpec};
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use actix_web::HttpResponse;
+use cluster_actors::replica::{Decide, StoredDelivery, Undecodable, intake_follower};
 use edge_web::replica::IntakeAnswer;
 use futures_util::future::LocalBoxFuture;
 use orchestrator_actors::Intake;
 use orchestrator_actors::messages::Admit;
 use orchestrator_core::admin::{WebhookOutcome, WebhookReply};
 use orchestrator_core::intake::Ignored;
-use replica_actors::{Decide, StoredDelivery, Undecodable, intake_follower};
 use store::SharedStore;
 use supervision::{ChildRef, SupervisorSpec};
 

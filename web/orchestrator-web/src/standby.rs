@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
+use cluster_actors::replica::{RoleControl, Taken};
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{
     LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
@@ -17,7 +18,6 @@ use edge_web::{
 };
 use forge_core::ParseOptions;
 use orchestrator_core::config::Config;
-use replica_actors::{RoleControl, Taken};
 use store::SharedStore;
 use supervision::ActorTree;
 use tokio::sync::mpsc;

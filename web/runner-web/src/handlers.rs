@@ -2,9 +2,9 @@
 
 use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, DispositionType};
 use actix_web::{HttpRequest, HttpResponse, web};
+use cluster_actors::replica::{ReplicaStatus, RoleControl};
 use edge_web::Problem;
 use edge_web::replica::DrainQuery;
-use replica_actors::{ReplicaStatus, RoleControl};
 use runner_actors::messages::{CancelRun, FromStep, NotRepeated, RepeatRun};
 use runner_actors::{RunRecord, RunTestFilter};
 use serde::{Deserialize, Serialize};

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use actix_web::web;
+use cluster_actors::replica::RoleControl;
 use config_core::Secret;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
@@ -14,7 +15,6 @@ use edge_web::{
     ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
-use replica_actors::RoleControl;
 use runner_actors::{JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView};
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use actix_web::guard::fn_guard;
 use actix_web::http::{Method, header};
 use actix_web::{HttpRequest, HttpResponse, Route, web};
+use cluster_actors::replica::{RoleControl, Taken};
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{
     LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
@@ -16,7 +17,6 @@ use edge_web::{
     livez, metrics_text, readyz,
 };
 use forge_core::ParseOptions;
-use replica_actors::{RoleControl, Taken};
 use store::SharedStore;
 use tokio::sync::mpsc;
 

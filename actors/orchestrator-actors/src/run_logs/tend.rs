@@ -6,10 +6,10 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
+use cluster_actors::replica::{FirstFault, SharedFiles};
 use forge_core::RunId;
 use orchestrator_core::run::Run;
 use orchestrator_engine::output::extent;
-use replica_actors::{FirstFault, SharedFiles};
 
 use super::due::{is_due, is_unstored};
 use super::{KIND, RunLogs, StoredLog, about, key, run_directories};

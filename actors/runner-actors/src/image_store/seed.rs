@@ -5,10 +5,10 @@ use std::io::Cursor;
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use cluster_actors::vm_hosts::tarball;
 use futures_util::Stream;
 use runner_core::container::ImageReference;
 use runner_core::container::stored::{Seed, StoredImage, seed, unpack_script};
-use vmm_hosts_actors::tarball;
 
 use super::ImageStore;
 

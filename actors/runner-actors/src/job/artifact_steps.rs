@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::tarball;
 use config_core::{Secret, quoted};
 use forge_core::RepoName;
 use runner_core::name_pattern::NamePattern;
 use runner_core::plan::is_release_since;
 use runner_core::state::StepEnd;
 use runner_core::workflow::PermissionLevel;
-use vmm_hosts_actors::tarball;
 
 use super::frame::{StepResult, in_workspace};
 use super::native_input::{blocking, input, lines, script};

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::tarball;
 use runner_core::checkout::{CheckoutRequest, MACHINE_CONNECT, Submodules, refused_fork_code};
 use runner_core::context::WORKSPACE;
 use runner_core::gateway::basic_credentials;
 use runner_core::plan::{ActionLocation, is_release_since};
 use runner_core::state::StepEnd;
-use vmm_hosts_actors::tarball;
 
 use super::checked_out::CheckedOutTree;
 use super::frame::StepResult;

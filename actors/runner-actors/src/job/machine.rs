@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::{HeldVm, LEASE, MachineType, NoVm, VmHostView, VmHosts, VmRequest};
 use http_clients::vmm::{Isolation, VmmClient};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
-use vmm_hosts_actors::{HeldVm, LEASE, MachineType, NoVm, VmHostView, VmHosts, VmRequest};
 
 use super::checkpoint::Checkpoint;
 use super::known_causes::KnownCauses;

@@ -59,9 +59,9 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::{NoVm, VmRequest};
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
-use vmm_hosts_actors::{NoVm, VmRequest};
 
 use crate::kept::{KeptJob, ResumedVm};
 use crate::log::{LineKind, Logs};

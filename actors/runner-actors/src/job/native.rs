@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::tarball;
 use futures_util::StreamExt;
 use runner_core::cache_scope::{CacheScope, cache_scopes};
 use runner_core::plan::{NativeAction, undone_value};
 use runner_core::state::StepEnd;
 use runner_core::workflow::CacheMode;
-use vmm_hosts_actors::tarball;
 
 use super::frame::{CacheToSave, StepResult};
 use super::native_input::{NativeStep, blocking, input, lines};

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::tarball;
 use runner_core::context::{TOKEN_MARK, TOKEN_NAMES, WORKSPACE};
 use runner_core::expr::{
     Condition, Context, Contexts, EvalError, HashFiles, Scope, Template, Value,
@@ -17,7 +18,6 @@ use runner_core::plan::{
 };
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
-use vmm_hosts_actors::tarball;
 
 use super::composite;
 use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};

@@ -148,7 +148,7 @@ impl OneFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vmm_hosts_actors::tarball;
+    use cluster_actors::vm_hosts::tarball;
 
     #[test]
     fn one_file_is_taken_out_of_a_stream_cut_anywhere() {

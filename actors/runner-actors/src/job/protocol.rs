@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::{MachineType, VmHosts};
 use runner_core::context::RunFacts;
 use runner_core::event::EventContext;
 use runner_core::expr::Contexts;
@@ -15,7 +16,6 @@ use runner_core::state::Conclusion;
 use runner_core::test_report::JobTests;
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
-use vmm_hosts_actors::{MachineType, VmHosts};
 
 use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;

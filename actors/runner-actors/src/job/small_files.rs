@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::tarball;
 use futures_util::StreamExt;
 use runner_core::problem_matcher::MAX_FILE_BYTES;
-use vmm_hosts_actors::tarball;
 
 use super::machine::Machine;
 

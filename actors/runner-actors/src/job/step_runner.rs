@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::tarball;
 use runner_core::cache_scope::cache_scopes;
 use runner_core::context::WORKSPACE;
 use runner_core::expr::{Context, Contexts, Status, Value};
@@ -14,7 +15,6 @@ use runner_core::prepare;
 use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
 use tokio::time::Instant;
-use vmm_hosts_actors::tarball;
 
 use super::cancellation::{Cancellation, once_cancelled};
 use super::checked_out::CheckedOutTree;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use cluster_actors::vm_hosts::tarball;
 use runner_core::context::{self, OWN_DIRECTORY, WORKSPACE};
 use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
 use runner_core::plan::{PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults};
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
-use vmm_hosts_actors::tarball;
 
 use super::background::BackgroundSteps;
 use super::frame::{ARCH, Frame, StepResult, set};

@@ -15,12 +15,12 @@ mod watcher;
 
 use std::sync::Arc;
 
+use cluster_actors::vm_hosts::VmHosts;
 use http_clients::vmm::{Isolation, VmmClient, VmmError};
 use parking_lot::Mutex;
 use runner_core::keep::{self, KeptTotal, NotKept, SnapshotLimits};
 use serde::Serialize;
 use utoipa::ToSchema;
-use vmm_hosts_actors::VmHosts;
 
 use crate::clock::now_ms;
 use crate::job::{Checkpoint, ShellEnvironment};

@@ -4,13 +4,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cluster_actors::vm_hosts::MachineType;
 use runner_core::context::{RunFacts, TOKEN_NAMES};
 use runner_core::expr::{Context, Contexts, Object, Value};
 use runner_core::hosted_label::{OtherSystems, is_other_system};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
-use vmm_hosts_actors::MachineType;
 
 use super::calls::CallGroups;
 use super::job_launcher::JobLaunch;

@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use cluster_actors::vm_hosts::VmHosts;
 use runner_core::plan::ConcurrencyGroup;
 use supervision::{ChildRef, Supervisor};
 use tokio::sync::{oneshot, watch};
-use vmm_hosts_actors::VmHosts;
 
 use super::job_actor::{JobAssignment, JobRun};
 use crate::action_store::ActionStore;

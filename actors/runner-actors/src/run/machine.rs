@@ -1,10 +1,10 @@
 //! Which machine a job gets, by its labels.
 
+use cluster_actors::vm_hosts::MachineType;
 use http_clients::vmm::NewVm;
 use runner_core::hosted_label::{
     FULL_IMAGE, is_hosted_ubuntu, is_other_architecture, is_other_system,
 };
-use vmm_hosts_actors::MachineType;
 
 /// What a machine with the image `full` has where nothing is configured: containers and their
 /// images need room.

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cluster_actors::replica::{FileMigration, MigrationError, MigrationReport};
 use http_clients::objects::ObjectPlace;
-use replica_actors::{FileMigration, MigrationError, MigrationReport};
 use scripted_peers::s3::S3Server;
 use store::Store;
 use tempfile::TempDir;

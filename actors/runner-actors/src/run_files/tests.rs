@@ -3,9 +3,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use cluster_actors::replica::SharedFiles;
 use config_core::{ObjectSettings, Secret};
 use http_clients::objects::{ObjectKeys, ObjectPlace};
-use replica_actors::SharedFiles;
 use runner_core::cache_scope::CacheScope;
 use runner_core::event::EventKind;
 use scripted_peers::s3::{ACCESS_KEY, BUCKET, ClockedStorage, S3Server, SECRET_KEY};

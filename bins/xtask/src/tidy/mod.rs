@@ -147,7 +147,7 @@ fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
             .iter()
             .find(of)
             .is_some_and(|package| package.name.ends_with("-core"))
-            || path.contains("/src/decision/")
+            || path.contains("/decision/")
     };
     let rust = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
     let mut findings = Vec::new();

@@ -6,8 +6,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
+use cluster_actors::replica::{RoleControl, StoredDelivery};
 use forge_core::BodyDigest;
-use replica_actors::{RoleControl, StoredDelivery};
 use store::{IntakeHandle, SharedStore, StoreError, TakenIn};
 
 use crate::problem::Problem;

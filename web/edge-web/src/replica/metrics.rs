@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use cluster_actors::replica::{Role, RoleControl};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
-use replica_actors::{Role, RoleControl};
 
 use crate::figures::gauges;
 

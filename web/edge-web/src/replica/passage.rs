@@ -10,11 +10,11 @@ use actix_web::guard::fn_guard;
 use actix_web::http::header;
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, Route, web};
-use http_clients::forward::{ForwardOptions, Forwarder};
-use http_clients::http::HttpError;
-use replica_actors::{
+use cluster_actors::replica::{
     ForwardRefusal, Role, RoleControl, StoreSight, forward_target, is_for_next_leader,
 };
+use http_clients::forward::{ForwardOptions, Forwarder};
+use http_clients::http::HttpError;
 use tokio::time::Instant;
 
 use super::headers::{from_leader, to_leader};

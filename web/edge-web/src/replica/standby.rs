@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use replica_actors::{DrainRefusal, ReplicaStatus, RoleControl, Taken, leader_watch};
+use cluster_actors::replica::{DrainRefusal, ReplicaStatus, RoleControl, Taken, leader_watch};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::{ActorNode, ActorTree, ChildRef, Root, SupervisorSpec};
@@ -19,7 +19,7 @@ pub struct StandbyParts {
     /// Its actors.
     pub root: Root,
     /// The one that watches the leader.
-    pub watch: ChildRef<replica_actors::LeaderWatch>,
+    pub watch: ChildRef<cluster_actors::replica::LeaderWatch>,
     /// Whether it takes deliveries.
     pub health: Health,
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use cluster_actors::replica::{RoleAction, RoleControl, RoleEvent};
 use config_core::{Environment, Secret};
 use edge_web::{BodyLimits, ServeOptions};
 use forge_core::{SecretBook, WebhookSecrets};
-use replica_actors::{RoleAction, RoleControl, RoleEvent};
 use runner_actors::{RunnerService, RunnerSettings};
 use runner_core::protection::ForkApproval;
 use runner_web::config::{Flags, RunnerConfig, services_at};

@@ -1,7 +1,7 @@
 //! A runner that has lost its store to another process, and is still asked: what it cannot store it
 //! takes in for the next leader, and what it cannot answer it passes on.
 
-use replica_actors::{RoleControl, RoleEvent, StoreSight};
+use cluster_actors::replica::{RoleControl, RoleEvent, StoreSight};
 use scripted_peers::postgres::PostgresServer;
 use serde_json::{Value, json};
 use store::{Options, SharedStore};

@@ -19,6 +19,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use cluster_actors::vm_hosts::{HeldVm, MachineType, NoVm, VmHosts, VmRequest, tarball};
 use futures_util::StreamExt as _;
 use http_clients::vmm::{FollowEvent, NewExec, NewVm};
 use orchestrator_core::config::{AgentSpec, Config};
@@ -27,7 +28,6 @@ use orchestrator_engine::output::RunLog;
 use orchestrator_engine::process::{
     AgentInput, AgentSpec as ProcessSpec, EndCause, Ended, StopCause, StopSignal,
 };
-use vmm_hosts_actors::{HeldVm, MachineType, NoVm, VmHosts, VmRequest, tarball};
 
 pub(super) use self::error::VmError;
 use self::follow::{ExecEnd, Execution};

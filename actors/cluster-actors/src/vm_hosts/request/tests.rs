@@ -12,8 +12,8 @@ use store::{Options, Store};
 use vmm_api_core::{CapacityView, Kvm, PoolView, VmHostSettings};
 
 use super::*;
-use crate::cordon::CordonTable;
-use crate::known_host::ReportedImages;
+use crate::vm_hosts::cordon::CordonTable;
+use crate::vm_hosts::known_host::ReportedImages;
 
 const MADE: (&str, &str) = (
     "201 Created",

@@ -7,9 +7,9 @@ use tokio::time::{Instant, sleep};
 use vmm_api_core::MachineType;
 use vmm_api_core::placement::{Placement, Unfit};
 
-use crate::held_vm::{HeldVm, LEASE};
-use crate::registry::VmHosts;
-use crate::slot::HostSlot;
+use crate::vm_hosts::held_vm::{HeldVm, LEASE};
+use crate::vm_hosts::registry::VmHosts;
+use crate::vm_hosts::slot::HostSlot;
 
 /// Longest wait for one answer to a request for a VM.
 const CREATE_TIMEOUT: Duration = Duration::from_secs(120);

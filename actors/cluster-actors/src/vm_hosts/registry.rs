@@ -11,9 +11,9 @@ use tokio::sync::futures::Notified;
 use vmm_api_core::placement::{Host, HostRequest, Placement, place};
 use vmm_api_core::{Cordon, DEFAULT_HOST, MachineType, TokenTimes, UnixMs, VmHostSettings};
 
-use crate::cordon::{self, CordonTable};
-use crate::known_host::{KnownHost, ReportedImages};
-use crate::waiting_line::{PlaceInLine, WaitingLine};
+use crate::vm_hosts::cordon::{self, CordonTable};
+use crate::vm_hosts::known_host::{KnownHost, ReportedImages};
+use crate::vm_hosts::waiting_line::{PlaceInLine, WaitingLine};
 
 /// The hosts; clones share what is known of them.
 #[derive(Clone)]

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::decision::{Role, RoleAction, RoleEvent, RoleState};
+use crate::replica::decision::{Role, RoleAction, RoleEvent, RoleState};
 use parking_lot::Mutex;
 use serde::Serialize;
 use store::IntakeBacklog;
 use tokio::sync::watch;
 
-use crate::election::Election;
-use crate::sight::StoreSight;
+use crate::replica::election::Election;
+use crate::replica::sight::StoreSight;
 
 /// The role of a process, and the newest sight of the store. Clones are the same.
 #[derive(Clone)]
@@ -145,7 +145,7 @@ impl RoleControl {
 
     /// Has the process hand over, if it leads and another one stands beside it; with `force` also
     /// to nobody, so that the store is nobody's until one comes, or for
-    /// [`crate::decision::role::DRAIN_BAR`].
+    /// [`crate::replica::decision::role::DRAIN_BAR`].
     ///
     /// # Errors
     /// Why it does not.

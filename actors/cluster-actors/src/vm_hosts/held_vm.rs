@@ -8,8 +8,8 @@ use http_clients::vmm::{Isolation, NewVm, VmmClient};
 use tokio::time::sleep;
 use vmm_api_core::MachineType;
 
-use crate::registry::VmHosts;
-use crate::slot::HostSlot;
+use crate::vm_hosts::registry::VmHosts;
+use crate::vm_hosts::slot::HostSlot;
 
 /// A lease is asked for this long and extended three times in it.
 pub const LEASE: Duration = Duration::from_secs(300);

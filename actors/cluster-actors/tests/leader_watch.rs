@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
-use replica_actors::{
+use cluster_actors::replica::{
     DrainRefusal, Election, Role, RoleAction, RoleControl, RoleEvent, Taken, leader_watch_by,
 };
+use parking_lot::Mutex;
 use store::{Leadership, Options, Store};
 use supervision::{Root, SupervisorSpec};
 use tokio::sync::{mpsc, watch};

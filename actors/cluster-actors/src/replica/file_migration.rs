@@ -18,9 +18,11 @@ use http_clients::objects::{ObjectError, ObjectStorage, for_each};
 use parking_lot::Mutex;
 use store::{DirectoryLock, JsonRow, LockError, ReadRows as _, Store, StoreError};
 
-use crate::file_rows::{FileKey, FileTables, SharedFile, all_files, digest_in_name, named_objects};
-use crate::migration_notes::MigrationNotes;
-use crate::shared_files::{OBJECTS, SharedFiles};
+use crate::replica::file_rows::{
+    FileKey, FileTables, SharedFile, all_files, digest_in_name, named_objects,
+};
+use crate::replica::migration_notes::MigrationNotes;
+use crate::replica::shared_files::{OBJECTS, SharedFiles};
 
 /// The folder of a migration below the data folder.
 const FOLDER: &str = "objects-migrating";

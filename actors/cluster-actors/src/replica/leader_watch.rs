@@ -11,15 +11,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::decision::{HolderSigns, TakeoverStep, Terms, may_take, next_step};
+use crate::replica::decision::{HolderSigns, TakeoverStep, Terms, may_take, next_step};
 use actix::{Actor, AsyncContext, Context, WrapFuture, fut::ActorFutureExt};
 use store::Leadership;
 use supervision::{ChildSpec, start_tick};
 use tokio::sync::{mpsc, watch};
 
-use crate::election::{Election, Taken};
-use crate::role_control::RoleControl;
-use crate::sight::StoreSight;
+use crate::replica::election::{Election, Taken};
+use crate::replica::role_control::RoleControl;
+use crate::replica::sight::StoreSight;
 
 /// Between two looks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);

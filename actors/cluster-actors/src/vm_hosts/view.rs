@@ -2,7 +2,7 @@
 
 use vmm_api_core::{VmHostFacts, VmHostView};
 
-use crate::registry::VmHosts;
+use crate::vm_hosts::registry::VmHosts;
 
 impl VmHosts {
     /// All of them, as they are configured.

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use http_clients::objects::ObjectError;
 
-use crate::file_rows::SharedFile;
-use crate::shared_files::SharedFiles;
+use crate::replica::file_rows::SharedFile;
+use crate::replica::shared_files::SharedFiles;
 
 /// Copies that were used lately stay, whatever they take.
 const IN_USE: Duration = Duration::from_secs(600);

@@ -3,7 +3,7 @@
 use http_clients::vmm::NewVm;
 use vmm_api_core::MachineType;
 
-use crate::registry::VmHosts;
+use crate::vm_hosts::registry::VmHosts;
 
 /// Counts a VM to a host while it is held.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use actix::{Actor, AsyncContext, Context, WrapFuture};
 use http_clients::vmm::{HealthStatus, VmmError};
 
-use crate::known_host::ReportedImages;
-use crate::registry::VmHosts;
+use crate::vm_hosts::known_host::ReportedImages;
+use crate::vm_hosts::registry::VmHosts;
 
 /// Longest time between two questions.
 const INTERVAL: Duration = Duration::from_secs(5);

@@ -19,7 +19,9 @@ use http_clients::objects::{ObjectError, ObjectStorage, digest_of_file};
 use parking_lot::Mutex;
 use store::{JsonRow, ReadRows as _, Store, StoreError, WriteTxn};
 
-use crate::file_rows::{FileKey, FileTables, SharedFile, digest_in_name, without_row, writer_id};
+use crate::replica::file_rows::{
+    FileKey, FileTables, SharedFile, digest_in_name, without_row, writer_id,
+};
 
 /// What objects' names begin with, and the folder of copies.
 pub(crate) const OBJECTS: &str = "objects";
