@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use scripted_peers::postgres::PostgresServer;
 use toml::{Table, Value};
 
 use super::super::secrets::Secrets;
 use super::super::settings::{SAMPLE, address, made, save, table, text, written};
-use super::database::{Database, free_port};
+use super::free_ports::free_port;
 use super::member::Member;
 use super::storage::Storage;
 
+/// Both ends are on this machine.
+const WITHOUT_TLS: &str = "sslmode=disable";
 /// Of each kind.
 const COUNT: usize = 2;
 
@@ -31,7 +34,7 @@ pub(super) struct Site<'a> {
     pub(super) forge: &'a str,
     /// The orchestrators' project.
     pub(super) checkout: &'a Path,
-    pub(super) database: &'a Database,
+    pub(super) database: &'a PostgresServer,
     pub(super) storage: &'a Storage,
 }
 
@@ -145,7 +148,10 @@ impl Site<'_> {
                 self.secrets.webhook.clone(),
             ),
             ("FORGE_TOKEN".to_owned(), self.secrets.forge.clone()),
-            ("WORKFLOW_RUNNER_STORE_URL".to_owned(), self.database.url()),
+            (
+                "WORKFLOW_RUNNER_STORE_URL".to_owned(),
+                self.database.network_url(WITHOUT_TLS),
+            ),
         ]);
         Ok(member)
     }
@@ -195,7 +201,7 @@ impl Site<'_> {
             ("ORCH_WEBHOOK_SECRET", self.secrets.webhook.clone()),
             ("ORCH_FORGE_TOKEN", self.secrets.forge.clone()),
             ("ORCH_ADMIN_TOKEN", self.secrets.admin.clone()),
-            ("ORCH_STORE_URL", self.database.url()),
+            ("ORCH_STORE_URL", self.database.network_url(WITHOUT_TLS)),
             ("ORCH_PROJECT_DIR", checkout),
         ]
         .map(|(key, value)| (key.to_owned(), value))

@@ -10,9 +10,9 @@
 //! It shows a run, kills the leader of each product while webhooks come, and counts what became of
 //! those that were accepted.
 
-mod database;
 mod deliveries;
 mod entry;
+mod free_ports;
 mod member;
 mod members;
 mod storage;
@@ -23,8 +23,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use scripted_peers::postgres::PostgresServer;
 
-use self::database::Database;
+use self::free_ports::free_port;
 use self::member::{Member, until_led, until_standby};
 use self::members::{Site, check_programs};
 use self::storage::Storage;
@@ -32,7 +33,7 @@ use super::environment::SampleEnvironment;
 use super::ports::Ports;
 use super::settings::made;
 use super::stop_signal::{POLL_INTERVAL, StopSignal};
-use super::{agents, terminal, workflow};
+use super::{agents, secrets, terminal, workflow};
 
 /// What is started, and where.
 #[derive(Debug)]
@@ -59,7 +60,7 @@ pub(super) fn run(settings: &Settings, stop: &StopSignal, once: bool) -> Result<
     let folder = emptied(&settings.data)?;
     terminal::heading("a cluster on this machine");
     terminal::line(&format!("settings, data and logs: {}", folder.display()));
-    let database = Database::start()?;
+    let database = database()?;
     terminal::line(&format!("database       {}", database.describe()));
     let logs = made(&folder.join("logs"))?;
     let storage = Storage::start(&folder.join("storage"), &logs, settings.tools.as_deref())?;
@@ -85,6 +86,12 @@ pub(super) fn run(settings: &Settings, stop: &StopSignal, once: bool) -> Result<
     }
     terminal::line("stopped cleanly");
     Ok(())
+}
+
+/// The database that all share. Dropped, it is stopped and removed.
+fn database() -> Result<PostgresServer> {
+    let made = PostgresServer::try_on_network(free_port()?, &secrets::random()?);
+    made.map_err(anyhow::Error::msg)
 }
 
 /// The folder, without what a former demonstration left in it. A folder of anything else is not
@@ -113,7 +120,7 @@ struct Cluster {
     managers: Vec<Member>,
     samples: SampleEnvironment,
     storage: Storage,
-    _database: Database,
+    _database: PostgresServer,
 }
 
 impl Cluster {
@@ -121,7 +128,7 @@ impl Cluster {
     fn new(
         settings: &Settings,
         folder: &Path,
-        database: Database,
+        database: PostgresServer,
         storage: Storage,
     ) -> Result<Self> {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));

@@ -12,7 +12,7 @@ use toml::Table;
 use super::super::secrets;
 use super::super::server::Server;
 use super::super::settings::{made, table};
-use super::database::free_port;
+use super::free_ports::free_port;
 
 /// The program: `cargo install s3s-fs --features binary`.
 const PROGRAM: &str = "s3s-fs";

@@ -1,8 +1,11 @@
 //! A PostgreSQL server of a test's own, in a temporary folder, on a Unix socket: made, started,
-//! killed, stopped and removed by the test. For tests and benchmarks only.
+//! killed, stopped and removed by the test. For tests, benchmarks and the demonstration of a
+//! cluster only.
 //!
 //! It needs Debian's `postgresql` (15 or newer), which `cargo xtask test` installs. PostgreSQL
 //! refuses to run as root, so root starts it as the user `postgres`, which that package makes.
+
+mod install;
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
@@ -13,11 +16,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// What to do where there is no server.
-const INSTALL: &str = "PostgreSQL 15 or newer is not installed: `apt-get install postgresql`, or \
-                       `cargo xtask test`, which does so";
-/// The oldest major version that the store takes.
-const OLDEST: u32 = 15;
+use install::{INSTALL, VERSIONS, account, programs};
+
 /// The role, its password, and the database.
 const USER: &str = "orrery";
 const PASSWORD: &str = "correct horse";
@@ -43,8 +43,11 @@ pub struct PostgresServer {
     user: Option<(u32, u32)>,
     /// Of its socket, and of its address where it has one.
     port: u16,
+    password: String,
     /// Settings of the test's, `name=value`.
     settings: Vec<String>,
+    /// Ctrl-C does not reach it.
+    is_apart: bool,
     server: Option<Child>,
 }
 
@@ -89,18 +92,42 @@ impl PostgresServer {
     pub fn on_network(settings: &[&str]) -> Self {
         let mut all = vec!["listen_addresses=127.0.0.1"];
         all.extend(settings);
-        let mut server = Self::prepared(free_port());
+        let mut server = expect(Self::prepared(free_port(), PASSWORD));
         server.settings = all.into_iter().map(str::to_owned).collect();
-        server.make(&["--wal-segsize=1"]);
+        expect(server.make(&["--wal-segsize=1"]));
         server.start_with_database();
         server
+    }
+
+    /// A server of the sizes that PostgreSQL itself begins with, on this port of 127.0.0.1 as well,
+    /// without TLS. Ctrl-C does not reach it.
+    ///
+    /// # Errors
+    /// When PostgreSQL is not installed, with what to install; when it does not start, with its
+    /// log.
+    pub fn try_on_network(port: u16, password: &str) -> Result<Self, String> {
+        let mut server = Self::prepared(port, password)?;
+        server.is_apart = true;
+        server.settings = [
+            "listen_addresses=127.0.0.1",
+            "shared_buffers=128MB",
+            "max_connections=100",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        server.make(&[])?;
+        if !server.try_start(Instant::now() + DEADLINE)? {
+            return Err(format!("PostgreSQL does not start: {}", server.log()));
+        }
+        server.make_database()?;
+        Ok(server)
     }
 
     /// A streaming replica of this server, which was made with [`PostgresServer::on_network`]. From
     /// now on a commit is answered once the replica has it on its disk.
     #[must_use]
     pub fn replica(&self) -> Self {
-        let mut replica = Self::prepared(free_port());
+        let mut replica = expect(Self::prepared(free_port(), PASSWORD));
         replica.settings.clone_from(&self.settings);
         let copied = self
             .command("pg_basebackup")
@@ -110,7 +137,7 @@ impl PostgresServer {
             .arg("-D")
             .arg(replica.data())
             .output();
-        expect_success("pg_basebackup", copied);
+        expect(succeeded("pg_basebackup", copied));
         replica.start_again();
         self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
         self.sql("SELECT pg_reload_conf()");
@@ -144,9 +171,10 @@ impl PostgresServer {
     }
 
     fn make_and_start(settings: &[&str], sizes: &[&str], tls: Option<(&str, &str)>) -> Self {
-        let mut server = Self::prepared(if tls.is_some() { free_port() } else { 5432 });
+        let port = if tls.is_some() { free_port() } else { 5432 };
+        let mut server = expect(Self::prepared(port, PASSWORD));
         server.settings = settings.iter().map(|&setting| setting.into()).collect();
-        server.make(sizes);
+        expect(server.make(sizes));
         if let Some((certificate, key)) = tls {
             server.place("server.crt", certificate);
             server.place("server.key", key);
@@ -157,35 +185,46 @@ impl PostgresServer {
 
     fn start_with_database(&mut self) {
         self.start_again();
-        self.psql("postgres", &format!("CREATE DATABASE {USER}"));
+        expect(self.make_database());
+    }
+
+    fn make_database(&self) -> Result<(), String> {
+        self.psql("postgres", &format!("CREATE DATABASE {USER}"))?;
+        Ok(())
     }
 
     /// An empty folder for a server.
-    fn prepared(port: u16) -> Self {
-        let programs = programs().unwrap_or_else(|| panic!("{INSTALL}"));
-        let user = rustix::process::geteuid().is_root().then(|| {
-            account("postgres").unwrap_or_else(|| panic!("there is no user `postgres`. {INSTALL}"))
-        });
+    fn prepared(port: u16, password: &str) -> Result<Self, String> {
+        let programs = programs(Path::new(VERSIONS)).ok_or(INSTALL)?;
+        let no_account = || format!("root starts it as the user `postgres`. {INSTALL}");
+        let user = rustix::process::geteuid().is_root();
+        let user = user.then(|| account("postgres").ok_or_else(no_account));
+        let user = user.transpose()?;
         let folder = tempfile::Builder::new().prefix("pg-").tempdir();
-        let folder = folder.expect("a temporary folder");
+        let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
         if let Some((uid, gid)) = user {
-            chown(folder.path(), Some(uid), Some(gid)).expect("root may give a folder away");
+            let given = chown(folder.path(), Some(uid), Some(gid));
+            given.map_err(|error| format!("{}: {error}", folder.path().display()))?;
         }
-        Self {
+        Ok(Self {
             folder,
             programs,
             user,
             port,
+            password: password.to_owned(),
             settings: Vec::new(),
+            is_apart: false,
             server: None,
-        }
+        })
     }
 
-    fn make(&self, sizes: &[&str]) {
+    fn make(&self, sizes: &[&str]) -> Result<(), String> {
         let password = self.folder.path().join("password");
-        std::fs::write(&password, PASSWORD).expect("the folder can be written");
-        std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o644))
-            .expect("the file is ours");
+        let written = std::fs::write(&password, &self.password);
+        // The folder is its user's alone.
+        let readable = std::fs::Permissions::from_mode(0o644);
+        let written = written.and_then(|()| std::fs::set_permissions(&password, readable));
+        written.map_err(|error| format!("{}: {error}", password.display()))?;
         let made = self
             .command("initdb")
             .args(["--no-sync", "--no-instructions", "--locale=C", "-E", "UTF8"])
@@ -196,7 +235,9 @@ impl PostgresServer {
             .arg("-D")
             .arg(self.data())
             .output();
-        expect_success("initdb", made);
+        succeeded("initdb", made)?;
+        std::fs::remove_file(&password)
+            .map_err(|error| format!("the password's file cannot be removed: {error}"))
     }
 
     /// A file that only the server's user can read.
@@ -221,7 +262,7 @@ impl PostgresServer {
             command.uid(uid).gid(gid);
         }
         command.current_dir(self.folder.path());
-        command.env("PGPASSWORD", PASSWORD).env("LC_ALL", "C");
+        command.env("PGPASSWORD", &self.password).env("LC_ALL", "C");
         command.env("PGPORT", self.port.to_string());
         command
     }
@@ -229,7 +270,7 @@ impl PostgresServer {
     /// The address of its database, as a store takes it.
     #[must_use]
     pub fn url(&self) -> String {
-        self.url_of(USER, PASSWORD, USER)
+        self.url_of(USER, &self.password, USER)
     }
 
     /// An address with another schema.
@@ -249,8 +290,18 @@ impl PostgresServer {
     /// The address of its database by the network, for a server with TLS, with further parameters.
     #[must_use]
     pub fn network_url(&self, parameters: &str) -> String {
-        let (password, port) = (PASSWORD.replace(' ', "%20"), self.port);
+        let (password, port) = (self.password.replace(' ', "%20"), self.port);
         format!("postgresql://{USER}:{password}@127.0.0.1:{port}/{USER}?{parameters}")
+    }
+
+    /// What it is and where, for people.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let version = self.command("postgres").arg("--version").output();
+        let version = version.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned());
+        let version = version.unwrap_or_default();
+        let version = version.replace("postgres (PostgreSQL)", "PostgreSQL");
+        format!("{version} on 127.0.0.1:{}", self.port)
     }
 
     /// Starts a server that was stopped, and waits until it takes statements.
@@ -258,18 +309,19 @@ impl PostgresServer {
         assert!(self.server.is_none(), "the server runs already");
         let until = Instant::now() + DEADLINE;
         // What a crash left running may still hold on to the folder for a moment.
-        while !self.try_start(until) {
+        while !expect(self.try_start(until)) {
             assert!(Instant::now() < until, "no start: {}", self.log());
             std::thread::park_timeout(POLL_INTERVAL);
         }
     }
 
-    fn try_start(&mut self, until: Instant) -> bool {
+    /// Whether it stays and takes statements.
+    fn try_start(&mut self, until: Instant) -> Result<bool, String> {
         let log = std::fs::File::options()
             .create(true)
             .append(true)
             .open(self.folder.path().join("log"))
-            .expect("the folder can be written");
+            .map_err(|error| format!("its log cannot be written: {error}"))?;
         let mut command = self.command("postgres");
         command
             .arg("-D")
@@ -290,10 +342,14 @@ impl PostgresServer {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log);
-        let mut server = command.spawn().expect("the program is there");
+        if self.is_apart {
+            command.process_group(0);
+        }
+        let spawned = command.spawn();
+        let mut server = spawned.map_err(|error| format!("postgres: {error}. {INSTALL}"))?;
         loop {
             if server.try_wait().expect("it is our child").is_some() {
-                return false;
+                return Ok(false);
             }
             let asked = self
                 .command("pg_isready")
@@ -303,11 +359,12 @@ impl PostgresServer {
                 .status();
             if asked.is_ok_and(|status| status.success()) {
                 self.server = Some(server);
-                return true;
+                return Ok(true);
             }
             if Instant::now() > until {
                 let _ = server.kill();
-                panic!("the server does not come up: {}", self.log());
+                let _ = server.wait();
+                return Err(format!("the server does not come up: {}", self.log()));
             }
             std::thread::park_timeout(POLL_INTERVAL);
         }
@@ -334,7 +391,7 @@ impl PostgresServer {
     /// Runs statements with `psql` as the role of [`PostgresServer::url`]; what it prints, columns
     /// separated by `|`.
     pub fn sql(&self, statements: &str) -> String {
-        self.psql(USER, statements)
+        expect(self.psql(USER, statements))
     }
 
     /// Processor time that all its processes have used so far, those that have ended included.
@@ -362,7 +419,7 @@ impl PostgresServer {
         count.parse().expect("a number")
     }
 
-    fn psql(&self, database: &str, statements: &str) -> String {
+    fn psql(&self, database: &str, statements: &str) -> Result<String, String> {
         let done = self
             .command("psql")
             .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", USER])
@@ -370,8 +427,8 @@ impl PostgresServer {
             .arg(self.folder.path())
             .args(["-d", database, "-c", statements])
             .output();
-        let output = expect_success("psql", done);
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        let output = succeeded("psql", done)?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
     /// Runs a program of PostgreSQL's (`pg_dump`, `pg_restore`) on its database.
@@ -420,37 +477,16 @@ fn signal_process(process: &Child, signal: Signal) {
     let _ = kill_process(pid.expect("processes have numbers"), signal);
 }
 
-fn expect_success(program: &str, done: std::io::Result<Output>) -> Output {
-    let output = done.unwrap_or_else(|error| panic!("{program}: {error}. {INSTALL}"));
+fn succeeded(program: &str, done: std::io::Result<Output>) -> Result<Output, String> {
+    let output = done.map_err(|error| format!("{program}: {error}. {INSTALL}"))?;
+    if output.status.success() {
+        return Ok(output);
+    }
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program}: {said}");
-    output
+    Err(format!("{program}: {}", said.trim()))
 }
 
-/// The folder of the newest server's programs, Debian's or whatever `PATH` has.
-fn programs() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").ok();
-    let mut versions: Vec<u32> = versions
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|version| *version >= OLDEST)
-        .collect();
-    versions.sort_unstable();
-    let newest = versions.last();
-    let debian = newest.map(|version| format!("/usr/lib/postgresql/{version}/bin").into());
-    debian.or_else(|| {
-        let path = std::env::var_os("PATH")?;
-        std::env::split_paths(&path).find(|folder| folder.join("initdb").is_file())
-    })
-}
-
-/// User and group of an account.
-fn account(name: &str) -> Option<(u32, u32)> {
-    let accounts = std::fs::read_to_string(Path::new("/etc/passwd")).ok()?;
-    let line = accounts
-        .lines()
-        .find(|line| line.split(':').next() == Some(name))?;
-    let mut numbers = line.split(':').skip(2);
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+/// What a test needs to go on.
+fn expect<T>(made: Result<T, String>) -> T {
+    made.unwrap_or_else(|said| panic!("{said}"))
 }
