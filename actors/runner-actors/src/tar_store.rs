@@ -289,10 +289,9 @@ pub(crate) fn bring_entry(
     let base = data.join(kind).join(owner).join(name);
     files.bring_to(file, &base.with_extension("tar"))?;
     // The description last: without it the tar is no entry.
-    let part = base.with_extension("used");
-    std::fs::write(&part, &file.about)?;
-    std::fs::File::open(&part)?.sync_all()?;
-    std::fs::rename(part, base.with_extension("json"))
+    store::replace_file(&base.with_extension("json"), None, |output| {
+        std::io::Write::write_all(output, file.about.as_bytes())
+    })
 }
 
 impl<T: DeserializeOwned> TarEntry<T> {

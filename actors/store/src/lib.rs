@@ -93,6 +93,7 @@ mod quarantine;
 mod read;
 mod redb_engine;
 mod reentrancy;
+mod replaced_file;
 mod retention;
 mod row_source;
 mod rows;
@@ -119,6 +120,7 @@ pub use postgres::{
 };
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;
+pub use replaced_file::replace_file;
 pub use retention::{Removed, Retention};
 pub use rows::ReadRows;
 pub use shared::SharedStore;

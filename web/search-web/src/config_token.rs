@@ -3,8 +3,8 @@
 //! It is made at the first start and kept in the data folder, readable by its owner alone: whoever
 //! may read the folder may change the configuration, another user of the machine may not.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use search_core::role::ServerSettings;
@@ -105,19 +105,7 @@ fn is_private(_: &Path) -> io::Result<bool> {
 fn make(path: &Path) -> io::Result<String> {
     let half = || uuid::Uuid::new_v4().simple().to_string();
     let token = format!("{}{}", half(), half());
-    let beside = path.with_extension("new");
-    match fs::remove_file(&beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&beside)?;
-    file.write_all(format!("{token}\n").as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&beside, path)?;
+    store::replace_file(path, Some(0o600), |file| writeln!(file, "{token}"))?;
     Ok(token)
 }
 

@@ -213,11 +213,9 @@ impl ActionStore {
 
     /// Replaces the lock in one step: a reader sees the old one or the new one.
     fn write_lock(&self, lock: &ActionLock) -> Result<(), ActionStoreError> {
-        let (path, new) = (self.lock_path(), self.settings.folder.join("lock.new"));
-        let written = std::fs::File::create(&new).and_then(|mut file| {
-            std::io::Write::write_all(&mut file, lock.to_text().as_bytes())?;
-            file.sync_all()?;
-            std::fs::rename(&new, &path)
+        let path = self.lock_path();
+        let written = store::replace_file(&path, None, |file| {
+            std::io::Write::write_all(file, lock.to_text().as_bytes())
         });
         written.map_err(|error| ActionStoreError::io(&path, error))
     }

@@ -348,12 +348,9 @@ impl ImageStore {
 
     /// Replaces the lock in one step: a reader sees the old one or the new one.
     fn write_lock(&self, lock: &ImageLock) -> Result<(), ImageStoreError> {
-        let (path, new) = (self.lock_path(), self.settings.folder.join("lock.new"));
-        let written = File::create(&new).and_then(|mut file| {
-            file.write_all(lock.to_text().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
-        });
+        let path = self.lock_path();
+        let text = lock.to_text();
+        let written = store::replace_file(&path, None, |file| file.write_all(text.as_bytes()));
         written.map_err(ImageStoreError::io(&path))
     }
 }

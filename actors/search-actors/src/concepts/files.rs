@@ -6,7 +6,7 @@
 //! left behind, the records lead to the same.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::PathBuf;
 
 use search_graph_engine::content_hash;
@@ -48,16 +48,7 @@ impl ConceptFiles {
         name: &str,
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
     ) -> Result<(), E> {
-        let beside = self.folder.join(format!("{name}.new"));
-        let mut output = BufWriter::new(File::create(&beside)?);
-        write(&mut output)?;
-        let file = output
-            .into_inner()
-            .map_err(io::IntoInnerError::into_error)?;
-        file.sync_all()?;
-        drop(file);
-        fs::rename(&beside, self.path(name))?;
-        Ok(())
+        store::replace_file(&self.path(name), None, |output| write(output))
     }
 
     /// Opens a file that may be missing.

@@ -2,8 +2,8 @@
 //! leaves an empty folder behind that looks as if all files had been removed.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use search_core::role::FileFilter;
@@ -60,11 +60,7 @@ impl Mounts {
             text.push_str(if key.is_empty() { ROOT } else { key });
             text.push('\n');
         }
-        let beside = self.file.with_extension("mounts.new");
-        let mut file = File::create(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, &self.file)?;
+        store::replace_file(&self.file, None, |file| file.write_all(text.as_bytes()))?;
         self.keys = keys;
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -403,10 +404,8 @@ impl<C> SnapshotFollower<C> {
     /// Keeps what is shown for the next start, and removes the rest.
     fn keep(&self, cache: &SnapshotCache) -> Result<(), SnapshotError> {
         let path = self.folder.join(IN_FORCE);
-        let new = path.with_extension("new");
         let bytes = serde_json::to_vec(&self.in_force).expect("text and numbers are JSON");
-        fs::write(&new, bytes)
-            .and_then(|()| fs::rename(&new, &path))
+        store::replace_file(&path, None, |file| file.write_all(&bytes))
             .map_err(SnapshotError::file(&path))?;
         self.keep_only(&[], cache)
     }

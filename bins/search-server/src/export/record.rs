@@ -133,14 +133,9 @@ impl ExportRecord {
 
     /// Leaves a line a document.
     pub(super) fn compact(&self) -> io::Result<()> {
-        let new = self.path.with_extension("new");
-        let mut file = BufWriter::new(File::create(&new)?);
-        for (id, version) in &self.versions {
-            writeln!(file, "{version}\t{id}")?;
-        }
-        file.into_inner()
-            .map_err(io::IntoInnerError::into_error)?
-            .sync_all()?;
-        fs::rename(&new, &self.path)
+        store::replace_file(&self.path, None, |file| {
+            let mut versions = self.versions.iter();
+            versions.try_for_each(|(id, version)| writeln!(file, "{version}\t{id}"))
+        })
     }
 }
