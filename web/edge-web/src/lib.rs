@@ -45,7 +45,9 @@ mod sign_in;
 mod signed;
 mod strict;
 mod ui;
+mod unanswered;
 pub mod visible;
+mod vm_hosts;
 
 pub use admin::{actor_events, actor_tree};
 pub use application::{APPLICATION_PATHS, ApplicationParts, application_shell};
@@ -72,3 +74,5 @@ pub use serve::{
 pub use server::EdgeServer;
 pub use sign_in::{SIGN_IN_STYLE, SignIn, SignInAttempts, SignInSessions};
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};
+pub use unanswered::ask_problem;
+pub use vm_hosts::{CordonQuery, host_named, host_stored};

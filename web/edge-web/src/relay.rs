@@ -85,6 +85,45 @@ fn length(headers: &HeaderMap) -> Option<u64> {
     length.to_str().ok()?.parse().ok()
 }
 
+/// Headers of one connection (RFC 9110, section 7.6.1), and what the next one says anew.
+const OF_THE_CONNECTION: [&str; 13] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
+    "expect",
+    "content-length",
+    "x-request-id",
+];
+
+/// The headers that are passed on: those that do not end with the connection, without what is left
+/// out here.
+#[must_use]
+pub fn end_to_end(given: &HeaderMap, is_left_out: impl Fn(&str) -> bool) -> HeaderMap {
+    let listed: Vec<String> = given
+        .get_all(header::CONNECTION)
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|text| text.split(','))
+        .map(|name| name.trim().to_ascii_lowercase())
+        .collect();
+    let mut headers = HeaderMap::new();
+    for (name, value) in given {
+        let text = name.as_str();
+        let is_of_connection =
+            OF_THE_CONNECTION.contains(&text) || listed.iter().any(|one| one == text);
+        if !is_of_connection && !is_left_out(text) {
+            headers.append(name.clone(), value.clone());
+        }
+    }
+    headers
+}
+
 /// The status of an answer; `None`: it is none.
 #[must_use]
 pub fn status(answer: &Forwarded) -> Option<StatusCode> {

@@ -13,19 +13,8 @@ static NOT_STORED: LazyLock<LogGate> = LazyLock::new(LogGate::default);
 
 /// Why an actor has no reply, as an answer.
 pub(crate) fn ask_problem(error: &AskError) -> Problem {
-    match error {
-        AskError::Full { retry_after, .. } => Problem::unavailable(
-            "too many requests wait for the disk",
-            u32::try_from(retry_after.as_secs().max(1)).unwrap_or(u32::MAX),
-        ),
-        AskError::Unavailable { .. } => {
-            Problem::unavailable("the orchestrator is being restarted", 1)
-        }
-        AskError::TimedOut { after, .. } => {
-            Problem::gateway_timeout(format!("no answer within {} s", after.as_secs()))
-        }
-        AskError::NoReply { .. } => Problem::internal(),
-    }
+    let full = "too many requests wait for the disk";
+    edge_web::ask_problem(error, full, "the orchestrator is being restarted")
 }
 
 /// Why nothing was stored, as an answer: nothing was acknowledged, so the sender may try again.

@@ -1,27 +1,10 @@
 //! The hosts that agents' VMs are asked of: how they are, and taking one out of use.
 
 use actix_web::{HttpResponse, web};
-use edge_web::Problem;
+use edge_web::{CordonQuery, Problem, host_named, host_stored};
 use orchestrator_actors::{VmHostView, VmHosts};
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use crate::state::WebState;
-
-/// Who takes a host out of use.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CordonQuery {
-    /// Who asks, for the record.
-    by: Option<String>,
-}
-
-impl CordonQuery {
-    fn by(&self) -> &str {
-        self.by.as_deref().unwrap_or("operator")
-    }
-}
 
 /// The hosts of VMs.
 #[utoipa::path(get, path = "/admin/vm-hosts", tag = "admin",
@@ -41,8 +24,8 @@ pub(crate) async fn cordon(
     name: web::Path<String>,
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let (hosts, index) = meant(&state, &name)?;
-    stored(hosts.cordon(index, query.by()).await)?;
+    let (hosts, index) = host_named(state.view.vm_hosts(), &name)?;
+    host_stored(hosts.cordon(index, by(&query)).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 
@@ -55,24 +38,11 @@ pub(crate) async fn uncordon(
     name: web::Path<String>,
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let (hosts, index) = meant(&state, &name)?;
-    stored(hosts.uncordon(index, query.by()).await)?;
+    let (hosts, index) = host_named(state.view.vm_hosts(), &name)?;
+    host_stored(hosts.uncordon(index, by(&query)).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 
-fn meant<'a>(state: &'a WebState, name: &str) -> Result<(&'a VmHosts, usize), Problem> {
-    let hosts = state.view.vm_hosts();
-    let found = hosts.and_then(|hosts| Some((hosts, hosts.named(name)?)));
-    found.ok_or_else(|| {
-        let names = hosts.into_iter().flat_map(VmHosts::list);
-        let names: Vec<String> = names.map(|host| host.name).collect();
-        Problem::not_found(match names.is_empty() {
-            true => "there are no hosts of VMs: `[vm_hosts]` names none".to_owned(),
-            false => format!("no VM host has this name; there are: {}", names.join(", ")),
-        })
-    })
-}
-
-fn stored(result: Result<(), store::StoreError>) -> Result<(), Problem> {
-    result.map_err(|error| Problem::unavailable(format!("it cannot be stored now: {error}"), 5))
+fn by(query: &CordonQuery) -> &str {
+    query.by.as_deref().unwrap_or("operator")
 }

@@ -25,20 +25,11 @@ pub(crate) fn is_for_others(error: &NotAccepted) -> bool {
 
 /// An actor that gave no reply.
 pub(crate) fn of_ask(error: &AskError) -> Problem {
-    match error {
-        AskError::Full { retry_after, .. } => {
-            let seconds = u32::try_from(retry_after.as_secs()).unwrap_or(1).max(1);
-            Problem::unavailable(
-                "as many deliveries are under way as the runner takes",
-                seconds,
-            )
-        }
-        AskError::Unavailable { .. } => Problem::unavailable("the runner is being restarted", 1),
-        AskError::TimedOut { after, .. } => {
-            Problem::gateway_timeout(format!("no answer within {} s", after.as_secs()))
-        }
-        AskError::NoReply { .. } => Problem::unavailable("the request was interrupted", 1),
+    if matches!(error, AskError::NoReply { .. }) {
+        return Problem::unavailable("the request was interrupted", 1);
     }
+    let full = "as many deliveries are under way as the runner takes";
+    edge_web::ask_problem(error, full, "the runner is being restarted")
 }
 
 /// A store that fails.

@@ -1,24 +1,15 @@
 //! The hosts of VMs: which there are and how they are, and taking one out of use.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use edge_web::Problem;
+use edge_web::{CordonQuery, Problem, host_named, host_stored};
 use runner_actors::{VmHostView, VmHosts};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::shell;
 use crate::state::RunnerState;
 
 type State = web::Data<RunnerState>;
-
-/// Who takes a host out of use.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct CordonQuery {
-    /// Who asks, for the record.
-    by: Option<String>,
-}
 
 /// A host that is drained.
 #[derive(Debug, Serialize, ToSchema)]
@@ -48,7 +39,7 @@ pub(crate) async fn cordon(
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (hosts, index, by) = meant(&state, &request, &name, &query)?;
-    stored(hosts.cordon(index, &by).await)?;
+    host_stored(hosts.cordon(index, &by).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 
@@ -62,7 +53,7 @@ pub(crate) async fn uncordon(
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (hosts, index, by) = meant(&state, &request, &name, &query)?;
-    stored(hosts.uncordon(index, &by).await)?;
+    host_stored(hosts.uncordon(index, &by).await)?;
     Ok(HttpResponse::Ok().json(hosts.show(index)))
 }
 
@@ -78,7 +69,7 @@ pub(crate) async fn drain(
     query: web::Query<CordonQuery>,
 ) -> Result<HttpResponse, Problem> {
     let (hosts, index, by) = meant(&state, &request, &name, &query)?;
-    stored(hosts.cordon(index, &by).await)?;
+    host_stored(hosts.cordon(index, &by).await)?;
     let shells = state.view.kept().leave_host(&name, &by).await;
     let host = hosts.show(index);
     Ok(HttpResponse::Ok().json(Drained { host, shells }))
@@ -91,18 +82,6 @@ fn meant<'a>(
     query: &CordonQuery,
 ) -> Result<(&'a VmHosts, usize, String), Problem> {
     let by = shell::known(state, request, query.by.as_deref())?;
-    let hosts = state.view.vm_hosts();
-    let index = hosts.named(name);
-    let index = index.ok_or_else(|| {
-        let names: Vec<String> = hosts.list().into_iter().map(|host| host.name).collect();
-        Problem::not_found(format!(
-            "no VM host has this name; there are: {}",
-            names.join(", ")
-        ))
-    })?;
+    let (hosts, index) = host_named(Some(state.view.vm_hosts()), name)?;
     Ok((hosts, index, by))
-}
-
-fn stored(result: Result<(), store::StoreError>) -> Result<(), Problem> {
-    result.map_err(|error| Problem::unavailable(format!("it cannot be stored now: {error}"), 5))
 }

@@ -247,19 +247,11 @@ fn no_store() -> actix_web::HttpResponseBuilder {
 
 /// Why the chat service has no reply, as an answer.
 fn service_problem(error: &AskError) -> Problem {
-    match error {
-        AskError::Full { .. } => Problem::unavailable(
-            "as many chats and summaries are under way as may be",
-            RETRY_SECONDS,
-        ),
-        AskError::Unavailable { .. } => {
-            Problem::unavailable("the chat service is being restarted", 1)
-        }
-        AskError::TimedOut { after, .. } => {
-            Problem::gateway_timeout(format!("no answer within {} s", after.as_secs()))
-        }
-        AskError::NoReply { .. } => Problem::internal(),
+    let full = "as many chats and summaries are under way as may be";
+    if matches!(error, AskError::Full { .. }) {
+        return Problem::unavailable(full, RETRY_SECONDS);
     }
+    edge_web::ask_problem(error, full, "the chat service is being restarted")
 }
 
 /// Why there is no answer, as an answer. The service has logged it.

@@ -42,19 +42,12 @@ impl SearchState {
 
 /// Why the service has no reply, as an answer.
 pub(crate) fn ask_problem(error: &AskError) -> Problem {
-    match error {
-        AskError::Full { retry_after, .. } => Problem::unavailable(
-            "as many searches are under way as SERVICE_MAX_CONCURRENT_SEARCHES allows",
-            u32::try_from(retry_after.as_secs().max(1)).unwrap_or(u32::MAX),
-        ),
-        AskError::Unavailable { .. } => {
-            Problem::unavailable("the search service is being restarted", 1)
-        }
-        AskError::TimedOut { after, .. } => {
-            Problem::gateway_timeout(format!("the search took longer than {} s", after.as_secs()))
-        }
-        AskError::NoReply { .. } => Problem::internal(),
+    if let AskError::TimedOut { after, .. } = error {
+        let detail = format!("the search took longer than {} s", after.as_secs());
+        return Problem::gateway_timeout(detail);
     }
+    let full = "as many searches are under way as SERVICE_MAX_CONCURRENT_SEARCHES allows";
+    edge_web::ask_problem(error, full, "the search service is being restarted")
 }
 
 /// Why a search has no answer, as an answer.

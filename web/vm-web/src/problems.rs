@@ -16,21 +16,12 @@ const IMAGE_RETRY: u32 = 10;
 
 /// Why there is no reply.
 pub(crate) fn of_ask(error: &AskError) -> Problem {
-    match error {
-        AskError::Full { retry_after, .. } => {
-            let detail = "as many requests are under way as this part of the manager takes";
-            Problem::unavailable(detail, seconds(*retry_after))
-        }
-        AskError::Unavailable { .. } => Problem::unavailable(
-            "this part of the manager is being restarted, or has ended",
-            1,
-        ),
-        AskError::TimedOut { after, .. } => {
-            let detail = format!("no answer within {} s", after.as_secs());
-            Problem::gateway_timeout(detail)
-        }
-        AskError::NoReply { .. } => Problem::unavailable("the request was interrupted", 1),
+    if matches!(error, AskError::NoReply { .. }) {
+        return Problem::unavailable("the request was interrupted", 1);
     }
+    let full = "as many requests are under way as this part of the manager takes";
+    let restarting = "this part of the manager is being restarted, or has ended";
+    edge_web::ask_problem(error, full, restarting)
 }
 
 /// Why no VM was given out.

@@ -4,26 +4,14 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use config_core::Secret;
 use edge_web::RequestId;
+use edge_web::relay::end_to_end;
 use url::Url;
 
 use super::mount::Mount;
 
-/// Headers of one connection (RFC 9110, section 7.6.1), which end at a proxy.
-const HOP_BY_HOP: [&str; 9] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
 /// What a browser says to the front door and not to the product: who it is, where it comes from,
 /// what was said about the way so far. The front door has judged these, and says its own.
-const OF_THE_DOOR: [&str; 11] = [
+const OF_THE_DOOR: [&str; 7] = [
     "host",
     "authorization",
     "cookie",
@@ -31,40 +19,28 @@ const OF_THE_DOOR: [&str; 11] = [
     "referer",
     "forwarded",
     "x-real-ip",
-    "x-request-id",
-    "content-length",
-    "expect",
-    "http2-settings",
 ];
 
 /// What a product must not say to a browser of the front door: it would hold for all products.
-const OF_THE_PRODUCT: [&str; 9] = [
+const OF_THE_PRODUCT: [&str; 7] = [
     "set-cookie",
     "www-authenticate",
-    "content-length",
     "alt-svc",
     "strict-transport-security",
     "clear-site-data",
     "service-worker-allowed",
     "refresh",
-    "x-request-id",
 ];
 
 /// The headers that a product is asked with.
 pub(super) fn to_product(request: &HttpRequest, mount: &Mount) -> HeaderMap {
     let given = request.headers();
-    let listed = listed(given);
-    let mut headers = HeaderMap::new();
-    for (name, value) in given {
-        let text = name.as_str();
-        let is_of_door = OF_THE_DOOR.contains(&text)
-            || text.starts_with("sec-fetch-")
-            || text.starts_with("sec-websocket-")
-            || text.starts_with("x-forwarded-");
-        if !is_of_door && !is_hop_by_hop(text, &listed) {
-            headers.append(name.clone(), value.clone());
-        }
-    }
+    let mut headers = end_to_end(given, |name| {
+        OF_THE_DOOR.contains(&name)
+            || name.starts_with("sec-fetch-")
+            || name.starts_with("sec-websocket-")
+            || name.starts_with("x-forwarded-")
+    });
     let info = |name: &'static str, value: Option<String>, headers: &mut HeaderMap| {
         let value = value.and_then(|value| HeaderValue::from_str(&value).ok());
         if let Some(value) = value {
@@ -117,21 +93,13 @@ fn is_https(headers: &HeaderMap) -> bool {
 
 /// The headers of a product's answer that a browser gets.
 pub(super) fn from_product(given: &HeaderMap, mount: &Mount) -> HeaderMap {
-    let listed = listed(given);
-    let mut headers = HeaderMap::new();
-    for (name, value) in given {
-        let text = name.as_str();
-        let is_of_product = OF_THE_PRODUCT.contains(&text) || text.starts_with("access-control-");
-        if is_of_product || is_hop_by_hop(text, &listed) {
-            continue;
-        }
-        if name == header::LOCATION {
-            if let Some(value) = location(value, mount) {
-                headers.insert(name.clone(), value);
-            }
-            continue;
-        }
-        headers.append(name.clone(), value.clone());
+    let mut headers = end_to_end(given, |name| {
+        OF_THE_PRODUCT.contains(&name) || name.starts_with("access-control-")
+    });
+    let redirects: Vec<HeaderValue> = headers.remove(header::LOCATION).collect();
+    let redirects = redirects.iter().filter_map(|value| location(value, mount));
+    if let Some(value) = redirects.last() {
+        headers.insert(header::LOCATION, value);
     }
     headers
 }
@@ -149,20 +117,6 @@ fn location(value: &HeaderValue, mount: &Mount) -> Option<HeaderValue> {
     }
     let rest = &to[url::Position::BeforePath..];
     HeaderValue::from_str(&format!("{}{rest}", mount.prefix)).ok()
-}
-
-/// The names that `Connection` lists, in lower case.
-fn listed(headers: &HeaderMap) -> Vec<String> {
-    let values = headers.get_all(header::CONNECTION);
-    values
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|text| text.split(','))
-        .map(|name| name.trim().to_ascii_lowercase())
-        .collect()
-}
-
-fn is_hop_by_hop(name: &str, listed: &[String]) -> bool {
-    HOP_BY_HOP.contains(&name) || listed.iter().any(|one| one == name)
 }
 
 #[cfg(test)]

@@ -5,24 +5,8 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 
 use crate::edge::REPLICA_KEY;
+use crate::relay::end_to_end;
 use crate::request_id::RequestId;
-
-/// Headers of one connection (RFC 9110, section 7.6.1), and what the next one says anew.
-const OF_THE_CONNECTION: [&str; 13] = [
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "http2-settings",
-    "expect",
-    "content-length",
-    "x-request-id",
-];
 
 /// Who has passed the request on (RFC 9110, section 7.6.3).
 const VIA: &str = "1.1 orrery-standby";
@@ -30,7 +14,7 @@ const VIA: &str = "1.1 orrery-standby";
 /// The headers that the leader is asked with. `as_operator`: the standby has judged who asks.
 pub(crate) fn to_leader(request: &HttpRequest, key: &str, as_operator: bool) -> HeaderMap {
     let given = request.headers();
-    let mut headers = copied(given, |name| {
+    let mut headers = end_to_end(given, |name| {
         name == REPLICA_KEY
             // Of the handshake of a WebSocket, which is made anew.
             || name.starts_with("sec-websocket-")
@@ -59,26 +43,7 @@ fn is_credential(name: &str) -> bool {
 
 /// The headers of the leader's answer that the client gets.
 pub(crate) fn from_leader(given: &HeaderMap) -> HeaderMap {
-    copied(given, |_| false)
-}
-
-fn copied(given: &HeaderMap, is_left_out: impl Fn(&str) -> bool) -> HeaderMap {
-    let listed: Vec<String> = given
-        .get_all(header::CONNECTION)
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|text| text.split(','))
-        .map(|name| name.trim().to_ascii_lowercase())
-        .collect();
-    let mut headers = HeaderMap::new();
-    for (name, value) in given {
-        let text = name.as_str();
-        let is_of_connection =
-            OF_THE_CONNECTION.contains(&text) || listed.iter().any(|one| one == text);
-        if !is_of_connection && !is_left_out(text) {
-            headers.append(name.clone(), value.clone());
-        }
-    }
-    headers
+    end_to_end(given, |_| false)
 }
 
 #[cfg(test)]
