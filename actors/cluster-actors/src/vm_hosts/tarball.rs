@@ -31,21 +31,12 @@ pub fn once(tar: Bytes) -> impl Stream<Item = Result<Bytes, std::io::Error>> {
 
 /// Packs a directory on a thread of its own, as it is read.
 pub fn of_directory(directory: &Path) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
-    let (sender, receiver) = mpsc::channel(8);
     let directory = directory.to_owned();
-    tokio::task::spawn_blocking(move || {
-        let writer = Chunks {
-            sender: sender.clone(),
-            buffer: Vec::with_capacity(CHUNK),
-        };
-        let mut builder = tar::Builder::new(writer);
-        let packed = pack(&mut builder, &directory, Path::new(""))
-            .and_then(|()| builder.into_inner()?.flush());
-        if let Err(error) = packed {
-            let _ = sender.blocking_send(Err(error));
-        }
-    });
-    receive(receiver)
+    written(move |chunks| {
+        let mut builder = tar::Builder::new(chunks);
+        pack(&mut builder, &directory, Path::new(""))?;
+        builder.into_inner()?.flush()
+    })
 }
 
 /// Packs what is in a directory, under `name`. Modes are those of a checkout on any machine (755
@@ -91,49 +82,44 @@ pub fn of_parts<F>(write: F) -> impl Stream<Item = Result<Bytes, std::io::Error>
 where
     F: FnOnce(&mut Append<'_>) -> std::io::Result<()> + Send + 'static,
 {
-    let (sender, receiver) = mpsc::channel(8);
-    tokio::task::spawn_blocking(move || {
-        let writer = Chunks {
-            sender: sender.clone(),
-            buffer: Vec::with_capacity(CHUNK),
-        };
-        let mut builder = tar::Builder::new(writer);
-        let written = write(&mut |path, size, reader| {
+    written(move |chunks| {
+        let mut builder = tar::Builder::new(chunks);
+        write(&mut |path, size, reader| {
             let mut header = tar::Header::new_gnu();
             header.set_size(size);
             header.set_mode(0o644);
             header.set_entry_type(tar::EntryType::Regular);
             builder.append_data(&mut header, path, reader.take(size))
-        });
-        let packed = written.and_then(|()| builder.into_inner()?.flush());
-        if let Err(error) = packed {
-            let _ = sender.blocking_send(Err(error));
-        }
-    });
-    receive(receiver)
+        })?;
+        builder.into_inner()?.flush()
+    })
 }
 
 /// The bytes of a file that is open already: it may be removed meanwhile.
 pub fn of_open_file(
     mut file: std::fs::File,
 ) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<> {
+    written(move |mut chunks| {
+        std::io::copy(&mut file, &mut chunks)?;
+        chunks.flush()
+    })
+}
+
+/// What `write` writes on a thread of its own, as it comes; its error is the last item.
+fn written<F>(write: F) -> impl Stream<Item = Result<Bytes, std::io::Error>> + use<F>
+where
+    F: FnOnce(Chunks) -> std::io::Result<()> + Send + 'static,
+{
     let (sender, receiver) = mpsc::channel(8);
     tokio::task::spawn_blocking(move || {
-        let mut writer = Chunks {
+        let chunks = Chunks {
             sender: sender.clone(),
             buffer: Vec::with_capacity(CHUNK),
         };
-        let sent = std::io::copy(&mut file, &mut writer).and_then(|_| writer.flush());
-        if let Err(error) = sent {
+        if let Err(error) = write(chunks) {
             let _ = sender.blocking_send(Err(error));
         }
     });
-    receive(receiver)
-}
-
-fn receive(
-    receiver: mpsc::Receiver<Result<Bytes, std::io::Error>>,
-) -> impl Stream<Item = Result<Bytes, std::io::Error>> {
     futures_util::stream::unfold(receiver, |mut receiver| async move {
         let next = receiver.recv().await?;
         Some((next, receiver))

@@ -18,6 +18,7 @@ use runner_core::plan::{
 };
 use runner_core::prepare;
 use runner_core::state::{Conclusion, StepEnd};
+use runner_core::workflow::{DockerStage, NodeStage};
 
 use super::composite;
 use super::frame::{Frame, ProcessOwner, StepProcess, StepResult};
@@ -28,6 +29,35 @@ use crate::log::LineKind;
 
 /// Longest time to put the files of one action into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What an action of another repository runs before the steps.
+enum PreStage<'a> {
+    Node(&'a NodeAction, &'a NodeStage),
+    Docker(&'a DockerAction, &'a DockerStage),
+}
+
+impl<'a> PreStage<'a> {
+    fn of(work: &'a StepKind) -> Option<Self> {
+        match work {
+            StepKind::Node(action) => {
+                action.location.stored()?;
+                Some(Self::Node(action, action.runs.pre.as_ref()?))
+            }
+            StepKind::Docker(action) => {
+                action.location.as_ref()?.stored()?;
+                Some(Self::Docker(action, action.runs.pre.as_ref()?))
+            }
+            _ => None,
+        }
+    }
+
+    fn condition(&self) -> Option<&'a Condition> {
+        match self {
+            Self::Node(_, stage) => stage.condition.as_ref(),
+            Self::Docker(_, stage) => stage.condition.as_ref(),
+        }
+    }
+}
 
 impl StepRunner<'_> {
     /// Puts the files of all actions of other repositories into the machine: each repository once,
@@ -74,10 +104,6 @@ impl StepRunner<'_> {
     ) -> Option<StepResult> {
         for step in steps {
             let lost = match &step.work {
-                StepKind::Node(action) if action.location.stored().is_some() => {
-                    self.pre_step(step, action, frame).await
-                }
-                StepKind::Docker(action) => self.docker_pre_step(step, action, frame).await,
                 StepKind::Composite(action) => {
                     let contexts = self.contexts(frame, &[]);
                     let scope = Scope::new(&contexts);
@@ -92,7 +118,10 @@ impl StepRunner<'_> {
                         Err(_) => None,
                     }
                 }
-                _ => None,
+                work => match PreStage::of(work) {
+                    Some(stage) => self.pre_step(step, &stage, frame).await,
+                    None => None,
+                },
             };
             if lost.is_some() {
                 return lost;
@@ -101,32 +130,41 @@ impl StepRunner<'_> {
         None
     }
 
-    /// `pre` of one action; the result where the machine went away.
+    /// `pre` or `pre-entrypoint` of one action; the result where the machine went away.
     async fn pre_step(
         &mut self,
         step: &PlannedStep,
-        action: &NodeAction,
+        stage: &PreStage<'_>,
         frame: &mut Frame,
     ) -> Option<StepResult> {
-        let stage = action.runs.pre.clone()?;
+        let condition = stage.condition();
         let contexts = self.contexts(frame, &[]);
-        if holds_as_written(stage.condition.as_ref(), &contexts) != Ok(true) {
+        if holds_as_written(condition, &contexts) != Ok(true) {
             return None;
         }
         let name = self.step_name(step, frame);
         self.note_decision(&contexts, |contexts| {
-            holds_as_written(stage.condition.as_ref(), contexts) == Ok(true)
+            holds_as_written(condition, contexts) == Ok(true)
         });
         self.number += 1;
         let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
         let roots = self.checked_out();
         let hash = move |patterns: &[String]| hash_files(&roots, patterns);
-        let result = match self.stage_input(step, action, frame, &hash) {
-            Ok(input) => {
+        let input = match stage {
+            PreStage::Node(action, _) => self.stage_input(step, action, frame, &hash),
+            PreStage::Docker(action, _) => self.docker_input(step, action, frame, &hash),
+        };
+        let result = match (input, stage) {
+            (Ok(input), PreStage::Node(action, stage)) => {
                 self.keep_post(step, action, frame, &input);
                 self.stage(action, &stage.script, input).await
             }
-            Err(result) => result,
+            (Ok(input), PreStage::Docker(action, _)) => {
+                self.keep_docker_post(step, action, frame, &input);
+                let kind = DockerStageKind::Pre;
+                self.docker_stage(action, kind, input).await
+            }
+            (Err(result), _) => result,
         };
         let forgiven = self.is_forgiven(step, frame, &result).await;
         self.end_stage(record, result, forgiven, frame).await
@@ -240,40 +278,6 @@ impl StepRunner<'_> {
                 self.docker_stage(action, kind, input).await
             }
         }
-    }
-
-    /// `pre-entrypoint` of one Docker action of another repository; the result where the machine
-    /// went away.
-    async fn docker_pre_step(
-        &mut self,
-        step: &PlannedStep,
-        action: &DockerAction,
-        frame: &mut Frame,
-    ) -> Option<StepResult> {
-        action.location.as_ref()?.stored()?;
-        let stage = action.runs.pre.as_ref()?;
-        let contexts = self.contexts(frame, &[]);
-        if holds_as_written(stage.condition.as_ref(), &contexts) != Ok(true) {
-            return None;
-        }
-        let name = self.step_name(step, frame);
-        self.note_decision(&contexts, |contexts| {
-            holds_as_written(stage.condition.as_ref(), contexts) == Ok(true)
-        });
-        self.number += 1;
-        let record = self.begin_step(&format!("Pre {}", plain(&name))).await;
-        let roots = self.checked_out();
-        let hash = move |patterns: &[String]| hash_files(&roots, patterns);
-        let result = match self.docker_input(step, action, frame, &hash) {
-            Ok(input) => {
-                self.keep_docker_post(step, action, frame, &input);
-                let kind = DockerStageKind::Pre;
-                self.docker_stage(action, kind, input).await
-            }
-            Err(result) => result,
-        };
-        let forgiven = self.is_forgiven(step, frame, &result).await;
-        self.end_stage(record, result, forgiven, frame).await
     }
 
     /// Evaluates a step's variables and inputs.
