@@ -14,10 +14,8 @@ use crate::clock::now_ms;
 use crate::stored_tar::{PendingTar, hashed};
 use crate::tar_store::{TarEntry, TarOwner, TarStore, directories};
 
-/// Where they are; another directory than the one of previous versions, which did not know whose a
-/// cache was.
+/// Where they are.
 const DIRECTORY: &str = "scoped-caches";
-const FORMER_DIRECTORY: &str = "caches";
 /// Untrusted events have this fraction of a repository's quota, beside it.
 const UNTRUSTED_FRACTION: u64 = 4;
 
@@ -44,7 +42,7 @@ struct CacheEntry {
     /// the native action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     version: Option<String>,
-    /// Whose runs wrote it; of one of a former version nobody knows.
+    /// Whose runs wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reference: Option<String>,
 }
@@ -71,19 +69,8 @@ pub(crate) struct FoundCache {
 }
 
 impl CacheStore {
-    /// Caches below `data`, `quota` bytes for each repository. Those of previous versions are
-    /// removed: nobody knows which branch wrote them.
+    /// Caches below `data`, `quota` bytes for each repository.
     pub(crate) fn open(data: &Path, quota: u64, shared: Option<&SharedFiles>) -> Self {
-        let former = data.join(FORMER_DIRECTORY);
-        if former.is_dir() {
-            let removed = std::fs::remove_dir_all(&former);
-            let error = removed.err().map(|error| error.to_string());
-            tracing::warn!(
-                event = "run.caches_dropped",
-                error,
-                "caches of a former version are removed: they do not say which branch wrote them"
-            );
-        }
         let directory = data.join(DIRECTORY);
         remove_unfinished(&directory);
         Self {

@@ -9,8 +9,6 @@ use super::exit::words;
 words! {
     /// Why a dispatch was refused or a run ended without its agent having had its say.
     Reason {
-        /// There is no top-level `[mentions]`.
-        MentionsNotConfigured = "mentions_not_configured",
         /// No agent of that name in any project.
         UnknownAgent = "unknown_agent",
         /// The agent belongs to another project than the repository's.
@@ -92,9 +90,6 @@ impl Reason {
     /// What it means and what to do about it, in one sentence.
     pub fn detail(self) -> &'static str {
         match self {
-            Self::MentionsNotConfigured => {
-                "orchestrator.toml has no [mentions]; add it to have agents answer comments"
-            }
             Self::UnknownAgent => "no agent has that name; see orchctl list",
             Self::OtherProject => {
                 "the agent belongs to another project; send it there, or name this project in its extra_projects"

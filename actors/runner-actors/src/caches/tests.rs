@@ -84,17 +84,3 @@ fn t7_a_repository_s_quota_is_kept_by_the_least_lately_used() {
     assert!(refused.to_string().contains("40000"), "{refused}");
     assert!(found(&caches, &main, "one", &[]).is_some());
 }
-
-#[test]
-fn t7_caches_of_former_versions_are_nobody_s() {
-    let directory = tempfile::TempDir::new().unwrap();
-    let former = directory.path().join("caches/0123");
-    std::fs::create_dir_all(&former).unwrap();
-    std::fs::write(former.join("ab.tar"), b"poison").unwrap();
-    let caches = CacheStore::open(directory.path(), 1 << 20, None);
-    assert!(!directory.path().join("caches").exists());
-    assert_eq!(
-        found(&caches, &[scope("refs/heads/main", false)], "x", &["x"]),
-        None
-    );
-}

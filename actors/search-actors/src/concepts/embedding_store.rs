@@ -15,10 +15,6 @@ use super::files::ConceptFiles;
 use super::known::ContentHash;
 use super::models::Model;
 
-/// First bytes of the one file of embeddings that versions before wrote.
-const FORMER_MAGIC: &[u8; 8] = b"sgembed3";
-/// Its name.
-const FORMER_NAME: &str = "embeddings";
 /// First and longest pause after failures.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
@@ -177,7 +173,6 @@ impl EmbeddingStore {
         }
         self.drop_files(places, &rewritten);
         embedding_files::remove_others(saved, &self.files);
-        saved.remove(FORMER_NAME);
         self.unsaved = false;
         Ok(())
     }
@@ -238,46 +233,7 @@ impl EmbeddingStore {
             (hash, made)
         });
         self.by_hash = made.collect();
-        if self.by_hash.is_empty() {
-            self.load_former(saved, id);
-        }
     }
-
-    /// Takes up what a version before has made.
-    fn load_former(&mut self, saved: &ConceptFiles, id: &[u8; 32]) {
-        let read = std::fs::read(saved.path(FORMER_NAME)).unwrap_or_default();
-        let Some((width, contents)) = read_former(&read, id) else {
-            return;
-        };
-        self.width = width;
-        for one in contents {
-            self.put(one.hash, one.kind, one.embedding);
-        }
-    }
-}
-
-/// Magic, model and width, then hash, kind and numbers of each, and a hash of all of it.
-fn read_former(bytes: &[u8], id: &[u8; 32]) -> Option<(usize, Vec<EmbeddedContent>)> {
-    let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(32)?)?;
-    if blake3::hash(content).as_bytes() != sum {
-        return None;
-    }
-    let rest = content.strip_prefix(FORMER_MAGIC.as_slice())?;
-    let rest = rest.strip_prefix(id.as_slice())?;
-    let (width, entries) = rest.split_first_chunk::<4>()?;
-    let width = usize::try_from(u32::from_le_bytes(*width)).ok()?;
-    let entry = |bytes: &[u8]| {
-        let (hash, rest) = bytes.split_first_chunk::<16>()?;
-        let (kind, numbers) = rest.split_first()?;
-        Some(EmbeddedContent {
-            hash: *hash,
-            kind: ContentKind::from_code(*kind),
-            embedding: Embedding::from_bytes(numbers),
-        })
-    };
-    let entries: Option<Vec<EmbeddedContent>> =
-        entries.chunks_exact(17 + width).map(entry).collect();
-    Some((width, entries?))
 }
 
 #[cfg(test)]
@@ -294,21 +250,6 @@ mod tests {
         Embedding::new(&[1.0, f32::from(number) / 64.0])
     }
 
-    /// The file of a version before, with these contents.
-    fn former(numbers: std::ops::Range<u8>) -> Vec<u8> {
-        let mut bytes = FORMER_MAGIC.to_vec();
-        bytes.extend_from_slice(&MODEL);
-        bytes.extend_from_slice(&2_u32.to_le_bytes());
-        for number in numbers {
-            bytes.extend_from_slice(&hash(number));
-            bytes.push(ContentKind::Code.code());
-            bytes.extend_from_slice(embedding(number).as_bytes());
-        }
-        let sum = blake3::hash(&bytes);
-        bytes.extend_from_slice(sum.as_bytes());
-        bytes
-    }
-
     fn loaded(saved: &ConceptFiles) -> EmbeddingStore {
         let mut store = EmbeddingStore::default();
         store.load(saved, &MODEL);
@@ -320,11 +261,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let saved = ConceptFiles::new(folder.path().join("concepts"));
         saved.create().expect("a folder");
-        std::fs::write(saved.path(FORMER_NAME), former(0..8)).expect("written");
         let mut store = loaded(&saved);
+        for number in 0..8 {
+            store.put(hash(number), ContentKind::Code, embedding(number));
+        }
         assert_eq!((store.count(), store.width, store.unsaved), (8, 2, true));
         store.save_as(&saved, &MODEL).expect("room");
-        assert!(!saved.path(FORMER_NAME).exists(), "it is kept otherwise");
         let files = || embedding_files::embedding_files(&saved.path(""));
         let first = files();
         assert_eq!(first.len(), 1);

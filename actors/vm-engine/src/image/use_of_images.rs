@@ -53,12 +53,7 @@ impl ImageStore {
         for image in self.list()? {
             let blob = self.blob(&image.digest);
             let mark = fs::metadata(blob.join(MARK));
-            // One that an earlier version fetched has nothing but its names.
-            let about = match image.names.is_empty() {
-                true => mark,
-                false => mark.or_else(|_| fs::metadata(blob.join("image.json"))),
-            };
-            let used = about.and_then(|about| about.modified());
+            let used = mark.and_then(|about| about.modified());
             let Ok(used) = used.map_err(drop) else {
                 continue;
             };
