@@ -205,42 +205,6 @@ fn damage(folder: &std::path::Path, id: u64) {
     txn.commit().unwrap();
 }
 
-fn a_row_in_quarantine_can_be_put_back_or_thrown_away(lab: &Lab) {
-    let store = lab.store();
-    let moved = store.write_blocking(|txn| {
-        for id in 1..4 {
-            let agent = format!("old {id}");
-            txn.put(&RUNS_V1, &id, &RunV1 { agent })?;
-        }
-        txn.range(&RUNS, .., 10)
-    });
-    assert_eq!(moved, Ok(vec![]));
-    assert_eq!(store.health().quarantined, 3);
-    let keys = store
-        .read_blocking(|rows| rows.quarantined(None, 10))
-        .unwrap();
-    let keys: Vec<Vec<u8>> = keys.into_iter().map(|((_, key), _): (_, _)| key).collect();
-    let outcome = store.write_blocking(move |txn| {
-        let not_yet = txn.restore_quarantined(&RUNS, &keys[0])?;
-        let back = txn.restore_quarantined(&RUNS_V1, &keys[0])?;
-        txn.put(
-            &RUNS_V1,
-            &2,
-            &RunV1 {
-                agent: "new".into(),
-            },
-        )?;
-        let taken = txn.restore_quarantined(&RUNS_V1, &keys[1])?;
-        let gone = txn.discard_quarantined("runs", &keys[2])?;
-        Ok::<_, StoreError>((not_yet, back, taken, gone))
-    });
-    assert_eq!(outcome, Ok((false, true, false, true)));
-    assert_eq!(store.health().quarantined, 1);
-    let row = store.read_blocking(|rows| rows.get(&RUNS_V1, &1)).unwrap();
-    let _: &Option<RunV1> = &row;
-    assert_eq!(row.unwrap().agent, "old 1");
-}
-
 fn retention_bounds_by_count_and_by_age_a_bit_at_a_time(lab: &Lab) {
     const EVENTS: Table<(u64, u64), u64> = Table::new("events");
     let store = lab.store();
@@ -276,6 +240,5 @@ fn retention_bounds_by_count_and_by_age_a_bit_at_a_time(lab: &Lab) {
 over_both_engines!(
     migrations_run_once_in_order_and_whole_or_not_at_all,
     w32_a_poisonous_row_is_quarantined_and_the_store_goes_on_after_a_restart,
-    a_row_in_quarantine_can_be_put_back_or_thrown_away,
     retention_bounds_by_count_and_by_age_a_bit_at_a_time,
 );

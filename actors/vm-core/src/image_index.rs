@@ -15,8 +15,6 @@ use crate::image_manifest::{StoredImageError, read_version};
 use crate::stored_name::StoredName;
 
 const VERSION: u32 = 1;
-/// The longest index that is read.
-pub const MOST_INDEX_BYTES: u64 = 64 << 20;
 
 /// Which images there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

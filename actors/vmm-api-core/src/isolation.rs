@@ -33,9 +33,6 @@ pub struct IsolationUnmet {
 }
 
 impl Isolation {
-    /// What applies when a caller does not say: a VM, be it emulated.
-    pub const DEFAULT_MINIMUM: Self = Self::EmulatedVm;
-
     /// The label in JSON and on the command line.
     pub fn label(self) -> &'static str {
         match self {
@@ -62,8 +59,9 @@ impl Isolation {
 }
 
 impl Default for Isolation {
+    /// What applies when a caller does not say: a VM, be it emulated.
     fn default() -> Self {
-        Self::DEFAULT_MINIMUM
+        Self::EmulatedVm
     }
 }
 

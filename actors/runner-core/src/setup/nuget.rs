@@ -8,8 +8,6 @@ use quick_xml::{Reader, XmlVersion};
 
 /// The variable whose value is the token.
 pub const TOKEN: &str = "NUGET_AUTH_TOKEN";
-/// The name of the project's own settings where the step names none; letters of any case.
-pub const PROJECT_FILE: &str = "nuget.config";
 /// The name of a source that the project's settings do not have.
 const NEW_SOURCE: &str = "Source";
 /// Writes a file that others may not read beside the checkout, where NuGet looks next. Arguments:

@@ -17,14 +17,6 @@ pub fn native_actions() -> impl Iterator<Item = &'static str> {
     NATIVE.iter().map(|entry| entry.name)
 }
 
-/// The inputs a native action takes: those that do something, and those that change nothing here.
-pub fn native_inputs(name: &str) -> Option<(&'static [&'static str], &'static [&'static str])> {
-    NATIVE
-        .iter()
-        .find(|entry| entry.name == name)
-        .map(|entry| (entry.inputs, entry.idle))
-}
-
 /// The inputs without which a native action fails; none of one that is not native.
 pub(crate) fn required_inputs(uses: &str) -> &'static [&'static str] {
     entry(uses).map_or(&[], |entry| entry.required)
