@@ -4,63 +4,53 @@
 //! They are no shell globs: `?` and `+` repeat what stands before them, `**/` may be nothing.
 //! Files (`hashFiles`) are named by patterns of the toolkit (`@actions/glob`), which are.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
+use regex::{Regex, RegexBuilder};
 use serde::{Serialize, Serializer};
 
 /// A pattern.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Pattern {
     source: Arc<str>,
     /// It begins with `!`: what it matches is taken away.
     pub negative: bool,
-    atoms: Vec<Atom>,
+    regex: Regex,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-enum Atom {
-    /// Characters but `/`, any number.
-    Star,
-    /// Any characters.
-    Any,
-    /// Nothing, or anything that ends in `/`.
-    Directories,
-    /// One of these, so often.
-    One(CharSet, Repetition),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Repetition {
-    Once,
-    AtMostOnce,
-    AtLeastOnce,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum CharSet {
-    Char(char),
-    Ranges(Vec<(char, char)>),
-    /// Any but these, and no `/`.
-    Except(Vec<(char, char)>),
-}
-
-impl CharSet {
-    fn has(&self, character: char) -> bool {
-        match self {
-            Self::Char(own) => *own == character,
-            Self::Ranges(ranges) => is_in(ranges, character),
-            Self::Except(ranges) => character != '/' && !is_in(ranges, character),
-        }
+/// One read by the same rules is the same where it is written the same.
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.source, self.regex.as_str()) == (&other.source, other.regex.as_str())
     }
 }
 
-fn is_in(ranges: &[(char, char)], character: char) -> bool {
-    let mut ranges = ranges.iter();
-    ranges.any(|(from, to)| (*from..=*to).contains(&character))
+/// Characters but `/`, any number.
+const STAR: &str = "[^/]*";
+/// Any characters.
+const ANY: &str = "(?s:.*)";
+/// Nothing, or anything that ends in `/`.
+const DIRECTORIES: &str = "(?s:.*/)?";
+
+/// A part of a pattern, as a regular expression.
+enum Atom {
+    /// Any number of characters: `?` and `+` behind it change nothing.
+    Many(&'static str),
+    /// One character, and how often it may come.
+    One(String, &'static str),
+}
+
+impl Atom {
+    fn of_char(character: char) -> Self {
+        Self::One(regex::escape(character.encode_utf8(&mut [0; 4])), "")
+    }
 }
 
 /// Longer patterns are refused.
 const MAX_BYTES: usize = 1_000;
+/// More than any of them takes, compiled.
+const MAX_COMPILED: usize = 16 << 20;
 
 impl Pattern {
     /// Reads a pattern.
@@ -92,11 +82,20 @@ impl Pattern {
         if body.is_empty() {
             return Err("the pattern is empty".to_owned());
         }
-        let atoms = atoms(body)?;
+        let mut expression = "\\A".to_owned();
+        for atom in atoms(body)? {
+            match atom {
+                Atom::Many(many) => expression += many,
+                Atom::One(one, times) => expression.extend([one.as_str(), times]),
+            }
+        }
+        let regex = RegexBuilder::new(&(expression + "\\z"))
+            .size_limit(MAX_COMPILED)
+            .build();
         Ok(Self {
             source: source.into(),
             negative,
-            atoms,
+            regex: regex.map_err(|error| format!("the pattern cannot be used: {error}"))?,
         })
     }
 
@@ -107,51 +106,7 @@ impl Pattern {
 
     /// Whether it matches all of `text`; the `!` is not looked at.
     pub fn matches(&self, text: &str) -> bool {
-        let end = self.atoms.len();
-        // `true` at [i]: everything up to here was matched by the atoms before i.
-        let mut reached = vec![false; end + 1];
-        reached[0] = true;
-        let mut inside = vec![false; end + 1];
-        self.skip_empty(&mut reached);
-        for character in text.chars() {
-            let mut next = vec![false; end + 1];
-            let mut next_inside = vec![false; end + 1];
-            for (index, atom) in self.atoms.iter().enumerate() {
-                if !reached[index] && !inside[index] {
-                    continue;
-                }
-                match atom {
-                    Atom::Star if character != '/' => next[index] = true,
-                    Atom::Any => next[index] = true,
-                    Atom::Directories => {
-                        next_inside[index] = true;
-                        next[index + 1] |= character == '/';
-                    }
-                    Atom::One(set, times) if set.has(character) => {
-                        next[index + 1] = true;
-                        // Again: it has been matched once, so it may also end here.
-                        next_inside[index] |= *times == Repetition::AtLeastOnce;
-                    }
-                    Atom::Star | Atom::One(..) => {}
-                }
-            }
-            (reached, inside) = (next, next_inside);
-            self.skip_empty(&mut reached);
-        }
-        reached[end]
-    }
-
-    /// Marks what is reached without a character.
-    fn skip_empty(&self, reached: &mut [bool]) {
-        for (index, atom) in self.atoms.iter().enumerate() {
-            let optional = !matches!(
-                atom,
-                Atom::One(_, Repetition::Once | Repetition::AtLeastOnce)
-            );
-            if reached[index] && optional {
-                reached[index + 1] = true;
-            }
-        }
+        self.regex.is_match(text)
     }
 }
 
@@ -162,9 +117,9 @@ fn atoms(body: &str) -> Result<Vec<Atom>, String> {
         let at_segment = atoms.is_empty()
             || rest.len() < body.len() && body[..body.len() - rest.len()].ends_with('/');
         let (atom, taken) = match first {
-            '*' if rest.starts_with("**/") && at_segment => (Atom::Directories, 3),
-            '*' if rest.starts_with("**") => (Atom::Any, 2),
-            '*' => (Atom::Star, 1),
+            '*' if rest.starts_with("**/") && at_segment => (Atom::Many(DIRECTORIES), 3),
+            '*' if rest.starts_with("**") => (Atom::Many(ANY), 2),
+            '*' => (Atom::Many(STAR), 1),
             '?' | '+' => {
                 repeat(&mut atoms, first)?;
                 rest = &rest[1..];
@@ -173,15 +128,9 @@ fn atoms(body: &str) -> Result<Vec<Atom>, String> {
             '[' => set(rest)?,
             '\\' => {
                 let escaped = rest.chars().nth(1).ok_or("the pattern ends in `\\`")?;
-                (
-                    Atom::One(CharSet::Char(escaped), Repetition::Once),
-                    1 + escaped.len_utf8(),
-                )
+                (Atom::of_char(escaped), 1 + escaped.len_utf8())
             }
-            _ => (
-                Atom::One(CharSet::Char(first), Repetition::Once),
-                first.len_utf8(),
-            ),
+            _ => (Atom::of_char(first), first.len_utf8()),
         };
         atoms.push(atom);
         rest = &rest[taken..];
@@ -194,17 +143,16 @@ fn file_atoms(body: &str) -> Vec<Atom> {
     let mut rest = body;
     while let Some(first) = rest.chars().next() {
         let at_segment = rest.len() == body.len() || body[..body.len() - rest.len()].ends_with('/');
-        let one = |set| Atom::One(set, Repetition::Once);
         let (atom, taken) = match first {
-            '*' if rest.starts_with("**/") && at_segment => (Atom::Directories, 3),
-            '*' if rest == "**" && at_segment => (Atom::Any, 2),
-            '*' => (Atom::Star, 1),
-            '?' => (one(CharSet::Except(Vec::new())), 1),
-            '[' => class(rest).unwrap_or((one(CharSet::Char('[')), 1)),
+            '*' if rest.starts_with("**/") && at_segment => (Atom::Many(DIRECTORIES), 3),
+            '*' if rest == "**" && at_segment => (Atom::Many(ANY), 2),
+            '*' => (Atom::Many(STAR), 1),
+            '?' => (Atom::One("[^/]".to_owned(), ""), 1),
+            '[' => class(rest).unwrap_or((Atom::of_char('['), 1)),
             '\\' if let Some(escaped) = rest.chars().nth(1) => {
-                (one(CharSet::Char(escaped)), 1 + escaped.len_utf8())
+                (Atom::of_char(escaped), 1 + escaped.len_utf8())
             }
-            _ => (one(CharSet::Char(first)), first.len_utf8()),
+            _ => (Atom::of_char(first), first.len_utf8()),
         };
         atoms.push(atom);
         rest = &rest[taken..];
@@ -219,13 +167,8 @@ fn class(rest: &str) -> Option<(Atom, usize)> {
         return set(rest).ok();
     };
     let end = inner.find(']')?;
-    let (atom, _) = set(&format!("[{}", &inner[..=end])).ok()?;
-    match atom {
-        Atom::One(CharSet::Ranges(ranges), times) => {
-            Some((Atom::One(CharSet::Except(ranges), times), end + 3))
-        }
-        _ => None,
-    }
+    let ranges = ranges(&inner[..end]).ok()?;
+    Some((Atom::One(format!("[^/{ranges}]"), ""), end + 3))
 }
 
 /// `?` or `+` after an atom. After a star it changes nothing.
@@ -235,11 +178,7 @@ fn repeat(atoms: &mut [Atom], mark: char) -> Result<(), String> {
             "`{mark}` repeats what stands before it, but nothing does"
         )),
         Some(Atom::One(_, times)) => {
-            *times = if mark == '?' {
-                Repetition::AtMostOnce
-            } else {
-                Repetition::AtLeastOnce
-            };
+            *times = if mark == '?' { "?" } else { "+" };
             Ok(())
         }
         Some(_) => Ok(()),
@@ -249,30 +188,32 @@ fn repeat(atoms: &mut [Atom], mark: char) -> Result<(), String> {
 /// `[abc]`, `[a-z0-9]`.
 fn set(rest: &str) -> Result<(Atom, usize), String> {
     let end = rest.find(']').ok_or("`[` has no closing `]`")?;
-    let inner: Vec<char> = rest[1..end].chars().collect();
+    let ranges = ranges(&rest[1..end])?;
+    Ok((Atom::One(format!("[{ranges}]"), ""), end + 1))
+}
+
+/// What stands between brackets, for those of a regular expression.
+fn ranges(inner: &str) -> Result<String, String> {
+    let inner: Vec<char> = inner.chars().collect();
     if inner.is_empty() {
         return Err("`[]` matches nothing".to_owned());
     }
-    let mut ranges = Vec::new();
-    let mut at = 0;
-    while at < inner.len() {
-        let from = inner[at];
-        if inner.get(at + 1) == Some(&'-') && at + 2 < inner.len() {
-            let to = inner[at + 2];
-            if from > to {
-                return Err(format!("the range `{from}-{to}` is empty"));
-            }
-            ranges.push((from, to));
-            at += 3;
-        } else {
-            ranges.push((from, from));
-            at += 1;
+    let mut ranges = String::new();
+    let mut rest = inner.as_slice();
+    while let [from, after @ ..] = rest {
+        let (to, after) = match after {
+            ['-', to, after @ ..] => (to, after),
+            _ => (from, after),
+        };
+        if from > to {
+            return Err(format!("the range `{from}-{to}` is empty"));
         }
+        // By number: no character has a meaning then.
+        let (first, last) = (u32::from(*from), u32::from(*to));
+        let _ = write!(ranges, "\\x{{{first:X}}}-\\x{{{last:X}}}");
+        rest = after;
     }
-    Ok((
-        Atom::One(CharSet::Ranges(ranges), Repetition::Once),
-        end + 1,
-    ))
+    Ok(ranges)
 }
 
 impl Serialize for Pattern {
