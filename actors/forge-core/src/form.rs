@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode;
+
 /// The JSON of a body: what it is, or what stands in its field `payload`. The content type decides
 /// nothing, since senders are often wrong about it; a body that is neither stays as it is, and is
 /// refused where it is parsed.
@@ -18,21 +20,9 @@ pub(crate) fn json_of(body: &[u8]) -> Cow<'_, [u8]> {
 
 /// Percent-encoded text as bytes; what is no escape stays.
 fn decoded(text: &[u8]) -> Vec<u8> {
-    let digit = |at: usize| text.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(byte) = text.get(at) {
-        let escaped = match (byte, digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => u8::try_from(high << 4 | low).ok(),
-            _ => None,
-        };
-        at += if escaped.is_some() { 3 } else { 1 };
-        bytes.push(match byte {
-            b'+' => b' ',
-            other => escaped.unwrap_or(*other),
-        });
-    }
-    bytes
+    let spaced = |byte: &u8| if *byte == b'+' { b' ' } else { *byte };
+    let text: Vec<u8> = text.iter().map(spaced).collect();
+    percent_decode(&text).collect()
 }
 
 #[cfg(test)]

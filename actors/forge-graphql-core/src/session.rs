@@ -10,6 +10,7 @@ use futures_channel::{mpsc, oneshot};
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
 use crate::budget::Budget;
@@ -192,18 +193,16 @@ fn gone() -> RestFailure {
     RestFailure::new(503, "the document is no longer waited for")
 }
 
+/// All but what is unreserved (RFC 3986, section 2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
 /// Text as a part of a path.
 pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, ESCAPED).to_string()
 }
 
 /// A path with slashes, each part of it escaped.

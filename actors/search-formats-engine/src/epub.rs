@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use percent_encoding::percent_decode_str;
+
 use crate::archive::Archive;
 use crate::markup::{Flow, Part, attribute, each, text_of};
 use crate::text::{Collector, Limits, Refusal, Text};
@@ -78,7 +80,7 @@ fn resolved(base: &str, href: &str) -> Option<String> {
     if href.contains(':') {
         return None;
     }
-    let href = percent_decoded(href);
+    let href = percent_decode_str(href).decode_utf8_lossy();
     let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
     for part in href.split('/') {
         match part {
@@ -90,28 +92,6 @@ fn resolved(base: &str, href: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let pair = tail
-            .get(..2)
-            .and_then(|pair| std::str::from_utf8(pair).ok());
-        let decoded = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        match (first, decoded) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// One chapter: blocks become paragraphs, scripts and styles nothing.

@@ -7,6 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use jiff::fmt::strtime;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use runner_actors::{Blob, BlockWriter, JobServices, ServiceFault};
 use serde::Deserialize;
 
@@ -199,16 +200,8 @@ fn part(text: &str, total: u64) -> Option<(u64, u64)> {
 
 /// The file's name in both ways that clients read it.
 fn disposition(name: &str) -> String {
-    use std::fmt::Write as _;
-    let mut escaped = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
-            escaped.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(escaped, "%{byte:02X}");
-        }
-    }
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+    let escaped = utf8_percent_encode(name, ESCAPED);
     format!("attachment; filename*=UTF-8''{escaped}")
 }
 
