@@ -161,4 +161,4 @@ pub use spec::{ChildSpec, Placement};
 pub use supervisor::Supervisor;
 pub use supervisor_spec::SupervisorSpec;
 pub use tick::{TickHandle, TickRun, start_tick};
-pub use tree::{ActorNode, ActorState, ActorTree, ChildKind};
+pub use tree::{ActorNode, ActorState, ActorTree, ChildKind, unix_ms};

@@ -293,7 +293,9 @@ impl Node {
     }
 }
 
-fn unix_ms() -> u64 {
+/// Now, in milliseconds since the Unix epoch, as it stands in what is kept and shown.
+#[must_use]
+pub fn unix_ms() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

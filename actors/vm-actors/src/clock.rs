@@ -1,7 +1,7 @@
 //! The manager's clock: runs evenly, whatever happens to the machine's.
 
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use vm_core::UnixMs;
 
@@ -40,10 +40,7 @@ impl std::fmt::Debug for Clock {
 /// The machine's clock, for what other machines have dated.
 #[must_use]
 pub fn wall() -> UnixMs {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    UnixMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    UnixMs(supervision::unix_ms())
 }
 
 #[cfg(test)]

@@ -14,5 +14,5 @@ pub use documentation::{
     write_manuals,
 };
 pub use hardening::harden_process;
-pub use output::{print, say};
+pub use output::{print, print_raw, say};
 pub use quoting::quoted;

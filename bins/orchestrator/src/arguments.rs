@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+pub(crate) use command_line::print_raw as print;
 use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
 use daemon::objects::MigrateObjectsOptions;
@@ -161,11 +162,6 @@ pub(crate) fn say(text: &str) {
         "orchestrator: {}",
         text.trim_end()
     );
-}
-
-/// Prints what was asked for, on standard output.
-pub(crate) fn print(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// Prints diagnostics as they are, on standard error.

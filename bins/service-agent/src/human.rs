@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+pub(crate) use command_line::say;
 use search_core::answer::{
     AnswerStatus, Explanation, IndexProgress, PassageView, RoleList, SearchAnswer, SearchResult,
 };
@@ -14,11 +15,6 @@ const FAINT: Style = Style::new().dimmed();
 /// Whether colours are used: a terminal, and nobody said no (<https://no-color.org>).
 pub(crate) fn colours(no_color: Option<&str>) -> bool {
     std::io::stdout().is_terminal() && no_color.is_none_or(str::is_empty)
-}
-
-/// A line on standard error. A closed terminal is no reason to fail.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
 }
 
 /// Data on standard output. Fails when the reader has left, which the caller treats as the end.

@@ -1,11 +1,11 @@
 //! The command line.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
+pub(crate) use command_line::{print_raw as print, say};
 use daemon::log::LogFormat;
 use daemon::objects::MigrateObjectsOptions;
 use daemon::settings::ConfigOptions;
@@ -418,16 +418,6 @@ pub(crate) enum Format {
     Human,
     /// A JSON list, one element per file.
     Json,
-}
-
-/// Writes to the standard output; a reader that went away is no mistake.
-pub(crate) fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-/// Writes a line to the standard error.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// The exit code of a command that did all of it, or not.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use store::{JsonRow, ReadRows as _, Store, StoreError, Table};
 use vmm_api_core::Cordon;
 
@@ -42,12 +40,4 @@ pub(crate) async fn remove(
 ) -> Result<(), StoreError> {
     let removed = store.write(move |rows| rows.delete(&table, &host).map(drop));
     removed.await
-}
-
-/// Milliseconds since the Unix epoch.
-pub(crate) fn now_ms() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

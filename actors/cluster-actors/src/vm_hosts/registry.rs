@@ -6,6 +6,7 @@ use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::vmm::{Health, NewVm, VmmClient, VmmError};
 use parking_lot::Mutex;
 use store::{Store, StoreError};
+use supervision::unix_ms;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use vmm_api_core::placement::{Host, HostRequest, Placement, place};
@@ -222,7 +223,7 @@ impl VmHosts {
     /// What is to be said of a host's token, if it ends soon or has ended.
     pub fn token_notice(&self, index: usize) -> Option<String> {
         let token = self.0.hosts[index].0.token.as_ref()?;
-        TokenTimes::of(token.expose())?.notice(UnixMs(cordon::now_ms()))
+        TokenTimes::of(token.expose())?.notice(UnixMs(unix_ms()))
     }
 
     /// The same of all hosts.
@@ -273,7 +274,7 @@ impl VmHosts {
         let cordon = {
             let known = self.0.hosts[index].1.lock();
             known.cordon.clone().unwrap_or_else(|| Cordon {
-                since: cordon::now_ms(),
+                since: unix_ms(),
                 by: by.to_owned(),
             })
         };

@@ -15,6 +15,7 @@ use search_core::snapshots::{
 use search_engine::files::SourceFiles;
 use search_engine::index::{INDEX_FORMAT, IndexSnapshot, PinnedFiles};
 use search_engine::published_files::SourcePlace;
+use supervision::unix_ms;
 
 use super::adopt::SourceFolders;
 use super::cache::{SnapshotCache, in_parallel};
@@ -170,7 +171,7 @@ impl Publisher {
             part: self.lease.unit.shown.clone(),
             epoch: pointer.epoch,
             sequence: pointer.sequence + 1,
-            published_ms: now_ms(),
+            published_ms: unix_ms(),
             folder: place
                 .as_ref()
                 .map(|place| place.folder.to_string_lossy().into_owned())
@@ -338,9 +339,4 @@ impl Publisher {
 fn stamp(path: &Path) -> Option<FileStamp> {
     let found = fs::metadata(path).ok()?;
     Some((found.len(), found.modified().ok()?))
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,8 +1,9 @@
 //! An index that is lost: what the manifests still say.
 
+use supervision::unix_ms;
 use vm_core::image_index::{ImageIndex, IndexedImage};
 
-use super::{ImageStorage, ImageStorageError, MANIFESTS, manifest_key, now_ms};
+use super::{ImageStorage, ImageStorageError, MANIFESTS, manifest_key};
 
 impl ImageStorage {
     /// What an index begins with that is made where there is none: the images whose manifests are
@@ -25,7 +26,7 @@ impl ImageStorage {
                 manifest: name,
                 bytes,
                 origin: manifest.origin,
-                pushed_ms: now_ms(),
+                pushed_ms: unix_ms(),
             };
             index.images.insert(manifest.digest, image);
         }

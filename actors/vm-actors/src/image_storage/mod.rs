@@ -24,7 +24,6 @@ mod tests;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use config_core::ObjectSettings;
 use http_clients::objects::{ObjectStorage, ObjectVersion, Replaced, SmallObject, StoredObject};
@@ -290,11 +289,4 @@ fn chunk_key(name: &StoredName) -> String {
 fn new_name(digest: &str) -> StoredName {
     let random = uuid::Uuid::new_v4().simple().to_string();
     StoredName::new(digest, &random).expect("both are hexadecimal digits")
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
 }

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use supervision::unix_ms;
 use vm_core::image_index::{ImageIndex, IndexedImage};
 use vm_core::image_manifest::{CHUNK_BYTES, ImageManifest};
 use vm_core::{ImageRef, StoredName};
 use vm_engine::image::{DiskFile, compressed};
 
+use http_clients::objects::for_each;
+
 use super::{
     ImageStorage, ImageStorageError, TransferProgress, TransferWatch, chunk_key, manifest_key,
-    new_name, now_ms,
+    new_name,
 };
-use http_clients::objects::for_each;
 
 /// What a push is to do.
 #[derive(Debug, Clone, Copy, Default)]
@@ -177,7 +179,7 @@ impl ImageStorage {
             manifest: name,
             bytes,
             origin: manifest.origin.clone(),
-            pushed_ms: now_ms(),
+            pushed_ms: unix_ms(),
         })
     }
 }
