@@ -12,8 +12,8 @@
 //! - [`vmm`]: the VM manager's API, as the runner uses it.
 //! - [`ws`]: a WebSocket to another server.
 //!
-//! This crate is the only user of awc but for the command-line clients, and of object_store. Clients belong to one
-//! thread: each arbiter makes its own, cheaply.
+//! This crate is the only user of awc but for the command-line clients, and of object_store.
+//! Clients belong to one thread: each arbiter makes its own, cheaply.
 
 pub mod atomic;
 pub mod forge;
