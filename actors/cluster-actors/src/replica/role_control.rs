@@ -145,7 +145,7 @@ impl RoleControl {
 
     /// Has the process hand over, if it leads and another one stands beside it; with `force` also
     /// to nobody, so that the store is nobody's until one comes, or for
-    /// [`crate::replica::decision::role::DRAIN_BAR`].
+    /// half a minute.
     ///
     /// # Errors
     /// Why it does not.
