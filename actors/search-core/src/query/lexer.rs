@@ -313,7 +313,12 @@ fn field_of(text: &str) -> Option<Field> {
     let field = Field::ALL
         .into_iter()
         .find(|field| field.as_str() == name)?;
-    (!behind.starts_with(':')).then_some(field)
+    let has_value = match field {
+        // `after: all` is text.
+        Field::After | Field::Before => behind.starts_with(|c: char| c.is_ascii_digit()),
+        _ => !behind.starts_with(':'),
+    };
+    has_value.then_some(field)
 }
 
 /// The text before a star that ends it, where a word ends there.
