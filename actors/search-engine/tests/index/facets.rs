@@ -168,9 +168,15 @@ fn i16_days_narrow_a_search_down() {
     }
     let snapshot = commit(&mut index);
     for (text, wanted) in [
-        ("lift after:2026-11-28", vec!["first.md", "last.md", "next.md"]),
+        (
+            "lift after:2026-11-28",
+            vec!["first.md", "last.md", "next.md"],
+        ),
         ("lift before:2026-11-28", vec!["former.md"]),
-        ("after:2026-11-28 before:2026-11-29", vec!["first.md", "last.md"]),
+        (
+            "after:2026-11-28 before:2026-11-29",
+            vec!["first.md", "last.md"],
+        ),
         ("lift after:2026/11/29", vec!["next.md"]),
         ("lift before:2026", vec![]),
         ("lift after:2026-11 -after:2026-11-28", vec!["former.md"]),
@@ -181,7 +187,15 @@ fn i16_days_narrow_a_search_down() {
                 RelevanceFunction::TitleScorer => text.replace("lift", "wing"),
                 _ => text.to_owned(),
             };
-            let found = hits(&snapshot, &text, function, Page { limit: 10, ..Page::default() });
+            let found = hits(
+                &snapshot,
+                &text,
+                function,
+                Page {
+                    limit: 10,
+                    ..Page::default()
+                },
+            );
             let mut keys = keys_of(&found.hits);
             keys.sort_unstable();
             assert_eq!(keys, wanted, "{text} {function:?}");

@@ -100,7 +100,10 @@ fn the_language_means_what_the_table_says() {
         ("kind:fn parse", "(kind:function & parse)"),
         ("kind:Heading", "kind:heading"),
         ("notes after:2026/7/3", "(after:2026-07-03 & notes)"),
-        ("after:2026 before:2026-02", "(after:2026-01-01 & before:2026-02-01)"),
+        (
+            "after:2026 before:2026-02",
+            "(after:2026-01-01 & before:2026-02-01)",
+        ),
         ("-before:2025-12-31 x1", "(x1 & !before:2025-12-31)"),
         ("e-mail AND x1", "((e & mail) & x1)"),
         ("kmalloc(size) std::vector 5\" C++ a:b", "-"),
@@ -257,8 +260,16 @@ fn faults_have_a_place_and_say_what_to_do() {
         ),
         ("x1 m*", 3, "a beginning needs at least 2 letters"),
         ("x1 kind:weather", 3, "`kind:` is one of function, struct"),
-        ("x1 after:2026-13-40", 3, "`after:` takes a day of the calendar"),
-        ("before:2026-1-1-1", 0, "`before:` takes a day of the calendar"),
+        (
+            "x1 after:2026-13-40",
+            3,
+            "`after:` takes a day of the calendar",
+        ),
+        (
+            "before:2026-1-1-1",
+            0,
+            "`before:` takes a day of the calendar",
+        ),
         ("-rust", 0, "the query only excludes"),
         ("  NOT rust -x1", 2, "the query only excludes"),
     ] {
