@@ -135,6 +135,23 @@ fn i16_brackets_around_words_change_nothing() {
     assert_eq!(shown(&parsed("a1 (b1 mem*)")), "(a1 | (b1 | mem*))");
 }
 
+/// In a pasted abstract quotes are signs of the text; what is typed to search keeps them.
+#[test]
+fn i16_quotes_of_a_pasted_text_ask_for_nothing() {
+    let abstracted = "This study of \"border authors\" looks at how those who publish once, and \
+        seldom again, are cited by the core of a field, and -\"at the margin\"- what it means.";
+    assert_eq!(parsed(abstracted).condition(), None);
+    assert!(parsed(abstracted).phrases().is_empty());
+    let short = "how those who publish once are cited by \"the core\" of a field";
+    assert_eq!(parsed(short).phrases().len(), 1);
+    let many = (0..30)
+        .map(|n| format!("\"a{n} b{n}\""))
+        .collect::<Vec<_>>();
+    assert_eq!(parsed(&many.join(" OR ")).phrases().len(), 30);
+    let exact = format!("{abstracted} case:yes");
+    assert_eq!(parsed(&exact).patterns().len(), 2);
+}
+
 /// A hyphen behind a bracket, a negative number and a row of names leave nothing out.
 #[test]
 fn i16_a_minus_excludes_where_a_word_begins() {
