@@ -32,7 +32,10 @@ pub fn passage_starts(text: &str) -> Vec<usize> {
         return starts;
     }
     let (mut open, mut at, mut is_behind_gap) = (0, 0, false);
-    for line in text.split_inclusive('\n') {
+    let bytes = text.as_bytes();
+    while at < bytes.len() {
+        let length = memchr::memchr(b'\n', &bytes[at..]);
+        let line = &text[at..length.map_or(bytes.len(), |length| at + length + 1)];
         let size = at - open;
         let is_seam = size >= enough && begins_something(line, is_behind_gap);
         if size > 0 && (is_seam || size + line.len() > most) {

@@ -46,6 +46,20 @@ pub(super) struct Lexer<'q> {
     wants_value: bool,
     /// What `case:yes` or `case:no` says, wherever it stands.
     minds_case: Option<bool>,
+    /// The text is a pasted one: its quotes are its own and ask for nothing.
+    is_pasted: bool,
+}
+
+/// Words outside of quotes from which on nobody has typed a text to search for a phrase.
+const PASTED_WORDS: usize = 24;
+
+/// Whether so much stands beside the quotes of a text that it was pasted: a text that nothing shows
+/// to be a query.
+fn is_pasted(text: &str) -> bool {
+    let outside = || text.split('"').step_by(2);
+    let says_so = |word: &str| matches!(word, "AND" | "OR" | "NOT" | "case:yes" | "case:no");
+    let is_query = outside().flat_map(str::split_whitespace).any(says_so);
+    !is_query && outside().flat_map(words).nth(PASTED_WORDS - 1).is_some()
 }
 
 impl<'q> Lexer<'q> {
@@ -56,7 +70,13 @@ impl<'q> Lexer<'q> {
             depth: 0,
             wants_value: false,
             minds_case: None,
+            is_pasted: is_pasted(text),
         }
+    }
+
+    /// Whether a minus in front of this excludes it.
+    fn negates(&self, rest: &str) -> bool {
+        negates(rest) && !(self.is_pasted && rest.starts_with('"'))
     }
 
     /// Whether quoted text is exact, and whether its case matters: as `case:` said so far.
@@ -74,6 +94,10 @@ impl<'q> Lexer<'q> {
                 self.at += option;
                 self.skip_space();
             }
+            while self.is_pasted && self.rest().starts_with('"') {
+                self.at += 1;
+                self.skip_space();
+            }
         }
         let at = self.at;
         let rest = self.rest();
@@ -88,7 +112,7 @@ impl<'q> Lexer<'q> {
             }
             '"' => self.take_phrase()?,
             '“' | '„' if curly_phrase(rest).is_some() => self.take_curly_phrase(),
-            '-' if !wants_value && self.begins_here() && negates(&rest[1..]) => {
+            '-' if !wants_value && self.begins_here() && self.negates(&rest[1..]) => {
                 self.at += 1;
                 Token::Not
             }
@@ -313,7 +337,12 @@ fn field_of(text: &str) -> Option<Field> {
     let field = Field::ALL
         .into_iter()
         .find(|field| field.as_str() == name)?;
-    (!behind.starts_with(':')).then_some(field)
+    let has_value = match field {
+        // `after: all` is text.
+        Field::After | Field::Before => behind.starts_with(|c: char| c.is_ascii_digit()),
+        _ => !behind.starts_with(':'),
+    };
+    has_value.then_some(field)
 }
 
 /// The text before a star that ends it, where a word ends there.

@@ -32,15 +32,19 @@ pub struct PhraseFinder {
     last: u64,
     length: usize,
     anchor: TermFinder,
+    /// The place of the word that is searched for, where it is one word of the phrase alone.
+    anchor_place: Option<usize>,
     /// Rules words out before they are analysed.
     matcher: TermMatcher,
     analyzer: WordAnalyzer,
     terms: WordTerms,
     known: FxHashMap<Box<str>, Steps>,
+    /// What a word does that is not in the phrase.
+    none: Steps,
 }
 
 /// What a word of a text does to the places reached.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct Steps {
     /// The places of the word as a whole.
     whole: u64,
@@ -68,11 +72,13 @@ impl PhraseFinder {
         let weight = |term: &str| if is_stop_word(term) { 0 } else { term.len() };
         let anchor = terms.iter().rev().max_by_key(|term| weight(term));
         let anchor = looked_for(anchor.copied().unwrap_or_default());
+        let at = places.get(&anchor.text).copied().unwrap_or_default();
         let looked_for: Vec<QueryTerm> = terms.iter().map(|term| looked_for(term)).collect();
         Self {
             matcher: TermMatcher::new(&looked_for, &[]),
             last: 1 << terms.len().saturating_sub(1),
             length: terms.len(),
+            anchor_place: (at.count_ones() == 1).then(|| at.trailing_zeros() as usize),
             places,
             anchor: TermFinder::of_terms(
                 TermMatcher::new(std::slice::from_ref(&anchor), &[]),
@@ -81,6 +87,7 @@ impl PhraseFinder {
             analyzer: WordAnalyzer::default(),
             terms: WordTerms::default(),
             known: FxHashMap::default(),
+            none: Steps::default(),
         }
     }
 
@@ -120,6 +127,9 @@ impl PhraseFinder {
         let mut found = None;
         let mut pending: Option<Range<usize>> = None;
         anchor.scan(text, |hit| {
+            if !self.may_stand_at(text, hit.start..hit.end) {
+                return ControlFlow::Continue(());
+            }
             let near = hit.start.saturating_sub(margin)..(hit.end + margin).min(text.len());
             match &mut pending {
                 // Places close together are looked at once.
@@ -139,10 +149,43 @@ impl PhraseFinder {
         found.or_else(|| pending.and_then(|open| self.find_near(text, open)))
     }
 
+    /// Whether the phrase may stand around a word that is searched for, by the word before and the
+    /// one behind alone. Most places of frequent words are ruled out so, without looking at all
+    /// words near them.
+    fn may_stand_at(&mut self, text: &str, word: Range<usize>) -> bool {
+        let Some(place) = self.anchor_place else {
+            return true;
+        };
+        // Parts of an identifier stand beside each other in it.
+        let is_plain = |word: &str| word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let inside = text[word.clone()].bytes().skip(1);
+        if !is_plain(&text[word.clone()]) || inside.clone().any(|byte| byte.is_ascii_uppercase()) {
+            return true;
+        }
+        if place + 1 < self.length
+            && let Some(next) = word_behind(&text[word.end..])
+        {
+            let steps = self.steps(next);
+            let first = steps.parts.first().copied().unwrap_or_default();
+            if (steps.whole | first) >> (place + 1) & 1 == 0 {
+                return false;
+            }
+        }
+        if place > 0
+            && let Some(before) = word_before(&text[..word.start])
+        {
+            let steps = self.steps(before);
+            let last = steps.parts.last().copied().unwrap_or_default();
+            return (steps.whole | last) >> (place - 1) & 1 == 1;
+        }
+        true
+    }
+
     /// Looks for the phrase among the words of a piece of the text.
     fn find_near(&mut self, text: &str, near: Range<usize>) -> Option<Range<usize>> {
         let start = word_edge(text, near.start);
         let end = text.ceil_char_boundary(near.end.max(start));
+        let (length, last) = (self.length, self.last);
         let mut reached = 0_u64;
         let mut starts = [0_usize; MAX_PHRASE_WORDS];
         for word in words(&text[start..end]) {
@@ -150,26 +193,26 @@ impl PhraseFinder {
             let begin = start + word.start;
             let whole = step(reached, steps.whole);
             let mut next = whole;
-            let mut is_complete = whole & self.last != 0;
+            let mut is_complete = whole & last != 0;
             let mut inner = reached;
             for (number, places) in steps.parts.iter().enumerate() {
                 inner = step(inner, *places);
-                is_complete |= inner & self.last != 0;
+                is_complete |= inner & last != 0;
                 if number + 1 == steps.parts.len() {
                     next |= inner;
                 }
             }
             // `starts[n]` is where the attempt began that has reached place n last.
             if is_complete {
-                let first = self.length - 1;
-                let begin = if self.length == 1 {
+                let first = length - 1;
+                let begin = if length == 1 {
                     begin
                 } else {
                     starts[first.saturating_sub(1)].min(begin)
                 };
                 return Some(begin..start + word.end());
             }
-            for place in (0..self.length).rev() {
+            for place in (0..length).rev() {
                 if next >> place & 1 == 1 {
                     starts[place] = place.checked_sub(1).map_or(begin, |before| starts[before]);
                 }
@@ -179,9 +222,9 @@ impl PhraseFinder {
         None
     }
 
-    fn steps(&mut self, word: &str) -> Steps {
+    fn steps(&mut self, word: &str) -> &Steps {
         if self.matcher.rules_out(word) {
-            return Steps::default();
+            return &self.none;
         }
         if !self.known.contains_key(word) {
             if self.known.len() >= MAX_KNOWN {
@@ -190,7 +233,7 @@ impl PhraseFinder {
             let steps = self.analysed(word);
             self.known.insert(word.into(), steps);
         }
-        self.known[word].clone()
+        &self.known[word]
     }
 
     fn analysed(&mut self, word: &str) -> Steps {
@@ -220,6 +263,36 @@ fn looked_for(term: &str) -> QueryTerm {
 /// The places reached behind a word that stands at `places`.
 fn step(reached: u64, places: u64) -> u64 {
     (reached << 1 | 1) & places
+}
+
+/// Bytes beside a word in which the next one is looked for.
+const MAX_GAP: usize = 64;
+
+/// The first word of a text; none where it is not ASCII, far away, or cut.
+fn word_behind(text: &str) -> Option<&str> {
+    let near = text.as_bytes();
+    let near = &near[..near.len().min(MAX_GAP)];
+    if !near.is_ascii() {
+        return None;
+    }
+    let word = words(&text[..near.len()]).next()?;
+    (word.end() < near.len() || near.len() == text.len()).then_some(word.text)
+}
+
+/// The last word of a text; none where it is not ASCII, far away, or may be more than letters: a
+/// contraction, `C++`.
+fn word_before(text: &str) -> Option<&str> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let bytes = text.as_bytes();
+    let from = bytes.len().saturating_sub(MAX_GAP);
+    let near = &bytes[from..];
+    let end = near.iter().rposition(is_part)? + 1;
+    let start = near[..end].iter().rposition(|byte| !is_part(byte))? + 1;
+    let is_joined = |byte: &u8| !byte.is_ascii() || matches!(byte, b'\'' | b'+' | b'#');
+    let beside = near[start - 1..start].iter().chain(&near[end..]);
+    let has_letter = near[start..end].iter().any(u8::is_ascii_alphanumeric);
+    let is_word = has_letter && !beside.into_iter().any(is_joined);
+    is_word.then(|| &text[from + start..from + end])
 }
 
 /// The end of the word that `at` may have cut.
@@ -298,12 +371,58 @@ mod tests {
         );
     }
 
+    /// What stands beside the word that is searched for rules places out; never one that counts.
+    #[test]
+    fn i16_the_words_beside_one_rule_places_out() {
+        for (phrase, text, expected) in [
+            (
+                "is handled here",
+                "it is not handled here, is\thandled, here",
+                Some("is\thandled, here"),
+            ),
+            ("don't handle", "they don't handle it", Some("don't handle")),
+            ("c++ handler", "a C++ handler", Some("C++ handler")),
+            ("handler c#", "the handler C# has", Some("handler C#")),
+            ("read handler", "a_read handler", Some("a_read handler")),
+            ("handler read", "handler readAll", Some("handler readAll")),
+            ("read handler", "read … handler", Some("read … handler")),
+            ("read handler", "read ___ handler", Some("read ___ handler")),
+            (
+                "handle a",
+                "handle é a; handle\u{301} a",
+                Some("handle\u{301} a"),
+            ),
+            ("café handled", "Café handled", Some("Café handled")),
+        ] {
+            let found = finder(phrase).find(text).map(|range| &text[range]);
+            assert_eq!(found, expected, "{phrase} in {text}");
+        }
+        let far = format!("handling{}errors", " ".repeat(90));
+        assert!(finder("handling errors").find(&far).is_some());
+        let cut = format!("handling {}er", "-".repeat(MAX_GAP - 3));
+        assert!(finder("handling er").find(&cut).is_some());
+    }
+
     /// Word after word, without any shortcut.
     fn naive(phrase: &[String], text: &[String]) -> bool {
         text.windows(phrase.len()).any(|window| window == phrase)
     }
 
     proptest! {
+        #[test]
+        fn i16_places_that_are_ruled_out_hold_no_phrase(
+            phrase in prop::collection::vec("(fox|handled|it's|C\\+\\+|get_user|user)", 2..4),
+            text in prop::collection::vec(
+                "(fox|handled|it's|C\\+\\+|get_user|user|getUser|é|_|User)[ ,.'\\-(]{1,3}",
+                0..40,
+            ),
+        ) {
+            let (mut quick, mut slow) = (finder(&phrase.join(" ")), finder(&phrase.join(" ")));
+            slow.anchor_place = None;
+            let text = text.concat();
+            prop_assert_eq!(quick.find(&text).is_some(), slow.find(&text).is_some());
+        }
+
         #[test]
         fn it_finds_what_a_slow_search_finds(
             phrase in prop::collection::vec("(red|fox|dog|tree)", 2..4),

@@ -114,11 +114,23 @@ pub enum Field {
     Source,
     /// The kind of what it defines.
     Kind,
+    /// The time of its last change: on this day or later.
+    After,
+    /// The time of its last change: before this day.
+    Before,
 }
 
 impl Field {
     /// All fields.
-    pub const ALL: [Self; 5] = [Self::Title, Self::Path, Self::Tag, Self::Source, Self::Kind];
+    pub const ALL: [Self; 7] = [
+        Self::Title,
+        Self::Path,
+        Self::Tag,
+        Self::Source,
+        Self::Kind,
+        Self::After,
+        Self::Before,
+    ];
 
     /// The name in a query.
     #[must_use]
@@ -129,6 +141,8 @@ impl Field {
             Self::Tag => "tag",
             Self::Source => "source",
             Self::Kind => "kind",
+            Self::After => "after",
+            Self::Before => "before",
         }
     }
 }
@@ -138,7 +152,7 @@ impl Field {
 pub struct Filter {
     /// The field.
     pub field: Field,
-    /// The value as typed, without quotes.
+    /// The value as typed, without quotes; a day as `2026-11-28`.
     pub value: String,
     /// The folded words of the value.
     pub line: String,

@@ -194,7 +194,7 @@ fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<Stri
     }
     if let Some(date) = text.split_whitespace().find(|word| is_dated(word)) {
         notes.push(format!(
-            "\"{date}\" is no field, its words were looked for; to have the newest first sort by \"newest\""
+            "\"{date}\" is no field, its words were looked for; write after:2026-11-28 or before:2026-11-28, and sort by \"newest\" to have the newest first"
         ));
     }
     if hits.total == 0 {
@@ -224,9 +224,9 @@ fn is_sign(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| !c.is_alphanumeric() && !is_between(c))
 }
 
-/// Whether a word reads like a field for times: `date:2026-11-28`, `after:2026`.
+/// Whether a word reads like a field for times: `date:2026-11-28`, `since:2026`.
 fn is_dated(word: &str) -> bool {
-    let behind = ["date:", "after:", "before:", "since:", "until:"]
+    let behind = ["date:", "newer:", "modified:", "since:", "until:"]
         .iter()
         .find_map(|name| word.trim_start_matches('-').strip_prefix(name));
     behind.is_some_and(|value| value.starts_with(|c: char| c.is_ascii_digit()))

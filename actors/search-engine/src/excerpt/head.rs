@@ -41,7 +41,10 @@ impl FileHead {
 
     /// What was read, and what follows in the file.
     pub(super) fn and_rest(&self, mut file: &File) -> Result<Vec<u8>, SkipReason> {
-        let mut whole = self.bytes().to_vec();
+        let length = file.metadata().map_or(0, |data| data.len());
+        let room = usize::try_from(length.min(MAX_DEEP_BYTES)).unwrap_or(0);
+        let mut whole = Vec::with_capacity(room.max(self.filled) + 1);
+        whole.extend_from_slice(self.bytes());
         file.by_ref()
             .take(MAX_DEEP_BYTES)
             .read_to_end(&mut whole)

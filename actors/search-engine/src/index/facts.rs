@@ -82,6 +82,11 @@ impl SegmentFacts {
         }
     }
 
+    /// Number of documents, deleted ones included.
+    pub(super) fn len(&self) -> u32 {
+        self.documents.len() as u32
+    }
+
     /// When a document was changed last, in seconds since the Unix epoch.
     pub(super) fn modified(&self, document: DocId) -> i64 {
         self.documents[document as usize].modified

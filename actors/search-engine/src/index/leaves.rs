@@ -1,5 +1,7 @@
 //! The documents behind the leaves of a condition: fields, beginnings, words of titles.
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use search_core::definitions::DefinitionKind;
 use search_core::query::{Field, Filter, ParsedQuery};
 use tantivy::TantivyError;
@@ -49,6 +51,7 @@ pub(super) fn filter_documents(
         }
         Field::Path => Bounds::known(path_documents(view, &filter.value)?),
         Field::Kind => Bounds::known(kind_documents(snapshot, view, query, filter)?),
+        Field::After | Field::Before => Bounds::known(dated_documents(snapshot, view, filter)?),
         Field::Source => {
             let is_it = source.is_some_and(|name| {
                 name.eq_ignore_ascii_case(&filter.value)
@@ -61,6 +64,32 @@ pub(super) fn filter_documents(
             })
         }
     })
+}
+
+/// Documents that were changed last on a day or later, or before it, by UTC. What has no time is in
+/// neither.
+fn dated_documents(
+    snapshot: &IndexSnapshot,
+    view: &SegmentView,
+    filter: &Filter,
+) -> Result<Bitmap, IndexError> {
+    let facts = snapshot.facts_of(view)?;
+    let mut set = Bitmap::new(facts.len());
+    let day: Option<Date> = filter.value.parse().ok();
+    let midnight = day.and_then(|day| day.to_zoned(TimeZone::UTC).ok());
+    let Some(start) = midnight.map(|midnight| midnight.timestamp().as_second()) else {
+        return Ok(set);
+    };
+    let times = match filter.field {
+        Field::After => start..i64::MAX,
+        _ => i64::MIN + 1..start,
+    };
+    for document in 0..facts.len() {
+        if times.contains(&facts.modified(document)) {
+            set.insert_all(&[document]);
+        }
+    }
+    Ok(set)
 }
 
 /// Documents that define something of a kind: called by any of the query's words, or anything where

@@ -180,7 +180,14 @@ impl IndexSnapshot {
 
     /// What narrows searches down, of all documents of a segment; its records are read once.
     pub(super) fn facts(&self, segment: u32) -> Result<&SegmentFacts, IndexError> {
-        let view = &self.0.segments[segment as usize];
+        self.facts_of(&self.0.segments[segment as usize])
+    }
+
+    /// The same of a segment at hand.
+    pub(super) fn facts_of<'v>(
+        &self,
+        view: &'v SegmentView,
+    ) -> Result<&'v SegmentFacts, IndexError> {
         if let Some(known) = view.facts.get() {
             return Ok(known);
         }

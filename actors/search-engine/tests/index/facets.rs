@@ -144,3 +144,61 @@ proptest! {
         check(&snapshot, "wing", RelevanceFunction::TitleScorer);
     }
 }
+
+/// Days are compared by UTC; what has no time is found by neither.
+#[test]
+fn i16_days_narrow_a_search_down() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let midnight = 1_795_824_000; // 2026-11-28
+    let times = [
+        ("none.md", None),
+        ("former.md", Some(midnight - 1)),
+        ("first.md", Some(midnight)),
+        ("last.md", Some(midnight + 86_399)),
+        ("next.md", Some(midnight + 86_400)),
+    ];
+    for (key, modified) in times {
+        let document = ExtractedDocument {
+            modified,
+            ..document(key, "A wing", "lift")
+        };
+        let put = index.put(&document, FileState::default());
+        put.expect("it is put");
+    }
+    let snapshot = commit(&mut index);
+    for (text, wanted) in [
+        (
+            "lift after:2026-11-28",
+            vec!["first.md", "last.md", "next.md"],
+        ),
+        ("lift before:2026-11-28", vec!["former.md"]),
+        (
+            "after:2026-11-28 before:2026-11-29",
+            vec!["first.md", "last.md"],
+        ),
+        ("lift after:2026/11/29", vec!["next.md"]),
+        ("lift before:2026", vec![]),
+        ("lift after:2026-11 -after:2026-11-28", vec!["former.md"]),
+        ("lift -before:9999", vec!["none.md"]),
+    ] {
+        for function in [RelevanceFunction::BM25F, RelevanceFunction::TitleScorer] {
+            let text = match function {
+                RelevanceFunction::TitleScorer => text.replace("lift", "wing"),
+                _ => text.to_owned(),
+            };
+            let found = hits(
+                &snapshot,
+                &text,
+                function,
+                Page {
+                    limit: 10,
+                    ..Page::default()
+                },
+            );
+            let mut keys = keys_of(&found.hits);
+            keys.sort_unstable();
+            assert_eq!(keys, wanted, "{text} {function:?}");
+        }
+    }
+}

@@ -18,7 +18,7 @@ use std::path::Path;
 use collection::Collection;
 use measures::Measures;
 use search_core::document::{ContentKind, ExtractedDocument};
-use search_core::query::{SearchRequest, parse};
+use search_core::query::{SearchRequest, understand};
 use search_core::role::RelevanceFunction;
 use search_engine::index::{
     Durability, FileState, IndexOptions, IndexSnapshot, LexicalResult, Nearness, Page,
@@ -224,7 +224,9 @@ fn lexical(
     depth: usize,
 ) -> Vec<Ranking> {
     let ranking = |query: &collection::Entry| {
-        let query = parse(&SearchRequest::for_text(&query.text)).unwrap();
+        let query = understand(&SearchRequest::for_text(&query.text))
+            .unwrap()
+            .query;
         let hits = search_across(std::slice::from_ref(snapshot), &query, function, 0, depth);
         let hits = hits.unwrap().hits.into_iter();
         hits.map(|hit| (hit.record.key, hit.score)).collect()
@@ -349,7 +351,9 @@ fn ranked(
             texts: None,
             reranker: Some(&reranker),
         };
-        let query = parse(&SearchRequest::for_text(&query.text)).unwrap();
+        let query = understand(&SearchRequest::for_text(&query.text))
+            .unwrap()
+            .query;
         let found = search_in(&scope, &query, RelevanceFunction::ServiceGraph, page).unwrap();
         let hits = found.hits.into_iter();
         hits.map(|hit| hit.record.key).collect()

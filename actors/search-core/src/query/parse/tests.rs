@@ -99,8 +99,15 @@ fn the_language_means_what_the_table_says() {
         ("(source:Files)", "source:Files"),
         ("kind:fn parse", "(kind:function & parse)"),
         ("kind:Heading", "kind:heading"),
+        ("notes after:2026/7/3", "(after:2026-07-03 & notes)"),
+        (
+            "after:2026 before:2026-02",
+            "(after:2026-01-01 & before:2026-02-01)",
+        ),
+        ("-before:2025-12-31 x1", "(x1 & !before:2025-12-31)"),
         ("e-mail AND x1", "((e & mail) & x1)"),
         ("kmalloc(size) std::vector 5\" C++ a:b", "-"),
+        ("after: all before:noon", "-"),
         ("the AND rust", "rust"),
         ("rust -the", "(rust & !the)"),
         ("(rust guide)", "-"),
@@ -126,6 +133,23 @@ fn i16_brackets_around_words_change_nothing() {
         assert_eq!(grouped.condition(), None, "{text}");
     }
     assert_eq!(shown(&parsed("a1 (b1 mem*)")), "(a1 | (b1 | mem*))");
+}
+
+/// In a pasted abstract quotes are signs of the text; what is typed to search keeps them.
+#[test]
+fn i16_quotes_of_a_pasted_text_ask_for_nothing() {
+    let abstracted = "This study of \"border authors\" looks at how those who publish once, and \
+        seldom again, are cited by the core of a field, and -\"at the margin\"- what it means.";
+    assert_eq!(parsed(abstracted).condition(), None);
+    assert!(parsed(abstracted).phrases().is_empty());
+    let short = "how those who publish once are cited by \"the core\" of a field";
+    assert_eq!(parsed(short).phrases().len(), 1);
+    let many = (0..30)
+        .map(|n| format!("\"a{n} b{n}\""))
+        .collect::<Vec<_>>();
+    assert_eq!(parsed(&many.join(" OR ")).phrases().len(), 30);
+    let exact = format!("{abstracted} case:yes");
+    assert_eq!(parsed(&exact).patterns().len(), 2);
 }
 
 /// A hyphen behind a bracket, a negative number and a row of names leave nothing out.
@@ -253,6 +277,16 @@ fn faults_have_a_place_and_say_what_to_do() {
         ),
         ("x1 m*", 3, "a beginning needs at least 2 letters"),
         ("x1 kind:weather", 3, "`kind:` is one of function, struct"),
+        (
+            "x1 after:2026-13-40",
+            3,
+            "`after:` takes a day of the calendar",
+        ),
+        (
+            "before:2026-1-1-1",
+            0,
+            "`before:` takes a day of the calendar",
+        ),
         ("-rust", 0, "the query only excludes"),
         ("  NOT rust -x1", 2, "the query only excludes"),
     ] {

@@ -1,5 +1,7 @@
 //! Fields of a query and their values.
 
+use jiff::civil::Date;
+
 use super::Planner;
 use crate::analysis::{folded_line, words};
 use crate::definitions::DefinitionKind;
@@ -35,6 +37,7 @@ impl Planner<'_> {
         }
         let value_text = match field {
             Field::Kind => self.kind_name(&line, at)?,
+            Field::After | Field::Before => self.day(field, value.text, at)?,
             _ => value.text.trim().to_owned(),
         };
         self.query.filters.push(Filter {
@@ -47,6 +50,20 @@ impl Planner<'_> {
         Ok(Condition::Filter(self.query.filters.len() - 1))
     }
 
+    /// A day as it is compared; a year or a month is its first day.
+    fn day(&self, field: Field, value: &str, at: usize) -> Result<String, QueryError> {
+        let day = first_day(value).ok_or_else(|| {
+            let name = field.as_str();
+            let forms = format!("{name}:2026, {name}:2026-11 or {name}:2026-11-28");
+            QueryError::at(
+                self.text,
+                at,
+                format!("`{name}:` takes a day of the calendar: {forms}"),
+            )
+        })?;
+        Ok(day.to_string())
+    }
+
     /// The name of the kind that is called `line`.
     fn kind_name(&self, line: &str, at: usize) -> Result<String, QueryError> {
         let kind = DefinitionKind::of_name(line).ok_or_else(|| {
@@ -55,4 +72,17 @@ impl Planner<'_> {
         })?;
         Ok(kind.as_str().to_owned())
     }
+}
+
+/// The first day of a year, a month or a day, written with hyphens or slashes.
+fn first_day(value: &str) -> Option<Date> {
+    let mut parts = value.trim().split(['-', '/']);
+    let year = parts.next().filter(|year| year.len() == 4)?;
+    let mut part = || match parts.next() {
+        None => Some(1),
+        Some(part) if part.len() <= 2 => part.parse().ok(),
+        Some(_) => None,
+    };
+    let date = Date::new(year.parse().ok()?, part()?, part()?).ok()?;
+    parts.next().is_none().then_some(date)
 }
