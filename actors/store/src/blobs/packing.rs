@@ -125,16 +125,10 @@ mod tests {
         for rows in parts.chunk_by(same) {
             assert!(rows.len() <= MOST_ROWS);
             assert_eq!(rows[0].offset, bytes.len());
-            let places = rows.iter().enumerate();
-            assert!(
-                places
-                    .clone()
-                    .all(|(n, row)| row.offset == rows[0].offset + n)
-            );
-            let whole = places
-                .map(|(_, row)| &*row.bytes)
-                .collect::<Vec<_>>()
-                .concat();
+            let mut places = rows.iter().zip(rows[0].offset..);
+            assert!(places.all(|(row, place)| row.offset == place));
+            let packed = rows.iter().map(|row| &*row.bytes);
+            let whole = packed.collect::<Vec<_>>().concat();
             bytes.extend_from_slice(&unpacked(&whole, rows[0].length).unwrap());
         }
         bytes
