@@ -6,13 +6,18 @@
 )]
 
 use scripted_peers::postgres::PostgresServer;
-use store::{Blob, Extent, Options, ReadRows, Store, StoreError, Table};
+use store::maintenance::copy;
+use store::{Blob, Extent, ExtentTable, Options, ReadRows, Store, StoreError, StorePlace, Table};
 
 const BODIES: Table<u64, Extent> = Table::new("bodies");
+const EXTENTS: &[ExtentTable] = &[ExtentTable::of(BODIES)];
+
+fn options() -> Options {
+    Options::new("bodies").schema("test").extents(EXTENTS)
+}
 
 fn open(server: &PostgresServer) -> Store {
-    let options = Options::new("bodies").schema("test");
-    Store::open_postgres(&server.url().parse().unwrap(), &options).unwrap()
+    Store::open_postgres(&server.url().parse().unwrap(), &options()).unwrap()
 }
 
 fn append(store: &Store, id: u64, bytes: &[u8]) {
@@ -101,6 +106,90 @@ fn i18_a_body_is_packed_and_stands_in_its_row() {
     );
 }
 
+/// A body that takes some 10 kB packed: addresses of commits differ.
+fn noisy_push() -> Vec<u8> {
+    let ids = noise(8_000);
+    let commits = ids.chunks(100).map(|id| [id, &push()[..220]].concat());
+    commits.collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn i18_a_body_that_is_larger_than_a_page_when_packed_has_two_rows() {
+    let server = PostgresServer::start();
+    let store = open(&server);
+    let body = noisy_push();
+    append(&store, 1, &push());
+    append(&store, 2, &body);
+    append(&store, 3, &push());
+    let lengths = "SELECT string_agg(length::text, ' ' ORDER BY segment, start) FROM test.blobs";
+    let (one, two) = (push().len(), body.len());
+    assert_eq!(server.sql(lengths), format!("{one} {two} -1 {one}"));
+    for (id, body) in [(1, &push()), (2, &body), (3, &push())] {
+        assert_eq!(read(&store, id).as_ref(), Some(body), "body {id}");
+    }
+    release(&store, 2);
+    assert_eq!(
+        server.sql(lengths),
+        format!("{one} {one}"),
+        "both rows went"
+    );
+    assert_eq!(read(&store, 3), Some(push()));
+}
+
+#[test]
+fn i18_a_body_that_goes_takes_nothing_of_what_it_was_moved_with() {
+    let server = PostgresServer::start();
+    let root = tempfile::tempdir().unwrap();
+    let folder = |name: &str| StorePlace::Directory(root.path().join(name));
+    let between = StorePlace::Postgres(server.url().parse().unwrap());
+    let store = Store::open(&root.path().join("a"), &options()).unwrap();
+    let body = noisy_push();
+    let both = [
+        Blob::new(vec![7; 100].into()),
+        Blob::new(body.clone().into()),
+    ];
+    let stored = store.write_blocking::<_, StoreError, _>(move |txn| {
+        for (id, blob) in (1..).zip(&both) {
+            let extent = txn.append(blob)?;
+            txn.put(&BODIES, &id, &extent)?;
+        }
+        Ok(())
+    });
+    stored.unwrap();
+    store.close();
+    copy(&folder("a"), &between, &options()).unwrap();
+    let store = open(&server);
+    release(&store, 1);
+    assert_eq!(read(&store, 2).as_ref(), Some(&body));
+    store.close();
+    let back = copy(&between, &folder("b"), &options()).unwrap();
+    assert!(back.faults.is_empty(), "{:?}", back.faults);
+    let store = Store::open(&root.path().join("b"), &options()).unwrap();
+    assert_eq!(read(&store, 2), Some(body));
+}
+
+#[test]
+fn i18_a_key_that_came_and_went_is_counted_right() {
+    let server = PostgresServer::start();
+    let store = open(&server);
+    let count = || {
+        let kept = store.read_blocking::<_, StoreError, _>(|rows| rows.len(&BODIES));
+        let rows = server.sql("SELECT count(*) FROM test.rows WHERE tbl = 'bodies'");
+        (kept.unwrap(), rows)
+    };
+    for turn in 0..3 {
+        append(&store, 1, b"one");
+        append(&store, 2, b"two");
+        assert_eq!(count(), (2, "2".to_owned()), "turn {turn}");
+        // Not new any more, whether the writer has asked for it or not.
+        append(&store, 2, b"another");
+        assert_eq!(count(), (2, "2".to_owned()), "turn {turn}");
+        release(&store, 1);
+        release(&store, 2);
+        assert_eq!(count(), (0, "0".to_owned()), "turn {turn}");
+    }
+}
+
 #[test]
 fn i18_bodies_of_the_version_before_are_read_and_go() {
     let server = PostgresServer::start();
@@ -112,8 +201,10 @@ fn i18_bodies_of_the_version_before_are_read_and_go() {
     server.sql(
         "ALTER TABLE test.blobs DROP COLUMN length; ALTER TABLE test.blobs RESET \
          (toast_tuple_target); DELETE FROM test.layout WHERE version >= 3; \
-         ALTER TABLE test.owner DROP COLUMN installation; DO $$ BEGIN EXECUTE \
-         'DROP FUNCTION ' || 'test.commit_group'::regproc::regprocedure; END $$",
+         ALTER TABLE test.owner DROP COLUMN installation; \
+         DO $$ DECLARE f regprocedure; BEGIN \
+         FOR f IN SELECT oid FROM pg_proc WHERE proname = 'commit_group' LOOP \
+         EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$",
     );
     let store = open(&server);
     append(&store, 2, &push());

@@ -151,7 +151,9 @@ fn i18_tables_of_the_version_before_are_brought_up_to_date() {
          ALTER TABLE owner DROP COLUMN address, DROP COLUMN forward_key, \
          DROP COLUMN installation; \
          ALTER TABLE blobs DROP COLUMN length; \
-         DO $$ BEGIN EXECUTE 'DROP FUNCTION ' || 'commit_group'::regproc::regprocedure; END $$; \
+         DO $$ DECLARE f regprocedure; BEGIN \
+         FOR f IN SELECT oid FROM pg_proc WHERE proname = 'commit_group' LOOP \
+         EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$; \
          DELETE FROM layout; INSERT INTO layout VALUES (1)",
     );
     let second = shared(&server, "second");

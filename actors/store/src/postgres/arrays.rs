@@ -3,13 +3,17 @@
 use super::changed_tables::ChangedTables;
 use super::connection::Connection;
 use super::fault::Fault;
+use super::known_keys::KnownKeys;
 use crate::blobs::Extent;
 use crate::blobs::packing::Part;
 use crate::write::GroupChanges;
 use std::borrow::Cow;
 
-const COMMIT: &str =
-    "SELECT commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
+const COMMIT: &str = "SELECT commit_group($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
+     $16, $17, $18)";
+
+/// Tables, keys and values of rows.
+type RowArrays<'g> = (Vec<&'g str>, Vec<&'g [u8]>, Vec<&'g [u8]>);
 
 /// The rows of appended blobs.
 #[derive(Default)]
@@ -22,7 +26,9 @@ struct Blobs<'g> {
 
 /// A group as the arrays of one statement.
 pub(super) struct Arrays<'g> {
-    put: (Vec<&'g str>, Vec<&'g [u8]>, Vec<&'g [u8]>),
+    /// Rows whose keys nothing is stored under, as far as is known without asking.
+    new: RowArrays<'g>,
+    put: RowArrays<'g>,
     cut: (Vec<&'g str>, Vec<&'g [u8]>),
     blobs: Blobs<'g>,
     gone: (Vec<i64>, Vec<i64>, Vec<i64>),
@@ -30,8 +36,14 @@ pub(super) struct Arrays<'g> {
 }
 
 impl<'g> Arrays<'g> {
-    pub(super) fn of(changed: &'g ChangedTables, group: &'g GroupChanges) -> Self {
+    /// `keys`: before the group.
+    pub(super) fn of(
+        changed: &'g ChangedTables,
+        group: &'g GroupChanges,
+        keys: &KnownKeys,
+    ) -> Self {
         let mut arrays = Self {
+            new: Default::default(),
             put: Default::default(),
             cut: Default::default(),
             blobs: Blobs::default(),
@@ -41,7 +53,17 @@ impl<'g> Arrays<'g> {
         for (table, changes) in changed {
             for (key, row) in changes {
                 match row {
-                    Some(row) => arrays.put(table, key, row),
+                    Some(row) => {
+                        let is_new = keys.has(table, key) == Some(false);
+                        let rows = if is_new {
+                            &mut arrays.new
+                        } else {
+                            &mut arrays.put
+                        };
+                        rows.0.push(table);
+                        rows.1.push(key);
+                        rows.2.push(row);
+                    }
                     None => {
                         arrays.cut.0.push(table);
                         arrays.cut.1.push(key);
@@ -71,12 +93,6 @@ impl<'g> Arrays<'g> {
         arrays
     }
 
-    fn put(&mut self, table: &'g str, key: &'g [u8], row: &'g [u8]) {
-        self.put.0.push(table);
-        self.put.1.push(key);
-        self.put.2.push(row);
-    }
-
     pub(super) fn send(
         &self,
         connection: &mut Connection,
@@ -84,6 +100,7 @@ impl<'g> Arrays<'g> {
         group: i64,
     ) -> Result<(), Fault> {
         let Self {
+            new,
             put,
             cut,
             blobs,
@@ -96,6 +113,9 @@ impl<'g> Arrays<'g> {
             &[
                 &epoch,
                 &group,
+                &new.0,
+                &new.1,
+                &new.2,
                 &put.0,
                 &put.1,
                 &put.2,

@@ -19,7 +19,7 @@ use crate::error::OpenError;
 use tokio_postgres::error::SqlState;
 
 /// The version of the tables that this program makes and knows.
-const VERSION: i32 = 4;
+const VERSION: i32 = 5;
 
 /// The oldest server that is known to work, as it counts its versions.
 const OLDEST_SERVER: i32 = 150_000;
@@ -180,6 +180,79 @@ END $$;
 /// when the holder has gone.
 const INSTALLATION: &str = "ALTER TABLE owner ADD COLUMN installation bigint NOT NULL DEFAULT 0;";
 
+/// What version 5 adds: a function that is told which keys are new, and so asks no index for them;
+/// and bytes that were packed together in several rows. The arrays are unnested by the list of a
+/// SELECT: as functions of FROM each would be copied before the first row is made. The functions of
+/// older versions, with fewer parameters, stay for a holder that still runs.
+const NEW_KEYS: &str = "
+CREATE OR REPLACE FUNCTION commit_group(
+    _epoch bigint, _group bigint,
+    _new_tables text[], _new_keys bytea[], _new_values bytea[],
+    _put_tables text[], _put_keys bytea[], _put_values bytea[],
+    _cut_tables text[], _cut_keys bytea[],
+    _blob_segments bigint[], _blob_starts bigint[], _blob_bytes bytea[], _blob_lengths int[],
+    _gone_segments bigint[], _gone_starts bigint[], _gone_lengths bigint[],
+    _emptied bigint[]
+) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE owner SET renewed = clock_timestamp(), last_group = _group
+    WHERE epoch = _epoch AND last_group < _group;
+    IF NOT FOUND THEN
+        PERFORM hold(_epoch);
+        RAISE EXCEPTION 'group % is there already', _group USING ERRCODE = 'OR002';
+    END IF;
+    IF cardinality(_new_keys) > 0 THEN
+        INSERT INTO rows (tbl, key, value)
+        SELECT unnest(_new_tables), unnest(_new_keys), unnest(_new_values);
+        INSERT INTO tables AS t (name, rows)
+        SELECT n.name, count(*) FROM unnest(_new_tables) AS n (name) GROUP BY n.name
+        ON CONFLICT (name) DO UPDATE SET rows = t.rows + EXCLUDED.rows;
+    END IF;
+    IF cardinality(_put_keys) > 0 THEN
+        WITH put AS (
+            INSERT INTO rows AS r (tbl, key, value)
+            SELECT unnest(_put_tables), unnest(_put_keys), unnest(_put_values)
+            ON CONFLICT (tbl, key) DO UPDATE SET value = EXCLUDED.value
+            RETURNING r.tbl, r.xmax = 0 AS is_new
+        ), counted AS (
+            SELECT tbl, count(*) AS new FROM put WHERE is_new GROUP BY tbl
+        )
+        INSERT INTO tables AS t (name, rows) SELECT tbl, new FROM counted
+        ON CONFLICT (name) DO UPDATE SET rows = t.rows + EXCLUDED.rows;
+    END IF;
+    IF cardinality(_cut_keys) > 0 THEN
+        WITH cut AS (
+            DELETE FROM rows r USING unnest(_cut_tables, _cut_keys) AS c (tbl, key)
+            WHERE r.tbl = c.tbl AND r.key = c.key RETURNING r.tbl
+        ), counted AS (
+            SELECT tbl, count(*) AS gone FROM cut GROUP BY tbl
+        )
+        UPDATE tables t SET rows = t.rows - c.gone FROM counted c WHERE t.name = c.tbl;
+    END IF;
+    IF cardinality(_blob_starts) > 0 THEN
+        INSERT INTO blobs (segment, start, bytes, length)
+        SELECT unnest(_blob_segments), unnest(_blob_starts), unnest(_blob_bytes),
+            unnest(_blob_lengths);
+    END IF;
+    IF cardinality(_gone_starts) > 0 THEN
+        WITH whole AS (
+            DELETE FROM blobs b USING unnest(_gone_segments, _gone_starts, _gone_lengths)
+                AS g (segment, start, length)
+            WHERE b.segment = g.segment AND b.start >= g.start AND b.start < g.start + g.length
+                AND (b.length IS NULL OR b.length > 0)
+                AND b.start + coalesce(b.length, octet_length(b.bytes)) <= g.start + g.length
+            RETURNING b.segment, b.start
+        )
+        DELETE FROM blobs b USING whole w
+        WHERE b.segment = w.segment AND b.start > w.start AND b.start <= w.start + 9
+            AND b.length = w.start - b.start;
+    END IF;
+    IF cardinality(_emptied) > 0 THEN
+        DELETE FROM blobs b USING unnest(_emptied) AS e (segment) WHERE b.segment = e.segment;
+    END IF;
+END $$;
+";
+
 /// Makes the tables where there are none, and looks whether those that are there are known.
 ///
 /// # Errors
@@ -220,7 +293,13 @@ fn make_tables(connection: &mut Connection, schema: &str, begin: &str) -> Result
         connection.batch(TABLES)?;
         connection.batch(HOLD)?;
     }
-    for (version, step) in [(2, SHARED), (3, PACKED), (VERSION, INSTALLATION)] {
+    let steps = [
+        (2, SHARED),
+        (3, PACKED),
+        (4, INSTALLATION),
+        (VERSION, NEW_KEYS),
+    ];
+    for (version, step) in steps {
         if found.is_none_or(|found| found < version) {
             connection.batch(step)?;
             connection.batch(&format!("INSERT INTO layout VALUES ({version})"))?;

@@ -192,7 +192,7 @@ impl PostgresEngine {
         group: &GroupChanges,
     ) -> Result<(), StoreError> {
         let began = Instant::now();
-        let arrays = Arrays::of(changed, group);
+        let arrays = Arrays::of(changed, group, &self.keys);
         let outcome = self.session.commit(number, |connection, epoch, number| {
             arrays.send(connection, epoch, number)
         });

@@ -9,6 +9,9 @@ use std::ops::Bound;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+/// As [`packing::MOST_ROWS`], as the server counts.
+pub(super) const MOST_ROWS: i64 = packing::MOST_ROWS as i64;
+
 /// The row of a key.
 pub(super) const GET: &str = "SELECT value FROM rows WHERE tbl = $1 AND key = $2";
 
@@ -25,16 +28,16 @@ pub(super) const TABLES: &str = "SELECT name, rows FROM tables ORDER BY name";
 pub(super) const KEYS_THERE: &str = "SELECT count(*) FROM unnest($2::bytea[]) AS k (key) JOIN rows r ON r.tbl = $1 AND r.key = k.key";
 
 /// The rows that hold bytes of a segment from $2 on, $3 of them: parts of blobs, or what was copied
-/// in parts of another size.
+/// in parts of another size. What was packed is read from its first row on.
 const PARTS: &str = "SELECT start, bytes, length FROM blobs WHERE segment = $1 AND start >= coalesce(\
-    (SELECT max(start) FROM blobs WHERE segment = $1 AND start <= $2), 0) \
-    AND start < $2 + $3 ORDER BY start";
+    (SELECT max(start) FROM blobs WHERE segment = $1 AND start <= $2 \
+    AND (length IS NULL OR length > 0)), 0) AND start < $2 + $3 ORDER BY start";
 
 /// The segments.
 pub(super) const SEGMENTS: &str = "SELECT DISTINCT segment FROM blobs ORDER BY segment";
 
-/// The first part of a segment that stands at $2 or behind.
-pub(super) const NEXT_PART: &str = "SELECT start, bytes, length FROM blobs WHERE segment = $1 AND start >= $2 ORDER BY start LIMIT 1";
+/// The first rows of a segment that stand at $2 or behind, $3 of them.
+pub(super) const NEXT_PARTS: &str = "SELECT start, bytes, length FROM blobs WHERE segment = $1 AND start >= $2 ORDER BY start LIMIT $3";
 
 /// What asks: a statement and its parameters, in order.
 pub(super) type Ask<'a> = &'a mut dyn FnMut(&str, &[&(dyn ToSql + Sync)]) -> Asked;
@@ -86,10 +89,14 @@ pub(super) fn segment_read(
 ) -> Result<bool, StoreError> {
     let (segment, start) = (i64::from(segment), signed(at));
     let len = signed(out.len() as u64);
-    let rows = ask(PARTS, &[&segment, &start, &len])?;
+    // One that begins before the end may go on behind it.
+    let rows = ask(PARTS, &[&segment, &start, &(len + MOST_ROWS)])?;
     let mut filled = 0;
-    for row in rows {
-        let Some((begin, bytes)) = part(&row, segment) else {
+    for rows in pieces(&rows) {
+        if filled == out.len() {
+            break;
+        }
+        let Some((begin, bytes)) = piece(rows, segment) else {
             break;
         };
         let wanted = at + filled as u64;
@@ -108,11 +115,24 @@ pub(super) fn segment_read(
     Ok(filled == out.len())
 }
 
-/// Where a row of `blobs` begins, and its bytes; none, with a line in the log, if they cannot be
-/// unpacked.
-pub(super) fn part(row: &Row, segment: i64) -> Option<(u64, Cow<'_, [u8]>)> {
-    let (start, bytes, length): (i64, &[u8], Option<i32>) = (row.get(0), row.get(1), row.get(2));
-    let unpacked = packing::unpacked(bytes, length);
+/// The rows of `blobs`, those together whose bytes were packed together.
+pub(super) fn pieces(rows: &[Row]) -> impl Iterator<Item = &[Row]> {
+    rows.chunk_by(|_, next| packing::goes_on(next.get(2)))
+}
+
+/// Where the bytes of such rows begin, and the bytes; none, with a line in the log, if they cannot
+/// be unpacked.
+pub(super) fn piece(rows: &[Row], segment: i64) -> Option<(u64, Cow<'_, [u8]>)> {
+    let (start, length): (i64, Option<i32>) = (rows[0].get(0), rows[0].get(2));
+    let bytes = |row| -> &[u8] { Row::get(row, 1) };
+    let unpacked = match rows {
+        [row] => packing::unpacked(bytes(row), length),
+        rows => {
+            let packed = rows.iter().map(bytes).collect::<Vec<_>>().concat();
+            let unpacked = packing::unpacked(&packed, length);
+            unpacked.map(|bytes| Cow::Owned(bytes.into_owned()))
+        }
+    };
     if unpacked.is_none() {
         tracing::warn!(
             event = "store.piece_damaged",

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 /// Connections beside those of the reading threads, for callers that read on their own threads.
 const SPARE: usize = 6;
@@ -275,11 +276,12 @@ impl Snapshot for PostgresSnapshot<'_> {
         from: u64,
     ) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
         let (segment, from) = (i64::from(segment), queries::signed(from));
-        let rows = self.rows(queries::NEXT_PART, &[&segment, &from])?;
-        let Some(row) = rows.first() else {
+        let parameters: [&(dyn ToSql + Sync); 3] = [&segment, &from, &queries::MOST_ROWS];
+        let rows = self.rows(queries::NEXT_PARTS, &parameters)?;
+        let Some(rows) = queries::pieces(&rows).next() else {
             return Ok(None);
         };
-        let (start, bytes) = queries::part(row, segment).ok_or_else(|| StoreError::Storage {
+        let (start, bytes) = queries::piece(rows, segment).ok_or_else(|| StoreError::Storage {
             place: self.readers.place().to_owned(),
             reason: format!("a part of segment {segment} behind {from} cannot be unpacked"),
         })?;
