@@ -36,6 +36,10 @@ const UNNEEDED: [&str; 4] = [
     "/usr/share/info/*",
 ];
 
+/// Folders of manuals, which are left out: packages with several programs of one name, such as
+/// Java's, link these and those of their manuals, and fail without the folder.
+const MANUALS: &str = "for at in 1 2 3 4 5 6 7 8; do mkdir -p \"$1/usr/share/man/man$at\"; done";
+
 impl ImageStore {
     /// Makes an image by its recipe, and names it.
     ///
@@ -125,6 +129,7 @@ pub(super) fn base(recipe: &Recipe, root: bool, hooks: &[String]) -> Command {
             command.arg(format!("--dpkgopt=path-exclude={path}"));
         }
         command.arg("--dpkgopt=path-include=/usr/share/doc/*/copyright");
+        command.arg(format!("--essential-hook={MANUALS}"));
     }
     for line in &recipe.run {
         command.arg(format!(
@@ -173,6 +178,34 @@ mod tests {
         assert!(!disk.join("sbin/start-stop-daemon.REAL").exists());
         let program = fs::read_to_string(disk.join("sbin/start-stop-daemon")).unwrap();
         assert_eq!(program, "the program");
+    }
+
+    /// Java's packages link their manuals, and could not be installed.
+    #[test]
+    fn i17_a_slim_image_has_folders_for_links_to_manuals() {
+        let slim = Recipe::default_image();
+        assert!(slim.slim);
+        let words = |recipe: &Recipe| {
+            let command = base(recipe, true, &[]);
+            let words = command.get_args().map(|word| word.to_string_lossy());
+            words.map(String::from).collect::<Vec<_>>()
+        };
+        let hooks = |words: Vec<String>| -> Vec<String> {
+            let hooks = words.iter();
+            let hooks = hooks.filter_map(|word| word.strip_prefix("--essential-hook="));
+            hooks.map(str::to_owned).collect()
+        };
+        let root = tempfile::tempdir().unwrap();
+        let found = hooks(words(&slim));
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", &found[0], "sh"]).arg(root.path());
+        tool::run(&mut command).unwrap();
+        assert!(root.path().join("usr/share/man/man1").is_dir());
+        let whole = Recipe {
+            slim: false,
+            ..slim
+        };
+        assert!(hooks(words(&whole)).is_empty());
     }
 
     #[test]
