@@ -13,7 +13,8 @@ use crate::event::Progress;
 /// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned
 /// by whom they should be. `$OUT` is the disk to make. `/proc` and the like are mounted there
 /// meanwhile, so what belongs to the system itself is copied first. What mmdebstrap keeps services
-/// from starting by is still in it then, and would keep them from starting in the VM too.
+/// from starting by is still in it then, and would keep them from starting in the VM too; so are the
+/// packages that were fetched, which nobody needs any more.
 ///
 /// A quarter is added for the file system's own tables and for growth of small files; what a job
 /// needs beyond comes from the disk being enlarged. Without a journal: such a disk is thrown away.
@@ -22,6 +23,7 @@ copy="$OUT.tree"
 mkdir -p "$copy"
 cp -a -x "$1/." "$copy"
 rm -f "$copy/usr/sbin/policy-rc.d" "$copy"/tmp/mmdebstrap.apt.conf.*
+rm -f "$copy"/var/cache/apt/archives/*.deb "$copy"/var/cache/apt/*.bin
 if [ -e "$copy/sbin/start-stop-daemon.REAL" ]; then mv -f "$copy/sbin/start-stop-daemon.REAL" "$copy/sbin/start-stop-daemon"; fi
 size=$(du -s --apparent-size --block-size=1K "$copy" | cut -f1)
 mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -E root_owner=0:0,lazy_itable_init=1 -d "$copy" "$OUT" "$((size + size / 4 + 65536))k"
@@ -157,6 +159,8 @@ mod tests {
             ("tmp/mmdebstrap.apt.conf.x", "of the builder"),
             ("sbin/start-stop-daemon", "a stand-in"),
             ("sbin/start-stop-daemon.REAL", "the program"),
+            ("var/cache/apt/archives/x_1_all.deb", "a package"),
+            ("var/cache/apt/pkgcache.bin", "a table of packages"),
         ] {
             let path = tree.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -176,6 +180,10 @@ mod tests {
         assert!(!disk.join("usr/sbin/policy-rc.d").exists());
         assert!(!disk.join("tmp/mmdebstrap.apt.conf.x").exists());
         assert!(!disk.join("sbin/start-stop-daemon.REAL").exists());
+        // A sixth of the image `full` was packages that it had installed.
+        assert!(!disk.join("var/cache/apt/archives/x_1_all.deb").exists());
+        assert!(!disk.join("var/cache/apt/pkgcache.bin").exists());
+        assert!(disk.join("var/cache/apt/archives").is_dir());
         let program = fs::read_to_string(disk.join("sbin/start-stop-daemon")).unwrap();
         assert_eq!(program, "the program");
     }
