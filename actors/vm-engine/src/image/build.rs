@@ -13,8 +13,8 @@ use crate::event::Progress;
 /// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned
 /// by whom they should be. `$OUT` is the disk to make. `/proc` and the like are mounted there
 /// meanwhile, so what belongs to the system itself is copied first. What mmdebstrap keeps services
-/// from starting by is still in it then, and would keep them from starting in the VM too; so are the
-/// packages that were fetched, which nobody needs any more.
+/// from starting by is still in it then, and would keep them from starting in the VM too; so are
+/// the packages that were fetched, which nobody needs any more.
 ///
 /// A quarter is added for the file system's own tables and for growth of small files; what a job
 /// needs beyond comes from the disk being enlarged. Without a journal: such a disk is thrown away.
