@@ -177,7 +177,7 @@ fn of_old_cargo(version: &str) -> Option<(&'static str, &'static str)> {
 /// 2023-12-21)` is `2023122182e1`, its date and the beginning of its commit.
 fn rust(tool: &InstalledTool, version: &str) -> Vec<(String, String)> {
     let built = tool.says.split_once('(').map(|(_, built)| built);
-    let built = built.and_then(|built| built.trim_end_matches(')').split_once(' '));
+    let built = built.and_then(|built| built.split(')').next()?.split_once(' '));
     let key = match built {
         Some((commit, date)) => {
             let key = format!("{}{commit}", date.replace('-', ""));
@@ -202,7 +202,7 @@ mod tests {
 
     /// A tool, where it is, what it says, what later steps find: `=` of a variable or an output,
     /// `?` of a variable that is set where there is none.
-    const CASES: [(&str, &str, &str, &str); 10] = [
+    const CASES: [(&str, &str, &str, &str); 11] = [
         (
             "node",
             "/opt/node24/bin/node",
@@ -250,6 +250,13 @@ mod tests {
             "/opt/rust/bin/rustc",
             "rustc 1.69.0 (84c898d65 2023-04-16)",
             "CARGO_INCREMENTAL?0 CARGO_TERM_COLOR?always CARGO_REGISTRIES_CRATES_IO_PROTOCOL?sparse cachekey=2023041684c8 name=stable",
+        ),
+        // As Debian builds it.
+        (
+            "rustc",
+            "/usr/bin/rustc",
+            "rustc 1.85.1 (4eb161250 2025-03-15) (built from a source tarball)",
+            "CARGO_INCREMENTAL?0 CARGO_TERM_COLOR?always cachekey=202503154eb1 name=stable",
         ),
         (
             "deno",

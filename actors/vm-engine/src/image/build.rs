@@ -13,7 +13,8 @@ use crate::event::Progress;
 /// Run by mmdebstrap outside the new system, whose root is `$1`: it still sees the files as owned
 /// by whom they should be. `$OUT` is the disk to make. `/proc` and the like are mounted there
 /// meanwhile, so what belongs to the system itself is copied first. What mmdebstrap keeps services
-/// from starting by is still in it then, and would keep them from starting in the VM too.
+/// from starting by is still in it then, and would keep them from starting in the VM too; so are
+/// the packages that were fetched, which nobody needs any more.
 ///
 /// A quarter is added for the file system's own tables and for growth of small files; what a job
 /// needs beyond comes from the disk being enlarged. Without a journal: such a disk is thrown away.
@@ -22,6 +23,7 @@ copy="$OUT.tree"
 mkdir -p "$copy"
 cp -a -x "$1/." "$copy"
 rm -f "$copy/usr/sbin/policy-rc.d" "$copy"/tmp/mmdebstrap.apt.conf.*
+rm -f "$copy"/var/cache/apt/archives/*.deb "$copy"/var/cache/apt/*.bin
 if [ -e "$copy/sbin/start-stop-daemon.REAL" ]; then mv -f "$copy/sbin/start-stop-daemon.REAL" "$copy/sbin/start-stop-daemon"; fi
 size=$(du -s --apparent-size --block-size=1K "$copy" | cut -f1)
 mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -E root_owner=0:0,lazy_itable_init=1 -d "$copy" "$OUT" "$((size + size / 4 + 65536))k"
@@ -35,6 +37,10 @@ const UNNEEDED: [&str; 4] = [
     "/usr/share/locale/*",
     "/usr/share/info/*",
 ];
+
+/// Folders of manuals, which are left out: packages with several programs of one name, such as
+/// Java's, link these and those of their manuals, and fail without the folder.
+const MANUALS: &str = "for at in 1 2 3 4 5 6 7 8; do mkdir -p \"$1/usr/share/man/man$at\"; done";
 
 impl ImageStore {
     /// Makes an image by its recipe, and names it.
@@ -125,6 +131,7 @@ pub(super) fn base(recipe: &Recipe, root: bool, hooks: &[String]) -> Command {
             command.arg(format!("--dpkgopt=path-exclude={path}"));
         }
         command.arg("--dpkgopt=path-include=/usr/share/doc/*/copyright");
+        command.arg(format!("--essential-hook={MANUALS}"));
     }
     for line in &recipe.run {
         command.arg(format!(
@@ -152,6 +159,8 @@ mod tests {
             ("tmp/mmdebstrap.apt.conf.x", "of the builder"),
             ("sbin/start-stop-daemon", "a stand-in"),
             ("sbin/start-stop-daemon.REAL", "the program"),
+            ("var/cache/apt/archives/x_1_all.deb", "a package"),
+            ("var/cache/apt/pkgcache.bin", "a table of packages"),
         ] {
             let path = tree.path().join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -171,8 +180,40 @@ mod tests {
         assert!(!disk.join("usr/sbin/policy-rc.d").exists());
         assert!(!disk.join("tmp/mmdebstrap.apt.conf.x").exists());
         assert!(!disk.join("sbin/start-stop-daemon.REAL").exists());
+        // A sixth of the image `full` was packages that it had installed.
+        assert!(!disk.join("var/cache/apt/archives/x_1_all.deb").exists());
+        assert!(!disk.join("var/cache/apt/pkgcache.bin").exists());
+        assert!(disk.join("var/cache/apt/archives").is_dir());
         let program = fs::read_to_string(disk.join("sbin/start-stop-daemon")).unwrap();
         assert_eq!(program, "the program");
+    }
+
+    /// Java's packages link their manuals, and could not be installed.
+    #[test]
+    fn i17_a_slim_image_has_folders_for_links_to_manuals() {
+        let slim = Recipe::default_image();
+        assert!(slim.slim);
+        let words = |recipe: &Recipe| {
+            let command = base(recipe, true, &[]);
+            let words = command.get_args().map(|word| word.to_string_lossy());
+            words.map(String::from).collect::<Vec<_>>()
+        };
+        let hooks = |words: Vec<String>| -> Vec<String> {
+            let hooks = words.iter();
+            let hooks = hooks.filter_map(|word| word.strip_prefix("--essential-hook="));
+            hooks.map(str::to_owned).collect()
+        };
+        let root = tempfile::tempdir().unwrap();
+        let found = hooks(words(&slim));
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", &found[0], "sh"]).arg(root.path());
+        tool::run(&mut command).unwrap();
+        assert!(root.path().join("usr/share/man/man1").is_dir());
+        let whole = Recipe {
+            slim: false,
+            ..slim
+        };
+        assert!(hooks(words(&whole)).is_empty());
     }
 
     #[test]

@@ -238,10 +238,18 @@ mod tests {
             "ruby-dev",
             "sqlite3",
             "strace",
+            "rustup",
+            "openjdk-21-jdk-headless",
+            "maven",
+            "ant",
+            "golang-go",
+            "clang",
+            "lld",
         ] {
             let mut packages = recipe.packages.iter();
             assert!(packages.any(|word| word == package), "{package}");
         }
+        assert_eq!(recipe.suite, "trixie");
         assert_eq!(recipe.node, ["20", "22", "24"]);
         assert_eq!(recipe.npm, ["yarn@1", "pnpm@10", "corepack@0"]);
         assert_eq!(recipe.python, ["podman-compose==1.6.0"]);

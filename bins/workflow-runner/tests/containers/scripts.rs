@@ -333,7 +333,7 @@ fn i17_networks_have_names_and_buildx_pushes_to_a_registry() {
         "network other",
         "is podman",
         "context default",
-        "server 4.",
+        "server 5.",
         "system linux",
         "Platforms: linux/amd64",
         "Login Succeeded!",

@@ -84,6 +84,8 @@ start() {
     mkdir -p $here/bin $here/inspect $here/networks $here/ports /var/lib/orrery-images/overlay-images /var/lib/orrery-images/overlay-layers /var/lib/orrery-images/overlay /var/lib/orrery-home
     configure
     hosts
+    # aardvark-dns of podman 5 does not start without; this is what a machine without it asks.
+    [ -e /etc/resolv.conf ] || echo nameserver 127.0.0.1 > /etc/resolv.conf || true
     rm -f $here/go
     mkfifo $here/go
     unshare --user --mount --net sh -c "read -r line < $here/go; exec sleep infinity" \
