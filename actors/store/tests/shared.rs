@@ -437,3 +437,46 @@ fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
     gone.look().unwrap();
     assert_eq!(first.beside().unwrap(), 1, "it is there again");
 }
+
+#[test]
+fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
+    let mut former = PostgresServer::on_network(&[]);
+    let new = former.replica();
+    let of_former = format!("@127.0.0.1:{},", former.port());
+    let both = PostgresServer::url_by(new.port()).replace('@', &of_former);
+    let shared = |name: &str| {
+        let url = both.parse().unwrap();
+        SharedStore::new(&url, &options(), (&format!("{name}:1"), name)).unwrap()
+    };
+    let first = shared("first");
+    first.look().unwrap();
+    former.stop(Stop::Crash);
+    new.promote();
+    let taken = first.try_take(|_| true).unwrap();
+    let (store, _) = taken.expect("the new primary is free");
+    former.start_again();
+    // One that begins now cannot know which is the right one, and takes neither.
+    let second = shared("second");
+    let refused = second.try_take(|_| true).expect_err("two accept writes");
+    let refused = refused.to_string();
+    for server in [&former, &new] {
+        let name = format!("127.0.0.1:{} (timeline ", server.port());
+        assert!(refused.contains(&name), "{refused}");
+    }
+    assert!(second.look().is_err());
+    assert!(take_in(&second, "one", b"body").is_err());
+    // Whoever knew the primary goes on with it, and its connections lead nowhere else.
+    new.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND pid <> pg_backend_pid()");
+    let written = store.write_blocking(|rows| rows.put(&ROWS, &1, &1));
+    written.unwrap();
+    assert_eq!(first.look().unwrap().address, "first:1");
+    assert_eq!(
+        new.sql("SELECT count(*) FROM shared_test.rows WHERE tbl = 'rows'"),
+        "1"
+    );
+    // As long as the former one is there nobody takes it by accident, the leader's standby neither.
+    store.close();
+    assert!(first.try_take(|_| true).is_err());
+    former.stop(Stop::Crash);
+    assert!(first.try_take(|_| true).unwrap().is_some());
+}

@@ -274,7 +274,11 @@ impl FileMigration {
     }
 
     /// The installation that the source is of, which has to be the store's.
-    fn owner(&self, from: &ObjectStorage, store: Option<&Store>) -> Result<String, MigrationError> {
+    pub(crate) fn owner(
+        &self,
+        from: &ObjectStorage,
+        store: Option<&Store>,
+    ) -> Result<String, MigrationError> {
         let place = from.place().to_owned();
         let Some(owner) = from.owner()? else {
             return Err(MigrationError::NoFiles(place));

@@ -4,13 +4,15 @@ use super::bridge::Bridge;
 use super::fault::{Fault, with_causes};
 use super::installation::Installation;
 use super::listener::{self, Hints};
-use super::servers::Servers;
+use super::primaries::{self, Primaries, Primary, SURVEY_LIMIT};
+use super::servers::{Reached, Servers};
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
 use crate::options::Options;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
@@ -28,6 +30,8 @@ pub(super) struct Connector {
     pub(super) bridge: Arc<Bridge>,
     url: PostgresUrl,
     servers: Servers,
+    /// Which of them accept writes, as far as was seen.
+    pub(super) primaries: Primaries,
     /// Where the store's tables are.
     pub(super) schema: String,
     /// Whose processes these connections are of.
@@ -61,6 +65,7 @@ impl Connector {
             schema,
             connect_limit: servers.share(connect_limit),
             servers,
+            primaries: Primaries::default(),
             limit,
         }
     }
@@ -72,23 +77,85 @@ impl Connector {
 
     /// The same for a connection whose notifications, and whose end, are hints.
     pub(super) fn connect_hearing(&self, hints: Option<&Hints>) -> Result<Connection, Fault> {
-        self.servers.first(|server| self.connect_to(server, hints))
+        let reached = self
+            .servers
+            .first(|server| self.connect_to(server, hints))?;
+        match self.servers.are_several() {
+            true => self.to_the_primary(reached, hints),
+            false => Ok(reached.answer),
+        }
+    }
+
+    /// The connection to the server that is the primary, where several say that they are.
+    fn to_the_primary(
+        &self,
+        reached: Reached<Connection>,
+        hints: Option<&Hints>,
+    ) -> Result<Connection, Fault> {
+        let mut connection = reached.answer;
+        let said = match connection.rows(primaries::ASK, &[]) {
+            Ok(rows) => rows.into_iter().next(),
+            // A server that does not say it may be the only one that is.
+            Err(Fault::Refused { .. }) => None,
+            Err(fault) => return Err(fault),
+        };
+        let mut found = vec![Primary::of(reached.at, said.as_ref())];
+        if self.primaries.is_survey_due() {
+            found.extend(self.others(&reached.unasked));
+        }
+        let used = self.primaries.choose(&found, |at| self.servers.name(at));
+        let used = used.inspect_err(|_| {
+            // The next attempt begins with another.
+            if let Some(next) = reached.unasked.first() {
+                self.servers.prefer(*next);
+            }
+        })?;
+        if used == reached.at {
+            return Ok(connection);
+        }
+        self.servers.prefer(used);
+        let gone = || Fault::Lost("the address names no server".to_owned());
+        self.connect_to(self.servers.at(used).ok_or_else(gone)?, hints)
+    }
+
+    /// Which others accept writes, all asked at once: one that says nothing takes
+    /// [`SURVEY_LIMIT`].
+    fn others(&self, unasked: &[usize]) -> Vec<Primary> {
+        let until = Instant::now() + SURVEY_LIMIT;
+        let asked = unasked.iter().filter_map(|at| {
+            let server = self.servers.at(*at)?.clone();
+            let (tls, at) = (self.tls(&server).ok()?, *at);
+            let (tell, told) = oneshot::channel();
+            self.bridge.spawn(async move {
+                // Nobody waits for an answer that is late.
+                let _ = tell.send(primaries::ask(at, server, tls).await);
+            });
+            Some(told)
+        });
+        let asked: Vec<_> = asked.collect();
+        let answers = asked.into_iter().filter_map(|told| {
+            let left = until.saturating_duration_since(Instant::now());
+            self.bridge.wait(left, told).ok()?.ok()?
+        });
+        answers.collect()
+    }
+
+    fn tls(&self, server: &Config) -> Result<MakeTls, Fault> {
+        if server.get_ssl_mode() == SslMode::Disable {
+            return Ok(MakeTls::none());
+        }
+        let (roots, client) = (&self.url.root_certificates, &self.url.client);
+        let tls = MakeTls::trusting(roots.as_deref(), client.as_ref());
+        tls.map_err(|reason| Fault::Refused {
+            state: None,
+            reason,
+        })
     }
 
     fn connect_to(&self, server: &Config, hints: Option<&Hints>) -> Result<Connection, Fault> {
         let mut config = server.clone();
         config.connect_timeout(self.connect_limit);
-        let tls = match config.get_ssl_mode() {
-            SslMode::Disable => MakeTls::none(),
-            _ => {
-                let (roots, client) = (&self.url.root_certificates, &self.url.client);
-                let tls = MakeTls::trusting(roots.as_deref(), client.as_ref());
-                tls.map_err(|reason| Fault::Refused {
-                    state: None,
-                    reason,
-                })?
-            }
-        };
+        let tls = self.tls(&config)?;
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;
         let (client, connection) = connected.map_err(connect_fault)?;

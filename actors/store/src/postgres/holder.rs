@@ -76,8 +76,12 @@ pub(super) struct Taker {
 pub(super) struct Taken {
     pub(super) epoch: i64,
     pub(super) last_group: i64,
+    /// The last group of those before.
+    after_group: i64,
     /// By whom, as the owner's row has it.
     by: String,
+    /// The same as the table of epochs has it.
+    noted: String,
     forward_key: String,
 }
 
@@ -299,6 +303,8 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
     Ok(Taken {
         epoch: rows[0].get(0),
         last_group: rows[0].get(1),
+        after_group: rows[0].get(1),
+        noted: by,
         by: shown(program, &host, pid, started),
         forward_key: key.clone(),
     })
@@ -313,6 +319,16 @@ fn shown(program: &str, host: &str, pid: i64, started: &str) -> String {
 pub(super) fn taken_behind(connection: &mut Connection, epoch: i64) -> Result<Option<i64>, Fault> {
     let statement = "SELECT after_group FROM epochs WHERE epoch > $1 ORDER BY epoch LIMIT 1";
     let rows = connection.rows(statement, &[&epoch])?;
+    Ok(rows.first().map(|row| row.get(0)))
+}
+
+/// Up to which group a server knows what was written under `taken`, which another has followed;
+/// `None`: it knows of no such holder.
+pub(super) fn known_of(connection: &mut Connection, taken: &Taken) -> Result<Option<i64>, Fault> {
+    let statement = "SELECT coalesce((SELECT n.after_group FROM epochs n WHERE n.epoch > e.epoch \
+         ORDER BY n.epoch LIMIT 1), o.last_group) \
+         FROM epochs e, owner o WHERE e.epoch = $1 AND e.after_group = $2 AND e.holder = $3";
+    let rows = connection.rows(statement, &[&taken.epoch, &taken.after_group, &taken.noted])?;
     Ok(rows.first().map(|row| row.get(0)))
 }
 

@@ -14,6 +14,7 @@ use super::holder::{self, Owner, Taker};
 use super::intake::{self, IntakeBacklog, IntakeHandle};
 use super::layout;
 use super::listener::{Hints, LISTEN};
+use super::primaries::Primaries;
 use super::session::Session;
 use crate::error::OpenError;
 use parking_lot::Mutex;
@@ -103,6 +104,11 @@ impl SharedServer {
 
     pub(crate) fn place(&self) -> &str {
         &self.place
+    }
+
+    /// What it knows of the servers of the address.
+    pub(super) fn primaries(&self) -> &Primaries {
+        &self.connector.primaries
     }
 
     pub(crate) fn forward_key(&self) -> &str {
