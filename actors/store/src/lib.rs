@@ -74,6 +74,7 @@ mod backend;
 mod blobs;
 mod catch_panic;
 mod codec;
+mod compared;
 mod engine;
 mod error;
 mod extent_table;
@@ -105,6 +106,7 @@ mod writer;
 pub use backend::{BackendFactory, StorageBackend};
 pub use blobs::{Blob, Extent, SegmentDirectory, SegmentStorage, SegmentsInMemory};
 pub use codec::{RawBytes, Row, Unreadable, decode_row, encode_row};
+pub use compared::ComparedSettings;
 pub use error::{OpenError, StoreError};
 pub use extent_table::{ExtentTable, HoldsExtents};
 pub use handle::Store;
@@ -117,7 +119,7 @@ pub use lock::{DirectoryLock, Holder, LockError};
 pub use maintenance::StorePlace;
 pub use options::{Migration, Options};
 pub use postgres::{
-    IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, TakenIn, probe,
+    IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, ServerSigns, TakenIn, probe,
 };
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;

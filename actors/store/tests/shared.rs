@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use scripted_peers::postgres::{PostgresServer, Stop};
 use store::maintenance::{MaintenanceError, backup, check, copy};
-use store::{Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn};
+use store::{
+    ComparedSettings, Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn,
+};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 
@@ -479,4 +481,36 @@ fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
     assert!(first.try_take(|_| true).is_err());
     former.stop(Stop::Crash);
     assert!(first.try_take(|_| true).unwrap().is_some());
+}
+
+#[test]
+fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
+    let server = PostgresServer::on_network(&[]);
+    let shared = |name: &str, secret: &str, hosts: &str| {
+        let compared = ComparedSettings::default();
+        let compared = compared.with("secret", secret).with("hosts", hosts);
+        let options = options().compared(compared);
+        SharedStore::new(&server.url().parse().unwrap(), &options, ("a:1", name)).unwrap()
+    };
+    let leader = shared("leader", "geheim", "one");
+    let (store, _) = leader.try_take(|_| true).unwrap().unwrap();
+    let differing = |standby: &SharedStore| standby.server_signs().unwrap().differing;
+    assert_eq!(differing(&shared("a", "geheim", "one")), [""; 0]);
+    assert_eq!(differing(&shared("b", "other", "one")), ["secret"]);
+    assert_eq!(differing(&shared("c", "geheim", "two")), ["hosts"]);
+    let signs = leader.server_signs().unwrap();
+    assert!(signs.clock_ahead_ms.abs() < 10_000, "{signs:?}");
+    assert!(!signs.awaits_replica);
+    // A synchronous replica that goes away: nothing else says why all writes hang.
+    let mut replica = server.replica();
+    replica.stop(Stop::Fast);
+    let written = std::thread::spawn(move || store.write_blocking(|txn| txn.put(&ROWS, &1, &1)));
+    let until = std::time::Instant::now() + Duration::from_secs(30);
+    while !leader.server_signs().unwrap().awaits_replica {
+        assert!(std::time::Instant::now() < until, "nobody waits");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    server.sql("ALTER SYSTEM RESET synchronous_standby_names");
+    server.sql("SELECT pg_reload_conf()");
+    written.join().unwrap().unwrap();
 }

@@ -244,11 +244,22 @@ mod tests {
         assert!(matches!(of(&missing), ObjectError::NoBucket { .. }));
         let denied = generic("403 Forbidden: <Code>InvalidAccessKeyId</Code>");
         assert!(matches!(of(&denied), ObjectError::Refused { .. }));
+        let skewed = of(&generic("403 Forbidden: <Code>RequestTimeTooSkewed</Code>"));
+        assert!(matches!(skewed, ObjectError::ClockDiffers { .. }));
+        assert!(!skewed.to_string().contains("access key"), "{skewed}");
         let busy = of(&generic("503\n Slow  Down"));
         assert_eq!(
             busy.to_string(),
             "s3://ci cannot be used now: Generic S3 error: 503 Slow Down"
         );
+        // The cause stands first: lines are cut at their end.
+        let cause = std::io::Error::other("Connection refused");
+        let retried = object_store::Error::Generic {
+            store: "S3",
+            source: format!("after 6 retries of http://s3/ci: {cause}").into(),
+        };
+        let text = of(&retried).to_string();
+        assert!(text.contains("Connection refused"), "{text}");
         let absent = object_store::Error::NotFound {
             path: "a".to_owned(),
             source: "<Code>NoSuchKey</Code>".into(),

@@ -146,6 +146,21 @@ impl ObjectStorage {
         }
     }
 
+    /// Whether the storage answers, takes the keys, and its owner may use it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn usable(&self) -> Result<(), ObjectError> {
+        self.probe()?;
+        match self.closed()? {
+            Some(why) => Err(ObjectError::Closed {
+                place: self.place().to_owned(),
+                why,
+            }),
+            None => Ok(()),
+        }
+    }
+
     fn small_text(&self, key: &str) -> Result<Option<String>, ObjectError> {
         Ok(match self.read_small(key, None)? {
             SmallObject::Read(bytes, _) => Some(String::from_utf8_lossy(&bytes).into_owned()),

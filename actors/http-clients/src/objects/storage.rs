@@ -294,7 +294,11 @@ impl ObjectStorage {
     /// What does not work.
     pub fn try_place(objects: Option<&ObjectSettings>) -> Result<(), ObjectError> {
         match objects {
-            Some(objects) => Self::open(&objects.place)?.try_out(),
+            Some(objects) => {
+                let storage = Self::open(&objects.place)?;
+                storage.try_out()?;
+                storage.usable()
+            }
             None => Ok(()),
         }
     }

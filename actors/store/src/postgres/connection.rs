@@ -34,6 +34,8 @@ pub(super) struct Connector {
     pub(super) primaries: Primaries,
     /// Where the store's tables are.
     pub(super) schema: String,
+    /// The statements by which a session says the settings that are compared.
+    compared: String,
     /// Whose processes these connections are of.
     pub(super) installation: Installation,
     /// Longest wait for a connection to one of the servers.
@@ -63,6 +65,7 @@ impl Connector {
             url,
             installation: Installation::of(&schema, &options.installation),
             schema,
+            compared: options.compared.statements(),
             connect_limit: servers.share(connect_limit),
             servers,
             primaries: Primaries::default(),
@@ -187,7 +190,8 @@ impl Connector {
              SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
              SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
              SET tcp_keepalives_count = 2; \
-             SET client_min_messages = warning; SET bytea_output = hex{mark}",
+             SET client_min_messages = warning; SET bytea_output = hex{mark}{compared}",
+            compared = self.compared,
             mark = self.installation.mark(),
             idle = limit * 6
         )
@@ -198,9 +202,9 @@ impl Connector {
 fn connect_fault(error: tokio_postgres::Error) -> Fault {
     let said = with_causes(&error);
     let fault = Fault::from(error);
-    let Fault::Lost(reason) = fault else {
+    if !matches!(fault, Fault::Lost(_) | Fault::Refused { state: None, .. }) {
         return fault;
-    };
+    }
     // Certificates are checked within a stream, so what is wrong with them looks like its failure.
     if said.contains("certificate") || said.contains("TLS") {
         let reason = format!(
@@ -212,7 +216,7 @@ fn connect_fault(error: tokio_postgres::Error) -> Fault {
             reason,
         };
     }
-    Fault::Lost(reason)
+    fault
 }
 
 fn late(limit: Duration) -> Fault {

@@ -58,8 +58,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
-pub use self::shared::Leadership;
 pub(crate) use self::shared::SharedServer;
+pub use self::shared::{Leadership, ServerSigns};
 pub(crate) use self::taken_in::TakenInEntries;
 pub use self::url::PostgresUrl;
 
