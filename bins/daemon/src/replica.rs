@@ -405,3 +405,55 @@ async fn close(store: Store) {
     // The thread is never cancelled.
     let _ = tokio::task::spawn_blocking(move || store.close()).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use config_core::ObjectPlace;
+
+    use super::*;
+
+    #[test]
+    fn i18_a_clock_that_is_off_settings_that_differ_and_hanging_commits_are_said() {
+        let control = RoleControl::new("here:1");
+        let said = |signs: ServerSigns| {
+            note_signs(&control, &signs);
+            control.warning()
+        };
+        assert_eq!(said(ServerSigns::default()), None);
+        let warning = said(ServerSigns {
+            clock_ahead_ms: -900_000,
+            awaits_replica: true,
+            differing: vec!["webhook secret", "[vm_hosts]"],
+        });
+        let warning = warning.expect("three are wrong");
+        for expected in [
+            "900 s ahead of the database's",
+            "synchronous_standby_names",
+            "differ from the leader's: webhook secret, [vm_hosts]",
+        ] {
+            assert!(warning.contains(expected), "{warning}");
+        }
+        assert_eq!(said(ServerSigns::default()), None);
+    }
+
+    #[test]
+    fn i18_a_standby_says_that_it_could_not_use_its_storage_and_is_ready_all_the_same() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("file://{}", folder.path().display());
+        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
+        let storage = ObjectStorage::open(&place).expect("it opens");
+        let control = RoleControl::new("here:1");
+        note_probe(&control, Some(&storage), &[]);
+        assert_eq!(control.warning(), None);
+        storage.close("moved away").expect("it is written");
+        note_probe(&control, Some(&storage), &[]);
+        let warning = control.warning().expect("it is closed");
+        assert!(warning.contains("no object storage: "), "{warning}");
+        assert_eq!(control.stores_deliveries(), Ok(()));
+        // Where a delivery was not stored none is to be sent for a while.
+        control.note_delivery(Some("no answer".to_owned()));
+        assert!(control.stores_deliveries().is_err());
+        control.note_delivery(None);
+        assert_eq!(control.stores_deliveries(), Ok(()));
+    }
+}

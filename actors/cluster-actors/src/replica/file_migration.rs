@@ -186,6 +186,9 @@ impl FileMigration {
         let mut report = counters.report();
         if store.is_some() && (report.faults.is_empty() || self.leave_damaged) {
             from.close(&moved)?;
+            if let Some(store) = store {
+                to.claim_for_store(&store.identity()?.id, true)?;
+            }
             to.reopen()?;
             // Without its notes the next migration compares all that is there.
             let _ = std::fs::remove_dir_all(&workplace.folder);

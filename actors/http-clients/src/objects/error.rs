@@ -250,7 +250,7 @@ mod tests {
         let busy = of(&generic("503\n Slow  Down"));
         assert_eq!(
             busy.to_string(),
-            "s3://ci cannot be used now: Generic S3 error: 503 Slow Down"
+            "s3://ci cannot be used now: 503 Slow Down; Generic S3 error"
         );
         // The cause stands first: lines are cut at their end.
         let cause = std::io::Error::other("Connection refused");

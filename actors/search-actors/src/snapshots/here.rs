@@ -51,3 +51,53 @@ pub fn check_published_here(
         std::thread::park_timeout(ATTEMPT_INTERVAL);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http_clients::objects::{ObjectPlace, ObjectStorage};
+    use search_core::snapshots::{Pointer, PublishedManifest, SourcePart};
+
+    use super::super::place::SnapshotPlace;
+    use super::*;
+
+    #[test]
+    fn i18_only_what_was_published_from_here_is_the_newest() {
+        let (folder, data) = (tempfile::tempdir(), tempfile::tempdir());
+        let (folder, data) = (folder.expect("a folder"), data.expect("a folder"));
+        let url = format!("file://{}", folder.path().display());
+        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
+        let place = SnapshotPlace {
+            storage: ObjectStorage::open(&place).expect("it opens"),
+            parts: 1,
+        };
+        let unit = Unit::new(&place.storage, "docs", SourcePart::WHOLE);
+        let searcher = SnapshotMode::Searcher(place.clone());
+        let indexer = SnapshotMode::Indexer {
+            place,
+            part: SourcePart::WHOLE,
+            owner: "this".to_owned(),
+        };
+        let check = |mode| check_published_here(mode, "docs", data.path());
+        check(&SnapshotMode::Local).expect("alone it is the newest");
+        check(&indexer).expect("nothing is published yet");
+        assert!(matches!(check(&searcher), Err(SnapshotError::NotIndexedHere)));
+        let manifest = PublishedManifest {
+            object: "newest".to_owned(),
+            digest: "0".repeat(64),
+        };
+        let pointer = Pointer {
+            format: search_core::snapshots::MANIFEST_FORMAT,
+            owner: "other".to_owned(),
+            epoch: 2,
+            beat: 3,
+            sequence: 4,
+            manifest: Some(manifest),
+        };
+        unit.replace(None, &pointer).expect("it is written");
+        std::fs::write(data.path().join("docs.published"), "older").expect("room");
+        let refused = check(&indexer).expect_err("another has published since");
+        assert!(refused.to_string().contains("other publishes it"), "{refused}");
+        std::fs::write(data.path().join("docs.published"), "newest").expect("room");
+        check(&indexer).expect("it was published from here");
+    }
+}

@@ -18,6 +18,7 @@ mod arrays;
 mod bridge;
 mod changed_tables;
 mod changes;
+mod connecting;
 mod connection;
 mod fault;
 mod holder;
@@ -37,9 +38,9 @@ mod tls;
 mod url;
 
 use self::arrays::Arrays;
-use self::bridge::Bridge;
 use self::changed_tables::ChangedTables;
 use self::changes::{PostgresChanges, RowCache};
+use self::connecting::{connector, connector_within};
 use self::connection::Connector;
 use self::holder::Taker;
 use self::known_keys::KnownKeys;
@@ -62,10 +63,6 @@ pub(crate) use self::shared::SharedServer;
 pub use self::shared::{Leadership, ServerSigns};
 pub(crate) use self::taken_in::TakenInEntries;
 pub use self::url::PostgresUrl;
-
-/// How many times the patience for a server that is gone one that works on something gets: a group
-/// may hold megabytes.
-const ANSWER_TIMEOUT_FACTOR: u32 = 3;
 
 /// The writer's side of a store in PostgreSQL.
 pub(crate) struct PostgresEngine {
@@ -441,29 +438,4 @@ pub(crate) fn take(
     server.primaries().follow(&connector.primaries);
     let engine = PostgresEngine::over(connector, place, session, options)?;
     Ok(Some((engine, epoch)))
-}
-
-fn connector(url: &PostgresUrl, options: &Options) -> Result<(Arc<Connector>, String), OpenError> {
-    let patience = options.patience;
-    connector_within(url, options, (patience, patience * ANSWER_TIMEOUT_FACTOR))
-}
-
-/// Connections that wait so long to be made, and for answers.
-fn connector_within(
-    url: &PostgresUrl,
-    options: &Options,
-    times: (Duration, Duration),
-) -> Result<(Arc<Connector>, String), OpenError> {
-    let schema = url.schema.clone();
-    let schema = schema.unwrap_or_else(|| options.schema.clone());
-    let place = match &url.schema {
-        Some(_) => url.to_string(),
-        None => format!("{url} (schema {schema})"),
-    };
-    let bridge = Bridge::start().map_err(|source| OpenError::Io {
-        path: place.clone().into(),
-        source,
-    })?;
-    let connector = Connector::new(bridge, url.clone(), schema, options, times);
-    Ok((Arc::new(connector), place))
 }

@@ -79,8 +79,12 @@ impl Primaries {
 
     /// Whether the other servers have to be asked.
     pub(super) fn is_survey_due(&self) -> bool {
-        let surveyed = self.0.lock().surveyed;
-        surveyed.is_none_or(|at| at.elapsed() > BELIEVED)
+        let mut known = self.0.lock();
+        let is_due = known.surveyed.is_none_or(|at| at.elapsed() > BELIEVED);
+        if is_due {
+            known.surveyed = Some(Instant::now());
+        }
+        is_due
     }
 
     /// Which of those that accept writes is to be used; the first is the one that was reached.
@@ -90,6 +94,9 @@ impl Primaries {
         name: impl Fn(usize) -> String,
     ) -> Result<usize, Fault> {
         let mut known = self.0.lock();
+        if found.len() > 1 {
+            known.surveyed = None;
+        }
         let (used, complaint) = decide(&known, found, name)?;
         let newest = found.iter().max_by_key(|one| one.timeline);
         if let Some(newest) = newest
@@ -97,7 +104,6 @@ impl Primaries {
         {
             known.newest = Some(newest.clone());
         }
-        known.surveyed = complaint.is_none().then(Instant::now);
         if let Some(complaint) = complaint {
             tracing::error!(event = "store.two_primaries", "{complaint}");
         }

@@ -1,8 +1,9 @@
 //! What other processes took in, for commands over a whole store.
 
+use super::connecting::connector;
 use super::connection::Connection;
 use super::url::PostgresUrl;
-use super::{connector, intake, layout};
+use super::{intake, layout};
 use crate::error::OpenError;
 use crate::options::Options;
 
