@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use scripted_peers::postgres::{PostgresServer, Stop};
 use store::maintenance::{MaintenanceError, backup, check, copy};
-use store::{
-    ComparedSettings, Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn,
-};
+use store::{Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 

@@ -43,7 +43,9 @@ fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
     }
     assert!(second.look().is_err());
     let taking = second.intake().take_in("one".to_owned(), vec![1], vec![2]);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     assert!(runtime.block_on(taking).is_err());
     // Whoever knew the primary goes on with it, and its connections lead nowhere else.
     new.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND pid <> pg_backend_pid()");

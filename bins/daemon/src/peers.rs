@@ -121,7 +121,9 @@ mod tests {
         };
         assert_eq!(try_objects("[objects]", Some(&settings)), None);
         let storage = ObjectStorage::open(&place).expect("it opens");
-        storage.close("its files were moved").expect("it is written");
+        storage
+            .close("its files were moved")
+            .expect("it is written");
         let fault = try_objects("[objects]", Some(&settings)).expect("it is closed");
         assert!(fault.reason.contains("its files were moved"), "{fault}");
         assert!(!fault.is_away, "the setting is wrong");

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use cluster_actors::replica::{FileMigration, claim_objects};
+use store::maintenance::{backup, migrate};
 use store::{Options, Store, StorePlace};
 use tempfile::TempDir;
-use store::maintenance::{backup, migrate};
 
 use super::tests::{DAY, in_folder, process, put, read, settings, store};
 use super::{FILES, bring};

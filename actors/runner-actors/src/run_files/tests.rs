@@ -277,7 +277,11 @@ fn i18_a_host_whose_clock_is_ahead_of_the_storages_removes_nothing_too_early() {
     );
     let hasty = process(&data, &store, &place, Duration::ZERO);
     assert_eq!(hasty.shared.as_ref().unwrap().sweep().unwrap(), 1);
-    assert_eq!(server.count(), 2, "only whose the place is, and which store has it");
+    assert_eq!(
+        server.count(),
+        2,
+        "only whose the place is, and which store has it"
+    );
 }
 
 #[actix_rt::test]

@@ -80,7 +80,10 @@ mod tests {
         let check = |mode| check_published_here(mode, "docs", data.path());
         check(&SnapshotMode::Local).expect("alone it is the newest");
         check(&indexer).expect("nothing is published yet");
-        assert!(matches!(check(&searcher), Err(SnapshotError::NotIndexedHere)));
+        assert!(matches!(
+            check(&searcher),
+            Err(SnapshotError::NotIndexedHere)
+        ));
         let manifest = PublishedManifest {
             object: "newest".to_owned(),
             digest: "0".repeat(64),
@@ -96,7 +99,10 @@ mod tests {
         unit.replace(None, &pointer).expect("it is written");
         std::fs::write(data.path().join("docs.published"), "older").expect("room");
         let refused = check(&indexer).expect_err("another has published since");
-        assert!(refused.to_string().contains("other publishes it"), "{refused}");
+        assert!(
+            refused.to_string().contains("other publishes it"),
+            "{refused}"
+        );
         std::fs::write(data.path().join("docs.published"), "newest").expect("room");
         check(&indexer).expect("it was published from here");
     }

@@ -13,7 +13,10 @@ use std::time::Duration;
 const ANSWER_TIMEOUT_FACTOR: u32 = 3;
 
 /// With the times of whoever has the store.
-pub(super) fn connector(url: &PostgresUrl, options: &Options) -> Result<(Arc<Connector>, String), OpenError> {
+pub(super) fn connector(
+    url: &PostgresUrl,
+    options: &Options,
+) -> Result<(Arc<Connector>, String), OpenError> {
     let patience = options.patience;
     connector_within(url, options, (patience, patience * ANSWER_TIMEOUT_FACTOR))
 }
