@@ -1,5 +1,5 @@
-//! Which store it is: a copy of a store that is started beside it is another one, though all its rows
-//! are the same.
+//! Which store it is: a copy of a store that is started beside it is another one, though all its
+//! rows are the same.
 
 use crate::engine::{Engine, alone};
 use crate::error::StoreError;

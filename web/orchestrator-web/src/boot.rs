@@ -134,8 +134,8 @@ pub fn installation(config: &Config) -> String {
     parts.map(Option::unwrap_or_default).join("\n")
 }
 
-/// The settings that have to be equal on all processes that share a store, and are read at the start
-/// only.
+/// The settings that have to be equal on all processes that share a store, and are read at the
+/// start only.
 #[must_use]
 pub fn compared(config: &Config) -> ComparedSettings {
     let hosts = config.vm_hosts.iter();

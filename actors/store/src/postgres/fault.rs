@@ -47,13 +47,13 @@ impl From<tokio_postgres::Error> for Fault {
                 },
             };
         };
-        Self::said(said.code(), said.message().to_owned())
+        Self::of_reply(said.code(), said.message().to_owned())
     }
 }
 
 impl Fault {
     /// What the server said.
-    fn said(state: &SqlState, reason: String) -> Self {
+    fn of_reply(state: &SqlState, reason: String) -> Self {
         match state.code() {
             EPOCH_PASSED => Self::EpochPassed,
             GROUP_KNOWN => Self::GroupKnown,
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn i18_a_server_whose_disk_is_full_is_full_whatever_its_code() {
         let full = |state: &SqlState, text: &str| {
-            matches!(Fault::said(state, text.to_owned()), Fault::Full)
+            matches!(Fault::of_reply(state, text.to_owned()), Fault::Full)
         };
         assert!(full(&SqlState::DISK_FULL, "could not extend file"));
         assert!(full(&SqlState::INTERNAL_ERROR, "could not write init file"));

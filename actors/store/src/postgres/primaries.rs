@@ -171,14 +171,14 @@ where
     let within = tokio::time::timeout(SURVEY_LIMIT, async {
         let (client, connection) = server.connect(tls).await.ok()?;
         let driven = tokio::spawn(listener::drive(connection, None));
-        let answer = said(at, &client).await;
+        let answer = described(at, &client).await;
         driven.abort();
         Some(answer)
     });
     within.await.ok().flatten()
 }
 
-async fn said(at: usize, client: &Client) -> Primary {
+async fn described(at: usize, client: &Client) -> Primary {
     let row = client.query_one(ASK, &[]).await.ok();
     Primary::of(at, row.as_ref())
 }
