@@ -68,7 +68,7 @@ mod tests {
         let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
         let place = SnapshotPlace {
             storage: ObjectStorage::open(&place).expect("it opens"),
-            parts: 1,
+            parts: std::num::NonZero::<u32>::MIN,
         };
         let unit = Unit::new(&place.storage, "docs", SourcePart::WHOLE);
         let searcher = SnapshotMode::Searcher(place.clone());
