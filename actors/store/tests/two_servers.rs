@@ -70,7 +70,8 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
         let compared = ComparedSettings::default();
         let compared = compared.with("secret", secret).with("hosts", hosts);
         let options = options().compared(compared);
-        SharedStore::new(&server.url().parse().unwrap(), &options, ("a:1", name)).unwrap()
+        let url = PostgresServer::url_by(server.port()).parse().unwrap();
+        SharedStore::new(&url, &options, ("a:1", name)).unwrap()
     };
     let leader = shared("leader", "geheim", "one");
     let (store, _) = leader.try_take(|_| true).unwrap().unwrap();
