@@ -121,13 +121,13 @@ fn claim_as(
         return Ok(Err(error));
     }
     if !is_known {
-        note(store, tables, identity.id)?;
+        note(store, tables, &identity.id)?;
     }
     Ok(Ok(()))
 }
 
-fn note(store: &Store, tables: &FileTables, id: String) -> Result<(), StoreError> {
-    let (table, row) = (tables.installation, JsonRow::of(&id));
+fn note(store: &Store, tables: &FileTables, id: &String) -> Result<(), StoreError> {
+    let (table, row) = (tables.installation, JsonRow::of(id));
     store.write_blocking(move |rows| rows.put(&table, &CLAIMED_AS, &row))
 }
 
@@ -141,6 +141,6 @@ pub fn claim_objects(files: &FileMigration, store: &Store) -> Result<String, Mig
     files.owner(&storage, Some(store))?;
     let id = store.identity()?.id;
     storage.claim_for_store(&id, true)?;
-    note(store, &files.tables, id)?;
+    note(store, &files.tables, &id)?;
     Ok(storage.place().to_owned())
 }
