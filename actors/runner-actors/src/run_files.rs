@@ -151,6 +151,8 @@ pub(crate) struct TendState {
 }
 
 #[cfg(test)]
+mod claim_tests;
+#[cfg(test)]
 mod loss_tests;
 #[cfg(test)]
 mod migration_tests;

@@ -79,7 +79,7 @@ impl TarStore {
         let about = serde_json::to_string(about)?;
         let base = self.directory(of).join(hashed(name));
         if let Some(shared) = &self.shared {
-            shared.put(key(of, &base), file, about)?;
+            shared.put_patiently(key(of, &base), file, about)?;
             // What had its name before there was object storage.
             return remove_local(&base);
         }

@@ -47,6 +47,11 @@ pub(crate) trait Engine: Send {
 
     /// Removes all segments: what a copy that did not end has left.
     fn clear_segments(&mut self) -> Result<(), StoreError>;
+
+    /// What its database is called by; empty where it is in none.
+    fn server(&mut self) -> String {
+        String::new()
+    }
 }
 
 /// Runs one request as a group of its own, before there is a writer's thread.

@@ -224,6 +224,16 @@ pub enum OpenError {
         /// The store's place.
         place: String,
     },
+    /// `store migrate` has moved it: what came since is in its new place only.
+    #[error(
+        "the store in {place} was moved to {to}: name that one in [store] (is a variable missing?); to use this older one again, copy it by `store migrate` into an empty place"
+    )]
+    Moved {
+        /// The store's place.
+        place: String,
+        /// Where it was moved, without a password.
+        to: String,
+    },
     /// The first transaction failed: disk full or failing.
     #[error(transparent)]
     Store(#[from] StoreError),

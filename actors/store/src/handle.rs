@@ -14,7 +14,7 @@ use crate::read::ReadTxn;
 use crate::redb_engine::RedbEngine;
 use crate::reentrancy;
 use crate::rows::raw::{RawRead as _, UnreadableRow};
-use crate::write::{COPYING, META, WriteTxn, panic_text};
+use crate::write::{COPYING, META, MOVED, WriteTxn, panic_text};
 use crate::writer::{Limits, Message, Writer};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use parking_lot::{Mutex, RwLock};
@@ -41,6 +41,8 @@ pub struct Store {
 #[derive(Debug)]
 struct Inner {
     snapshots: Arc<dyn Snapshots>,
+    /// What its database is called by.
+    server: String,
     health: Arc<HealthRecord>,
     writes: Sender<Message>,
     reads: Sender<ReadJob>,
@@ -136,9 +138,10 @@ impl Store {
 
     /// Brings the schema up to date and starts the threads.
     pub(crate) fn start(mut engine: Box<dyn Engine>, options: &Options) -> Result<Self, OpenError> {
-        refuse_half_copied(&mut *engine)?;
+        refuse_copied_or_moved(&mut *engine)?;
         migrate(&mut *engine, options.migrations)?;
         let (snapshots, health) = (engine.snapshots(), Arc::clone(engine.health()));
+        let server = engine.server();
         let place = snapshots.place().to_owned();
         let (writes, queue) = bounded(options.queue.max(1));
         let (reads, read_queue) = bounded::<ReadJob>(options.queue.max(1));
@@ -160,6 +163,7 @@ impl Store {
             folder: Mutex::default(),
             queue: options.queue.max(1),
             snapshots,
+            server,
             health,
             writes,
             closing: RwLock::new(false),
@@ -299,6 +303,11 @@ impl Store {
         self.inner.health.state.subscribe()
     }
 
+    /// What its database is called by, where it is in one.
+    pub(crate) fn server(&self) -> &str {
+        &self.inner.server
+    }
+
     /// Whether another process has taken the store, as far as this one knows.
     #[must_use]
     pub fn is_taken_over(&self) -> bool {
@@ -382,13 +391,19 @@ pub(crate) fn holds_store(folder: &Path) -> bool {
     folder.join(FILE).exists()
 }
 
-/// A copy that did not end is no store.
-fn refuse_half_copied(engine: &mut dyn Engine) -> Result<(), OpenError> {
-    match alone(engine, |txn| txn.raw_get(META, COPYING))? {
-        None => Ok(()),
-        Some(_) => Err(OpenError::HalfCopied {
-            place: engine.place(),
-        }),
+/// A copy that did not end is no store, and one that was moved is no longer the store.
+fn refuse_copied_or_moved(engine: &mut dyn Engine) -> Result<(), OpenError> {
+    let marks = alone(engine, |txn| {
+        Ok::<_, StoreError>((txn.raw_get(META, COPYING)?, txn.raw_get(META, MOVED)?))
+    })?;
+    let place = engine.place();
+    match marks {
+        (None, None) => Ok(()),
+        (Some(_), _) => Err(OpenError::HalfCopied { place }),
+        (None, Some(to)) => {
+            let to = String::from_utf8_lossy(&to).into_owned();
+            Err(OpenError::Moved { place, to })
+        }
     }
 }
 

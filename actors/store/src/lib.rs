@@ -74,12 +74,14 @@ mod backend;
 mod blobs;
 mod catch_panic;
 mod codec;
+mod compared;
 mod engine;
 mod error;
 mod extent_table;
 mod file_identity;
 mod handle;
 mod health;
+mod identity;
 mod job;
 mod json_row;
 mod key;
@@ -105,10 +107,12 @@ mod writer;
 pub use backend::{BackendFactory, StorageBackend};
 pub use blobs::{Blob, Extent, SegmentDirectory, SegmentStorage, SegmentsInMemory};
 pub use codec::{RawBytes, Row, Unreadable, decode_row, encode_row};
+pub use compared::ComparedSettings;
 pub use error::{OpenError, StoreError};
 pub use extent_table::{ExtentTable, HoldsExtents};
 pub use handle::Store;
 pub use health::{Health, State};
+pub use identity::StoreIdentity;
 pub use json_row::JsonRow;
 pub use key::{Key, StartsWith};
 pub use local::{LocalState, LocalStateKind};
@@ -116,7 +120,7 @@ pub use lock::{DirectoryLock, Holder, LockError};
 pub use maintenance::StorePlace;
 pub use options::{Migration, Options};
 pub use postgres::{
-    IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, TakenIn, probe,
+    IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, ServerSigns, TakenIn, probe,
 };
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;

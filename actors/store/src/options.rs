@@ -1,5 +1,6 @@
 //! How a store is opened.
 
+use crate::compared::ComparedSettings;
 use crate::error::StoreError;
 use crate::extent_table::ExtentTable;
 use crate::write::WriteTxn;
@@ -49,6 +50,8 @@ pub struct Options {
     /// PostgreSQL: what tells an installation from others, the same for all its processes; one
     /// whose holder says another is not stood beside. Empty: none is told from others.
     pub installation: String,
+    /// PostgreSQL: what has to be as with the other processes that share the store.
+    pub compared: ComparedSettings,
     /// PostgreSQL: how long a holder that says nothing keeps the store, while its session lives on.
     pub lease: Duration,
     /// PostgreSQL: longest wait for a server that is gone before a request is told so; for one that
@@ -74,6 +77,7 @@ impl Options {
             readers: 2,
             probe_every: Duration::from_millis(250),
             installation: String::new(),
+            compared: ComparedSettings::default(),
             lease: Duration::from_secs(8),
             patience: Duration::from_secs(5),
         }
@@ -91,6 +95,13 @@ impl Options {
     #[must_use]
     pub fn installation(mut self, installation: String) -> Self {
         self.installation = installation;
+        self
+    }
+
+    /// With these settings, which have to be equal on all processes.
+    #[must_use]
+    pub fn compared(mut self, compared: ComparedSettings) -> Self {
+        self.compared = compared;
         self
     }
 

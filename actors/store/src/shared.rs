@@ -3,7 +3,9 @@
 use crate::error::OpenError;
 use crate::handle::Store;
 use crate::options::Options;
-use crate::postgres::{self, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, SharedServer};
+use crate::postgres::{
+    self, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
+};
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -34,10 +36,13 @@ impl SharedStore {
         options: &Options,
         reached: (&str, &str),
     ) -> Result<Self, OpenError> {
+        let mut options = options.clone();
+        // Whoever may read the key may compare settings with this process's.
+        options.compared = options.compared.salted(reached.1);
         Ok(Self {
-            server: Arc::new(postgres::shared_server(url, options, reached)?),
+            server: Arc::new(postgres::shared_server(url, &options, reached)?),
             url: url.clone(),
-            options: options.clone(),
+            options,
         })
     }
 
@@ -89,6 +94,15 @@ impl SharedStore {
     /// As [`SharedStore::look`].
     pub fn backlog(&self) -> Result<IntakeBacklog, OpenError> {
         self.server.backlog()
+    }
+
+    /// What the database says of itself, and of the holder's settings. Blocks, for some seconds at
+    /// most.
+    ///
+    /// # Errors
+    /// As [`SharedStore::look`].
+    pub fn server_signs(&self) -> Result<ServerSigns, OpenError> {
+        self.server.signs(&self.options.compared)
     }
 
     /// Ends the session that has the store: what it had begun is undone, or was committed before.

@@ -297,6 +297,12 @@ pub(crate) const BLOB_END: &[u8] = b"pieces";
 pub(crate) const SCHEMA: &[u8] = b"schema";
 /// In [`META`]: a copy of another store is under way, or did not end.
 pub(crate) const COPYING: &[u8] = b"copying";
+/// In [`META`]: where the store was moved to; nobody starts on this one again.
+pub(crate) const MOVED: &[u8] = b"moved";
+/// In [`META`]: what tells the store from others. A copy gets another one.
+pub(crate) const ID: &[u8] = b"id";
+/// In [`META`]: the identity of the store that took the place of another, by a move.
+pub(crate) const MOVED_IN: &[u8] = b"moved-in";
 /// In [`META`]: bytes written to try a disk that was full.
 pub(crate) const BALLAST: &[u8] = b"ballast";
 

@@ -6,7 +6,7 @@
 
 use scripted_peers::postgres::PostgresServer;
 use std::path::Path;
-use store::maintenance::{MaintenanceError, backup, check, copy};
+use store::maintenance::{MaintenanceError, backup, check, copy, migrate};
 use store::{
     Blob, Extent, ExtentTable, OpenError, Options, RawBytes, ReadRows, Store, StoreError,
     StorePlace, Table,
@@ -340,4 +340,27 @@ fn i18_a_check_and_a_backup_see_that_blobs_are_lost() {
         assert_eq!(report.faults, found, "the copy is what there is");
         assert_eq!(check(&saved, &options()).unwrap().faults, found);
     }
+}
+
+#[test]
+fn i18_no_program_starts_on_a_store_that_was_moved() {
+    let folders: Vec<_> = (0..3).map(|_| tempfile::tempdir().unwrap()).collect();
+    let folder = |n: usize| folders[n].path().join("store");
+    let at = |n: usize| place(folder(n).display().to_string());
+    let store = Store::open(&folder(0), &options()).unwrap();
+    fill(&store);
+    store.close();
+    migrate(&at(0), &at(1), &options()).unwrap();
+    let refused = Store::open(&folder(0), &options()).expect_err("it was moved");
+    assert!(matches!(refused, OpenError::Moved { .. }), "{refused}");
+    let named = folder(1).display().to_string();
+    assert!(refused.to_string().contains(&named), "{refused}");
+    assert!(check(&at(0), &options()).unwrap().faults.is_empty());
+    let moved = Store::open(&folder(1), &options()).unwrap();
+    examine(&moved);
+    moved.close();
+    // The way back to what it was then.
+    migrate(&at(0), &at(2), &options()).unwrap();
+    let again = Store::open(&folder(2), &options()).unwrap();
+    examine(&again);
 }

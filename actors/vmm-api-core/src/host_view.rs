@@ -75,7 +75,8 @@ impl fmt::Display for VmHostView {
             (.., None) => "not asked yet".to_owned(),
             _ => "ready".to_owned(),
         };
-        let facts = self.facts.as_ref();
+        // What it last said is not what is free there while it gives none.
+        let facts = self.facts.as_ref().filter(|_| self.trouble.is_none());
         let room = facts.and_then(|facts| facts.free_mem_mib.zip(facts.mem_mib));
         let room = room.map(|(free, all)| format!("{free} of {all} MiB free"));
         let parts = [

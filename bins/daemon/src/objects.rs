@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use cluster_actors::replica::{FileMigration, MigrationReport};
+use cluster_actors::replica::{FileMigration, MigrationReport, claim_objects};
 use config_core::{Environment, ObjectKeys, ObjectPlace};
 use store::{LockError, OpenError, Options, Store, StorePlace};
 
@@ -63,6 +63,52 @@ pub struct MigrateObjectsOptions {
     /// Whose configuration
     #[command(flatten)]
     pub of: ConfigFile,
+}
+
+/// Whose place it is to be.
+#[derive(Debug, Args)]
+pub struct ClaimObjectsOptions {
+    /// Whose configuration
+    #[command(flatten)]
+    pub of: ConfigFile,
+}
+
+/// Says that the store which had the place of `[objects]` is over for good, and that the configured
+/// one has it now. See [`migrate`].
+pub fn claim(
+    options: &ClaimObjectsOptions,
+    configured: impl FnOnce(&ConfigFile) -> Result<ConfiguredFiles, String>,
+    (print, say): (PrintText, PrintText),
+) -> ExitCode {
+    let claimed = configured(&options.of).and_then(|configured| {
+        let files = configured.migration.as_ref();
+        let files = files.ok_or("[objects] names no storage: there is nothing to claim")?;
+        let opened = open_store(&configured, files).map_err(|error| error.to_string());
+        let store = opened?;
+        let claimed = claim_objects(files, &store).map_err(|error| error.to_string());
+        store.close();
+        claimed
+    });
+    match claimed {
+        Ok(place) => {
+            print(&format!(
+                "{place} is this store's now; the one that had it removes nothing there any more\n"
+            ));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn open_store(configured: &ConfiguredFiles, files: &FileMigration) -> Result<Store, OpenError> {
+    let url = match &configured.store {
+        StorePlace::Postgres(url) => Some(url),
+        StorePlace::Directory(_) => None,
+    };
+    Store::open_in(&files.data, url, &configured.options)
 }
 
 /// What a configuration says of a service's files.
@@ -149,11 +195,7 @@ fn carry_out(
         DATA => None,
         _ => Some(options.to.place(environment)?),
     };
-    let url = match &configured.store {
-        StorePlace::Postgres(url) => Some(url),
-        StorePlace::Directory(_) => None,
-    };
-    let (store, running) = match Store::open_in(&migration.data, url, &configured.options) {
+    let (store, running) = match open_store(configured, migration) {
         Ok(store) => (Some(store), None),
         Err(error) if is_in_use(&error) => (None, Some(error.to_string())),
         Err(error) => return Err(error.to_string()),

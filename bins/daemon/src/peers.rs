@@ -102,7 +102,32 @@ pub fn exit_code(faults: &[PeerFault]) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use config_core::ObjectPlace;
+
     use super::*;
+
+    #[test]
+    fn i18_a_place_whose_files_were_moved_is_refused_by_a_check() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("file://{}", folder.path().display());
+        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
+        let settings = ObjectSettings {
+            place: place.clone(),
+            local_bytes: 1,
+            grace: Duration::ZERO,
+            sweep_every: Duration::ZERO,
+        };
+        assert_eq!(try_objects("[objects]", Some(&settings)), None);
+        let storage = ObjectStorage::open(&place).expect("it opens");
+        storage
+            .close("its files were moved")
+            .expect("it is written");
+        let fault = try_objects("[objects]", Some(&settings)).expect("it is closed");
+        assert!(fault.reason.contains("its files were moved"), "{fault}");
+        assert!(!fault.is_away, "the setting is wrong");
+    }
 
     #[test]
     fn i18_one_setting_that_is_wrong_weighs_more_than_peers_that_are_away() {

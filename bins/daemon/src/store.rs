@@ -89,6 +89,7 @@ pub type PrintText = fn(&str);
 #[derive(Debug)]
 enum Request {
     Check(StorePlace),
+    Move(StorePlace, StorePlace),
     Copy(StorePlace, StorePlace),
     Backup(StorePlace, StorePlace),
 }
@@ -137,7 +138,7 @@ fn request(
     let folder = |folder: &PathBuf| StorePlace::Directory(folder.clone());
     Ok(match task {
         StoreTask::Check(it) => Request::Check(place(&it.store, &it.of)?),
-        StoreTask::Migrate(it) => Request::Copy(place(&it.from, &it.of)?, place(&it.to, &it.of)?),
+        StoreTask::Migrate(it) => Request::Move(place(&it.from, &it.of)?, place(&it.to, &it.of)?),
         StoreTask::Backup(it) => Request::Backup(configured(&it.of)?, folder(&it.to)),
         StoreTask::Restore(it) => Request::Copy(folder(&it.from), configured(&it.of)?),
     })
@@ -162,6 +163,12 @@ fn carry_out(request: Request, options: &Options) -> Result<(String, Vec<String>
                     report.quarantined
                 ),
             );
+            Ok((text, report.faults))
+        }
+        Request::Move(from, to) => {
+            let report = maintenance::migrate(&from, &to, options).map_err(|e| e.to_string())?;
+            let mut text = copied(&report, &from, &to);
+            line(&mut text, &format!("no program starts on {from} again"));
             Ok((text, report.faults))
         }
         Request::Copy(from, to) => {

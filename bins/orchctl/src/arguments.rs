@@ -291,12 +291,25 @@ pub(crate) enum HostsCommand {
         /// Its name.
         name: String,
     },
+    /// Give a host no new runs, and wait until none has a VM there.
+    #[command(after_help = "Examples:\n  orchctl hosts drain east --timeout 1h")]
+    Drain {
+        /// Its name.
+        name: String,
+        /// The longest that it waits, as `30m`; 0s: it does not wait; then it ends with 7
+        #[arg(long, value_name = "TIME", default_value = "6h", value_parser = time)]
+        timeout: std::time::Duration,
+    },
     /// Give a host new runs again.
     #[command(after_help = "Examples:\n  orchctl hosts uncordon east")]
     Uncordon {
         /// Its name.
         name: String,
     },
+}
+
+fn time(text: &str) -> Result<std::time::Duration, String> {
+    config_core::parse_duration(text).map_err(|error| error.to_string())
 }
 
 /// `hook …`

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use command_line::print_raw as print;
 use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
-use daemon::objects::MigrateObjectsOptions;
+use daemon::objects::{ClaimObjectsOptions, MigrateObjectsOptions};
 use daemon::settings::ConfigOptions;
 use daemon::store::{BackupOptions, CheckOptions, MigrateOptions, RestoreOptions, StoreTask};
 
@@ -131,6 +131,12 @@ pub(crate) enum ObjectsCommand {
         after_help = "Copies from storage to storage while the orchestrator goes on, and once more when it is stopped; into the data folder when it is stopped. Exit codes: 0 all is there, 1 it is not, 2 usage, 3 all but what the running service stores meanwhile.\n\nExamples:\n  orchestrator objects migrate --to s3://new/agents --config orchestrator.toml\n  orchestrator objects migrate --to data --leave-damaged --config orchestrator.toml"
     )]
     Migrate(MigrateObjectsOptions),
+    /// Make the place of `[objects]` that of the configured store, where another one of the same
+    /// installation had it: after a backup was restored for good, and the former store is over
+    #[command(
+        after_help = "No service may run on the configured store, and none ever again on the former one. Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  orchestrator objects claim --config orchestrator.toml"
+    )]
+    Claim(ClaimObjectsOptions),
 }
 
 impl StoreCommand {

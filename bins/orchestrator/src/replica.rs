@@ -40,7 +40,10 @@ pub(crate) fn serve(
     let advertise = checked.config.store.advertise.as_deref();
     let installation = boot::installation(&checked.config);
     let options = boot::store_options(program).installation(installation);
+    let options = options.compared(boot::compared(&checked.config));
     let (shared, control) = replica::open(&url, &options, advertise, bound)?;
+    let objects = checked.config.objects.clone();
+    replica::probe_as_standby(&control, objects, checked.config.vm_hosts.clone())?;
     let mut rows = vec![("webhook", format!("http://{bound}/webhook"))];
     if let Some(admin) = &listening.admin {
         rows.push(("page", format!("http://{}/", admin.local_addr()?)));

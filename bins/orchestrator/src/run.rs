@@ -56,16 +56,22 @@ pub(crate) fn store_command(command: &StoreCommand, environment: &Environment) -
 
 /// Brings logs in object storage elsewhere.
 pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environment) -> ExitCode {
-    let ObjectsCommand::Migrate(options) = command;
-    let configured = |options: &MigrateObjectsOptions| {
-        let config = read_file(&options.of, environment)?.config;
+    let configured = |of: &ConfigFile, leave_damaged: bool| {
+        let config = read_file(of, environment)?.config;
         Ok(ConfiguredFiles {
             store: boot::store_place(&config).map_err(|error| error.to_string())?,
             options: boot::store_options("orchestrator"),
-            migration: file_migration(&config, options.leave_damaged),
+            migration: file_migration(&config, leave_damaged),
         })
     };
-    objects::migrate(options, environment, configured, (print, say))
+    let out = (print as _, say as _);
+    match command {
+        ObjectsCommand::Migrate(options) => {
+            let configured = |it: &MigrateObjectsOptions| configured(&it.of, it.leave_damaged);
+            objects::migrate(options, environment, configured, out)
+        }
+        ObjectsCommand::Claim(options) => objects::claim(options, |of| configured(of, false), out),
+    }
 }
 
 fn read_file(of: &ConfigFile, environment: &Environment) -> Result<Checked, String> {

@@ -22,7 +22,7 @@ const AFTER_HELP: &str = "\
 Environment: VM_MANAGER_CONFIG, VM_MANAGER_LISTEN, VM_MANAGER_DATA, LOG_LEVEL, LOG_FORMAT,
 ORRERY_MAX_CONNECTIONS, ORRERY_MAX_CONNECTIONS_PER_ADDRESS; a flag wins over a variable, that over the file. Without a file everything is as it comes.
 
-Exit codes: 0 ok, 1 the configuration is invalid or what was asked for failed, 2 wrong usage.
+Exit codes: 0 ok, 1 the configuration is invalid or what was asked for failed, 2 wrong usage, 6 with --check: the storage of images does not answer.
 
 Examples:
   vm-manager

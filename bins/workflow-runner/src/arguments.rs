@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use command_line::{CompletionsOptions, ManOptions};
 pub(crate) use command_line::{print_raw as print, say};
 use daemon::log::LogFormat;
-use daemon::objects::MigrateObjectsOptions;
+use daemon::objects::{ClaimObjectsOptions, MigrateObjectsOptions};
 use daemon::settings::ConfigOptions;
 use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTask};
 
@@ -27,7 +27,14 @@ Examples:
 
 /// Runs a repository's workflows in microVMs.
 #[derive(Debug, Parser)]
-#[command(name = "workflow-runner", version, about, after_help = AFTER_HELP)]
+#[command(
+    name = "workflow-runner",
+    version,
+    about,
+    after_help = AFTER_HELP,
+    // Before a command they would be options of `serve`, and count nothing.
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Arguments {
     /// What to do
     #[command(subcommand)]
@@ -208,6 +215,12 @@ pub(crate) enum ObjectsCommand {
         after_help = "Copies from storage to storage while the runner goes on, and once more when it is stopped; into the data folder when it is stopped. Exit codes: 0 all is there, 1 it is not, 2 usage, 3 all but what the running service stores meanwhile.\n\nExamples:\n  workflow-runner objects migrate --to s3://new/orrery --endpoint https://storage.example:9000\n  workflow-runner objects migrate --to file:///srv/shared/orrery --config workflow-runner.toml\n  workflow-runner objects migrate --to data --leave-damaged"
     )]
     Migrate(MigrateObjectsOptions),
+    /// Make the place of `[objects]` that of the configured store, where another one of the same
+    /// installation had it: after a backup was restored for good, and the former store is over
+    #[command(
+        after_help = "No service may run on the configured store, and none ever again on the former one. Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  workflow-runner objects claim"
+    )]
+    Claim(ClaimObjectsOptions),
 }
 
 /// Which tests to print, and how.
@@ -434,10 +447,24 @@ pub(crate) fn ended(done: anyhow::Result<bool>) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
     use super::Arguments;
 
     #[test]
     fn every_help_ends_with_examples_that_are_understood() {
         scripted_peers::assert_understood::<Arguments>();
+    }
+
+    #[test]
+    fn i18_an_option_that_would_be_ignored_before_a_command_is_refused() {
+        let parsed = |text: &str| Arguments::try_parse_from(text.split(' '));
+        for command in ["store check", "hosts list", "objects migrate --to data"] {
+            let wrong = parsed(&format!("workflow-runner --config a.toml {command}"));
+            let wrong = wrong.expect_err(command).to_string();
+            assert!(wrong.contains("--config"), "{wrong}");
+            parsed(&format!("workflow-runner {command} --config a.toml")).expect(command);
+        }
+        parsed("workflow-runner --config a.toml --check").expect("it serves");
     }
 }

@@ -25,7 +25,10 @@ pub(crate) fn serve(
     let token = boot::token(&config, bound, || uuid::Uuid::new_v4().to_string());
     let advertise = config.replica.advertise.as_deref();
     let options = options.clone().installation(config.installation());
+    let options = options.compared(config.compared());
     let (shared, control) = replica::open(url, &options, advertise, bound)?;
+    let (objects, hosts) = (&config.runner.objects, &config.runner.vm_hosts);
+    replica::probe_as_standby(&control, objects.clone(), hosts.clone())?;
     let services = config.services_listen;
     let services = services.map(|address| edge_web::bind(address, "services_listen"));
     let services = services.transpose()?;

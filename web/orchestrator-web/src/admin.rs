@@ -280,7 +280,9 @@ pub(crate) async fn health(
     let objects = state.view.objects_trouble();
     let objects = objects.map(|why| format!("no object storage: {why}"));
     let tokens = state.view.vm_hosts().and_then(VmHosts::token_notices);
-    let wrong: Vec<String> = wrong.into_iter().chain(objects).chain(tokens).collect();
+    let warning = control.as_ref().and_then(|control| control.warning());
+    let wrong = wrong.into_iter().chain(objects).chain(warning);
+    let wrong: Vec<String> = wrong.chain(tokens).collect();
     let reason = (!wrong.is_empty()).then(|| wrong.join("; "));
     HttpResponse::Ok().json(OrchestratorHealth {
         status: if reason.is_some() { "degraded" } else { "ok" },

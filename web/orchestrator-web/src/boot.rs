@@ -12,7 +12,7 @@ use git_engine::Git;
 use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup, SetupError};
 use orchestrator_core::config::{Checked, Config};
 use orchestrator_engine::process::{Confinement, adopt_orphans};
-use store::{LockError, OpenError, Options, Store, StorePlace};
+use store::{ComparedSettings, LockError, OpenError, Options, Store, StorePlace};
 
 use crate::error::ServerError;
 use crate::server::Listening;
@@ -132,6 +132,17 @@ pub fn installation(config: &Config) -> String {
         objects.map(|objects| objects.place.url()),
     ];
     parts.map(Option::unwrap_or_default).join("\n")
+}
+
+/// The settings that have to be equal on all processes that share a store, and are read at the
+/// start only.
+#[must_use]
+pub fn compared(config: &Config) -> ComparedSettings {
+    let hosts = config.vm_hosts.iter();
+    let hosts: Vec<_> = hosts
+        .map(|host| format!("{} {} {:?}", host.name, host.url, host.labels))
+        .collect();
+    ComparedSettings::default().with("[vm_hosts]", &hosts.join("\n"))
 }
 
 /// Where a configuration says that the store is.

@@ -237,7 +237,9 @@ pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpRespons
         trouble.map(|why| format!("no object storage: {why}"))
     };
     let tokens = || state.view.vm_hosts().token_notices();
-    let reason = reason.or_else(no_objects).or_else(no_vms).or_else(tokens);
+    let warning = || control.as_ref().and_then(|control| control.warning());
+    let reason = reason.or_else(no_objects).or_else(no_vms);
+    let reason = reason.or_else(warning).or_else(tokens);
     HttpResponse::Ok().json(RunnerHealth {
         status: if reason.is_some() { "degraded" } else { "ok" },
         version: env!("CARGO_PKG_VERSION"),

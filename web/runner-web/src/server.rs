@@ -122,7 +122,7 @@ impl RunnerServer {
             .check("coordinator", coordinator.condition())
             .check("store", move || match store.store_health().state {
                 store::State::Ready => Ok(()),
-                state => Err(format!("{state:?}")),
+                state => Err(state.to_string()),
             });
         Self {
             root,

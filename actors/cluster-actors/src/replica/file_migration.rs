@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use store::{DirectoryLock, JsonRow, LockError, ReadRows as _, Store, StoreError};
 
 use crate::replica::file_rows::{
-    FileKey, FileTables, SharedFile, all_files, digest_in_name, named_objects,
+    FileKey, FileTables, SharedFile, all_files, digest_in_name, named_objects, shown,
 };
 use crate::replica::migration_notes::MigrationNotes;
 use crate::replica::shared_files::{OBJECTS, SharedFiles};
@@ -104,6 +104,8 @@ pub enum MigrationError {
 struct NamedObject {
     key: String,
     digest: String,
+    /// What it is; nothing where the bytes have a row and no file has.
+    files: Vec<String>,
 }
 
 /// The folder of a migration, for one at a time.
@@ -167,7 +169,11 @@ impl FileMigration {
                 Some(Ok(bytes)) => count(&counters.copied, bytes),
                 // The service has forgotten it meanwhile.
                 Some(Err(ObjectError::Missing { .. })) if store.is_none() => return Ok(()),
-                Some(Err(error)) => return fault(&counters, error),
+                Some(Err(ObjectError::Missing { .. })) if object.files.is_empty() => {
+                    // Retention has forgotten what it was: nothing is lost.
+                    return Ok(forget(store, &self.tables, object)?);
+                }
+                Some(Err(error)) => return fault(&counters, object, error),
             }
             notes
                 .note(&object.key)
@@ -180,6 +186,9 @@ impl FileMigration {
         let mut report = counters.report();
         if store.is_some() && (report.faults.is_empty() || self.leave_damaged) {
             from.close(&moved)?;
+            if let Some(store) = store {
+                to.claim_for_store(&store.identity()?.id, true)?;
+            }
             to.reopen()?;
             // Without its notes the next migration compares all that is there.
             let _ = std::fs::remove_dir_all(&workplace.folder);
@@ -274,7 +283,11 @@ impl FileMigration {
     }
 
     /// The installation that the source is of, which has to be the store's.
-    fn owner(&self, from: &ObjectStorage, store: Option<&Store>) -> Result<String, MigrationError> {
+    pub(crate) fn owner(
+        &self,
+        from: &ObjectStorage,
+        store: Option<&Store>,
+    ) -> Result<String, MigrationError> {
         let place = from.place().to_owned();
         let Some(owner) = from.owner()? else {
             return Err(MigrationError::NoFiles(place));
@@ -296,7 +309,7 @@ impl FileMigration {
         let named = store.read_blocking(move |rows| named_objects(rows, &tables))?;
         let named = named.into_iter();
         Ok(named
-            .map(|(key, digest)| NamedObject { key, digest })
+            .map(|(key, (digest, files))| NamedObject { key, digest, files })
             .collect())
     }
 
@@ -331,8 +344,7 @@ impl FileMigration {
         if error.kind() != io::ErrorKind::InvalidData && of_object(&error) != Some(true) {
             return Err(self.file_error(error));
         }
-        let (kind, owner, _) = key;
-        let text = format!("{kind} of {owner}, object {}: {error}", file.object);
+        let text = format!("{}, object {}: {error}", shown(key, file), file.object);
         counters.faults.lock().push(text);
         Ok(())
     }
@@ -371,11 +383,34 @@ fn is_of_one_object(error: &ObjectError) -> bool {
     )
 }
 
-fn fault(counters: &Counters, error: ObjectError) -> Result<(), MigrationError> {
+/// Bytes that are not there are stored when they come again.
+fn forget(
+    store: Option<&Store>,
+    tables: &FileTables,
+    object: &NamedObject,
+) -> Result<(), StoreError> {
+    let Some(store) = store else {
+        return Ok(());
+    };
+    let (contents, digest) = (tables.contents, object.digest.clone());
+    store.write_blocking(move |rows| rows.delete(&contents, &digest).map(drop))
+}
+
+fn fault(
+    counters: &Counters,
+    object: &NamedObject,
+    error: ObjectError,
+) -> Result<(), MigrationError> {
     if !is_of_one_object(&error) {
         return Err(error.into());
     }
-    counters.faults.lock().push(error.to_string());
+    let files = object.files.join(", ");
+    let named = if files.is_empty() {
+        "bytes of no file"
+    } else {
+        &files
+    };
+    counters.faults.lock().push(format!("{named}: {error}"));
     Ok(())
 }
 
@@ -425,6 +460,7 @@ fn all_of(stored: &HashMap<String, u64>) -> Vec<NamedObject> {
         Some(NamedObject {
             digest: digest_in_name(key)?,
             key: key.clone(),
+            files: Vec::new(),
         })
     });
     objects.collect()

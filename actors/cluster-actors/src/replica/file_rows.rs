@@ -96,18 +96,33 @@ pub(crate) fn all_files(
 }
 
 /// The objects that rows name, and those that a row may name again for bytes that come once more,
-/// each with its digest.
+/// each with its digest and with the files that it is.
 pub(crate) fn named_objects(
     rows: &mut impl ReadRows,
     tables: &FileTables,
-) -> Result<BTreeMap<String, String>, StoreError> {
-    let files = all_files(rows, tables)?.into_iter();
-    let mut named: BTreeMap<_, _> = files.map(|(_, file)| (file.object, file.digest)).collect();
+) -> Result<BTreeMap<String, (String, Vec<String>)>, StoreError> {
+    let mut named = BTreeMap::<_, (String, Vec<String>)>::new();
+    for (key, file) in all_files(rows, tables)? {
+        let shown = shown(&key, &file);
+        let entry = named.entry(file.object);
+        let (_, files) = entry.or_insert_with(|| (file.digest, Vec::new()));
+        files.push(shown);
+    }
     rows.for_each(&tables.contents, .., |digest, object| {
-        named.extend(object.value().map(|object| (object, digest)));
+        if let Some(object) = object.value() {
+            named.entry(object).or_insert_with(|| (digest, Vec::new()));
+        }
         ControlFlow::Continue(())
     })?;
     Ok(named)
+}
+
+/// A file, as people are told: what it is, whose, and what its owner says of it.
+pub(crate) fn shown((kind, owner, name): &FileKey, file: &SharedFile) -> String {
+    let about = serde_json::from_str::<serde_json::Value>(&file.about).ok();
+    let said = about.as_ref().and_then(|about| about["name"].as_str());
+    let name = said.unwrap_or(name);
+    format!("{kind} of {owner}: {name}")
 }
 
 /// Those of these objects that no row names.

@@ -48,6 +48,8 @@ pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 struct LookResult {
     seen: Result<Leadership, String>,
     taken: Option<Taken>,
+    /// Why it could not be taken, though nobody has it.
+    refused: Option<String>,
 }
 
 /// The child that watches; a store that it took is sent to `taken`.
@@ -119,7 +121,7 @@ impl LeaderWatch {
             Ok(seen) => {
                 self.answers_since
                     .get_or_insert_with(|| (self.services.clock)());
-                if before.trouble.is_some() {
+                if before.trouble.is_some() && before.leader.is_none() {
                     tracing::info!(
                         event = "replica.store_answers",
                         "the database answers again"
@@ -131,12 +133,12 @@ impl LeaderWatch {
                 StoreSight {
                     epoch: seen.epoch,
                     leader: Some(seen).filter(|seen| !seen.is_anothers),
-                    trouble: None,
+                    trouble: looked.refused,
                 }
             }
             Err(trouble) => {
                 self.answers_since = None;
-                if before.trouble.is_none() {
+                if before.trouble.is_none() || before.leader.is_some() {
                     tracing::warn!(
                         event = "replica.store_silent", reason = %trouble,
                         "the database does not say who leads; it is asked on"
@@ -162,22 +164,30 @@ impl WatchServices {
     fn look(&self, answered_for: Option<Duration>) -> LookResult {
         let seen = self.election.look();
         let Ok(seen) = seen else {
-            return LookResult { seen, taken: None };
+            return LookResult {
+                seen,
+                taken: None,
+                refused: None,
+            };
         };
         let taken = self.step(&seen, answered_for.unwrap_or_default());
-        let taken = taken.unwrap_or_else(|reason| {
-            tracing::warn!(
-                event = "replica.not_taken",
-                reason,
-                "the store could not be taken"
-            );
-            None
-        });
+        let (taken, refused) = match taken {
+            Ok(taken) => (taken, None),
+            Err(reason) => {
+                tracing::warn!(
+                    event = "replica.not_taken",
+                    reason,
+                    "the store could not be taken"
+                );
+                (None, Some(reason))
+            }
+        };
         // Whoever asks who leads should hear of the newest one.
         let newest = taken.as_ref().and_then(|_| self.election.look().ok());
         LookResult {
             seen: Ok(newest.unwrap_or(seen)),
             taken,
+            refused,
         }
     }
 
@@ -226,7 +236,7 @@ fn refuse(control: &RoleControl, seen: &Leadership) {
         false => format!("was led by {by}, and others of its installation stand by, not of this"),
     };
     let reason = format!(
-        "the store {whose} (another forge, public_url or [objects]): give this one a database of \
+        "the store {whose} (another forge, public_url or main_project, or [objects]): give this one a database of \
          its own, or a schema (`?schema=NAME` at the end of the address), or make their settings \
          equal"
     );

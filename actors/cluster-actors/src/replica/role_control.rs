@@ -1,7 +1,8 @@
 //! What a process is to the others, for all parts of it that ask or change it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::replica::decision::{Role, RoleAction, RoleEvent, RoleState};
 use parking_lot::Mutex;
@@ -27,9 +28,19 @@ struct ControlState {
     backlog: Mutex<Option<IntakeBacklog>>,
     /// Why this process may not stand here at all.
     refusal: watch::Sender<Option<String>>,
+    /// What is wrong with this process or its surroundings, though it may go on.
+    warnings: Mutex<BTreeMap<&'static str, String>>,
+    /// When a delivery could not be stored, and why.
+    unstored: Mutex<Option<(Instant, String)>>,
     /// Where the others reach this process.
     own_address: String,
 }
+
+/// What a standby asks itself, and differs from the leader in.
+const STANDBY_PARTS: [&str; 3] = ["objects", "settings", "vm_hosts"];
+
+/// How long after a delivery that could not be stored none is to be sent here.
+const UNSTORED_BAR: Duration = Duration::from_secs(10);
 
 /// Why a process does not hand over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +93,8 @@ impl RoleControl {
             election,
             backlog: Mutex::default(),
             refusal: watch::Sender::new(None),
+            warnings: Mutex::default(),
+            unstored: Mutex::default(),
             own_address: own_address.to_owned(),
         }))
     }
@@ -209,6 +222,47 @@ impl RoleControl {
         let mut asked = self.0.drain.subscribe();
         // The sender lives as long as this.
         let _ = asked.wait_for(|asked| *asked == Some(epoch)).await;
+    }
+
+    /// Notes what is wrong with a part of this process or its surroundings, or that nothing is;
+    /// whether that is new.
+    pub fn note_warning(&self, part: &'static str, warning: Option<String>) -> bool {
+        let mut warnings = self.0.warnings.lock();
+        match warning {
+            Some(warning) => warnings.insert(part, warning).is_none(),
+            None => {
+                warnings.remove(part);
+                false
+            }
+        }
+    }
+
+    /// What is wrong, for `/health`.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let leads = self.role() == Role::Leader;
+        let warnings = self.0.warnings.lock();
+        let all = warnings.iter();
+        // A leader meets what a standby can only ask for.
+        let all = all.filter(|(part, _)| !leads || !STANDBY_PARTS.contains(part));
+        let all: Vec<_> = all.map(|(_, warning)| warning.as_str()).collect();
+        (!all.is_empty()).then(|| all.join("; "))
+    }
+
+    /// Notes that a delivery could not be stored, or that one was.
+    pub fn note_delivery(&self, failure: Option<String>) {
+        *self.0.unstored.lock() = failure.map(|reason| (Instant::now(), reason));
+    }
+
+    /// Whether deliveries are stored, as far as the last of them tell.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn stores_deliveries(&self) -> Result<(), String> {
+        match &*self.0.unstored.lock() {
+            Some((at, reason)) if at.elapsed() < UNSTORED_BAR => Err(reason.clone()),
+            _ => Ok(()),
+        }
     }
 
     /// Notes what standbys took in and the leader has not decided; nothing where that is not known.

@@ -12,6 +12,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use config_core::ObjectSettings;
@@ -26,10 +27,6 @@ use crate::replica::file_rows::{
 /// What objects' names begin with, and the folder of copies.
 pub(crate) const OBJECTS: &str = "objects";
 
-/// The row of the installation's name, and that of the place which it has claimed last.
-const NAME: u8 = 0;
-const CLAIMED_PLACE: u8 = 1;
-
 /// The files; clones share them. Methods block.
 #[derive(Clone)]
 pub struct SharedFiles {
@@ -38,15 +35,17 @@ pub struct SharedFiles {
 
 pub(crate) struct Inner {
     pub(crate) storage: ObjectStorage,
-    store: Store,
+    pub(crate) store: Store,
     pub(crate) local: PathBuf,
     pub(crate) settings: ObjectSettings,
-    tables: FileTables,
+    pub(crate) tables: FileTables,
     /// This data folder, as rows may name it.
     writer: String,
     /// Why the storage cannot be used, as it was last seen.
     trouble: Mutex<Option<String>>,
-    claimed: Mutex<bool>,
+    pub(crate) claimed: Mutex<bool>,
+    /// The place is not to be used: that it answers is no recovery.
+    pub(crate) is_refused: AtomicBool,
 }
 
 impl std::fmt::Debug for SharedFiles {
@@ -80,6 +79,7 @@ impl SharedFiles {
                 writer,
                 trouble: Mutex::default(),
                 claimed: Mutex::new(false),
+                is_refused: AtomicBool::new(false),
             }),
         })
     }
@@ -104,11 +104,13 @@ impl SharedFiles {
 
     /// Looks whether the storage answers, and is this installation's.
     pub fn probe(&self) {
-        let probed = match *self.inner.claimed.lock() {
-            true => self.inner.storage.probe(),
+        let is_claimed = *self.inner.claimed.lock();
+        // What is not claimed is asked by the claim, which alone says how it is.
+        let probed = match is_claimed {
+            true => self.seen(self.inner.storage.probe()),
             false => Ok(()),
         };
-        let seen = self.seen(probed).and_then(|()| self.claim_place());
+        let seen = probed.and_then(|()| self.claim_place());
         if let Err(error) = seen {
             *self.inner.trouble.lock() = Some(error.to_string());
         }
@@ -119,7 +121,24 @@ impl SharedFiles {
     /// # Errors
     /// The storage's, and the store's.
     pub fn put(&self, key: FileKey, file: &Path, about: String) -> std::io::Result<()> {
-        let digest = self.put_without_copy(key, file, about)?;
+        self.put_and_keep((key, about), file, false)
+    }
+
+    /// The same of a file that would be lost: a storage that is away is tried for a minute.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn put_patiently(&self, key: FileKey, file: &Path, about: String) -> std::io::Result<()> {
+        self.put_and_keep((key, about), file, true)
+    }
+
+    fn put_and_keep(
+        &self,
+        named: (FileKey, String),
+        file: &Path,
+        is_patient: bool,
+    ) -> std::io::Result<()> {
+        let digest = self.upload(named, file, is_patient)?;
         // A copy that has its name is given out: what it holds must not go with the power.
         std::fs::File::open(file)?.sync_all()?;
         if std::fs::rename(file, self.copy_of(&digest)).is_err() {
@@ -139,16 +158,33 @@ impl SharedFiles {
         file: &Path,
         about: String,
     ) -> std::io::Result<String> {
+        self.upload((key, about), file, false)
+    }
+
+    fn upload(
+        &self,
+        (key, about): (FileKey, String),
+        file: &Path,
+        is_patient: bool,
+    ) -> std::io::Result<String> {
         let tables = self.inner.tables;
         self.claim_place()?;
         let digest = digest_of_file(file)?;
         let bytes = std::fs::metadata(file)?.len();
-        if self.put_known(&key, &digest, bytes, &about)? {
-            return Ok(digest);
+        match self.put_known(&key, &digest, bytes, &about) {
+            Ok(true) => return Ok(digest),
+            Ok(false) => {}
+            // Sent once more it is there as soon as the storage is.
+            Err(_) if is_patient && self.trouble().is_some() => {}
+            Err(error) => return Err(error),
         }
         let random = uuid::Uuid::new_v4().simple();
         let object = format!("{OBJECTS}/{}/{digest}-{random}", &digest[..2]);
-        self.seen(self.inner.storage.put(&object, file))?;
+        let storage = &self.inner.storage;
+        self.seen(match is_patient {
+            true => storage.put_patiently(&object, file),
+            false => storage.put(&object, file),
+        })?;
         let row = SharedFile {
             object: object.clone(),
             digest: digest.clone(),
@@ -343,6 +379,8 @@ impl SharedFiles {
     pub fn sweep(&self) -> std::io::Result<usize> {
         let tables = self.inner.tables;
         self.claim_place()?;
+        // What another store stored since is unknown here.
+        self.claim_for_this_store()?;
         let there = self.seen(self.inner.storage.list(OBJECTS))?;
         if there.is_empty() {
             return Ok(0);
@@ -401,50 +439,11 @@ impl SharedFiles {
         Ok(())
     }
 
-    /// Makes the place this installation's, once, and as long as it is: a share that is not mounted
-    /// any more is an empty folder, which must not be taken for the place.
-    pub(crate) fn claim_place(&self) -> std::io::Result<()> {
-        let mut claimed = self.inner.claimed.lock();
-        let storage = &self.inner.storage;
-        if *claimed && storage.has_folder_with_owner() {
-            return Ok(());
-        }
-        *claimed = false;
-        let (name, was_used) = self.installation()?;
-        if was_used && self.seen(storage.owner())?.is_none() {
-            let place = storage.place().to_owned();
-            return self.seen(Err(ObjectError::Elsewhere { place, owner: name }));
-        }
-        self.seen(storage.claim(&name))?;
-        let (tables, place) = (self.inner.tables, JsonRow::of(&storage.place().to_owned()));
-        self.write(move |rows| rows.put(&tables.installation, &CLAIMED_PLACE, &place))?;
-        *claimed = true;
-        Ok(())
-    }
-
-    /// The installation's name, which it gets here, and whether the store knows that the place was
-    /// used before.
-    fn installation(&self) -> std::io::Result<(String, bool)> {
-        let (tables, place) = (self.inner.tables, self.inner.storage.place().to_owned());
-        self.write(move |rows| {
-            let said = |rows: &mut WriteTxn<'_>, of: u8| {
-                Ok::<_, StoreError>(
-                    rows.get(&tables.installation, &of)?
-                        .and_then(JsonRow::value),
-                )
-            };
-            if let Some(name) = said(rows, NAME)? {
-                let was_claimed = said(rows, CLAIMED_PLACE)?.is_some_and(|at| at == place);
-                return Ok((name, was_claimed || rows.len(&tables.files)? > 0));
-            }
-            let name = uuid::Uuid::new_v4().to_string();
-            rows.put(&tables.installation, &NAME, &JsonRow::of(&name))?;
-            Ok((name, false))
-        })
-    }
-
     /// Remembers how the storage is.
     pub(crate) fn seen<T>(&self, result: Result<T, ObjectError>) -> std::io::Result<T> {
+        if result.is_ok() && self.inner.is_refused.load(Ordering::Relaxed) {
+            return result.map_err(std::io::Error::other);
+        }
         let trouble = match &result {
             // The storage is well, this one object is not.
             Ok(_) | Err(ObjectError::Missing { .. } | ObjectError::File { .. }) => None,
@@ -475,7 +474,7 @@ impl SharedFiles {
         read.map_err(std::io::Error::other)
     }
 
-    fn write<T: Send + 'static>(
+    pub(crate) fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut WriteTxn<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> std::io::Result<T> {

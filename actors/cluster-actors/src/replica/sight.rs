@@ -9,6 +9,6 @@ pub struct StoreSight {
     pub epoch: u64,
     /// The holder, as it was seen last; absent while the server does not say.
     pub leader: Option<Leadership>,
-    /// Why the server does not say.
+    /// Why the server does not say; beside a leader who has gone, why nobody follows.
     pub trouble: Option<String>,
 }

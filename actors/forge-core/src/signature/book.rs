@@ -47,6 +47,16 @@ impl SecretBook {
         self
     }
 
+    /// What tells these secrets from others without telling them. Weak ones could be guessed by
+    /// it: it is not to be shown either.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let shared = self.shared.iter().map(WebhookSecrets::name);
+        let own = self.own.iter();
+        let own = own.map(|(repository, secrets)| format!("{repository} {}", secrets.name()));
+        shared.chain(own).collect::<Vec<_>>().join("\n")
+    }
+
     /// Checks a request's signature over its raw body. Every error means 403.
     pub fn verify<'a>(
         &'a self,

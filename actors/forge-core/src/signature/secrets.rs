@@ -75,6 +75,11 @@ impl WebhookSecrets {
         Ok(VerifiedBy { header, secret })
     }
 
+    /// What tells the current secret from others without telling it.
+    pub(super) fn name(&self) -> String {
+        self.name.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// By what a body is known again under the current secret, whichever signed it.
     pub fn digest(&self, raw_body: &[u8]) -> BodyDigest {
         BodyDigest::new(&self.name, &tag(&self.current, raw_body))

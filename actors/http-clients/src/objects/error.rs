@@ -28,6 +28,17 @@ pub enum ObjectError {
         /// The server's words.
         reason: String,
     },
+    /// Requests are signed with the time, which has to be the server's.
+    #[error(
+        "{place}: the clock of this host and the storage's differ by more than the storage takes: \
+         {reason}; set them by NTP"
+    )]
+    ClockDiffers {
+        /// Where.
+        place: String,
+        /// The server's words.
+        reason: String,
+    },
     /// It does not answer, or not in time, or says that it cannot now.
     #[error("{place} cannot be used now: {reason}")]
     Unavailable {
@@ -79,6 +90,20 @@ pub enum ObjectError {
         place: String,
         /// Whose it is.
         owner: String,
+    },
+    /// Another store has the place, of which this one is a copy, or was before.
+    #[error(
+        "{place} is used by another store of the same name ({there}; this one is {own}), of which \
+         one is a copy: each would remove the other's objects. To try a backup name another prefix \
+         in [objects]; where the other one is over for good, say so with `objects claim`"
+    )]
+    OtherStore {
+        /// Where.
+        place: String,
+        /// Which store it is.
+        there: String,
+        /// Which one asks.
+        own: String,
     },
     /// Its files are being moved, or were.
     #[error(
@@ -143,6 +168,17 @@ impl ObjectError {
             "403 Forbidden",
         ];
         match error {
+            _ if [
+                "RequestTimeTooSkewed",
+                "RequestInTheFuture",
+                "RequestExpired",
+            ]
+            .iter()
+            .any(|word| text.contains(word)) =>
+            {
+                let reason = text;
+                Self::ClockDiffers { place, reason }
+            }
             _ if ["NoSuchBucket", "InvalidBucketName"]
                 .iter()
                 .any(|word| text.contains(word)) =>
@@ -166,18 +202,31 @@ impl ObjectError {
     }
 }
 
-/// An error and what it came from, once each, in one line.
+/// An error and what it came from, once each, in one line: what happened first, and what was tried
+/// and where behind it, as lines are cut at their end.
 fn causes(error: &object_store::Error) -> String {
-    let mut text = error.to_string();
+    let mut texts = vec![error.to_string()];
     let mut next = std::error::Error::source(error);
     while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
+        let text = cause.to_string();
+        // Most say what they came from themselves.
+        for outer in &mut texts {
+            if let Some(before) = outer.strip_suffix(&text) {
+                *outer = before.trim_end_matches([':', ' ', '\n']).to_owned();
+            }
         }
+        texts.push(text);
         next = cause.source();
     }
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let texts = texts.into_iter().rev().filter(|text| !text.is_empty());
+    let mut said = String::new();
+    for text in texts {
+        if !said.contains(&text) {
+            let between = if said.is_empty() { "" } else { "; " };
+            said = format!("{said}{between}{text}");
+        }
+    }
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -195,11 +244,22 @@ mod tests {
         assert!(matches!(of(&missing), ObjectError::NoBucket { .. }));
         let denied = generic("403 Forbidden: <Code>InvalidAccessKeyId</Code>");
         assert!(matches!(of(&denied), ObjectError::Refused { .. }));
+        let skewed = of(&generic("403 Forbidden: <Code>RequestTimeTooSkewed</Code>"));
+        assert!(matches!(skewed, ObjectError::ClockDiffers { .. }));
+        assert!(!skewed.to_string().contains("access key"), "{skewed}");
         let busy = of(&generic("503\n Slow  Down"));
         assert_eq!(
             busy.to_string(),
-            "s3://ci cannot be used now: Generic S3 error: 503 Slow Down"
+            "s3://ci cannot be used now: 503 Slow Down; Generic S3 error"
         );
+        // The cause stands first: lines are cut at their end.
+        let cause = std::io::Error::other("Connection refused");
+        let retried = object_store::Error::Generic {
+            store: "S3",
+            source: format!("after 6 retries of http://s3/ci: {cause}").into(),
+        };
+        let text = of(&retried).to_string();
+        assert!(text.contains("Connection refused"), "{text}");
         let absent = object_store::Error::NotFound {
             path: "a".to_owned(),
             source: "<Code>NoSuchKey</Code>".into(),

@@ -9,6 +9,8 @@ use crate::objects::storage::ObjectStorage;
 
 /// The object that says whose the place is.
 const OWNER: &str = "owner";
+/// The object that says which store of the owner's has the place.
+const STORE: &str = "owner-store";
 /// The object that says why its owner is not to use it.
 const CLOSED: &str = "closed";
 
@@ -54,6 +56,37 @@ impl ObjectStorage {
         Err(ObjectError::OtherOwner {
             place: self.place().to_owned(),
             owner: String::from_utf8_lossy(&there).into_owned(),
+        })
+    }
+
+    /// Makes the place that of one store of its owner, or finds that it is; `replaces` another one.
+    ///
+    /// # Errors
+    /// [`ObjectError::OtherStore`]; otherwise see [`ObjectError`].
+    pub fn claim_for_store(&self, store: &str, replaces: bool) -> Result<(), ObjectError> {
+        let own = store.to_owned();
+        let there = self.within_probe(STORE, move |objects| async move {
+            let path = Key::from(STORE);
+            let create = PutOptions::from(PutMode::Create);
+            let made = objects.put_opts(&path, own.clone().into(), create).await;
+            match made {
+                Ok(_) => Ok(own.into()),
+                Err(object_store::Error::AlreadyExists { .. }) => {
+                    objects.get(&path).await?.bytes().await
+                }
+                Err(error) => Err(error),
+            }
+        })?;
+        if there == store.as_bytes() {
+            return Ok(());
+        }
+        if replaces {
+            return self.put_bytes(STORE, store.to_owned().into());
+        }
+        Err(ObjectError::OtherStore {
+            place: self.place().to_owned(),
+            there: String::from_utf8_lossy(&there).into_owned(),
+            own: store.to_owned(),
         })
     }
 
@@ -110,6 +143,21 @@ impl ObjectStorage {
         match looked {
             Ok(_) | Err(ObjectError::Missing { .. }) => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the storage answers, takes the keys, and its owner may use it.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn usable(&self) -> Result<(), ObjectError> {
+        self.probe()?;
+        match self.closed()? {
+            Some(why) => Err(ObjectError::Closed {
+                place: self.place().to_owned(),
+                why,
+            }),
+            None => Ok(()),
         }
     }
 

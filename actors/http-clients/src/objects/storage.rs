@@ -27,7 +27,10 @@ use crate::objects::worker::{Worker, next};
 const CHUNKS: usize = 8;
 /// The longest time that the repetitions of one request take.
 const RETRIES: Duration = Duration::from_secs(60);
+/// Repetitions for whoever is asked himself: some seconds.
 const MAX_RETRIES: usize = 6;
+/// Those for work that would be lost, which the time ends.
+const PATIENT_RETRIES: usize = 1000;
 /// The longest time that a look at the place takes.
 const PROBE: Duration = Duration::from_secs(5);
 
@@ -39,6 +42,8 @@ pub struct ObjectStorage {
 
 pub(crate) struct Inner {
     objects: Arc<dyn ObjectStore>,
+    /// The same for uploads that wait out a storage that is away.
+    patient: Arc<dyn ObjectStore>,
     place: String,
     /// Where the objects are files.
     folder: Option<PathBuf>,
@@ -106,20 +111,25 @@ impl ObjectStorage {
             ObjectPlace::Folder(folder) => Some(folder.clone()),
             ObjectPlace::Bucket(_) => None,
         };
-        let objects: Arc<dyn ObjectStore> = match place {
+        let (objects, patient): (Arc<dyn ObjectStore>, Arc<dyn ObjectStore>) = match place {
             ObjectPlace::Folder(folder) => {
                 std::fs::create_dir_all(folder).map_err(local)?;
                 let objects = LocalFileSystem::new_with_prefix(folder).map_err(refused)?;
-                Arc::new(objects.with_fsync(true))
+                let objects = Arc::new(objects.with_fsync(true));
+                (Arc::clone(&objects) as _, objects)
             }
             ObjectPlace::Bucket(bucket) => {
-                let objects = s3(bucket, bridge.clone()).map_err(refused)?;
-                Arc::new(PrefixStore::new(objects, bucket.prefix.as_str()))
+                let of = |retries| {
+                    let objects = s3(bucket, bridge.clone(), retries).map_err(refused)?;
+                    Ok(Arc::new(PrefixStore::new(objects, bucket.prefix.as_str())))
+                };
+                (of(MAX_RETRIES)?, of(PATIENT_RETRIES)?)
             }
         };
         Ok(Self {
             inner: Arc::new(Inner {
                 objects,
+                patient,
                 place: shown,
                 folder,
                 remembered,
@@ -284,7 +294,11 @@ impl ObjectStorage {
     /// What does not work.
     pub fn try_place(objects: Option<&ObjectSettings>) -> Result<(), ObjectError> {
         match objects {
-            Some(objects) => Self::open(&objects.place)?.try_out(),
+            Some(objects) => {
+                let storage = Self::open(&objects.place)?;
+                storage.try_out()?;
+                storage.usable()
+            }
             None => Ok(()),
         }
     }
@@ -363,13 +377,32 @@ impl ObjectStorage {
         T: Send + 'static,
         F: Future<Output = object_store::Result<T>> + Send + 'static,
     {
+        self.run_on(&self.inner.objects, key, work)
+    }
+
+    /// The same, as patient as is said.
+    pub(crate) fn run_on<T, F>(
+        &self,
+        objects: &Arc<dyn ObjectStore>,
+        key: &str,
+        work: impl FnOnce(Arc<dyn ObjectStore>) -> F,
+    ) -> Result<T, ObjectError>
+    where
+        T: Send + 'static,
+        F: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
         self.check_folder()?;
-        let done = self
-            .inner
-            .worker
-            .wait(work(Arc::clone(&self.inner.objects)));
+        let done = self.inner.worker.wait(work(Arc::clone(objects)));
         done.ok_or_else(|| self.unavailable("its thread has ended"))?
             .map_err(|error| self.error(key, &error))
+    }
+
+    /// For uploads: those that wait for a minute, or for some seconds.
+    pub(crate) fn uploads(&self, is_patient: bool) -> &Arc<dyn ObjectStore> {
+        match is_patient {
+            true => &self.inner.patient,
+            false => &self.inner.objects,
+        }
     }
 
     fn error(&self, key: &str, error: &object_store::Error) -> ObjectError {
@@ -384,7 +417,7 @@ impl ObjectStorage {
     }
 }
 
-fn s3(bucket: &Bucket, bridge: HttpBridge) -> object_store::Result<AmazonS3> {
+fn s3(bucket: &Bucket, bridge: HttpBridge, max_retries: usize) -> object_store::Result<AmazonS3> {
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name(&bucket.name)
         .with_region(&bucket.region)
@@ -392,7 +425,7 @@ fn s3(bucket: &Bucket, bridge: HttpBridge) -> object_store::Result<AmazonS3> {
         .with_secret_access_key(bucket.keys.secret.expose())
         .with_crypto_provider(Arc::new(RingCrypto))
         .with_http_connector(bridge)
-        .with_retry(retries());
+        .with_retry(retries(max_retries));
     if let Some(session) = &bucket.keys.session {
         builder = builder.with_token(session.expose());
     }
@@ -416,14 +449,14 @@ pub(crate) fn file_error(file: &Path, source: std::io::Error) -> ObjectError {
     }
 }
 
-fn retries() -> RetryConfig {
+fn retries(max_retries: usize) -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
             init_backoff: Duration::from_millis(200),
             max_backoff: Duration::from_secs(5),
             base: 2.0,
         },
-        max_retries: MAX_RETRIES,
+        max_retries,
         retry_timeout: RETRIES,
     }
 }

@@ -20,17 +20,30 @@ impl ObjectStorage {
     /// # Errors
     /// See [`ObjectError`]; nothing is there then.
     pub fn put(&self, key: &str, file: &Path) -> Result<(), ObjectError> {
+        self.put_within(key, file, false)
+    }
+
+    /// The same of a file that would be lost: a storage that is away is tried for a minute.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn put_patiently(&self, key: &str, file: &Path) -> Result<(), ObjectError> {
+        self.put_within(key, file, true)
+    }
+
+    fn put_within(&self, key: &str, file: &Path, is_patient: bool) -> Result<(), ObjectError> {
         let local = |source| file_error(file, source);
         let mut from = File::open(file).map_err(local)?;
         let first = part(&mut from).map_err(local)?;
+        let to = self.uploads(is_patient);
         if first.len() < PART {
             let path = Key::from(key);
-            return self.run(key, move |objects| async move {
+            return self.run_on(to, key, move |objects| async move {
                 objects.put(&path, first.into()).await.map(drop)
             });
         }
         let path = Key::from(key);
-        let upload = self.run(key, move |objects| async move {
+        let upload = self.run_on(to, key, move |objects| async move {
             objects.put_multipart(&path).await
         })?;
         self.put_parts(key, upload, first, &mut from)

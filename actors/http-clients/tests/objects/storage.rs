@@ -375,3 +375,23 @@ fn i18_a_server_that_ignores_conditions_is_not_used_by_several() {
     storage.try_out().unwrap();
     storage.claim("one").unwrap();
 }
+
+#[test]
+fn i18_an_upload_that_would_be_lost_waits_out_a_storage_that_is_restarted() {
+    let mut server = S3Server::start();
+    let storage = bucket(BUCKET, &server.endpoint(), SECRET_KEY);
+    let directory = tempfile::tempdir().unwrap();
+    let (path, digest) = file(directory.path(), 1000);
+    server.stop();
+    storage.put("objects/short", &path).unwrap_err();
+    std::thread::scope(|scope| {
+        let put = scope.spawn(|| storage.put_patiently("objects/one", &path));
+        // Longer than all that others wait.
+        std::thread::sleep(Duration::from_secs(8));
+        assert!(!put.is_finished(), "it has given up");
+        server.start_again();
+        put.join().unwrap().unwrap();
+    });
+    let back = directory.path().join("back");
+    storage.get("objects/one", &digest, &back).unwrap();
+}

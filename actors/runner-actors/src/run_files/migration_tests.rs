@@ -253,3 +253,28 @@ async fn server_is_not_needed(server: S3Server, data: &TempDir, site: &[u8]) {
     assert!(log.contains("one"), "{log}");
     assert!(!data.path().join("objects").exists(), "copies take no room");
 }
+
+#[test]
+fn i18_bytes_that_no_file_has_any_more_are_no_fault_where_they_are_missing() {
+    let (data, store) = (TempDir::new().unwrap(), store());
+    let (first, second) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let (from, to) = (in_folder(&first), in_folder(&second));
+    let files = process(&data, &store, &from, DAY);
+    put(&files.artifacts, "gone", "a", 500).unwrap();
+    let forgotten = objects(first.path()).remove(0);
+    files.artifacts.remove_run("gone").unwrap();
+    put(&files.artifacts, "r", "site", 600).unwrap();
+    let lost = objects(first.path());
+    let lost = lost.into_iter().find(|path| *path != forgotten).unwrap();
+    std::fs::remove_file(&forgotten).unwrap();
+    let held = first.path().join("held");
+    std::fs::rename(&lost, &held).unwrap();
+    let report = migrate(&data, (&from, &to), Some(&store)).unwrap();
+    let [fault] = &report.faults[..] else {
+        panic!("one file is lost, and nothing else: {:?}", report.faults);
+    };
+    assert!(fault.contains("of r: site"), "whose and which: {fault}");
+    std::fs::rename(&held, &lost).unwrap();
+    let report = migrate(&data, (&from, &to), Some(&store)).unwrap();
+    assert!(report.is_complete && report.faults.is_empty(), "{report:?}");
+}

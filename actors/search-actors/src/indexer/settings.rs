@@ -71,7 +71,7 @@ impl IndexerSettings {
         SourceFolders {
             index: self.data.join(id),
             concepts: self.concepts.data.join(id),
-            marker: self.data.join(format!("{id}.published")),
+            marker: SourceFolders::marker_in(&self.data, id),
             published: self.data.with_file_name("published").join(id),
         }
     }

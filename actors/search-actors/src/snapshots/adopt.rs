@@ -26,6 +26,17 @@ pub(crate) struct SourceFolders {
 }
 
 impl SourceFolders {
+    /// The file that names what the index of a source in `data` was published with.
+    pub(crate) fn marker_in(data: &Path, source: &str) -> PathBuf {
+        data.join(format!("{source}.published"))
+    }
+
+    /// [`SourceFolders::is_of`] of a source in `data`.
+    pub(super) fn marks(data: &Path, source: &str, object: &str) -> bool {
+        let marker = Self::marker_in(data, source);
+        fs::read_to_string(marker).is_ok_and(|known| known == object)
+    }
+
     /// Whether the index here is the one that was published as `object`, or has gone on from it.
     pub(super) fn is_of(&self, object: &str) -> bool {
         fs::read_to_string(&self.marker).is_ok_and(|known| known == object)

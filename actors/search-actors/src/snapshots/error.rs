@@ -45,6 +45,23 @@ pub enum SnapshotError {
         /// Who has it.
         owner: String,
     },
+    /// What is indexed here is not what is published.
+    #[error(
+        "the index here is not what part {part} was published with: {owner} publishes it, and only \
+         there it is the newest"
+    )]
+    Elsewhere {
+        /// Which part.
+        part: String,
+        /// Who publishes it; empty where nobody does at the moment.
+        owner: String,
+    },
+    /// A searcher has no index of its own.
+    #[error("a searcher indexes nothing: run it on the indexer that has the lease of the source")]
+    NotIndexedHere,
+    /// What is shown is followed by nothing new.
+    #[error("{0}")]
+    Unattended(String),
     /// There is nothing of this name.
     #[error("nothing of {0} is published here; `snapshot list` shows what is")]
     Unknown(String),

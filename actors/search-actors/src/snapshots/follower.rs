@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use http_clients::objects::ObjectVersion;
@@ -22,7 +22,9 @@ use search_engine::packs::TextPack;
 use super::cache::SnapshotCache;
 use super::concept_taking::ConceptTaking;
 use super::error::SnapshotError;
+use super::inspect::published_parts;
 use super::place::SnapshotPlace;
+use super::unattended::Attendance;
 use super::unit::{PointerRead, Unit};
 use super::view::{SnapshotView, lay_out_concepts, open_view};
 use crate::changed_documents::ChangedDocuments;
@@ -61,6 +63,9 @@ pub(crate) struct SnapshotFollower<C> {
     /// The one of them that is shown.
     shown: u64,
     concepts: ConceptTaking,
+    /// Whether somebody publishes what is followed.
+    attendance: Attendance,
+    started_at: Instant,
     /// Who learns of what is followed, where that is done here.
     learner: Option<Learner>,
 }
@@ -101,6 +106,8 @@ impl<C> SnapshotFollower<C> {
             views: 0,
             shown: 0,
             concepts: ConceptTaking::default(),
+            attendance: Attendance::default(),
+            started_at: Instant::now(),
             learner: None,
         }
     }
@@ -215,6 +222,8 @@ impl<C> SnapshotFollower<C> {
                 PointerRead::Unchanged => {}
                 PointerRead::Read(pointer, version) => {
                     part.pointer = Some(version);
+                    let now = self.started_at.elapsed();
+                    self.attendance.note(&part.unit.shown, now);
                     // A pointer that was lost and made anew leads nowhere for a while.
                     part.published = pointer.manifest;
                 }
@@ -242,14 +251,29 @@ impl<C> SnapshotFollower<C> {
             manifests.iter_mut().for_each(without_concepts);
         }
         if manifests == self.in_force {
-            self.recovered();
-            return Ok(());
+            return match self.unattended() {
+                None => {
+                    self.recovered();
+                    Ok(())
+                }
+                Some(reason) => Err(SnapshotError::Unattended(reason)),
+            };
         }
         // What was fetched of a snapshot that was not shown takes room that this one may need.
         self.keep_only(&manifests, cache)?;
         self.fetch(&manifests, cache)?;
         self.show(manifests, cache, true)?;
         self.keep(cache)
+    }
+
+    /// Why nothing new comes, if so.
+    fn unattended(&mut self) -> Option<String> {
+        let unit = &self.parts.first()?.unit;
+        let (storage, source) = (&unit.storage, self.handle.id.as_str());
+        let now = self.started_at.elapsed();
+        // Where it cannot be looked for, there is nothing more to say.
+        let others = || published_parts(storage, source).unwrap_or_default();
+        self.attendance.trouble(now, others)
     }
 
     /// The storage answers again, with what is known.

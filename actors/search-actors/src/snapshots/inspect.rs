@@ -87,6 +87,25 @@ pub fn verify_published(
     Ok(verified)
 }
 
+/// The parts of a source that somebody publishes.
+pub(super) fn published_parts(
+    storage: &ObjectStorage,
+    source: &str,
+) -> Result<Vec<String>, SnapshotError> {
+    let mut parts = Vec::new();
+    for (of, unit) in units(storage)? {
+        if of != source {
+            continue;
+        }
+        if let PointerRead::Read(pointer, _) = unit.pointer(None)?
+            && !pointer.owner.is_empty()
+        {
+            parts.push(unit.shown);
+        }
+    }
+    Ok(parts)
+}
+
 pub(super) fn units(storage: &ObjectStorage) -> Result<Vec<(String, Unit)>, SnapshotError> {
     let mut names = BTreeSet::new();
     for object in storage.list(SOURCES)? {

@@ -29,6 +29,8 @@ use crate::source_handle::SourceHandle;
 
 /// How often the thread looks whether anything has changed.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How long what is new may be unpublished before somebody is told.
+const UNPUBLISHED_LIMIT: Duration = Duration::from_secs(30);
 /// After a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// What of the folder of concepts is published.
@@ -99,6 +101,7 @@ impl Publisher {
         let is_ended = move || ends.load(Ordering::Acquire) || lease.is_lost();
         let mut seen = None;
         let mut told = String::new();
+        let mut failing: Option<Instant> = None;
         loop {
             let embeddings = self.embeddings();
             let now = (self.handle.version(), self.concept_stamps(), embeddings);
@@ -108,11 +111,18 @@ impl Publisher {
                     Ok(()) => {
                         seen = Some(now);
                         told.clear();
+                        if failing.take().is_some() {
+                            self.show_unpublished(None);
+                        }
                     }
                     Err(SnapshotError::LeaseLost) => return,
                     Err(error) => {
                         pause = RETRY_INTERVAL;
                         self.unpublished(&error, &mut told);
+                        let since = *failing.get_or_insert_with(Instant::now);
+                        if since.elapsed() >= UNPUBLISHED_LIMIT {
+                            self.show_unpublished(Some(&error));
+                        }
                     }
                 }
             }
@@ -129,6 +139,21 @@ impl Publisher {
             tracing::warn!(event = "snapshot.unpublished", source, %reason);
             *told = reason;
         }
+    }
+
+    /// Says in `/health` that searchers do not see what is indexed here; searches here do.
+    fn show_unpublished(&self, error: Option<&SnapshotError>) {
+        let own = "what is indexed here is not published";
+        let now = error.map(|error| format!("{own}: {error}"));
+        self.handle.publish_progress(|status| {
+            let is_own = status
+                .error
+                .as_ref()
+                .is_none_or(|said| said.starts_with(own));
+            if is_own {
+                status.error = now;
+            }
+        });
     }
 
     fn concept_stamps(&self) -> Vec<Option<FileStamp>> {

@@ -6,14 +6,18 @@ use super::{MaintenanceError, StorePlace, TableDigest, digest_table, for_each_pa
 use crate::engine::{Engine, Snapshots, alone};
 use crate::error::{OpenError, StoreError};
 use crate::extent_table::ExtentTable;
+use crate::identity::note_moved_in;
 use crate::options::Options;
 use crate::row_source::Snapshot;
-use crate::write::{BALLAST, BLOB_END, COPYING, GROUP, META, SCHEMA};
+use crate::write::{BALLAST, BLOB_END, COPYING, GROUP, ID, META, MOVED, MOVED_IN, SCHEMA};
 
 /// Bytes of rows that are committed together.
 const BATCH_BYTES: usize = 4 << 20;
 /// Rows that are.
 const BATCH_ROWS: usize = 4096;
+
+/// What a store says of itself, and not of what it holds.
+const OWN: [&[u8]; 7] = [GROUP, BLOB_END, BALLAST, COPYING, MOVED, ID, MOVED_IN];
 
 /// What was copied, and compared with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +47,32 @@ pub fn copy(
     options: &Options,
 ) -> Result<CopyReport, MaintenanceError> {
     // A standby that still runs would take in what the copy lacks.
-    copy_from(&from.source(options)?, to, options, || {
+    copy_from(&mut from.source(options)?, to, options, |_, _| {
         from.all_decided(options)
+    })
+}
+
+/// [`copy`], after which the source says where it was moved, and no program starts on it again: it
+/// would go on where the copy was made, unseen. It can still be checked and copied.
+///
+/// # Errors
+/// As there.
+pub fn migrate(
+    from: &StorePlace,
+    to: &StorePlace,
+    options: &Options,
+) -> Result<CopyReport, MaintenanceError> {
+    copy_from(&mut from.source(options)?, to, options, |source, target| {
+        from.all_decided(options)?;
+        note_moved_in(target)?;
+        // Before the target can be used. Killed in between neither can, until it is repeated.
+        let place = to.to_string();
+        match &mut source.engine {
+            Some(engine) => Ok(alone(&mut **engine, |txn| {
+                txn.import(META, MOVED, place.as_bytes())
+            })?),
+            None => Ok(()),
+        }
     })
 }
 
@@ -57,15 +85,15 @@ pub fn backup(
     to: &StorePlace,
     options: &Options,
 ) -> Result<CopyReport, MaintenanceError> {
-    copy_from(&from.live_source(options)?, to, options, || Ok(()))
+    copy_from(&mut from.live_source(options)?, to, options, |_, _| Ok(()))
 }
 
 /// Copies, and unmarks the copy if all is `well` then.
 fn copy_from(
-    source: &Source,
+    source: &mut Source,
     to: &StorePlace,
     options: &Options,
-    well: impl FnOnce() -> Result<(), MaintenanceError>,
+    well: impl FnOnce(&mut Source, &mut dyn Engine) -> Result<(), MaintenanceError>,
 ) -> Result<CopyReport, MaintenanceError> {
     refuse_half_copied(&*source.snapshots)?;
     let mut target = to.target(options)?;
@@ -78,7 +106,7 @@ fn copy_from(
         };
     });
     let report = report?;
-    well()?;
+    well(source, &mut *target)?;
     alone(&mut *target, |txn| txn.expunge(META, COPYING))?;
     target.close();
     Ok(report)
@@ -191,7 +219,7 @@ fn copy_table(
     let mut failed = Ok(());
     let digest = digest_table(rows, name, |key, row| {
         // The target counts its own groups, and knows where blobs end.
-        let own = [GROUP, BLOB_END, BALLAST, COPYING].contains(&key);
+        let own = OWN.contains(&key);
         if (name == META && own) || failed.is_err() {
             return;
         }

@@ -13,7 +13,7 @@ use crate::table::MAX_ROW_BYTES;
 use std::ops::Bound;
 
 pub use self::check::{CheckReport, check};
-pub use self::copy::{CopyReport, backup, copy};
+pub use self::copy::{CopyReport, backup, copy, migrate};
 pub use self::place::StorePlace;
 
 /// Rows read at a time.

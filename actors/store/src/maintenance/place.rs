@@ -48,7 +48,7 @@ impl FromStr for StorePlace {
 pub(super) struct Source {
     pub(super) snapshots: Arc<dyn Snapshots>,
     /// Held so that nobody else writes meanwhile.
-    _engine: Option<Box<dyn Engine>>,
+    pub(super) engine: Option<Box<dyn Engine>>,
 }
 
 impl StorePlace {
@@ -66,7 +66,7 @@ impl StorePlace {
         };
         Ok(Source {
             snapshots: engine.snapshots(),
-            _engine: Some(engine),
+            engine: Some(engine),
         })
     }
 
@@ -77,7 +77,7 @@ impl StorePlace {
             Self::Directory(_) => self.source(options),
             Self::Postgres(url) => Ok(Source {
                 snapshots: postgres::read_only(url, options)?,
-                _engine: None,
+                engine: None,
             }),
         }
     }

@@ -4,13 +4,15 @@ use super::bridge::Bridge;
 use super::fault::{Fault, with_causes};
 use super::installation::Installation;
 use super::listener::{self, Hints};
-use super::servers::Servers;
+use super::primaries::{self, Primaries, Primary, SURVEY_LIMIT};
+use super::servers::{Reached, Servers};
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
 use crate::options::Options;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
@@ -28,8 +30,12 @@ pub(super) struct Connector {
     pub(super) bridge: Arc<Bridge>,
     url: PostgresUrl,
     servers: Servers,
+    /// Which of them accept writes, as far as was seen.
+    pub(super) primaries: Primaries,
     /// Where the store's tables are.
     pub(super) schema: String,
+    /// The statements by which a session says the settings that are compared.
+    compared: String,
     /// Whose processes these connections are of.
     pub(super) installation: Installation,
     /// Longest wait for a connection to one of the servers.
@@ -59,8 +65,10 @@ impl Connector {
             url,
             installation: Installation::of(&schema, &options.installation),
             schema,
+            compared: options.compared.statements(),
             connect_limit: servers.share(connect_limit),
             servers,
+            primaries: Primaries::default(),
             limit,
         }
     }
@@ -72,23 +80,85 @@ impl Connector {
 
     /// The same for a connection whose notifications, and whose end, are hints.
     pub(super) fn connect_hearing(&self, hints: Option<&Hints>) -> Result<Connection, Fault> {
-        self.servers.first(|server| self.connect_to(server, hints))
+        let reached = self
+            .servers
+            .first(|server| self.connect_to(server, hints))?;
+        match self.servers.are_several() {
+            true => self.to_the_primary(reached, hints),
+            false => Ok(reached.answer),
+        }
+    }
+
+    /// The connection to the server that is the primary, where several say that they are.
+    fn to_the_primary(
+        &self,
+        reached: Reached<Connection>,
+        hints: Option<&Hints>,
+    ) -> Result<Connection, Fault> {
+        let mut connection = reached.answer;
+        let said = match connection.rows(primaries::ASK, &[]) {
+            Ok(rows) => rows.into_iter().next(),
+            // A server that does not say it may be the only one that is.
+            Err(Fault::Refused { .. }) => None,
+            Err(fault) => return Err(fault),
+        };
+        let mut found = vec![Primary::of(reached.at, said.as_ref())];
+        if self.primaries.is_survey_due() {
+            found.extend(self.others(&reached.unasked));
+        }
+        let used = self.primaries.choose(&found, |at| self.servers.name(at));
+        let used = used.inspect_err(|_| {
+            // The next attempt begins with another.
+            if let Some(next) = reached.unasked.first() {
+                self.servers.prefer(*next);
+            }
+        })?;
+        if used == reached.at {
+            return Ok(connection);
+        }
+        self.servers.prefer(used);
+        let gone = || Fault::Lost("the address names no server".to_owned());
+        self.connect_to(self.servers.at(used).ok_or_else(gone)?, hints)
+    }
+
+    /// Which others accept writes, all asked at once: one that says nothing takes
+    /// [`SURVEY_LIMIT`].
+    fn others(&self, unasked: &[usize]) -> Vec<Primary> {
+        let until = Instant::now() + SURVEY_LIMIT;
+        let asked = unasked.iter().filter_map(|at| {
+            let server = self.servers.at(*at)?.clone();
+            let (tls, at) = (self.tls(&server).ok()?, *at);
+            let (tell, told) = oneshot::channel();
+            self.bridge.spawn(async move {
+                // Nobody waits for an answer that is late.
+                let _ = tell.send(primaries::ask(at, server, tls).await);
+            });
+            Some(told)
+        });
+        let asked: Vec<_> = asked.collect();
+        let answers = asked.into_iter().filter_map(|told| {
+            let left = until.saturating_duration_since(Instant::now());
+            self.bridge.wait(left, told).ok()?.ok()?
+        });
+        answers.collect()
+    }
+
+    fn tls(&self, server: &Config) -> Result<MakeTls, Fault> {
+        if server.get_ssl_mode() == SslMode::Disable {
+            return Ok(MakeTls::none());
+        }
+        let (roots, client) = (&self.url.root_certificates, &self.url.client);
+        let tls = MakeTls::trusting(roots.as_deref(), client.as_ref());
+        tls.map_err(|reason| Fault::Refused {
+            state: None,
+            reason,
+        })
     }
 
     fn connect_to(&self, server: &Config, hints: Option<&Hints>) -> Result<Connection, Fault> {
         let mut config = server.clone();
         config.connect_timeout(self.connect_limit);
-        let tls = match config.get_ssl_mode() {
-            SslMode::Disable => MakeTls::none(),
-            _ => {
-                let (roots, client) = (&self.url.root_certificates, &self.url.client);
-                let tls = MakeTls::trusting(roots.as_deref(), client.as_ref());
-                tls.map_err(|reason| Fault::Refused {
-                    state: None,
-                    reason,
-                })?
-            }
-        };
+        let tls = self.tls(&config)?;
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;
         let (client, connection) = connected.map_err(connect_fault)?;
@@ -120,7 +190,8 @@ impl Connector {
              SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
              SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
              SET tcp_keepalives_count = 2; \
-             SET client_min_messages = warning; SET bytea_output = hex{mark}",
+             SET client_min_messages = warning; SET bytea_output = hex{mark}{compared}",
+            compared = self.compared,
             mark = self.installation.mark(),
             idle = limit * 6
         )
@@ -131,9 +202,9 @@ impl Connector {
 fn connect_fault(error: tokio_postgres::Error) -> Fault {
     let said = with_causes(&error);
     let fault = Fault::from(error);
-    let Fault::Lost(reason) = fault else {
+    if !matches!(fault, Fault::Lost(_) | Fault::Refused { state: None, .. }) {
         return fault;
-    };
+    }
     // Certificates are checked within a stream, so what is wrong with them looks like its failure.
     if said.contains("certificate") || said.contains("TLS") {
         let reason = format!(
@@ -145,7 +216,7 @@ fn connect_fault(error: tokio_postgres::Error) -> Fault {
             reason,
         };
     }
-    Fault::Lost(reason)
+    fault
 }
 
 fn late(limit: Duration) -> Fault {

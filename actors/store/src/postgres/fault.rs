@@ -10,6 +10,9 @@ pub(super) const GROUP_KNOWN: &str = "OR002";
 /// The state by which `take_in` says that as many deliveries wait as may.
 const INTAKE_FULL: &str = "OR003";
 
+/// What a server says whose disk is full, whatever its code.
+const FULL: [&str; 2] = ["could not write init file", "No space left on device"];
+
 /// Why the server did not do what it was asked.
 #[derive(Debug)]
 pub(super) enum Fault {
@@ -44,13 +47,20 @@ impl From<tokio_postgres::Error> for Fault {
                 },
             };
         };
-        let state = said.code();
-        let reason = said.message().to_owned();
+        Self::of_reply(said.code(), said.message().to_owned())
+    }
+}
+
+impl Fault {
+    /// What the server said.
+    fn of_reply(state: &SqlState, reason: String) -> Self {
         match state.code() {
             EPOCH_PASSED => Self::EpochPassed,
             GROUP_KNOWN => Self::GroupKnown,
             INTAKE_FULL => Self::IntakeFull,
             "53100" => Self::Full,
+            // A server that has no room starts no further session, and gives that another code.
+            _ if FULL.iter().any(|text| reason.contains(text)) => Self::Full,
             // Connection exceptions; shut down, crashed, starting; too many connections; a
             // statement that took too long; a transaction or session that sat idle.
             code if code.starts_with("08") || code.starts_with("57P") => Self::Lost(reason),
@@ -105,4 +115,21 @@ pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_a_server_whose_disk_is_full_is_full_whatever_its_code() {
+        let full = |state: &SqlState, text: &str| {
+            matches!(Fault::of_reply(state, text.to_owned()), Fault::Full)
+        };
+        assert!(full(&SqlState::DISK_FULL, "could not extend file"));
+        assert!(full(&SqlState::INTERNAL_ERROR, "could not write init file"));
+        let wal = "could not write to file \"pg_wal/xlogtemp.1\": No space left on device";
+        assert!(full(&SqlState::IO_ERROR, wal));
+        assert!(!full(&SqlState::INTERNAL_ERROR, "could not read init file"));
+    }
 }

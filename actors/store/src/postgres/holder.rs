@@ -76,8 +76,12 @@ pub(super) struct Taker {
 pub(super) struct Taken {
     pub(super) epoch: i64,
     pub(super) last_group: i64,
+    /// The last group of those before.
+    after_group: i64,
     /// By whom, as the owner's row has it.
     by: String,
+    /// The same as the table of epochs has it.
+    noted: String,
     forward_key: String,
 }
 
@@ -197,6 +201,32 @@ pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<u64, F
     Ok(u64::try_from(count).unwrap_or_default())
 }
 
+/// The server's time in seconds of the Unix epoch, and whether commits have waited for a replica
+/// for some seconds: other sessions of the same role are all that it shows.
+pub(super) fn clock_and_waits(connection: &mut Connection) -> Result<(f64, bool), Fault> {
+    let statement = "SELECT extract(epoch FROM clock_timestamp())::float8, \
+         EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' \
+         AND state_change < clock_timestamp() - interval '2 seconds')";
+    let rows = connection.rows(statement, &[])?;
+    Ok((rows[0].get(0), rows[0].get(1)))
+}
+
+/// What the session that has the lock says of settings, and of its installation.
+pub(super) fn marks(connection: &mut Connection, schema: &str) -> Result<Vec<(u32, u32)>, Fault> {
+    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key), \
+         locks AS (SELECT l.* FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) \
+         SELECT m.classid::bigint, m.objid::bigint FROM locks m, locks l, k \
+         WHERE l.objsubid = 1 AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295 AND m.pid = l.pid AND m.objsubid = 2";
+    let rows = connection.rows(statement, &[&schema])?;
+    let number = |row: &tokio_postgres::Row, n: usize| u32::try_from(row.get::<_, i64>(n)).ok();
+    let marks = rows
+        .iter()
+        .filter_map(|row| Some((number(row, 0)?, number(row, 1)?)));
+    Ok(marks.collect())
+}
+
 /// Whether the session that has the lock says that it is of another installation than this.
 pub(super) fn is_anothers(
     connection: &mut Connection,
@@ -299,6 +329,8 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
     Ok(Taken {
         epoch: rows[0].get(0),
         last_group: rows[0].get(1),
+        after_group: rows[0].get(1),
+        noted: by,
         by: shown(program, &host, pid, started),
         forward_key: key.clone(),
     })
@@ -313,6 +345,16 @@ fn shown(program: &str, host: &str, pid: i64, started: &str) -> String {
 pub(super) fn taken_behind(connection: &mut Connection, epoch: i64) -> Result<Option<i64>, Fault> {
     let statement = "SELECT after_group FROM epochs WHERE epoch > $1 ORDER BY epoch LIMIT 1";
     let rows = connection.rows(statement, &[&epoch])?;
+    Ok(rows.first().map(|row| row.get(0)))
+}
+
+/// Up to which group a server knows what was written under `taken`, which another has followed;
+/// `None`: it knows of no such holder.
+pub(super) fn known_of(connection: &mut Connection, taken: &Taken) -> Result<Option<i64>, Fault> {
+    let statement = "SELECT coalesce((SELECT n.after_group FROM epochs n WHERE n.epoch > e.epoch \
+         ORDER BY n.epoch LIMIT 1), o.last_group) \
+         FROM epochs e, owner o WHERE e.epoch = $1 AND e.after_group = $2 AND e.holder = $3";
+    let rows = connection.rows(statement, &[&taken.epoch, &taken.after_group, &taken.noted])?;
     Ok(rows.first().map(|row| row.get(0)))
 }
 

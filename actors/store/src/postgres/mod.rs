@@ -18,6 +18,7 @@ mod arrays;
 mod bridge;
 mod changed_tables;
 mod changes;
+mod connecting;
 mod connection;
 mod fault;
 mod holder;
@@ -26,19 +27,21 @@ mod intake;
 mod known_keys;
 mod layout;
 mod listener;
+mod primaries;
 mod queries;
 mod readers;
 mod servers;
 mod session;
 mod shared;
+mod taken_in;
 mod tls;
 mod url;
 
 use self::arrays::Arrays;
-use self::bridge::Bridge;
 use self::changed_tables::ChangedTables;
 use self::changes::{PostgresChanges, RowCache};
-use self::connection::{Connection, Connector};
+use self::connecting::{connector, connector_within};
+use self::connection::Connector;
 use self::holder::Taker;
 use self::known_keys::KnownKeys;
 use self::readers::Readers;
@@ -56,13 +59,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
-pub use self::shared::Leadership;
 pub(crate) use self::shared::SharedServer;
+pub use self::shared::{Leadership, ServerSigns};
+pub(crate) use self::taken_in::TakenInEntries;
 pub use self::url::PostgresUrl;
-
-/// How many times the patience for a server that is gone one that works on something gets: a group
-/// may hold megabytes.
-const ANSWER_TIMEOUT_FACTOR: u32 = 3;
 
 /// The writer's side of a store in PostgreSQL.
 pub(crate) struct PostgresEngine {
@@ -357,6 +357,10 @@ impl Engine for PostgresEngine {
         Ok(())
     }
 
+    fn server(&mut self) -> String {
+        self.session.server()
+    }
+
     fn clear_segments(&mut self) -> Result<(), StoreError> {
         self.session.rows("DELETE FROM blobs", &[]).map(drop)
     }
@@ -425,70 +429,13 @@ pub(crate) fn take(
     may_take: impl FnOnce(&Leadership) -> bool,
 ) -> Result<Option<(PostgresEngine, u64)>, OpenError> {
     let (connector, place) = connector(url, options)?;
+    connector.primaries.learn(server.primaries());
     let taken = server.take(Arc::clone(&connector), options.patience, may_take)?;
     let Some(session) = taken else {
         return Ok(None);
     };
     let epoch = session.epoch();
+    server.primaries().follow(&connector.primaries);
     let engine = PostgresEngine::over(connector, place, session, options)?;
     Ok(Some((engine, epoch)))
-}
-
-/// What other processes took in for the holder of a store.
-pub(crate) struct TakenInEntries {
-    connection: Connection,
-    place: String,
-}
-
-impl TakenInEntries {
-    /// Connects.
-    pub(crate) fn open(url: &PostgresUrl, options: &Options) -> Result<Self, OpenError> {
-        let (connector, place) = connector(url, options)?;
-        let connected = connector.connect();
-        let connection = connected.map_err(|fault| layout::refused(&place, fault))?;
-        Ok(Self { connection, place })
-    }
-
-    /// The number of the newest one that is there; 0 where there is none.
-    pub(crate) fn newest(&mut self) -> Result<u64, OpenError> {
-        let newest = intake::newest(&mut self.connection);
-        newest.map_err(|fault| layout::refused(&self.place, fault))
-    }
-
-    /// Reads all of each.
-    pub(crate) fn read(&mut self) -> Result<(), OpenError> {
-        let read = intake::read(&mut self.connection);
-        read.map_err(|fault| layout::refused(&self.place, fault))
-    }
-
-    /// How many of those up to a number the holder has yet to decide.
-    pub(crate) fn undecided(&mut self, up_to: u64) -> Result<u64, OpenError> {
-        let count = intake::undecided(&mut self.connection, up_to);
-        count.map_err(|fault| layout::refused(&self.place, fault))
-    }
-}
-
-fn connector(url: &PostgresUrl, options: &Options) -> Result<(Arc<Connector>, String), OpenError> {
-    let patience = options.patience;
-    connector_within(url, options, (patience, patience * ANSWER_TIMEOUT_FACTOR))
-}
-
-/// Connections that wait so long to be made, and for answers.
-fn connector_within(
-    url: &PostgresUrl,
-    options: &Options,
-    times: (Duration, Duration),
-) -> Result<(Arc<Connector>, String), OpenError> {
-    let schema = url.schema.clone();
-    let schema = schema.unwrap_or_else(|| options.schema.clone());
-    let place = match &url.schema {
-        Some(_) => url.to_string(),
-        None => format!("{url} (schema {schema})"),
-    };
-    let bridge = Bridge::start().map_err(|source| OpenError::Io {
-        path: place.clone().into(),
-        source,
-    })?;
-    let connector = Connector::new(bridge, url.clone(), schema, options, times);
-    Ok((Arc::new(connector), place))
 }

@@ -48,22 +48,68 @@ impl Servers {
         share.min(limit)
     }
 
+    /// Whether there are several.
+    pub(super) fn are_several(&self) -> bool {
+        self.each.len() > 1
+    }
+
+    /// One of them.
+    pub(super) fn at(&self, at: usize) -> Option<&Config> {
+        self.each.get(at)
+    }
+
+    /// What people call one of them.
+    pub(super) fn name(&self, at: usize) -> String {
+        let one = self.each.get(at);
+        let port = one.and_then(|one| one.get_ports().first().copied());
+        let port = port.unwrap_or(5432);
+        let address = one.and_then(|one| one.get_hostaddrs().first());
+        match one.and_then(|one| one.get_hosts().first()) {
+            Some(Host::Tcp(name)) => format!("{name}:{port}"),
+            Some(Host::Unix(folder)) => format!("{}:{port}", folder.display()),
+            None => address.map_or_else(String::new, |ip| format!("{ip}:{port}")),
+        }
+    }
+
+    /// Uses this one first from now on.
+    pub(super) fn prefer(&self, at: usize) {
+        self.reached.store(at, Ordering::Relaxed);
+    }
+
     /// Asks one after the other, from the one on that was reached last, until one answers.
-    pub(super) fn first<T>(&self, ask: impl Fn(&Config) -> Result<T, Fault>) -> Result<T, Fault> {
+    pub(super) fn first<T>(
+        &self,
+        ask: impl Fn(&Config) -> Result<T, Fault>,
+    ) -> Result<Reached<T>, Fault> {
         let from = self.reached.load(Ordering::Relaxed);
         let mut faults = Vec::new();
-        for n in 0..self.each.len() {
-            let at = (from + n) % self.each.len();
+        let mut rest = (0..self.each.len()).map(|n| (from + n) % self.each.len());
+        while let Some(at) = rest.next() {
             match ask(&self.each[at]) {
                 Ok(answer) => {
-                    self.reached.store(at, Ordering::Relaxed);
-                    return Ok(answer);
+                    self.prefer(at);
+                    let unasked = rest.collect();
+                    return Ok(Reached {
+                        at,
+                        answer,
+                        unasked,
+                    });
                 }
                 Err(fault) => faults.push(fault),
             }
         }
         Err(together(faults))
     }
+}
+
+/// What one of several answered.
+#[derive(Debug)]
+pub(super) struct Reached<T> {
+    /// Its place in the address.
+    pub(super) at: usize,
+    pub(super) answer: T,
+    /// Those that were not asked before it answered.
+    pub(super) unasked: Vec<usize>,
 }
 
 /// The address with one of its servers. Where there are several the store wants the one that can be

@@ -103,6 +103,16 @@ impl Session {
         Ok(())
     }
 
+    /// What the database is called by: the same for its replicas, and another one where a dump of
+    /// it was restored. Empty where the server does not say.
+    pub(super) fn server(&mut self) -> String {
+        let ask = "SELECT system_identifier::text || '/' || oid::text \
+             FROM pg_control_system(), pg_database WHERE datname = current_database()";
+        let rows = self.rows(ask, &[]);
+        let said = rows.ok().and_then(|rows| rows.first()?.try_get(0).ok());
+        said.unwrap_or_default()
+    }
+
     /// Says that this holder is well.
     pub(super) fn renew(&mut self) -> Result<(), StoreError> {
         let epoch = self.taken.epoch;
@@ -218,18 +228,25 @@ impl Session {
     /// Whether the store is still this process's, and the server knows what it acknowledged.
     fn check_epoch(&self, connection: &mut Connection) -> Result<(), Fault> {
         let owner = holder::owner(connection)?;
-        if !owner.is_of(&self.taken) {
-            return Err(Fault::EpochPassed);
-        }
-        if owner.last_group < self.last_group {
+        let is_ours = owner.is_of(&self.taken);
+        // Whoever took it after us began behind what the server had of us.
+        let known = match is_ours {
+            true => Some(owner.last_group),
+            false => holder::known_of(connection, &self.taken)?,
+        };
+        let has_written = self.last_group > self.taken.last_group;
+        if known.map_or(has_written, |known| known < self.last_group) {
             tracing::error!(
                 event = "store.server_went_back", place = %self.place,
-                known = owner.last_group, acknowledged = self.last_group,
+                known = known.unwrap_or(owner.last_group), acknowledged = self.last_group,
                 "the server has lost groups that it had acknowledged"
             );
             return Err(Fault::EpochPassed);
         }
-        Ok(())
+        match is_ours {
+            true => Ok(()),
+            false => Err(Fault::EpochPassed),
+        }
     }
 
     /// The store's word for a failure.

@@ -14,12 +14,14 @@ use super::holder::{self, Owner, Taker};
 use super::intake::{self, IntakeBacklog, IntakeHandle};
 use super::layout;
 use super::listener::{Hints, LISTEN};
+use super::primaries::Primaries;
 use super::session::Session;
+use crate::compared::ComparedSettings;
 use crate::error::OpenError;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 
 /// What is seen of the holder of a store.
@@ -53,6 +55,17 @@ impl fmt::Debug for Leadership {
             "Leadership(epoch {epoch}, {by:?}, released {released}, silent {silent:?}, locked {locked})"
         )
     }
+}
+
+/// What the server of a store says besides.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerSigns {
+    /// By how many milliseconds its clock is ahead of this machine's.
+    pub clock_ahead_ms: i64,
+    /// Commits wait for a replica that does not answer.
+    pub awaits_replica: bool,
+    /// The settings in which this process differs from the holder.
+    pub differing: Vec<&'static str>,
 }
 
 impl Leadership {
@@ -105,6 +118,11 @@ impl SharedServer {
         &self.place
     }
 
+    /// What it knows of the servers of the address.
+    pub(super) fn primaries(&self) -> &Primaries {
+        &self.connector.primaries
+    }
+
     pub(crate) fn forward_key(&self) -> &str {
         &self.taker.forward_key
     }
@@ -140,6 +158,29 @@ impl SharedServer {
 
     pub(crate) fn beside(&self) -> Result<u64, OpenError> {
         self.with_connection(holder::beside)
+    }
+
+    pub(crate) fn signs(&self, compared: &ComparedSettings) -> Result<ServerSigns, OpenError> {
+        self.with_connection(|connection, schema| {
+            let asked = SystemTime::now();
+            let (clock, awaits_replica) = holder::clock_and_waits(connection)?;
+            let own = asked.duration_since(SystemTime::UNIX_EPOCH);
+            let own = own.unwrap_or_default().as_secs_f64();
+            let owner = holder::owner(connection)?;
+            let said = holder::marks(connection, schema)?;
+            let marks = compared.marks(&owner.forward_key).into_iter();
+            let differing = marks.filter(|(_, name, value)| {
+                let mut said = said.iter().filter(|(said, _)| said == name);
+                // A holder of an older version says nothing of it.
+                said.next().is_some_and(|(_, said)| said != value)
+            });
+            Ok(ServerSigns {
+                #[expect(clippy::cast_possible_truncation, reason = "no clock is so far off")]
+                clock_ahead_ms: ((clock - own) * 1000.0) as i64,
+                awaits_replica,
+                differing: differing.map(|(name, ..)| name).collect(),
+            })
+        })
     }
 
     fn with_connection<T>(

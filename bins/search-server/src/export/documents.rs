@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use search_actors::snapshots::{SnapshotMode, check_published_here};
 use search_actors::{RoleSet, RoleSource, in_step_mark, source_git};
 use search_core::role::{RoleFile, ServerSettings};
 use search_engine::answering::{DocumentRequest, SearchableRole, SearchableSource, read_document};
@@ -40,6 +41,7 @@ impl ExportSource {
         role: Option<&str>,
         settings: &ServerSettings,
     ) -> anyhow::Result<Vec<Self>> {
+        let mode = search_web::boot::snapshot_mode(settings)?;
         let role_set = RoleSet::new(roles);
         let Some(entry) = role_set.role(role) else {
             bail!("{}", role_set.unknown_role(role));
@@ -49,7 +51,7 @@ impl ExportSource {
             .iter()
             .filter(|source| source.haystack.indexed_files().is_some());
         let sources: Vec<Self> = indexed
-            .map(|source| Self::open(source, &settings.data_path.value.join("index")))
+            .map(|source| Self::open(source, &mode, &settings.data_path.value.join("index")))
             .collect::<anyhow::Result<_>>()?;
         if sources.is_empty() {
             bail!("role {:?} has no source with an index", entry.role.name);
@@ -57,8 +59,11 @@ impl ExportSource {
         Ok(sources)
     }
 
-    fn open(source: &RoleSource, data: &Path) -> anyhow::Result<Self> {
+    fn open(source: &RoleSource, mode: &SnapshotMode, data: &Path) -> anyhow::Result<Self> {
         let (id, name) = (source.handle.id.clone(), source.haystack.name.clone());
+        // What another one has put since would be replaced by what is older.
+        check_published_here(mode, &id, data)
+            .with_context(|| format!("source {name:?} is exported by the indexer that has it"))?;
         let mark = in_step_mark(data, &id);
         let was_whole = mark.exists();
         let snapshot = IndexSnapshot::open_published(&data.join(&id), 0, None);

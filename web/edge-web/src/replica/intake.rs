@@ -79,7 +79,10 @@ impl SharedIntake {
         })?;
         let digest = digest.as_bytes().to_vec();
         let taking = self.intake.take_in(id.to_owned(), digest, content);
-        within_limit(APPEND_TIMEOUT, taking).await
+        let stored = within_limit(APPEND_TIMEOUT, taking).await;
+        let failure = stored.as_ref().err();
+        self.control.note_delivery(failure.map(ToString::to_string));
+        stored
     }
 
     /// With the leader's word, if it comes in time.

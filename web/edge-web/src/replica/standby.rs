@@ -43,6 +43,9 @@ impl StandbyParts {
                 .trouble
                 .unwrap_or_else(|| "it was not asked yet".to_owned())),
         });
+        let stores = control.clone();
+        // Whoever chooses between processes sends deliveries where they are stored.
+        let health = health.check("deliveries", move || stores.stores_deliveries());
         Self {
             root: Root::own("orrery", vec![standby]),
             watch: reference,
@@ -71,8 +74,15 @@ pub async fn standby_health(control: web::Data<RoleControl>) -> HttpResponse {
     let reason = match (&sight.leader, sight.trouble) {
         (None, Some(trouble)) => Some(format!("the database does not answer: {trouble}")),
         (None, None) => Some("the database was not asked yet".to_owned()),
-        (Some(leader), _) if !leader.is_locked => Some("nobody leads at the moment".to_owned()),
+        (Some(leader), None) if !leader.is_locked => Some("nobody leads at the moment".to_owned()),
+        (Some(leader), Some(trouble)) if !leader.is_locked => {
+            Some(format!("nobody leads at the moment: {trouble}"))
+        }
         (Some(_), _) => None,
+    };
+    let reason = match (reason, control.warning()) {
+        (Some(reason), Some(warning)) => Some(format!("{reason}; {warning}")),
+        (reason, warning) => reason.or(warning),
     };
     HttpResponse::Ok().json(StandbyHealth {
         status: if reason.is_some() { "degraded" } else { "ok" },
@@ -149,7 +159,7 @@ pub async fn drain(
         DrainRefusal::NotLeading => Problem::unavailable("this process does not lead", 1),
         DrainRefusal::NobodyBeside => Problem::conflict(
             "no other process stands by on this store, so nobody would lead: start another one, \
-             or ask with force, which leaves the store to nobody for 30 s",
+             or ask with `--force`, which leaves the store to nobody for 30 s",
         ),
         DrainRefusal::Unknown(reason) => Problem::unavailable(
             format!("the database does not say whether another process stands by: {reason}"),

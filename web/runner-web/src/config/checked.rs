@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use config_core::Secret;
 use forge_core::SecretBook;
 use runner_actors::RunnerSettings;
-use store::PostgresUrl;
+use store::{ComparedSettings, PostgresUrl};
 use url::Url;
 
 /// Characters that a webhook's secret should have at least: shorter ones can be guessed from one
@@ -97,6 +97,22 @@ impl RunnerConfig {
             objects.map(|objects| objects.place.url()),
         ];
         parts.map(Option::unwrap_or_default).join("\n")
+    }
+}
+
+impl RunnerConfig {
+    /// The settings that have to be equal on all processes that share a store.
+    #[must_use]
+    pub fn compared(&self) -> ComparedSettings {
+        let runner = &self.runner;
+        let hosts = runner.vm_hosts.iter();
+        let hosts: Vec<_> = hosts
+            .map(|host| format!("{} {} {:?}", host.name, host.url, host.labels))
+            .collect();
+        ComparedSettings::default()
+            .with("webhook secret", &self.secrets.fingerprint())
+            .with("[vm_hosts]", &hosts.join("\n"))
+            .with("[machines]", &format!("{:?}", runner.machines))
     }
 }
 

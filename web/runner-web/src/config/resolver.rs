@@ -227,7 +227,13 @@ impl<'a> Resolver<'a> {
         const NAME: &str = "WORKFLOW_RUNNER_STORE_URL or `url` in [store]";
         let variable = self.file.variables.store_url.take();
         let Some(url) = variable.or_else(|| self.file.store.url.take()) else {
-            return Some(None);
+            if self.file.store.advertise.is_none() {
+                return Some(None);
+            }
+            // A runner of several that lost its variable would start alone, on a store of its own.
+            let lone = "`advertise` in [store] is of a runner that shares its store: name the \
+                        store in WORKFLOW_RUNNER_STORE_URL or `url`, or take `advertise` away";
+            return self.kept(NAME, Err(ValueError::new(lone)));
         };
         let parsed = url.expose().parse::<PostgresUrl>();
         let parsed = parsed.map_err(|error| ValueError::new(error.to_string()));

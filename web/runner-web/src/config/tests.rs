@@ -302,7 +302,11 @@ fn a_short_secret_works_and_is_warned_of() {
 #[test]
 fn i18_an_advertised_address_is_a_host_and_a_port() {
     let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
-    let advertised = |text: &str| parse(&[secret], &format!("[store]\nadvertise = \"{text}\"\n"));
+    let url = ("WORKFLOW_RUNNER_STORE_URL", "postgresql://db.test/ci");
+    let advertised = |text: &str| {
+        let file = format!("[store]\nadvertise = \"{text}\"\n");
+        parse(&[secret, url], &file)
+    };
     let config = advertised("ci-1.example:3000").unwrap();
     assert_eq!(
         config.replica.advertise.as_deref(),
@@ -318,6 +322,18 @@ fn i18_an_advertised_address_is_a_host_and_a_port() {
         let wrong = advertised(text).expect_err(text).to_string();
         assert!(wrong.contains("advertise"), "{text}: {wrong}");
     }
+}
+
+#[test]
+fn i18_a_runner_of_several_without_its_database_is_refused() {
+    let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
+    let file = "[store]\nstandby = true\nadvertise = \"ci-1.example:3000\"\n";
+    let wrong = parse(&[secret], file).expect_err("no store").to_string();
+    assert!(wrong.contains("WORKFLOW_RUNNER_STORE_URL"), "{wrong}");
+    let sample = include_str!("../../../../config-samples/cluster/runner.toml");
+    let wrong = parse(&[secret], sample).expect_err("no variables");
+    let wrong = wrong.to_string();
+    assert!(wrong.contains("WORKFLOW_RUNNER_STORE_URL"), "{wrong}");
 }
 
 #[test]

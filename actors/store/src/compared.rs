@@ -1,0 +1,78 @@
+//! Settings that have to be equal on all processes that share a store. Each says of them to the
+//! database what tells them from others, and nobody can read there what they are.
+
+use std::fmt;
+
+/// Settings by their names; only digests are kept.
+#[derive(Clone, Default)]
+pub struct ComparedSettings {
+    each: Vec<(&'static str, [u8; 32])>,
+    /// What this process says goes with this: it is another text for each process and start.
+    salt: String,
+}
+
+impl fmt::Debug for ComparedSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.each.iter().map(|(name, _)| name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+impl ComparedSettings {
+    /// With one more.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.each
+            .push((name, *blake3::hash(value.as_bytes()).as_bytes()));
+        self
+    }
+
+    pub(crate) fn salted(mut self, salt: &str) -> Self {
+        salt.clone_into(&mut self.salt);
+        self
+    }
+
+    /// The numbers by which a process with this salt says each: its name's, and its value's.
+    pub(crate) fn marks(&self, salt: &str) -> Vec<(&'static str, u32, u32)> {
+        let number = |hash: blake3::Hash| {
+            let bytes = hash.as_bytes();
+            u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+        };
+        let each = self.each.iter().map(|(name, digest)| {
+            let of_name = number(blake3::hash(format!("orrery setting {name}").as_bytes()));
+            let key = *blake3::hash(salt.as_bytes()).as_bytes();
+            (*name, of_name, number(blake3::keyed_hash(&key, digest)))
+        });
+        each.collect()
+    }
+
+    /// The statements, behind others, by which a session says them.
+    pub(crate) fn statements(&self) -> String {
+        if self.salt.is_empty() {
+            return String::new();
+        }
+        let marks = self.marks(&self.salt).into_iter();
+        marks
+            .map(|(_, name, value)| {
+                let (name, value) = (name.cast_signed(), value.cast_signed());
+                format!("; SELECT pg_advisory_lock_shared({name}, {value})")
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_what_is_compared_is_salted_and_shown_nowhere() {
+        let settings = ComparedSettings::default().with("webhook secret", "geheim");
+        assert_eq!(format!("{settings:?}"), "[\"webhook secret\"]");
+        assert_ne!(settings.marks("one"), settings.marks("two"));
+        assert_eq!(settings.statements(), "", "without a salt nothing is said");
+        let same = ComparedSettings::default().with("webhook secret", "geheim");
+        assert_eq!(settings.marks("one"), same.marks("one"));
+        assert!(settings.salted("one").statements().contains("_shared("));
+    }
+}

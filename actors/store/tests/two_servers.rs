@@ -1,0 +1,97 @@
+//! A store whose address names several servers, or whose commits wait for a second one; and what a
+//! standby is told of the leader's settings.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+use std::time::Duration;
+
+use scripted_peers::postgres::{PostgresServer, Stop};
+use store::{ComparedSettings, Options, SharedStore, Table};
+
+const ROWS: Table<u64, u64> = Table::new("rows");
+
+fn options() -> Options {
+    Options::new("shared-test").schema("shared_test")
+}
+
+#[test]
+fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
+    let mut former = PostgresServer::on_network(&[]);
+    let new = former.replica();
+    let of_former = format!("@127.0.0.1:{},", former.port());
+    let both = PostgresServer::url_by(new.port()).replace('@', &of_former);
+    let shared = |name: &str| {
+        let url = both.parse().unwrap();
+        SharedStore::new(&url, &options(), (&format!("{name}:1"), name)).unwrap()
+    };
+    let first = shared("first");
+    first.look().unwrap();
+    former.stop(Stop::Crash);
+    new.promote();
+    let taken = first.try_take(|_| true).unwrap();
+    let (store, _) = taken.expect("the new primary is free");
+    former.start_again();
+    // One that begins now cannot know which is the right one, and takes neither.
+    let second = shared("second");
+    let refused = second.try_take(|_| true).expect_err("two accept writes");
+    let refused = refused.to_string();
+    for server in [&former, &new] {
+        let name = format!("127.0.0.1:{} (timeline ", server.port());
+        assert!(refused.contains(&name), "{refused}");
+    }
+    assert!(second.look().is_err());
+    let taking = second.intake().take_in("one".to_owned(), vec![1], vec![2]);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    assert!(runtime.block_on(taking).is_err());
+    // Whoever knew the primary goes on with it, and its connections lead nowhere else.
+    new.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'postgres' AND pid <> pg_backend_pid()");
+    let written = store.write_blocking(|rows| rows.put(&ROWS, &1, &1));
+    written.unwrap();
+    assert_eq!(first.look().unwrap().address, "first:1");
+    assert_eq!(
+        new.sql("SELECT count(*) FROM shared_test.rows WHERE tbl = 'rows'"),
+        "1"
+    );
+    // As long as the former one is there nobody takes it by accident, the leader's standby neither.
+    store.close();
+    assert!(first.try_take(|_| true).is_err());
+    former.stop(Stop::Crash);
+    assert!(first.try_take(|_| true).unwrap().is_some());
+}
+
+#[test]
+fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
+    let server = PostgresServer::on_network(&[]);
+    let shared = |name: &str, secret: &str, hosts: &str| {
+        let compared = ComparedSettings::default();
+        let compared = compared.with("secret", secret).with("hosts", hosts);
+        let options = options().compared(compared);
+        let url = PostgresServer::url_by(server.port()).parse().unwrap();
+        SharedStore::new(&url, &options, ("a:1", name)).unwrap()
+    };
+    let leader = shared("leader", "geheim", "one");
+    let (store, _) = leader.try_take(|_| true).unwrap().unwrap();
+    let differing = |standby: &SharedStore| standby.server_signs().unwrap().differing;
+    assert_eq!(differing(&shared("a", "geheim", "one")), [""; 0]);
+    assert_eq!(differing(&shared("b", "other", "one")), ["secret"]);
+    assert_eq!(differing(&shared("c", "geheim", "two")), ["hosts"]);
+    let signs = leader.server_signs().unwrap();
+    assert!(signs.clock_ahead_ms.abs() < 10_000, "{signs:?}");
+    assert!(!signs.awaits_replica);
+    // A synchronous replica that goes away: nothing else says why all writes hang.
+    let mut replica = server.replica();
+    replica.stop(Stop::Fast);
+    let written = std::thread::spawn(move || store.write_blocking(|txn| txn.put(&ROWS, &1, &1)));
+    let until = std::time::Instant::now() + Duration::from_secs(30);
+    while !leader.server_signs().unwrap().awaits_replica {
+        assert!(std::time::Instant::now() < until, "nobody waits");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    server.sql("ALTER SYSTEM RESET synchronous_standby_names");
+    server.sql("SELECT pg_reload_conf()");
+    written.join().unwrap().unwrap();
+}
