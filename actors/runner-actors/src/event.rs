@@ -1,6 +1,6 @@
 //! The event of a run as it is stored: enough to run it after a restart.
 
-use forge_core::{CommitSha, Event, GitRef, OtherEvent, RepoName};
+use forge_core::{CommitSha, Event, Forge, GitRef, OtherEvent, RepoName};
 use http_clients::forge::ForgePull;
 use runner_core::event::{EventContext, EventKind, StartsNothing};
 use runner_core::expr::Value;
@@ -42,6 +42,9 @@ pub struct StoredEvent {
     pub before: Option<String>,
     /// Number of the pull request.
     pub number: Option<u64>,
+    /// The kind of forge that sent it, as far as its headers say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) forge: Option<Forge>,
 }
 
 impl StoredEvent {
@@ -109,18 +112,40 @@ impl StoredEvent {
         }
     }
 
-    /// The run that the same delivery starts for workflows that ask for `pull_request_target`.
+    /// With the kind of forge that its headers speak of.
     #[must_use]
-    pub(crate) fn target(&self) -> Option<Self> {
+    pub fn sent_by(mut self, forge: Option<Forge>) -> Self {
+        self.forge = forge;
+        self
+    }
+
+    /// The kind of forge it is of, where this one is configured: Forgejo is told from Gitea by what
+    /// it sends.
+    pub(crate) fn forge(&self, configured: Forge) -> Forge {
+        match (configured, self.forge) {
+            (Forge::GitHub, _) => Forge::GitHub,
+            (_, Some(Forge::Forgejo)) => Forge::Forgejo,
+            (configured, _) => configured,
+        }
+    }
+
+    /// The run that the same delivery starts for workflows that ask for `pull_request_target`: of
+    /// the default branch at GitHub, of the branch that it goes into at Gitea and Forgejo.
+    #[must_use]
+    pub(crate) fn target(&self, configured: Forge) -> Option<Self> {
         if self.kind != EventKind::PullRequest {
             return None;
         }
-        let context = self.context().into_target(self.default_branch.as_deref());
+        let base = self.base_branch.as_deref();
+        let base = base.filter(|_| self.forge(configured) != Forge::GitHub);
+        let branch = base.or(self.default_branch.as_deref());
+        let context = self.context().into_target(branch);
         Some(Self {
             clone_url: self.clone_url.clone(),
             html_url: self.html_url.clone(),
             default_branch: self.default_branch.clone(),
             number: self.number,
+            forge: self.forge,
             ..Self::of_context(context)
         })
     }
@@ -154,6 +179,7 @@ impl StoredEvent {
             default_branch: None,
             before: None,
             number: None,
+            forge: None,
         }
     }
 
@@ -239,6 +265,7 @@ impl StoredEvent {
             default_branch: None,
             before: None,
             number: None,
+            forge: None,
         }
     }
 

@@ -97,6 +97,11 @@ impl Repositories {
         &self.settings.checkouts.tree
     }
 
+    /// The kind of forge that is configured.
+    pub(crate) fn forge(&self) -> Forge {
+        self.settings.forge
+    }
+
     /// The forge's API, where it is known.
     pub(crate) fn forge_client(&self) -> Option<ForgeClient> {
         self.settings.forge_client()

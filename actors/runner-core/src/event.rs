@@ -163,10 +163,10 @@ impl EventContext {
     }
 
     /// The same pull request for workflows that ask for `pull_request_target`: the newest commit of
-    /// the default branch is run, with what belongs to it.
+    /// this branch is run, with what belongs to it.
     #[must_use]
-    pub fn into_target(self, default_branch: Option<&str>) -> Self {
-        let reference = default_branch.map(|branch| format!("refs/heads/{branch}"));
+    pub fn into_target(self, branch: Option<&str>) -> Self {
+        let reference = branch.map(|branch| format!("refs/heads/{branch}"));
         Self {
             kind: EventKind::PullRequestTarget,
             reference: reference.unwrap_or_default(),

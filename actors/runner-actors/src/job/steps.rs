@@ -7,6 +7,7 @@ use runner_core::context::{self, OWN_DIRECTORY, WORKSPACE};
 use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
 use runner_core::plan::{PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults};
 use runner_core::prepare;
+use runner_core::shell;
 use runner_core::state::{Conclusion, StepEnd};
 
 use super::background::BackgroundSteps;
@@ -429,7 +430,7 @@ impl<'a> StepRunner<'a> {
         };
         let planned = &self.request.plan.jobs[self.request.job];
         let workflow = &self.request.plan.workflows[planned.workflow].workflow;
-        // A composite action has no defaults: its shell is given.
+        // A composite action has no defaults: its shell is given, or the usual one.
         let defaults = match frame.action_path {
             None => run_defaults(&planned.job.defaults, &workflow.defaults),
             Some(_) => (None, None),
@@ -439,8 +440,7 @@ impl<'a> StepRunner<'a> {
             shell.as_ref(),
             working_directory.as_ref(),
             defaults,
-            // Containers need not have bash: theirs is `sh`, as on GitHub.
-            self.containers.job.as_ref().map(|_| "sh"),
+            shell::usual(self.request.facts.forge, self.containers.job.is_some()),
             &scope,
         );
         match ready {

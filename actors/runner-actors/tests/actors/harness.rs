@@ -97,6 +97,8 @@ impl Site {
             max_waiting: 100,
             model: None,
             public_url: None,
+            token_permissions: Some(PermissionLevel::Read),
+            cancel_previous: Some(false),
             vars: Vec::new(),
             secrets: Vec::new(),
             scopes: ScopeSettings::default(),

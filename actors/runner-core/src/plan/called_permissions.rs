@@ -102,10 +102,12 @@ impl Builder<'_> {
         while let (Some(caller), None) = (at, named) {
             let caller = &self.jobs[caller];
             named = self.asked(&caller.job, caller.workflow);
+            // Defaults are nobody's words.
+            named = named.filter(|named| !named.over_defaults);
             at = self.workflows[caller.workflow].caller;
         }
-        let restricted = Permissions::restricted();
-        let (more, most) = asked.beyond(named.unwrap_or(&restricted));
+        let left = &self.jobs[caller].permissions;
+        let (more, most) = asked.beyond(named.unwrap_or(left));
         if more.is_empty() {
             return Ok(None);
         }

@@ -12,13 +12,15 @@ use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::MAX_STEPS;
 use crate::shell;
 use crate::source_location::{Located, SourceLocation};
-use crate::workflow::{Env, Need, Refusal, Step, StepWork, WaitFor};
+use crate::workflow::{Dialect, Env, Need, Refusal, Step, StepWork, WaitFor};
 
 /// Plans the steps of one job.
 pub(super) struct StepPlanner<'a> {
     pub(super) input: PlanInput<'a>,
     pub(super) budget: &'a Cell<usize>,
     pub(super) file: String,
+    /// Whose grammar the workflow has.
+    pub(super) dialect: Dialect,
     pub(super) refusals: &'a mut Vec<Refusal>,
     pub(super) count: usize,
     pub(super) depth: usize,
@@ -54,6 +56,7 @@ impl<'a> StepPlanner<'a> {
             input,
             budget,
             file: file.to_owned(),
+            dialect: Dialect::of_file(file),
             refusals,
             count: 0,
             depth: 0,

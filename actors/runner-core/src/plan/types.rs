@@ -8,8 +8,8 @@ use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
-    CacheMode, CallSecrets, ConcurrencyQueue, DockerRuns, Env, Job, NodeRuns, Permissions, Refusal,
-    RunDefaults, Workflow,
+    CacheMode, CallSecrets, ConcurrencyQueue, Dialect, DockerRuns, Env, Job, NodeRuns, Permissions,
+    Refusal, RunDefaults, Workflow,
 };
 
 /// What a run will do.
@@ -305,6 +305,9 @@ pub struct DeferredAction {
     pub uses: String,
     /// The file that uses it.
     pub file: String,
+    /// Whose grammar that file has.
+    #[serde(skip)]
+    pub dialect: Dialect,
     /// Where in that file.
     pub place: SourceLocation,
     /// Its inputs as written.
