@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use config_core::{Colours, Diagnostics, Severity, SourceText, quoted};
+use forge_core::Forge;
 use serde::Serialize;
 
 use crate::actions::{ActionSource, NoActions};
@@ -21,7 +22,7 @@ use crate::plan::{
 use crate::prepare::default_name;
 use crate::report_triggers::{never_started_by, started_by};
 use crate::script_notes::script_notes;
-use crate::workflow::{Need, Refusal, Workflow, parse};
+use crate::workflow::{Dialect, Need, PermissionLevel, Permissions, Refusal, Workflow, parse_as};
 
 /// What a runner's configuration says of its jobs.
 #[derive(Clone, Copy)]
@@ -30,13 +31,35 @@ pub struct RunnerFacts<'a> {
     pub workspace: WorkspaceStart,
     /// Whether a machine with these labels has a network.
     pub has_network: &'a dyn Fn(&[String]) -> bool,
+    /// The kind of forge; `None`: each file's folder says it.
+    pub forge: Option<Forge>,
+    /// What tokens may do by themselves, where that is set.
+    pub token_permissions: Option<PermissionLevel>,
 }
 
 impl RunnerFacts<'_> {
+    /// What a job's token may do whose workflow names nothing.
+    fn token_defaults(&self, dialect: Dialect) -> Permissions {
+        let is_github = match self.forge {
+            Some(forge) => forge == Forge::GitHub,
+            None => !dialect.is_forge(),
+        };
+        let usual = match is_github {
+            true => PermissionLevel::Read,
+            false => PermissionLevel::Write,
+        };
+        match self.token_permissions.unwrap_or(usual) {
+            PermissionLevel::Write => Permissions::permissive(),
+            _ => Permissions::restricted(),
+        }
+    }
+
     /// Those of a runner that nobody has configured.
     pub const USUAL: RunnerFacts<'static> = RunnerFacts {
         workspace: WorkspaceStart::Commit,
         has_network: &|_| false,
+        forge: None,
+        token_permissions: None,
     };
 }
 
@@ -206,7 +229,10 @@ pub fn check_for(
         refused: Vec::new(),
         diagnostics: Diagnostics::default(),
     };
-    let workflow = match parse(file, bytes) {
+    let dialect = runner
+        .forge
+        .map_or_else(|| Dialect::of_file(file), |forge| Dialect::of(file, forge));
+    let mut workflow = match parse_as(file, bytes, dialect) {
         Ok(parsed) => {
             report.diagnostics = parsed.warnings;
             parsed.value
@@ -222,6 +248,8 @@ pub fn check_for(
     report.name.clone_from(&workflow.name);
     report.started_by = started_by(&workflow);
     report.never_started_by = never_started_by(&workflow);
+    let defaults = runner.token_defaults(dialect);
+    workflow.permissions = Some(Permissions::over(workflow.permissions.take(), &defaults));
     let contexts = example_contexts(&workflow);
     match plan(
         workflow,

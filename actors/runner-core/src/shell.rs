@@ -44,7 +44,7 @@ pub enum ShellError {
     Windows(String),
     /// A name that is not known, without `{{0}}`.
     #[error(
-        "unknown shell {0}: use bash, sh, python, pwsh, node, or a command with {{0}} for the script's file"
+        "unknown shell {0}: use bash, sh, python, pwsh, or a command with {{0}} for the script's file"
     )]
     Unknown(String),
 }
@@ -74,6 +74,17 @@ pub fn resolve(shell: Option<&str>) -> Result<ShellCommand, ShellError> {
         _ => return Err(ShellError::Unknown(config_core::quoted(shell))),
     };
     Ok(found)
+}
+
+/// Whether a shell can be used: `node` is one at Gitea and Forgejo only (`is_forge`).
+///
+/// # Errors
+/// When it is not known, or one of Windows.
+pub fn check(shell: &str, is_forge: bool) -> Result<(), ShellError> {
+    if !is_forge && shell.trim().eq_ignore_ascii_case("node") {
+        return Err(ShellError::Unknown(config_core::quoted(shell)));
+    }
+    resolve(Some(shell)).map(|_| ())
 }
 
 impl ShellCommand {

@@ -171,7 +171,7 @@ impl<'a> StepPlanner<'a> {
     fn check_shell(&mut self, shell: Option<&Template>) {
         let fixed = shell.and_then(|shell| Some((shell.fixed()?, shell.place)));
         if let Some((value, place)) = fixed
-            && let Err(error) = shell::resolve(Some(&value.as_text()))
+            && let Err(error) = shell::check(&value.as_text(), self.dialect.is_forge())
         {
             match self.runs {
                 Some(true) => self.refuse("shell", &error.to_string(), place),
