@@ -39,8 +39,8 @@ pub(crate) enum SourceError {
     /// The event's ids are none.
     #[error("the event names no usable {0}")]
     Id(&'static str),
-    /// The forge does not say which commit a pull request proposes.
-    #[error("the pull request's head is not known: {0}")]
+    /// The forge does not say which commit a pull request proposes, or a release has.
+    #[error("the commit to run is not known: {0}")]
     NoHead(String),
 }
 

@@ -139,6 +139,7 @@ mod tests {
         Permissions {
             all: None,
             scopes: scopes.collect(),
+            ..Permissions::default()
         }
     }
 
@@ -235,6 +236,7 @@ mod tests {
         let all = Permissions {
             all: Some(Write),
             scopes: Vec::new(),
+            ..Permissions::default()
         };
         assert!(decide("POST", "/repos/acme/rocket/issues", "acme/rocket", &all).is_ok());
     }
@@ -259,6 +261,7 @@ mod tests {
         let all = Permissions {
             all: Some(Write),
             scopes: Vec::new(),
+            ..Permissions::default()
         };
         for path in [
             "/repos/acme/other/issues",

@@ -277,6 +277,7 @@ mod tests {
         let permissions = Permissions {
             all: None,
             scopes: vec![("contents".to_owned(), level)],
+            ..Permissions::default()
         };
         decide_git((method, path, query), "acme/rocket", &permissions)
     }

@@ -13,8 +13,12 @@ impl Builder<'_> {
         let caller = self.workflows[workflow].caller;
         let caller = caller.map(|caller| &self.jobs[caller].permissions);
         match (self.asked(job, workflow), caller) {
-            (Some(named), Some(caller)) => named.within(caller),
-            (Some(named), None) => named.clone(),
+            (Some(named), Some(caller)) => {
+                Permissions::over(Some(named.clone()), caller).within(caller)
+            }
+            (Some(named), None) => {
+                Permissions::over(Some(named.clone()), &Permissions::restricted())
+            }
             (None, Some(caller)) => caller.clone(),
             (None, None) => Permissions::restricted(),
         }

@@ -41,7 +41,10 @@ pub(super) fn with_id_token(
     if asks != Some(true) {
         return permissions;
     }
-    let mut permissions = permissions.unwrap_or_else(Permissions::restricted);
+    let mut permissions = permissions.unwrap_or_else(|| Permissions {
+        over_defaults: true,
+        ..Permissions::default()
+    });
     let given = ("id-token".to_owned(), PermissionLevel::Write);
     permissions.scopes.retain(|(name, _)| *name != given.0);
     permissions.scopes.push(given);

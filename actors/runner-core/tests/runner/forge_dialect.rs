@@ -1,0 +1,222 @@
+//! What Gitea Actions and Forgejo Actions take beside GitHub's grammar.
+
+use config_core::Diagnostics;
+use runner_core::expr::{Context, Contexts, Value};
+use runner_core::plan::{
+    Action, Plan, PlanInput, PlanState, PlannedWork, StepKind, plan as plan_of,
+};
+use runner_core::workflow::{
+    Dialect, JobWork, PermissionLevel, Permissions, Workflow, parse, parse_as,
+};
+
+const FORGE: &str = ".forgejo/workflows/ci.yml";
+const GITHUB: &str = ".github/workflows/ci.yml";
+
+fn read(file: &str, text: &str) -> Result<(Workflow, Diagnostics), Diagnostics> {
+    let parsed = parse(file, text.as_bytes())?;
+    Ok((parsed.value, parsed.warnings))
+}
+
+/// The workflow as a forge reads it, and what is said of it; GitHub refuses it.
+fn only_forge(text: &str) -> (Workflow, String) {
+    assert!(read(GITHUB, text).is_err(), "GitHub refuses it: {text}");
+    let found = read(FORGE, text);
+    let (workflow, warnings) = found.unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
+    (workflow, warnings.to_string())
+}
+
+fn planned(workflow: Workflow, files: &dyn Fn(&str) -> Option<Vec<u8>>) -> Plan {
+    let contexts = Contexts::default();
+    let input = PlanInput {
+        contexts: &contexts,
+        files,
+        actions: &runner_core::actions::NoActions,
+    };
+    plan_of(workflow, input).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn job(rest: &str) -> String {
+    format!("on: push\njobs:\n  a:\n    runs-on: docker\n{rest}")
+}
+
+const STEPS: &str = "    steps: [{run: make}]\n";
+
+#[test]
+fn i17_mails_are_a_key_of_forges_that_does_nothing() {
+    let text = job(STEPS);
+    let (_, said) = only_forge(&format!("enable-email-notifications: true\n{text}"));
+    assert!(said.contains("sends no mails"), "{said}");
+    let wrong = read(FORGE, &format!("enable-email-notifications: often\n{text}"));
+    assert!(wrong.is_err());
+}
+
+#[test]
+fn i17_conditions_know_secrets_and_variables_at_forges() {
+    let text = "
+on: push
+env: {MODE: full}
+jobs:
+  given:
+    if: secrets.KEY != '' && env.MODE == 'full'
+    runs-on: docker
+    steps: [{run: make, if: \"secrets.KEY != ''\"}]
+  absent:
+    if: secrets.OTHER != ''
+    runs-on: docker
+    steps: [{run: make}]
+";
+    let (workflow, _) = only_forge(text);
+    let plan = planned(workflow, &|_| None);
+    let secrets = Value::object([("KEY", "value")]);
+    let base = Contexts::default().with(Context::Secrets, secrets);
+    let mut state = PlanState::new(plan.into(), base);
+    let actions = state.advance();
+    let started = |at: usize| {
+        let starts = |action: &Action| matches!(action, Action::Start { job, .. } if *job == at);
+        actions.iter().any(starts)
+    };
+    assert!(started(0) && !started(1), "{actions:?}");
+}
+
+#[test]
+fn i17_schedules_have_words_and_a_zone_at_forges() {
+    let text = |cron: &str| {
+        let rest = job(STEPS).replace("on: push\n", "");
+        format!("on: {{schedule: [{{cron: '{cron}'}}]}}\n{rest}")
+    };
+    for (cron, zone) in [
+        ("@daily", None),
+        ("@every 2h", None),
+        ("TZ=Europe/Berlin 0 4 * * *", Some("Europe/Berlin")),
+        ("CRON_TZ=UTC @weekly", Some("UTC")),
+    ] {
+        let (workflow, _) = only_forge(&text(cron));
+        let schedule = &workflow.on.schedule[0].value;
+        assert_eq!(
+            (&*schedule.cron, schedule.timezone.as_deref()),
+            (cron, zone)
+        );
+    }
+    for wrong in ["@dayly", "TZ=Nowhere/City 0 4 * * *"] {
+        assert!(read(FORGE, &text(wrong)).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn i17_a_job_that_calls_may_have_a_label_at_forges() {
+    let text = job("    container: node:22\n    uses: ./.forgejo/workflows/b.yml\n");
+    let (workflow, said) = only_forge(&text);
+    assert!(matches!(workflow.jobs[0].work, JobWork::Call { .. }));
+    assert!(workflow.jobs[0].container.is_none());
+    assert!(said.contains("does nothing"), "{said}");
+}
+
+#[test]
+fn i17_a_container_without_an_image_is_the_labels_own() {
+    let text = job(&format!("    container: {{options: --cpus 2}}\n{STEPS}"));
+    let (_, said) = only_forge(&text);
+    assert!(said.contains("machines.<label>.container"), "{said}");
+}
+
+#[test]
+fn i17_scripts_of_actions_need_no_shell_at_forges() {
+    let action = "runs: {using: composite, steps: [{run: make}]}\n";
+    let files = |path: &str| (path == "tool/action.yml").then(|| action.as_bytes().to_vec());
+    let workflow = |file| parse(file, job("    steps: [{uses: ./tool}]\n").as_bytes());
+    let plan = planned(workflow(FORGE).unwrap().value, &files);
+    let PlannedWork::Steps(steps) = &plan.jobs[0].work else {
+        panic!("it has steps");
+    };
+    assert!(matches!(steps[0].work, StepKind::Composite(_)));
+    let contexts = Contexts::default();
+    let input = PlanInput {
+        contexts: &contexts,
+        files: &files,
+        actions: &runner_core::actions::NoActions,
+    };
+    assert!(plan_of(workflow(GITHUB).unwrap().value, input).is_err());
+}
+
+#[test]
+fn i17_a_service_has_arguments_by_cmd_at_forges() {
+    let service = "    services: {db: {image: 'postgres:16', cmd: [-c, fsync=off]}}\n";
+    let (workflow, _) = only_forge(&job(&format!("{service}{STEPS}")));
+    let services = workflow.jobs[0].services.as_ref().unwrap();
+    let contexts = Contexts::default();
+    let scope = runner_core::expr::Scope::new(&contexts);
+    let value = services.value.value(&scope).unwrap();
+    let found = runner_core::container::services(&value).unwrap();
+    assert_eq!(found[0].1.command, ["-c", "fsync=off"]);
+}
+
+#[test]
+fn i17_forms_that_forges_take_are_read_with_a_word() {
+    let cases = [
+        job(STEPS).replace("  a:", "  Build Images:"),
+        job(STEPS).replace("    runs-on: docker\n", ""),
+        job(&format!("    timeout-minutes: '5'\n{STEPS}")),
+        job(&format!(
+            "    strategy: {{max-parallel: '1', matrix: {{a: [1, 2]}}}}\n{STEPS}"
+        )),
+        job(&format!(
+            "    concurrency: {{cancel-in-progress: true}}\n{STEPS}"
+        )),
+        job("    steps: [{uses: 'actions/${{ vars.NAME }}@v4'}]\n"),
+        job(&format!("    enable-openid-connect: true\n{STEPS}")),
+        job(STEPS)
+            .replace("on: push\n", "on: push\nx-base: &base {A: b}\n")
+            .replace("x-base: &base {A: b}\n", "env: &base {A: b}\n")
+            .replace("    runs-on", "    env: {<<: *base, C: d}\n    runs-on"),
+    ];
+    for text in cases {
+        only_forge(&text);
+    }
+    let merged = "on: push\nenv: &base {A: b, C: x}\njobs: {a: {runs-on: x, env: {<<: *base, C: d}, \
+                  steps: [{run: 'true'}]}}\n";
+    let (workflow, _) = only_forge(merged);
+    assert!(format!("{:?}", workflow.jobs[0].env).contains("\"A\""));
+}
+
+#[test]
+fn i17_an_action_that_an_expression_names_refuses_its_job_only() {
+    let (workflow, _) = only_forge(&job("    steps: [{uses: 'a/${{ vars.B }}@v4'}]\n"));
+    let plan = planned(workflow, &|_| None);
+    assert!(plan.jobs[0].refusals[0].reason.contains("not known before"));
+}
+
+#[test]
+fn i17_workflows_of_githubs_folder_are_a_forges_where_it_runs_them() {
+    let text = format!("enable-email-notifications: true\n{}", job(STEPS));
+    assert!(parse_as(GITHUB, text.as_bytes(), Dialect::Forge).is_ok());
+}
+
+#[test]
+fn i17_tokens_write_by_themselves_only_where_that_is_so() {
+    let write = Permissions::permissive();
+    let allows = |it: &Permissions, scope| it.allows(scope, PermissionLevel::Write);
+    assert!(allows(&Permissions::over(None, &write), "contents"));
+    assert!(!allows(&Permissions::over(None, &write), "id-token"));
+    let text = format!("enable-openid-connect: true\n{}", job(STEPS));
+    let (workflow, _) = only_forge(&text);
+    let beside = Permissions::over(workflow.permissions, &write);
+    assert!(allows(&beside, "id-token") && allows(&beside, "contents"));
+    let named = read(
+        FORGE,
+        &format!("permissions: {{contents: read}}\n{}", job(STEPS)),
+    );
+    let named = Permissions::over(named.unwrap().0.permissions, &write);
+    assert!(!allows(&named, "contents"), "what a file says counts");
+}
+
+#[test]
+fn i17_the_artifact_actions_of_forgejo_are_the_usual_ones() {
+    let steps = "    steps: [{uses: 'https://data.forgejo.org/forgejo/upload-artifact@v4', \
+                 with: {path: a}}, {uses: 'forgejo/download-artifact@v4'}]\n";
+    let (workflow, _) = read(FORGE, &job(steps)).unwrap();
+    let plan = planned(workflow, &|_| None);
+    assert!(
+        plan.jobs[0].refusals.is_empty(),
+        "{:?}",
+        plan.jobs[0].refusals
+    );
+}
