@@ -333,7 +333,8 @@ fn fill(report: &mut FileReport, plan: &Plan, runner: RunnerFacts<'_>) {
         }
     }
     report.jobs.extend(plan.jobs.iter().map(|job| {
-        let mut report = job_report(job, runner);
+        let dialect = plan.workflows[job.workflow].workflow.dialect;
+        let mut report = job_report(job, dialect, runner);
         report.refused |= is_unservable(job);
         report
     }));
@@ -385,7 +386,7 @@ fn is_unservable(job: &PlannedJob) -> bool {
     !instances.is_empty() && copies.all(|copy| copy.runs_on.iter().any(is_beyond))
 }
 
-fn job_report(job: &PlannedJob, runner: RunnerFacts<'_>) -> JobReport {
+fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> JobReport {
     let (copies, runs_on) = match &job.instances {
         Instances::Known(instances) => {
             let mut labels: Vec<String> = Vec::new();
@@ -443,7 +444,9 @@ fn job_report(job: &PlannedJob, runner: RunnerFacts<'_>) -> JobReport {
             .chain(program_notes(job, runner.has_network))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
-                    let mut notes = script_notes(steps, &job.permissions);
+                    let asks = job.token.is_some() || !job.token_defaults.is_empty();
+                    let asks = asks && dialect.is_forge();
+                    let mut notes = script_notes(steps, &job.permissions, asks);
                     if runner.workspace == WorkspaceStart::Commit {
                         notes.extend(workspace_note(steps));
                     }

@@ -95,7 +95,7 @@ impl Stage {
         let settings = self.folder.path().join("runner.toml");
         let data = self.folder.path().join("runs");
         let text = format!(
-            "data_dir = {data:?}\nallow_http = true\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {:?}\n[machines.default]\n[machines.small]\ndisk = \"768MiB\"\n",
+            "data_dir = {data:?}\nallow_http = true\ncancel_previous = false\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {:?}\n[machines.default]\n[machines.small]\ndisk = \"768MiB\"\n",
             self.forge.url()
         );
         std::fs::write(&settings, text).expect("it can be written");

@@ -277,6 +277,20 @@ pub enum StepKind {
     },
 }
 
+impl StepKind {
+    /// What it uses, as written; nothing where it runs a script or waits.
+    pub fn uses(&self) -> Option<&str> {
+        match self {
+            Self::Native { uses, .. } | Self::Refused { uses } => Some(uses),
+            Self::Composite(action) => Some(&action.uses),
+            Self::Node(action) => Some(&action.uses),
+            Self::Docker(action) => Some(&action.uses),
+            Self::Deferred(action) => Some(&action.uses),
+            Self::Run { .. } | Self::Wait(_) | Self::WaitAll | Self::Cancel(_) => None,
+        }
+    }
+}
+
 /// A composite action in a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Composite {

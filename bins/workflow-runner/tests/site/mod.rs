@@ -80,7 +80,7 @@ impl Site {
             [led, format!("services_listen = \"{address}\"\n")]
         });
         let runner = format!(
-            "data_dir = {:?}\nallow_http = true\n{listens}[keep]\n{keep}\n[secrets]\nKEY = \"hunter2-hunter2\"\n[machines.default]\n{machine}",
+            "data_dir = {:?}\nallow_http = true\ncancel_previous = false\n{listens}[keep]\n{keep}\n[secrets]\nKEY = \"hunter2-hunter2\"\n[machines.default]\n{machine}",
             path("runs")
         );
         std::fs::write(path("runner.toml"), runner).unwrap();

@@ -265,7 +265,7 @@ fn runner_daemon(
     let address = free_address()?;
     let (file, data) = (path.join("workflow-runner.toml"), path.join("runs"));
     let settings = format!(
-        "data_dir = {data:?}\nallow_http = true\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {forge:?}\n"
+        "data_dir = {data:?}\nallow_http = true\ncancel_previous = false\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {forge:?}\n"
     );
     std::fs::write(&file, settings)?;
     let arguments = ["--config", &text(&file), "--listen", &address.to_string()];

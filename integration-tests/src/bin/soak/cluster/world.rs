@@ -206,7 +206,7 @@ fn hosts(managers: &[Manager]) -> String {
 fn runner_settings(forge: &str, managers: &[Manager], storage: &str) -> String {
     let hosts = hosts(managers);
     format!(
-        "allow_http = true\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {forge:?}\n\
+        "allow_http = true\ncancel_previous = false\nallow_addresses = [\"127.0.0.1\"]\nforge_url = {forge:?}\n\
          [objects]\nurl = \"s3://{BUCKET}/ci\"\nendpoint = {storage:?}\n{hosts}"
     )
 }
