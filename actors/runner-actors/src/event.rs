@@ -6,6 +6,8 @@ use runner_core::event::{EventContext, EventKind, StartsNothing};
 use runner_core::expr::Value;
 use serde::{Deserialize, Serialize};
 
+mod forge;
+
 /// What a working tree's pull request goes into.
 const DEFAULT_BRANCH: &str = "main";
 
@@ -110,44 +112,6 @@ impl StoredEvent {
             (EventKind::PullRequest, Some(action)) => Some(format!("pull_request.{action}")),
             (kind, _) => Some(kind.as_str().to_owned()),
         }
-    }
-
-    /// With the kind of forge that its headers speak of.
-    #[must_use]
-    pub fn sent_by(mut self, forge: Option<Forge>) -> Self {
-        self.forge = forge;
-        self
-    }
-
-    /// The kind of forge it is of, where this one is configured: Forgejo is told from Gitea by what
-    /// it sends.
-    pub(crate) fn forge(&self, configured: Forge) -> Forge {
-        match (configured, self.forge) {
-            (Forge::GitHub, _) => Forge::GitHub,
-            (_, Some(Forge::Forgejo)) => Forge::Forgejo,
-            (configured, _) => configured,
-        }
-    }
-
-    /// The run that the same delivery starts for workflows that ask for `pull_request_target`: of
-    /// the default branch at GitHub, of the branch that it goes into at Gitea and Forgejo.
-    #[must_use]
-    pub(crate) fn target(&self, configured: Forge) -> Option<Self> {
-        if self.kind != EventKind::PullRequest {
-            return None;
-        }
-        let base = self.base_branch.as_deref();
-        let base = base.filter(|_| self.forge(configured) != Forge::GitHub);
-        let branch = base.or(self.default_branch.as_deref());
-        let context = self.context().into_target(branch);
-        Some(Self {
-            clone_url: self.clone_url.clone(),
-            html_url: self.html_url.clone(),
-            default_branch: self.default_branch.clone(),
-            number: self.number,
-            forge: self.forge,
-            ..Self::of_context(context)
-        })
     }
 
     /// With the commit that its reference means now; `reference` where none was named.

@@ -4,8 +4,9 @@ use config_core::quoted;
 
 use super::availability::Availability;
 use super::fields::Fields;
+use super::implicit_group::IMPLICIT_GROUP;
 use super::reader::Reader;
-use super::types::{Concurrency, ConcurrencyQueue, Env, IMPLICIT_GROUP, RunDefaults};
+use super::types::{Concurrency, ConcurrencyQueue, Env, RunDefaults};
 use crate::expr::{Key, Template};
 use crate::lost::{RERUN_VARIABLE, parse_reruns};
 use crate::yaml::{Entry, Node, NodeData};

@@ -17,6 +17,7 @@ mod events;
 mod fields;
 mod filters;
 mod forge_keys;
+mod implicit_group;
 mod inputs;
 mod job;
 mod kinds;

@@ -8,7 +8,7 @@ use super::environment::JobEnvironment;
 use super::need::Need;
 use super::permissions::Permissions;
 use crate::event_kind::EventKind;
-use crate::expr::{Condition, Data, Key, Template, Value};
+use crate::expr::{Condition, Data, Key, Template};
 use crate::glob::Filter;
 use crate::source_location::{Located, SourceLocation};
 
@@ -18,12 +18,6 @@ pub const WORKFLOW_DIRECTORIES: [&str; 3] = [
     ".gitea/workflows",
     ".github/workflows",
 ];
-
-/// The group of runs whose file names none: those of one workflow, branch and event.
-pub(super) const IMPLICIT_GROUP: &str = concat!(
-    "${{ github.repository }}/${{ github.workflow }} ",
-    "${{ github.head_ref || github.ref }} ${{ github.event_name }}"
-);
 
 /// A workflow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,27 +57,6 @@ impl Workflow {
     /// A job by its id.
     pub fn job(&self, id: &str) -> Option<&Job> {
         self.jobs.iter().find(|job| job.id == id)
-    }
-
-    /// Lets a run end those before it, of the same workflow, branch and event, as Gitea and Forgejo
-    /// do where a file does not say otherwise.
-    pub fn cancel_previous(&mut self) {
-        let place = SourceLocation::default();
-        let cancels = || Template::literal("true", Value::Bool(true), place);
-        match &mut self.concurrency {
-            Some(named) if named.queue == ConcurrencyQueue::Single => {
-                named.cancel_in_progress.get_or_insert_with(cancels);
-            }
-            Some(_) => {}
-            None => {
-                let group = Template::parse(IMPLICIT_GROUP, place);
-                self.concurrency = group.ok().map(|group| Concurrency {
-                    group,
-                    cancel_in_progress: Some(cancels()),
-                    queue: ConcurrencyQueue::Single,
-                });
-            }
-        }
     }
 
     /// Leaves out every job but this one and those it needs; `false`: there is no such job.

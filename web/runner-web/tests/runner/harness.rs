@@ -12,6 +12,7 @@ use edge_web::{BodyLimits, ServeOptions};
 use forge_core::{SecretBook, WebhookSecrets};
 use runner_actors::{RunnerService, RunnerSettings};
 use runner_core::protection::ForkApproval;
+use runner_core::workflow::PermissionLevel;
 use runner_web::config::{Flags, RunnerConfig, services_at};
 use runner_web::{RunnerServer, ServerOptions};
 use scripted_peers::{GitRepository, Play, ScriptedForge, ScriptedVmm};
@@ -133,6 +134,9 @@ impl Site {
         settings.model = setup.model;
         let services = setup.services.as_ref();
         settings.services = services.map(|one| services_at(one.local_addr().unwrap()));
+        // As at GitHub: tests push more than once, and say what their tokens may do.
+        settings.cancel_previous = Some(false);
+        settings.token_permissions = Some(PermissionLevel::Read);
         (setup.change)(&mut settings);
         let options = ServerOptions {
             secrets: setup.secrets,

@@ -1,0 +1,34 @@
+//! The concurrency group that runs have at Gitea and Forgejo whose file names none.
+
+use super::types::{Concurrency, ConcurrencyQueue, Workflow};
+use crate::expr::{Template, Value};
+use crate::source_location::SourceLocation;
+
+/// The group of runs whose file names none: those of one workflow, branch and event.
+pub(super) const IMPLICIT_GROUP: &str = concat!(
+    "${{ github.repository }}/${{ github.workflow }} ",
+    "${{ github.head_ref || github.ref }} ${{ github.event_name }}"
+);
+
+impl Workflow {
+    /// Lets a run end those before it, of the same workflow, branch and event, as Gitea and Forgejo
+    /// do where a file does not say otherwise.
+    pub fn cancel_previous(&mut self) {
+        let place = SourceLocation::default();
+        let cancels = || Template::literal("true", Value::Bool(true), place);
+        match &mut self.concurrency {
+            Some(named) if named.queue == ConcurrencyQueue::Single => {
+                named.cancel_in_progress.get_or_insert_with(cancels);
+            }
+            Some(_) => {}
+            None => {
+                let group = Template::parse(IMPLICIT_GROUP, place);
+                self.concurrency = group.ok().map(|group| Concurrency {
+                    group,
+                    cancel_in_progress: Some(cancels()),
+                    queue: ConcurrencyQueue::Single,
+                });
+            }
+        }
+    }
+}
