@@ -291,8 +291,8 @@ pub fn default_variables(
     variables
 }
 
-/// What `env` has in the steps of jobs at Gitea and Forgejo beside the workflow's own: the variables
-/// of the runner, and the job's token.
+/// What `env` has in the steps of jobs at Gitea and Forgejo beside the workflow's own: the
+/// variables of the runner, and the job's token.
 #[must_use]
 pub fn forge_env(
     contexts: &Contexts,

@@ -1,6 +1,6 @@
 //! `schedule`: cron expressions of five fields (minute, hour, day, month, weekday), in GitHub's
-//! dialect: numbers, names, `*`, lists, ranges and steps. Gitea and Forgejo have words for the usual
-//! ones beside (`@daily`, `@every 2h`), and a time zone in front (`TZ=Europe/Berlin 0 4 * * *`).
+//! dialect: numbers, names, `*`, lists, ranges and steps. Gitea and Forgejo have words for the
+//! usual ones beside (`@daily`, `@every 2h`), and a time zone in front (`TZ=UTC 0 4 * * *`).
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};

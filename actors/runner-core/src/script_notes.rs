@@ -30,7 +30,7 @@ const EMULATED: [&str; 7] = [
 ];
 
 const GH_ALONE: &str = "its scripts call `gh` for what the token of a job does not reach (sign-in, secrets, variables, projects, attestations, searches, other repositories): that fails without a token of your own in `GH_TOKEN`";
-const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write`: the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
+const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write` (`token_permissions` of the runner, where it names none): the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
 const LFS_PUSH: &str = "its scripts call `git lfs push`: large files are not passed on by the token of the job, only by one of your own at the checkout";
 const PLATFORM: &str = "it builds images of other platforms than those that machines here run or emulate (linux on amd64, 386, arm64, arm, ppc64le, riscv64, s390x), which fails";
 const OWN_ADDRESS: &str = "it asks the forge at its own address (`github.server_url`): the token of a job counts at `github.api_url` only, so that fails without a token of your own";

@@ -59,8 +59,18 @@ mod tests {
         };
         for (configured, sent_by, forge, branch) in [
             (Forge::Gitea, None, Forge::Gitea, "release/1"),
-            (Forge::Gitea, Some(Forge::Forgejo), Forge::Forgejo, "release/1"),
-            (Forge::Forgejo, Some(Forge::Gitea), Forge::Forgejo, "release/1"),
+            (
+                Forge::Gitea,
+                Some(Forge::Forgejo),
+                Forge::Forgejo,
+                "release/1",
+            ),
+            (
+                Forge::Forgejo,
+                Some(Forge::Gitea),
+                Forge::Forgejo,
+                "release/1",
+            ),
             (Forge::GitHub, Some(Forge::Forgejo), Forge::GitHub, "main"),
         ] {
             let event = event.clone().sent_by(sent_by);

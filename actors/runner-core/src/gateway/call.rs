@@ -123,7 +123,7 @@ fn missing(scopes: &[&str], level: PermissionLevel) -> String {
         .map(|scope| format!("`{scope}: {word}`"))
         .collect();
     format!(
-        "Resource not accessible by integration: the job's `permissions` lack {} (pull requests from forks have no more than read)",
+        "Resource not accessible by integration: the job's `permissions` lack {} (pull requests from forks have no more than read; where a workflow names none, `token_permissions` of the runner counts)",
         scopes.join(" or ")
     )
 }

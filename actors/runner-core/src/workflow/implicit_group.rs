@@ -4,11 +4,8 @@ use super::types::{Concurrency, ConcurrencyQueue, Workflow};
 use crate::expr::{Template, Value};
 use crate::source_location::SourceLocation;
 
-/// The group of runs whose file names none: those of one workflow, branch and event.
-pub(super) const IMPLICIT_GROUP: &str = concat!(
-    "${{ github.repository }}/${{ github.workflow }} ",
-    "${{ github.head_ref || github.ref }} ${{ github.event_name }}"
-);
+/// The group of runs whose file names none: those of one file, reference and event.
+pub(super) const IMPLICIT_GROUP: &str = "${{ github.workflow_ref }} ${{ github.event_name }}";
 
 impl Workflow {
     /// Lets a run end those before it, of the same workflow, branch and event, as Gitea and Forgejo

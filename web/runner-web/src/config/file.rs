@@ -303,12 +303,12 @@ table! {
         /// what a job with this label in `runs-on` runs on; `default` is for labels not listed,
         /// which are refused where there are machines but no `default`
         "machines" (shown "one `default`, as the manager makes it") = map_of(label, &MACHINE) => machines;
-        /// what the token of a job may do whose workflow names no `permissions`: `read` contents and
-        /// packages, or `write` everything but identity tokens; what forks and strangers cause only
-        /// reads
+        /// what the token of a job may do whose workflow names no `permissions`: `read` contents
+        /// and packages, or `write` everything but identity tokens; what forks and strangers cause
+        /// only reads
         "token_permissions" (shown "write; at GitHub read") = opt(choice("level", LEVELS)) => token_permissions;
-        /// whether a push ends the runs of the one before it, of the same workflow and branch, where
-        /// the workflow has no `concurrency`
+        /// whether a push ends the runs of the one before it, of the same workflow and branch,
+        /// where the workflow has no `concurrency`
         "cancel_previous" (shown "true; at GitHub false") = opt(BOOLEAN) => cancel_previous;
         /// the context `vars`
         "vars" = map(TextKind::STRING) => vars;

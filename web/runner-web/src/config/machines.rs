@@ -44,8 +44,8 @@ table! {
         /// who the steps of jobs are there, a user of the image; root without it
         "user" = opt(USER) => user;
         /// the image of the container that steps run in where a job names none, as
-        /// `docker:docker://IMAGE` of a runner of Forgejo: from the store of images or a registry of
-        /// `image_registries`
+        /// `docker:docker://IMAGE` of a runner of Forgejo: from the store of images or a registry
+        /// of `image_registries`
         "container" = opt(CONTAINER) => container;
     } then |fields, machine| {
         let vm = &machine.vm;
