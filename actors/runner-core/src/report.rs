@@ -441,7 +441,7 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
             .cloned()
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
             .chain(image_note(job))
-            .chain(program_notes(job, runner.has_network))
+            .chain(program_notes(job, runner.has_network, dialect))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let asks = job.token.is_some() || !job.token_defaults.is_empty();

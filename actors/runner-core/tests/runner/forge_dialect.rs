@@ -220,3 +220,33 @@ fn i17_the_artifact_actions_of_forgejo_are_the_usual_ones() {
         plan.jobs[0].refusals
     );
 }
+
+#[test]
+fn i17_check_names_what_the_image_of_any_label_lacks() {
+    let text = job("    steps: [{run: cargo test}]\n");
+    let notes = |file: &str| {
+        let report = runner_core::report::check(file, text.as_bytes(), &|_| None);
+        report.jobs[0].notes.join("\n")
+    };
+    assert!(notes(FORGE).contains("`cargo`, which the image `full` has not"));
+    assert!(!notes(GITHUB).contains("the image `full` has not"));
+}
+
+#[test]
+fn i17_check_says_what_the_token_does_not_reach() {
+    let notes = |steps: &str| {
+        let text = job(steps);
+        let report = runner_core::report::check(FORGE, text.as_bytes(), &|_| None);
+        report.jobs[0].notes.join("\n")
+    };
+    let token = "env: {T: \"${{ secrets.FORGEJO_TOKEN }}\"}";
+    let release = format!("    steps: [{{run: 'curl $GITHUB_SERVER_URL/api/v1/x', {token}}}]\n");
+    assert!(notes(&release).contains("counts at `github.api_url` only"));
+    let login = format!("    steps: [{{run: 'docker login codeberg.org', {token}}}]\n");
+    assert!(notes(&login).contains("does not reach the forge's registries"));
+    let pushes = "    steps: [{run: git push}]\n";
+    assert!(
+        !notes(pushes).contains("contents: write"),
+        "tokens write there"
+    );
+}
