@@ -10,19 +10,12 @@ use crate::settings::RunnerSettings;
 
 /// Fills in what the workflow does not name.
 pub(super) fn settle(settings: &RunnerSettings, event: &StoredEvent, workflow: &mut Workflow) {
-    let is_github = event.forge(settings.forge) == Forge::GitHub;
+    let forge = event.forge(settings.forge);
+    let is_github = forge == Forge::GitHub;
     let own = settings.scopes.token_permissions(&event.repository);
     let level = own.or(settings.token_permissions);
-    let usual = match is_github {
-        true => PermissionLevel::Read,
-        false => PermissionLevel::Write,
-    };
     let of_strangers = event.untrusted || event.kind().is_open_to_strangers();
-    let may_write = level.unwrap_or(usual) == PermissionLevel::Write && !of_strangers;
-    let defaults = match may_write {
-        true => Permissions::permissive(),
-        false => Permissions::restricted(),
-    };
+    let defaults = token_defaults(level, is_github, of_strangers);
     workflow.permissions = Some(Permissions::over(workflow.permissions.take(), &defaults));
     for job in &mut workflow.jobs {
         if let Some(named) = job.permissions.take() {
@@ -31,7 +24,23 @@ pub(super) fn settle(settings: &RunnerSettings, event: &StoredEvent, workflow: &
         }
     }
     if settings.cancel_previous.unwrap_or(!is_github) && is_push(event) {
-        workflow.cancel_previous();
+        workflow.cancel_previous(forge == Forge::Forgejo);
+    }
+}
+
+/// What a token may do whose workflow names nothing, where this level is set.
+fn token_defaults(
+    level: Option<PermissionLevel>,
+    is_github: bool,
+    of_strangers: bool,
+) -> Permissions {
+    let usual = match is_github {
+        true => PermissionLevel::Read,
+        false => PermissionLevel::Write,
+    };
+    match level.unwrap_or(usual) {
+        PermissionLevel::Write if !of_strangers => Permissions::permissive(),
+        _ => Permissions::restricted(),
     }
 }
 
@@ -44,5 +53,27 @@ fn is_push(event: &StoredEvent) -> bool {
             ["opened", "reopened", "synchronize", "synchronized"].contains(&action)
         }),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_tokens_write_by_themselves_at_gitea_and_forgejo_but_not_for_strangers() {
+        let (read, write) = (Some(PermissionLevel::Read), Some(PermissionLevel::Write));
+        for (level, is_github, of_strangers, writes) in [
+            (None, false, false, true),
+            (None, false, true, false),
+            (None, true, false, false),
+            (read, false, false, false),
+            (write, true, false, true),
+            (write, true, true, false),
+        ] {
+            let found = token_defaults(level, is_github, of_strangers);
+            assert_eq!(found.allows("contents", PermissionLevel::Write), writes);
+            assert!(!found.allows("id-token", PermissionLevel::Write));
+        }
     }
 }

@@ -107,7 +107,7 @@ impl Builder<'_> {
             let caller = &self.jobs[caller];
             named = self.asked(&caller.job, caller.workflow);
             // Defaults are nobody's words.
-            named = named.filter(|named| !named.over_defaults);
+            named = named.filter(|named| !named.is_default);
             at = self.workflows[caller.workflow].caller;
         }
         let left = &self.jobs[caller].permissions;

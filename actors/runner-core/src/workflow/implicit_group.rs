@@ -9,12 +9,13 @@ pub(super) const IMPLICIT_GROUP: &str = "${{ github.workflow_ref }} ${{ github.e
 
 impl Workflow {
     /// Lets a run end those before it, of the same workflow, branch and event, as Gitea and Forgejo
-    /// do where a file does not say otherwise.
-    pub fn cancel_previous(&mut self) {
+    /// do where a file has no `concurrency`; Forgejo also where a group does not say whether it ends
+    /// what runs (`named_too`).
+    pub fn cancel_previous(&mut self, named_too: bool) {
         let place = SourceLocation::default();
         let cancels = || Template::literal("true", Value::Bool(true), place);
         match &mut self.concurrency {
-            Some(named) if named.queue == ConcurrencyQueue::Single => {
+            Some(named) if named_too && named.queue == ConcurrencyQueue::Single => {
                 named.cancel_in_progress.get_or_insert_with(cancels);
             }
             Some(_) => {}

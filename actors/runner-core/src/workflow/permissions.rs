@@ -48,6 +48,9 @@ pub struct Permissions {
     /// They stand beside what a job has whose file says nothing.
     #[serde(skip)]
     pub over_defaults: bool,
+    /// Nobody has named them: they are what a job has whose file says nothing.
+    #[serde(skip)]
+    pub is_default: bool,
 }
 
 /// How much.
@@ -83,7 +86,8 @@ impl Permissions {
             scopes: scopes
                 .map(|scope| (scope.to_owned(), PermissionLevel::Read))
                 .to_vec(),
-            over_defaults: true,
+            is_default: true,
+            ..Self::default()
         }
     }
 
@@ -94,7 +98,8 @@ impl Permissions {
         Self {
             all: Some(PermissionLevel::Write),
             scopes: vec![("id-token".to_owned(), PermissionLevel::None)],
-            over_defaults: true,
+            is_default: true,
+            ..Self::default()
         }
     }
 
@@ -148,7 +153,7 @@ impl Permissions {
         Self {
             all: None,
             scopes: scopes.to_vec(),
-            over_defaults: false,
+            ..Self::default()
         }
     }
 
