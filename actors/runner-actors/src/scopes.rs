@@ -150,6 +150,7 @@ mod tests {
         ScopedValues {
             vars: vars.iter().map(pair).collect(),
             secrets: secrets.iter().map(pair).map(secret).collect(),
+            token_permissions: None,
         }
     }
 

@@ -250,3 +250,54 @@ fn i17_check_says_what_the_token_does_not_reach() {
         "tokens write there"
     );
 }
+
+#[test]
+fn i17_a_named_group_cancels_by_itself_only_at_forgejo() {
+    let cancels = |head: &str, named_too| {
+        let (mut workflow, _) = read(FORGE, &format!("{head}{}", job(STEPS))).unwrap();
+        workflow.cancel_previous(named_too);
+        let group = workflow.concurrency.expect("it has one now");
+        group.cancel_in_progress.map(|it| it.source.to_string())
+    };
+    let yes = Some("true".to_owned());
+    assert_eq!(cancels("", false), yes);
+    assert_eq!(cancels("concurrency: deploy\n", false), None);
+    assert_eq!(cancels("concurrency: deploy\n", true), yes);
+    let named = "concurrency: {group: a, cancel-in-progress: false}\n";
+    assert_eq!(cancels(named, true).as_deref(), Some("false"));
+}
+
+#[test]
+fn i17_the_title_of_a_pull_request_may_skip_at_forges() {
+    use runner_core::event::{Decision, EventContext, EventKind, decide};
+    let text = job(STEPS).replace("on: push", "on: pull_request");
+    let pull = Value::object([("title", Value::text("Tidy [skip ci]"))]);
+    let event = EventContext {
+        kind: EventKind::PullRequest,
+        action: Some("opened".to_owned()),
+        reference: "refs/pull/7/head".to_owned(),
+        sha: "1".repeat(40),
+        repository: "a/b".to_owned(),
+        actor: "a".to_owned(),
+        base_branch: Some("main".to_owned()),
+        head_branch: Some("topic".to_owned()),
+        untrusted: false,
+        changed_paths: None,
+        message: None,
+        inputs: Vec::new(),
+        payload: Value::object([("pull_request", pull)]),
+    };
+    let decided = |file| decide(&read(file, &text).unwrap().0, &event);
+    assert!(matches!(decided(FORGE), Decision::Skip(_)));
+    assert_eq!(decided(GITHUB), Decision::Start);
+    let facts = runner_core::context::RunFacts {
+        forge: Some(forge_core::Forge::Forgejo),
+        ..Default::default()
+    };
+    let github = runner_core::context::github(&event, &facts, None);
+    let text = |name: &str| github.get(name).unwrap().as_text().to_string();
+    assert_eq!(
+        (text("ref_name"), text("ref_type")),
+        ("7".to_owned(), String::new())
+    );
+}
