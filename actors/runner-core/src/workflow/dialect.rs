@@ -24,7 +24,7 @@ impl Dialect {
             let before = file.find(*folder).map(|at| &file[..at]);
             before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
-        match own.iter().any(|folder| is_own(&folder)) {
+        match own.iter().any(is_own) {
             true => Self::Forge,
             false => Self::GitHub,
         }
