@@ -9,8 +9,8 @@ pub(super) const IMPLICIT_GROUP: &str = "${{ github.workflow_ref }} ${{ github.e
 
 impl Workflow {
     /// Lets a run end those before it, of the same workflow, branch and event, as Gitea and Forgejo
-    /// do where a file has no `concurrency`; Forgejo also where a group does not say whether it ends
-    /// what runs (`named_too`).
+    /// do where a file has no `concurrency`; Forgejo also where a group does not say whether it
+    /// ends what runs (`named_too`).
     pub fn cancel_previous(&mut self, named_too: bool) {
         let place = SourceLocation::default();
         let cancels = || Template::literal("true", Value::Bool(true), place);
