@@ -133,8 +133,13 @@ impl WebhookHeaders {
         &self.signatures
     }
 
-    /// The declared event, if any header names one.
+    /// The declared event, if any header names one. Forgejo names none for packages, and says in
+    /// the event type what they are.
     pub fn event(&self) -> Result<Option<EventName>, HeaderError> {
+        let is_empty = self.event.first.as_deref() == Some("") && self.event.other.is_none();
+        if is_empty && self.event_type.first.is_some() {
+            return self.event_type();
+        }
         self.event.read("event")
     }
 

@@ -1,10 +1,12 @@
 //! The event of a run as it is stored: enough to run it after a restart.
 
-use forge_core::{CommitSha, Event, GitRef, OtherEvent, RepoName};
+use forge_core::{CommitSha, Event, Forge, GitRef, OtherEvent, RepoName};
 use http_clients::forge::ForgePull;
 use runner_core::event::{EventContext, EventKind, StartsNothing};
 use runner_core::expr::Value;
 use serde::{Deserialize, Serialize};
+
+mod forge;
 
 /// What a working tree's pull request goes into.
 const DEFAULT_BRANCH: &str = "main";
@@ -42,6 +44,9 @@ pub struct StoredEvent {
     pub before: Option<String>,
     /// Number of the pull request.
     pub number: Option<u64>,
+    /// The kind of forge that sent it, as far as its headers say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) forge: Option<Forge>,
 }
 
 impl StoredEvent {
@@ -109,22 +114,6 @@ impl StoredEvent {
         }
     }
 
-    /// The run that the same delivery starts for workflows that ask for `pull_request_target`.
-    #[must_use]
-    pub(crate) fn target(&self) -> Option<Self> {
-        if self.kind != EventKind::PullRequest {
-            return None;
-        }
-        let context = self.context().into_target(self.default_branch.as_deref());
-        Some(Self {
-            clone_url: self.clone_url.clone(),
-            html_url: self.html_url.clone(),
-            default_branch: self.default_branch.clone(),
-            number: self.number,
-            ..Self::of_context(context)
-        })
-    }
-
     /// With the commit that its reference means now; `reference` where none was named.
     pub(crate) fn at_head(mut self, reference: Option<String>, head: &CommitSha) -> Self {
         if let Some(reference) = reference {
@@ -154,6 +143,7 @@ impl StoredEvent {
             default_branch: None,
             before: None,
             number: None,
+            forge: None,
         }
     }
 
@@ -239,6 +229,7 @@ impl StoredEvent {
             default_branch: None,
             before: None,
             number: None,
+            forge: None,
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forge_actors::deliveries::{Admission, Arrival, Deliveries};
-use forge_core::{BodyDigest, DeliveryId};
+use forge_core::{BodyDigest, DeliveryId, Forge};
 use runner_core::event::EventKind;
 use store::{Blob, Store, StoreError, WriteTxn};
 
@@ -38,6 +38,8 @@ pub struct RunnerIntake {
     /// Runs that may wait; beyond it deliveries are refused.
     pub(crate) max_waiting: usize,
     pub(crate) keep_runs: usize,
+    /// The kind of forge that is configured.
+    pub(crate) forge: Forge,
 }
 
 /// A delivery that starts a run.
@@ -131,7 +133,7 @@ impl RunnerIntake {
         let record = RunRecord::received(&event, delivery.to_string());
         let id = record.id.clone();
         let keep = self.keep_runs;
-        let target = event.target().filter(|event| wants(event.name()));
+        let target = event.target(self.forge).filter(|event| wants(event.name()));
         let target = target.map(|event| {
             let record = RunRecord::received(&event, delivery.to_string());
             (

@@ -1,5 +1,6 @@
 //! What is known of repositories that have pushed: enough to start runs that no webhook starts.
 
+use forge_core::Forge;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use runner_core::event::EventKind;
@@ -39,6 +40,9 @@ pub(crate) struct KnownRepository {
     pub(crate) started_by: Vec<String>,
     /// Up to here the schedules were looked at: milliseconds since the Unix epoch.
     pub(crate) looked_at: u64,
+    /// The kind of forge that sent it, as far as its headers said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) forge: Option<Forge>,
 }
 
 /// A schedule of a workflow.
@@ -80,6 +84,7 @@ impl KnownRepository {
         self.clone_url.clone_from(&event.clone_url);
         self.html_url.clone_from(&event.html_url);
         self.default_branch.clone_from(&event.default_branch);
+        self.forge = event.forge.or(self.forge);
         self.heads.retain(|(known, _)| known != branch);
         self.heads.push((branch.to_owned(), event.sha.clone()));
         let excess = self.heads.len().saturating_sub(MAX_HEADS);
@@ -150,7 +155,8 @@ impl KnownRepository {
         sha: &str,
     ) -> StoredEvent {
         let event = StoredEvent::made(kind, &self.repository, reference, sha, &self.clone_url);
-        event.at(self.html_url.clone(), self.default_branch.clone())
+        let event = event.at(self.html_url.clone(), self.default_branch.clone());
+        event.sent_by(self.forge)
     }
 
     /// What the clock starts now; each schedule at most once, however long nobody looked.

@@ -39,8 +39,8 @@ pub(crate) enum SourceError {
     /// The event's ids are none.
     #[error("the event names no usable {0}")]
     Id(&'static str),
-    /// The forge does not say which commit a pull request proposes.
-    #[error("the pull request's head is not known: {0}")]
+    /// The forge does not say which commit a pull request proposes, or a release has.
+    #[error("the commit to run is not known: {0}")]
     NoHead(String),
 }
 
@@ -95,6 +95,11 @@ impl Repositories {
     /// The most that a commit may lay out.
     pub(crate) fn tree_limits(&self) -> &TreeLimits {
         &self.settings.checkouts.tree
+    }
+
+    /// The kind of forge that is configured.
+    pub(crate) fn forge(&self) -> Forge {
+        self.settings.forge
     }
 
     /// The forge's API, where it is known.

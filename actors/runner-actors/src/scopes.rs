@@ -3,6 +3,7 @@
 
 use config_core::Secret;
 use runner_core::protection::{ForkApproval, ProtectionRules};
+use runner_core::workflow::PermissionLevel;
 
 /// Variables and secrets of one scope.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +12,8 @@ pub struct ScopedValues {
     pub vars: Vec<(String, String)>,
     /// The context `secrets`.
     pub secrets: Vec<(String, Secret<String>)>,
+    /// In place of the setting for all; environments have none.
+    pub token_permissions: Option<PermissionLevel>,
 }
 
 /// What is set of an environment of a repository.
@@ -68,6 +71,12 @@ impl ScopeSettings {
     pub(crate) fn fork_approval(&self, repository: &str) -> ForkApproval {
         let own = self.repository(repository).and_then(|it| it.fork_approval);
         own.unwrap_or(self.fork_approval)
+    }
+
+    /// What tokens of its jobs may do by themselves, where its owner or the repository says so.
+    pub(crate) fn token_permissions(&self, repository: &str) -> Option<PermissionLevel> {
+        let named = self.scopes(repository).map(|scope| scope.token_permissions);
+        named.flatten().last()
     }
 
     /// The scopes of a repository beside the one for all: of its owner, then its own.
@@ -141,6 +150,7 @@ mod tests {
         ScopedValues {
             vars: vars.iter().map(pair).collect(),
             secrets: secrets.iter().map(pair).map(secret).collect(),
+            token_permissions: None,
         }
     }
 

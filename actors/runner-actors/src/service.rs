@@ -180,6 +180,7 @@ fn intake(settings: &RunnerSettings, view: &RunnerView, deliveries: Deliveries) 
         files: view.files.clone(),
         max_waiting: settings.max_waiting,
         keep_runs: settings.keep_runs,
+        forge: settings.forge,
     }
 }
 

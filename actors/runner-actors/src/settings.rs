@@ -13,6 +13,7 @@ use http_clients::vmm::{Network, Target};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
+use runner_core::workflow::PermissionLevel;
 use url::Url;
 
 use crate::kept::KeepSettings;
@@ -176,6 +177,12 @@ pub struct RunnerSettings {
     pub model: Option<ModelServer>,
     /// Where people read runs: the base of `target_url`.
     pub public_url: Option<Url>,
+    /// What the tokens of jobs may do whose workflows name no permissions: to read, or to write;
+    /// `None`: to write at Gitea and Forgejo, to read at GitHub.
+    pub token_permissions: Option<PermissionLevel>,
+    /// Whether a push ends the runs of the one before it where a workflow does not say; `None`: at
+    /// Gitea and Forgejo.
+    pub cancel_previous: Option<bool>,
     /// Variables (`vars`) and secrets, for trusted events.
     pub vars: Vec<(String, String)>,
     /// Secrets.

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use config_core::Diagnostics;
-use forge_core::{CommitSha, GitRef, ObjectFormats, RepoName};
+use forge_core::{CommitSha, Forge, GitRef, ObjectFormats, RepoName};
 use git_engine::{Depth, EntryKind, Fetch, Mirror, TreeSize};
 use runner_core::event::{Decision, EventContext, EventKind, decide};
 use runner_core::state::RunProgress;
-use runner_core::workflow::{self, EventTrigger, WORKFLOW_DIRECTORIES, Workflow};
+use runner_core::workflow::{self, Dialect, EventTrigger, Parsed, WORKFLOW_DIRECTORIES, Workflow};
 
 use crate::event::StoredEvent;
 use crate::repositories::{Repositories, SourceError};
@@ -30,6 +30,8 @@ pub(crate) struct Source {
     before: Option<CommitSha>,
     public_url: String,
     size: TreeSize,
+    /// The kind of forge it is of: files are read by its grammar.
+    forge: Forge,
 }
 
 /// A workflow file that was looked at.
@@ -102,6 +104,7 @@ impl Source {
             before: base,
             public_url,
             size,
+            forge: event.forge(repositories.forge()),
         })
     }
 
@@ -145,17 +148,21 @@ impl Source {
         let read = |file: String| {
             let most = runner_core::limits::MAX_FILE_BYTES;
             let bytes = self.mirror.read(&self.definition, &file, most)?;
-            let parsed = workflow::parse(&file, &bytes).map(|parsed| parsed.value);
+            let parsed = self.parse(&file, &bytes).map(|parsed| parsed.value);
             Ok((file, parsed))
         };
         self.workflow_files()?.into_iter().map(read).collect()
+    }
+
+    fn parse(&self, file: &str, bytes: &[u8]) -> Result<Parsed<Workflow>, Diagnostics> {
+        workflow::parse_as(file, bytes, Dialect::of(file, self.forge))
     }
 
     fn candidate(&self, file: String, event: &mut EventContext) -> Result<Candidate, SourceError> {
         let bytes =
             self.mirror
                 .read(&self.definition, &file, runner_core::limits::MAX_FILE_BYTES)?;
-        let parsed = match workflow::parse(&file, &bytes) {
+        let parsed = match self.parse(&file, &bytes) {
             Ok(parsed) => parsed.value,
             Err(diagnostics) => {
                 return Ok(Candidate {

@@ -2,6 +2,7 @@
 
 use forge_core::Forge;
 
+use crate::env_file::names_of_forges;
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Object, Value};
 
@@ -36,6 +37,16 @@ pub struct RunFacts {
     pub graphql_url: String,
     /// The repository's default branch.
     pub default_branch: String,
+    /// The kind of forge that the run is of; `None`: what it is called is GitHub's.
+    pub forge: Option<Forge>,
+}
+
+impl RunFacts {
+    /// Whether it runs as Gitea and Forgejo run workflows.
+    #[must_use]
+    pub fn is_of_forge(&self) -> bool {
+        matches!(self.forge, Some(Forge::Gitea | Forge::Forgejo))
+    }
 }
 
 /// The address of a forge's API, of the forge at `server`; nothing where that is not known, so that
@@ -87,10 +98,14 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         .repository
         .split_once('/')
         .unwrap_or((&event.repository, ""));
-    let ref_type = if event.reference.starts_with("refs/tags/") {
-        "tag"
-    } else {
-        "branch"
+    // A pull request's reference is none of both at Gitea and Forgejo, and its number its name.
+    let forge_pull = event.reference.strip_prefix("refs/pull/");
+    let forge_pull = forge_pull.filter(|_| facts.is_of_forge());
+    let forge_pull = forge_pull.and_then(|rest| rest.split('/').next());
+    let ref_type = match forge_pull {
+        Some(_) => "",
+        None if event.reference.starts_with("refs/tags/") => "tag",
+        None => "branch",
     };
     // Of pull requests only: workflows ask by it which of both they are in.
     let is_pull = matches!(
@@ -119,7 +134,7 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         ("head_ref", &head),
         ("job", job.unwrap_or_default()),
         ("ref", &event.reference),
-        ("ref_name", event.ref_name()),
+        ("ref_name", forge_pull.unwrap_or_else(|| event.ref_name())),
         ("ref_type", ref_type),
         ("repository", &event.repository),
         ("repository_owner", owner),
@@ -274,6 +289,30 @@ pub fn default_variables(
     ];
     variables.extend(runner.map(|(name, value)| (format!("RUNNER_{name}"), value.to_owned())));
     variables
+}
+
+/// What `env` has in the steps of jobs at Gitea and Forgejo beside the workflow's own: the
+/// variables of the runner, and the job's token.
+#[must_use]
+pub fn forge_env(
+    contexts: &Contexts,
+    event: &EventContext,
+    facts: &RunFacts,
+    job: &str,
+) -> Vec<(String, String)> {
+    let own = default_variables(event, facts, job);
+    let again = own
+        .iter()
+        .flat_map(|(name, value)| names_of_forges(name).map(|name| (name, value.clone())));
+    let mut all: Vec<(String, String)> = again.collect();
+    all.extend(own);
+    let token = contexts.get(Context::Github).get("token");
+    let token = token.map(|token| token.as_text().to_string());
+    if let Some(token) = token.filter(|token| !token.is_empty()) {
+        let names = ["GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN"];
+        all.extend(names.map(|name| (name.to_owned(), token.clone())));
+    }
+    all
 }
 
 /// The context `github` of one step: its name, and the files that it writes for later ones where it

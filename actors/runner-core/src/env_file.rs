@@ -176,6 +176,40 @@ pub fn is_reserved(name: &str) -> bool {
         || upper.strip_prefix("RUNNER_").is_some_and(is_runner)
 }
 
+/// What of them Gitea's runner calls `GITEA_` as well.
+const GITEA_VARIABLES: [&str; 7] = [
+    "ACTIONS",
+    "ENV",
+    "OUTPUT",
+    "PATH",
+    "RUN_ID",
+    "STATE",
+    "STEP_SUMMARY",
+];
+
+/// The names that a variable of the runner has beside its own at Gitea and Forgejo: `GITHUB_OUTPUT`
+/// is `FORGEJO_OUTPUT` and `GITEA_OUTPUT` there.
+pub fn names_of_forges(name: &str) -> impl Iterator<Item = String> {
+    let rest = name.strip_prefix("GITHUB_");
+    let rest = rest.filter(|rest| OWN_VARIABLES.contains(rest));
+    let gitea = rest.filter(|rest| GITEA_VARIABLES.contains(rest));
+    let forgejo = rest.map(|rest| format!("FORGEJO_{rest}"));
+    forgejo
+        .into_iter()
+        .chain(gitea.map(|rest| format!("GITEA_{rest}")))
+}
+
+/// Whether a variable is one of those: a step cannot set it for later ones there.
+pub fn is_of_forges(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    let is_in = |prefix: &str, known: &[&str]| {
+        upper
+            .strip_prefix(prefix)
+            .is_some_and(|rest| known.contains(&rest))
+    };
+    is_in("FORGEJO_", &OWN_VARIABLES) || is_in("GITEA_", &GITEA_VARIABLES)
+}
+
 /// Reads `GITHUB_PATH`: a directory a line. The last line stands first in `PATH`.
 ///
 /// # Errors

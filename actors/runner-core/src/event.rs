@@ -163,10 +163,10 @@ impl EventContext {
     }
 
     /// The same pull request for workflows that ask for `pull_request_target`: the newest commit of
-    /// the default branch is run, with what belongs to it.
+    /// this branch is run, with what belongs to it.
     #[must_use]
-    pub fn into_target(self, default_branch: Option<&str>) -> Self {
-        let reference = default_branch.map(|branch| format!("refs/heads/{branch}"));
+    pub fn into_target(self, branch: Option<&str>) -> Self {
+        let reference = branch.map(|branch| format!("refs/heads/{branch}"));
         Self {
             kind: EventKind::PullRequestTarget,
             reference: reference.unwrap_or_default(),
@@ -268,6 +268,9 @@ pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
     {
         return Decision::Skip(format!("the commit message says {mark}"));
     }
+    if let Some(mark) = skip_in_title(workflow, event) {
+        return Decision::Skip(format!("the pull request's title says {mark}"));
+    }
     match event.kind {
         EventKind::Push => on
             .push
@@ -284,6 +287,13 @@ pub fn decide(workflow: &Workflow, event: &EventContext) -> Decision {
             .event(kind)
             .map_or_else(not_asked, |trigger| decide_other(trigger, event)),
     }
+}
+
+/// Forgejo and Gitea look for the mark in the title of a pull request as well.
+fn skip_in_title(workflow: &Workflow, event: &EventContext) -> Option<&'static str> {
+    let is_meant = workflow.dialect.is_forge() && event.kind == EventKind::PullRequest;
+    let pull = event.payload.get("pull_request").filter(|_| is_meant)?;
+    skip_mark(&pull.get("title")?.as_text())
 }
 
 fn decide_other(trigger: &EventTrigger, event: &EventContext) -> Decision {

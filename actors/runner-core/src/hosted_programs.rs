@@ -3,6 +3,7 @@
 
 use crate::hosted_label::is_hosted_ubuntu;
 use crate::plan::{Instances, PlannedJob, PlannedStep, PlannedWork, StepKind};
+use crate::workflow::Dialect;
 
 /// Programs that GitHub's machines have and the image `full` has not, and what stands in the names
 /// of actions that bring them.
@@ -81,10 +82,12 @@ const BEFORE: [&str; 15] = [
 /// Names of one note.
 const MAX_NAMES: usize = 6;
 
-/// The notes of a job; `has_network` says it of a machine with such labels.
+/// The notes of a job; `has_network` says it of a machine with such labels. At Gitea and Forgejo
+/// every label stands for the image.
 pub(crate) fn program_notes(
     job: &PlannedJob,
     has_network: &dyn Fn(&[String]) -> bool,
+    dialect: Dialect,
 ) -> Vec<String> {
     let PlannedWork::Steps(steps) = &job.work else {
         return Vec::new();
@@ -93,9 +96,14 @@ pub(crate) fn program_notes(
     seen.steps(steps);
     let mut notes = Vec::new();
     let missing = seen.missing();
-    if is_hosted(job) && job.job.container.is_none() && !missing.is_empty() {
+    let has_full = dialect.is_forge() || is_hosted(job);
+    if has_full && job.job.container.is_none() && !missing.is_empty() {
+        let there = match is_hosted(job) {
+            true => "which GitHub's machines have and the image `full` has not",
+            false => "which the image `full` has not, for which its label stands",
+        };
         notes.push(format!(
-            "its scripts call {}, which GitHub's machines have and the image `full` has not: an action that sets it up, a line that installs it or an image of your own does",
+            "its scripts call {}, {there}: an action that sets it up, a line that installs it or an image of your own does",
             named(&missing)
         ));
     }

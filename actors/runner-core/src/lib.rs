@@ -25,6 +25,7 @@ pub mod event;
 mod event_kind;
 mod event_trigger;
 pub mod expr;
+pub mod forge_address;
 pub mod gateway;
 pub mod glob;
 pub mod hashed;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use config_core::{Colours, Diagnostics, Severity, SourceText, quoted};
+use forge_core::Forge;
 use serde::Serialize;
 
 use crate::actions::{ActionSource, NoActions};
@@ -21,7 +22,7 @@ use crate::plan::{
 use crate::prepare::default_name;
 use crate::report_triggers::{never_started_by, started_by};
 use crate::script_notes::script_notes;
-use crate::workflow::{Need, Refusal, Workflow, parse};
+use crate::workflow::{Dialect, Need, PermissionLevel, Permissions, Refusal, Workflow, parse_as};
 
 /// What a runner's configuration says of its jobs.
 #[derive(Clone, Copy)]
@@ -30,13 +31,27 @@ pub struct RunnerFacts<'a> {
     pub workspace: WorkspaceStart,
     /// Whether a machine with these labels has a network.
     pub has_network: &'a dyn Fn(&[String]) -> bool,
+    /// The kind of forge; `None`: each file's folder says it.
+    pub forge: Option<Forge>,
+    /// What tokens may do by themselves, where that is set.
+    pub token_permissions: Option<PermissionLevel>,
 }
 
 impl RunnerFacts<'_> {
+    /// What a job's token may do whose workflow names nothing.
+    fn token_defaults(&self) -> Permissions {
+        match self.token_permissions {
+            Some(PermissionLevel::Write) => Permissions::permissive(),
+            _ => Permissions::restricted(),
+        }
+    }
+
     /// Those of a runner that nobody has configured.
     pub const USUAL: RunnerFacts<'static> = RunnerFacts {
         workspace: WorkspaceStart::Commit,
         has_network: &|_| false,
+        forge: None,
+        token_permissions: None,
     };
 }
 
@@ -206,7 +221,10 @@ pub fn check_for(
         refused: Vec::new(),
         diagnostics: Diagnostics::default(),
     };
-    let workflow = match parse(file, bytes) {
+    let dialect = runner
+        .forge
+        .map_or_else(|| Dialect::of_file(file), |forge| Dialect::of(file, forge));
+    let mut workflow = match parse_as(file, bytes, dialect) {
         Ok(parsed) => {
             report.diagnostics = parsed.warnings;
             parsed.value
@@ -222,6 +240,8 @@ pub fn check_for(
     report.name.clone_from(&workflow.name);
     report.started_by = started_by(&workflow);
     report.never_started_by = never_started_by(&workflow);
+    let defaults = runner.token_defaults();
+    workflow.permissions = Some(Permissions::over(workflow.permissions.take(), &defaults));
     let contexts = example_contexts(&workflow);
     match plan(
         workflow,
@@ -305,7 +325,8 @@ fn fill(report: &mut FileReport, plan: &Plan, runner: RunnerFacts<'_>) {
         }
     }
     report.jobs.extend(plan.jobs.iter().map(|job| {
-        let mut report = job_report(job, runner);
+        let dialect = plan.workflows[job.workflow].workflow.dialect;
+        let mut report = job_report(job, dialect, runner);
         report.refused |= is_unservable(job);
         report
     }));
@@ -357,7 +378,7 @@ fn is_unservable(job: &PlannedJob) -> bool {
     !instances.is_empty() && copies.all(|copy| copy.runs_on.iter().any(is_beyond))
 }
 
-fn job_report(job: &PlannedJob, runner: RunnerFacts<'_>) -> JobReport {
+fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> JobReport {
     let (copies, runs_on) = match &job.instances {
         Instances::Known(instances) => {
             let mut labels: Vec<String> = Vec::new();
@@ -412,10 +433,12 @@ fn job_report(job: &PlannedJob, runner: RunnerFacts<'_>) -> JobReport {
             .cloned()
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
             .chain(image_note(job))
-            .chain(program_notes(job, runner.has_network))
+            .chain(program_notes(job, runner.has_network, dialect))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
-                    let mut notes = script_notes(steps, &job.permissions);
+                    let asks = job.token.is_some() || !job.token_defaults.is_empty();
+                    let asks = asks && dialect.is_forge();
+                    let mut notes = script_notes(steps, &job.permissions, asks);
                     if runner.workspace == WorkspaceStart::Commit {
                         notes.extend(workspace_note(steps));
                     }

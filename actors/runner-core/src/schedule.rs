@@ -1,11 +1,12 @@
 //! `schedule`: cron expressions of five fields (minute, hour, day, month, weekday), in GitHub's
-//! dialect: numbers, names, `*`, lists, ranges and steps.
+//! dialect: numbers, names, `*`, lists, ranges and steps. Gitea and Forgejo have words for the
+//! usual ones beside (`@daily`, `@every 2h`), and a time zone in front (`TZ=UTC 0 4 * * *`).
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::civil::{Date, date};
 use jiff::tz::TimeZone;
-use jiff::{ToSpan, Zoned};
+use jiff::{Timestamp, ToSpan, Zoned};
 use serde::Serialize;
 
 /// When a workflow is started by the clock.
@@ -16,10 +17,71 @@ pub struct Schedule {
     /// The IANA name of the time zone it is meant in; UTC when not given.
     pub timezone: Option<String>,
     #[serde(skip)]
-    times: Cron,
+    times: Times,
     /// Whether any date matches; nobody looks for the next 31 February.
     #[serde(skip)]
     is_ever_due: bool,
+}
+
+/// When it is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Times {
+    At(Box<Cron>),
+    /// Every so many minutes, counted from 1970 on.
+    Every(i64),
+}
+
+/// What Gitea and Forgejo have words for.
+const WORDS: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+/// Whether it is written as only Gitea and Forgejo read it.
+#[must_use]
+pub fn is_of_forges(cron: &str) -> bool {
+    let cron = cron.trim_start();
+    ["@", "TZ=", "CRON_TZ="]
+        .iter()
+        .any(|start| cron.starts_with(start))
+}
+
+/// A time zone in front, and the rest.
+fn with_zone(cron: &str) -> (Option<&str>, &str) {
+    let cron = cron.trim();
+    let named = ["TZ=", "CRON_TZ="];
+    let zone = named.iter().find_map(|start| cron.strip_prefix(start));
+    match zone.and_then(|rest| rest.split_once(char::is_whitespace)) {
+        Some((zone, rest)) => (Some(zone), rest.trim()),
+        None => (None, cron),
+    }
+}
+
+/// `1h30m`: minutes, one at least.
+fn minutes_of(text: &str) -> Option<i64> {
+    let mut seconds = 0_i64;
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        let number: i64 = rest[..digits].parse().ok()?;
+        let unit = rest[digits..].chars().next()?;
+        let factor = match unit {
+            'h' => 3600,
+            'm' => 60,
+            's' => 1,
+            _ => return None,
+        };
+        seconds = seconds.checked_add(number.checked_mul(factor)?)?;
+        rest = &rest[digits + 1..];
+    }
+    let minutes = seconds / 60;
+    // A century is for ever.
+    (1..=52_560_000).contains(&minutes).then_some(minutes)
 }
 
 /// A field's name, what it may hold, and whether names of three letters are among it.
@@ -48,7 +110,30 @@ impl Schedule {
     /// # Errors
     /// Which field is wrong.
     pub fn parse(cron: &str, timezone: Option<String>) -> Result<Self, String> {
-        let parts: Vec<&str> = cron.split_whitespace().collect();
+        let (zone, times) = with_zone(cron);
+        let timezone = timezone.or_else(|| zone.map(str::to_owned));
+        if let Some(every) = times.strip_prefix("@every ") {
+            let minutes = minutes_of(every).ok_or_else(|| {
+                let every = config_core::quoted(every);
+                format!("{every} is no duration of a minute or more (`90m`, `1h30m`)")
+            })?;
+            return Ok(Self {
+                cron: cron.to_owned(),
+                timezone,
+                times: Times::Every(minutes),
+                is_ever_due: true,
+            });
+        }
+        let word = WORDS.iter().find(|(word, _)| *word == times);
+        if word.is_none() && times.starts_with('@') {
+            let words = WORDS.map(|(word, _)| word).join(", ");
+            let times = config_core::quoted(times);
+            return Err(format!(
+                "{times} is no schedule: there are {words} and @every"
+            ));
+        }
+        let times = word.map_or(times, |(_, fields)| fields);
+        let parts: Vec<&str> = times.split_whitespace().collect();
         if parts.len() != FIELDS.len() {
             return Err(format!(
                 "a schedule has 5 fields (minute, hour, day, month, weekday), this has {}",
@@ -63,7 +148,7 @@ impl Schedule {
         Ok(Self {
             cron: cron.to_owned(),
             timezone,
-            times,
+            times: Times::At(Box::new(times)),
             is_ever_due: matches_a_day(&days),
         })
     }
@@ -79,17 +164,29 @@ impl Schedule {
         if !self.is_ever_due {
             return None;
         }
-        self.times.find_next_occurrence(time, false).ok()
+        match &self.times {
+            Times::At(cron) => cron.find_next_occurrence(time, false).ok(),
+            Times::Every(minutes) => {
+                let step = minutes * 60;
+                let passed = time.timestamp().as_second().div_euclid(step);
+                let next = Timestamp::from_second((passed + 1).checked_mul(step)?).ok()?;
+                Some(next.to_zoned(time.time_zone().clone()))
+            }
+        }
     }
 
     /// The shortest time between two of its minutes, in minutes; nothing when it is due once an
     /// hour at most.
     pub fn shortest_gap(&self) -> Option<i64> {
+        let cron = match &self.times {
+            Times::At(cron) => cron,
+            Times::Every(minutes) => return Some(*minutes).filter(|gap| *gap < 60),
+        };
         let first = self.next_after(&GAPS_FROM.to_zoned(TimeZone::UTC).ok()?)?;
         let last = first.checked_add(25.hours()).ok()?;
         let minute = |time: &Zoned| time.timestamp().as_second() / 60;
         let mut times = vec![minute(&first)];
-        let later = self.times.iter_after(first);
+        let later = cron.iter_after(first);
         times.extend(
             later
                 .take_while(|time| *time <= last)
@@ -189,6 +286,9 @@ mod tests {
             ("0 0 13 * 5", datetime(2026, 11, 27, 0, 0, 0, 0)),
             ("7 13 * * 7", datetime(2026, 11, 22, 13, 7, 0, 0)),
             ("2/20 14 * * *", datetime(2026, 11, 21, 14, 2, 0, 0)),
+            ("@daily", datetime(2026, 11, 22, 0, 0, 0, 0)),
+            ("@hourly", datetime(2026, 11, 21, 14, 0, 0, 0)),
+            ("@every 1h30m", datetime(2026, 11, 21, 13, 30, 0, 0)),
         ] {
             assert_eq!(next(cron), Some(expected), "{cron}");
         }
@@ -227,6 +327,8 @@ mod tests {
             ("* * * * MONDAY", "`MONDAY` is not a day of the week"),
             ("? * * * *", "`?` is not a minute"),
             ("/5 * * * *", "`/5` is not a minute"),
+            ("@dayly", "`@dayly` is no schedule"),
+            ("@every 5s", "`5s` is no duration"),
         ] {
             let error = Schedule::parse(cron, None).unwrap_err();
             assert!(error.contains(part), "{cron}: {error}");

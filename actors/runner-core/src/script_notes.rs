@@ -2,6 +2,7 @@
 //! `check` before they run.
 
 use crate::expr::Template;
+use crate::forge_address;
 use crate::plan::{NativeAction, PlannedStep, StepKind};
 use crate::workflow::{PermissionLevel, Permissions};
 
@@ -29,13 +30,20 @@ const EMULATED: [&str; 7] = [
 ];
 
 const GH_ALONE: &str = "its scripts call `gh` for what the token of a job does not reach (sign-in, secrets, variables, projects, attestations, searches, other repositories): that fails without a token of your own in `GH_TOKEN`";
-const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write`: the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
+const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write` (`token_permissions` of the runner, where it names none): the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
 const LFS_PUSH: &str = "its scripts call `git lfs push`: large files are not passed on by the token of the job, only by one of your own at the checkout";
 const PLATFORM: &str = "it builds images of other platforms than those that machines here run or emulate (linux on amd64, 386, arm64, arm, ppc64le, riscv64, s390x), which fails";
+const OWN_ADDRESS: &str = "it asks the forge at its own address (`github.server_url`): the token of a job counts at `github.api_url` only, so that fails without a token of your own";
+const PACKAGES: &str = "it sends packages or images to a registry, or signs in at one: the token of a job does not reach the forge's registries, a token of your own as a secret does";
 const EMULATION: &str = "it builds images of other platforms: their programs are emulated, many times slower, and images that they build on come from a registry that the machine's network allows";
 
-/// The notes of a job with these steps.
-pub(crate) fn script_notes(steps: &[PlannedStep], permissions: &Permissions) -> Vec<String> {
+/// The notes of a job with these steps. Where Gitea and Forgejo run it and it asks for its token
+/// (`forge_token`), also what that does not reach.
+pub(crate) fn script_notes(
+    steps: &[PlannedStep],
+    permissions: &Permissions,
+    forge_token: bool,
+) -> Vec<String> {
     let mut seen = Seen::default();
     seen.steps(steps);
     let pushes = permissions.allows("contents", PermissionLevel::Write);
@@ -45,6 +53,8 @@ pub(crate) fn script_notes(steps: &[PlannedStep], permissions: &Permissions) -> 
         (seen.lfs_push, LFS_PUSH),
         (seen.platform, PLATFORM),
         (seen.emulated, EMULATION),
+        (seen.own_address && forge_token, OWN_ADDRESS),
+        (seen.packages && forge_token, PACKAGES),
     ];
     let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
     notes.map(|(_, note)| note.to_owned()).collect()
@@ -69,13 +79,24 @@ struct Seen {
     /// Platforms that nothing here runs, and those that are emulated.
     platform: bool,
     emulated: bool,
+    /// The forge by its own address, and its registries.
+    own_address: bool,
+    packages: bool,
 }
 
 impl Seen {
     fn steps(&mut self, steps: &[PlannedStep]) {
         for step in steps {
+            if let Some(uses) = step.work.uses() {
+                self.own_address |= forge_address::is_of_forge(uses);
+                self.packages |= forge_address::signs_in(uses);
+            }
             match &step.work {
-                StepKind::Run { script, .. } => self.script(&script.source),
+                StepKind::Run { script, .. } => {
+                    self.own_address |= forge_address::calls_api(&script.source, "");
+                    self.packages |= forge_address::sends_packages(&script.source);
+                    self.script(&script.source);
+                }
                 StepKind::Composite(action) => self.steps(&action.steps),
                 StepKind::Native {
                     action: NativeAction::Checkout,

@@ -1,5 +1,7 @@
 //! How a script is run: the shell's command line (page "Workflow syntax", `steps[*].shell`).
 
+use forge_core::Forge;
+
 /// A command line with the script's file in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellCommand {
@@ -17,6 +19,22 @@ const FRAME: [&str; 2] = [
     "$ErrorActionPreference = 'stop'",
     "if ((Test-Path -LiteralPath variable:\\LASTEXITCODE)) { exit $LASTEXITCODE }",
 ];
+
+/// In a container of Forgejo: bash where there is one, else `sh`.
+const BASH_OR_SH: &str = "sh -c 'if command -v bash >/dev/null 2>&1; \
+     then exec bash --noprofile --norc -e -o pipefail \"$0\"; fi; exec sh -e \"$0\"' {0}";
+
+/// The shell of scripts that name none, where it is not that of GitHub's machines: containers need
+/// not have bash, and Gitea and Forgejo let a script fail by any program of a pipe.
+#[must_use]
+pub fn usual(forge: Option<Forge>, in_container: bool) -> Option<&'static str> {
+    match (forge, in_container) {
+        (Some(Forge::Forgejo), true) => Some(BASH_OR_SH),
+        (_, true) => Some("sh"),
+        (Some(Forge::Gitea | Forge::Forgejo), false) => Some("bash"),
+        (_, false) => None,
+    }
+}
 
 /// Why a shell cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +62,8 @@ pub fn resolve(shell: Option<&str>) -> Result<ShellCommand, ShellError> {
         "bash" => command("bash --noprofile --norc -e -o pipefail {0}", ".sh"),
         "sh" => command("sh -e {0}", ".sh"),
         "python" => command("python {0}", ".py"),
+        // Forgejo's; GitHub refuses the name when the file is read.
+        "node" => command("node {0}", ".js"),
         "pwsh" => ShellCommand {
             argv: ["pwsh", "-command", ". '{0}'"].map(str::to_owned).to_vec(),
             extension: ".ps1",
@@ -54,6 +74,17 @@ pub fn resolve(shell: Option<&str>) -> Result<ShellCommand, ShellError> {
         _ => return Err(ShellError::Unknown(config_core::quoted(shell))),
     };
     Ok(found)
+}
+
+/// Whether a shell can be used: `node` is one at Gitea and Forgejo only (`is_forge`).
+///
+/// # Errors
+/// When it is not known, or one of Windows.
+pub fn check(shell: &str, is_forge: bool) -> Result<(), ShellError> {
+    if !is_forge && shell.trim().eq_ignore_ascii_case("node") {
+        return Err(ShellError::Unknown(config_core::quoted(shell)));
+    }
+    resolve(Some(shell)).map(|_| ())
 }
 
 impl ShellCommand {

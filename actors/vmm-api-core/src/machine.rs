@@ -45,6 +45,8 @@ pub struct MachineType {
     pub groups: Vec<String>,
     /// Who the steps of jobs are there: a user of the image; root unless given.
     pub user: Option<String>,
+    /// The image of the container that the steps of jobs run in which name none.
+    pub container: Option<String>,
 }
 
 impl From<NewVm> for MachineType {
@@ -54,6 +56,7 @@ impl From<NewVm> for MachineType {
             host_labels: Vec::new(),
             groups: Vec::new(),
             user: None,
+            container: None,
         }
     }
 }

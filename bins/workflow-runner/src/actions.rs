@@ -67,6 +67,8 @@ pub(crate) struct CheckedRunner {
     /// Actions and images that count as there.
     pub(crate) actions: Box<dyn ActionSource>,
     settings: Option<RunnerSettings>,
+    /// Whether the configuration was named.
+    is_named: bool,
 }
 
 impl CheckedRunner {
@@ -80,11 +82,13 @@ impl CheckedRunner {
                 Ok(Self {
                     actions: Box::new(store.stored()),
                     settings: Some(settings),
+                    is_named: options.config.is_some(),
                 })
             }
             Err(_) if options.config.is_none() && options.data.is_none() => Ok(Self {
                 actions: Box::new(NoActions),
                 settings: None,
+                is_named: false,
             }),
             Err(error) => Err(daemon::error_chain(error.as_ref())),
         }
@@ -98,6 +102,9 @@ impl CheckedRunner {
         let facts = RunnerFacts {
             workspace: settings.workspace,
             has_network: &|labels| settings.has_network(labels),
+            // One that nobody has named is not known to be this repository's.
+            forge: self.is_named.then_some(settings.forge),
+            token_permissions: settings.token_permissions,
         };
         check_for(file, bytes, files, &*self.actions, facts)
     }

@@ -31,7 +31,7 @@ pub(crate) fn new_delivery(
     raw: Bytes,
 ) -> Result<Result<NewDelivery, String>, Problem> {
     let event = match StoredEvent::of_webhook(&delivery.event) {
-        Ok(event) => event,
+        Ok(event) => event.sent_by(delivery.forge),
         Err(reason) => {
             tracing::info!(event = "webhook.ignored", delivery = %delivery.id, %reason, "a delivery starts nothing");
             return Ok(Err(reason.to_string()));

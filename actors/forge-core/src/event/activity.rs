@@ -28,7 +28,8 @@ pub struct Activity {
 impl Activity {
     pub(super) fn read(name: &str, body: &Node<'_>, formats: ObjectFormats) -> Option<Self> {
         let text = |node: Node<'_>| node.opt_string().ok().flatten();
-        let action = text(body.field("action")).map(githubs_word);
+        let action = text(body.field("action"));
+        let action = action.map(|action| githubs_word(name, action));
         let mut activity = Self {
             action,
             repository: Repository::read(body).ok()?,
@@ -71,8 +72,9 @@ impl Activity {
 }
 
 /// Gitea and Forgejo have words of their own for some actions.
-fn githubs_word(action: String) -> String {
+fn githubs_word(event: &str, action: String) -> String {
     let word = match action.as_str() {
+        "created" if ["package", "registry_package"].contains(&event) => "published",
         "label_updated" => "labeled",
         "label_cleared" => "unlabeled",
         "reviewed" => "submitted",

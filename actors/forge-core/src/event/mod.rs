@@ -64,9 +64,6 @@ pub struct OtherEvent {
     pub activity: Option<Box<Activity>>,
 }
 
-/// The event that a review of a pull request is.
-const REVIEW: &str = "pull_request_review";
-
 impl Event {
     /// Reads the event in a body. `headers` choose how to read it; without an event header its
     /// shape does. This does **not** verify a signature: see [`crate::SecretBook::verify`].
@@ -80,7 +77,7 @@ impl Event {
         let body = Node::root(&tree);
         body.object()?;
         match declared.map(EventKind::from_name) {
-            Some(Err(name)) => Self::other(name, &body, formats),
+            Some(Err(name)) => Self::other(shape::review_name(name, &body), &body, formats),
             // No more than the interface asks for: a push of which only the place is known.
             Some(Ok(EventKind::Push)) if shape::is_bare_push(&body) => {
                 let name = EventName::try_from("push").expect("a constant name");
@@ -89,7 +86,7 @@ impl Event {
             Some(Ok(kind)) => match shape::confirm(kind, &body)? {
                 Some(kind) => Self::known(kind, headers, &body, formats),
                 None => {
-                    let name = EventName::try_from(REVIEW).expect("a constant name");
+                    let name = EventName::try_from(shape::REVIEW).expect("a constant name");
                     Self::other(name, &body, formats)
                 }
             },

@@ -2,7 +2,25 @@
 
 use super::error::EventError;
 use super::kind::EventKind;
+use crate::EventName;
 use crate::json::Node;
+
+/// The event that a review of a pull request is.
+pub(super) const REVIEW: &str = "pull_request_review";
+
+/// The name of an event, where it is a review that Gitea and Forgejo call by what it came to.
+pub(super) fn review_name(name: EventName, body: &Node<'_>) -> EventName {
+    const OUTCOMES: [&str; 3] = [
+        "pull_request_approved",
+        "pull_request_rejected",
+        "pull_request_comment",
+    ];
+    let is_review = Shape::of(body) == Shape::Review || is_gitea_review(body);
+    match OUTCOMES.contains(&name.as_str()) && is_review {
+        true => EventName::try_from(REVIEW).expect("a constant name"),
+        false => name,
+    }
+}
 
 /// What a body looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,5 +11,6 @@ mod json_attacks;
 mod markers_and_statuses;
 mod mentions;
 mod properties;
+mod reviews_and_packages;
 mod signatures;
 mod support;

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use forge_core::{CommitSha, ObjectFormats};
+use forge_core::{CommitSha, Forge, ObjectFormats};
 use git_engine::{Remote, Transports, tree_digest};
 use runner_core::actions::{ActionLock, ActionReference, LockChange, LockedAction};
 
@@ -170,7 +170,7 @@ impl ActionStore {
             }
             Some(url) => url.to_owned(),
             None => {
-                let server = reference.server().unwrap_or(self.settings.server.as_str());
+                let server = self.server_of(reference);
                 format!(
                     "{}/{}",
                     server.trim_end_matches('/'),
@@ -186,6 +186,17 @@ impl ActionStore {
         };
         let remote = remote.map_err(|error| ActionStoreError::Source(error.to_string()))?;
         Ok((remote, url))
+    }
+
+    /// The forge that a reference is of: a called workflow that names none is one of Gitea's and
+    /// Forgejo's own, an action one of the configured server.
+    fn server_of<'a>(&'a self, reference: &'a ActionReference) -> &'a str {
+        let ending = Path::new(reference.path()).extension();
+        let is_workflow = ending.is_some_and(|it| it == "yml" || it == "yaml");
+        let own = self.repositories.clone_base();
+        let own = own.filter(|_| is_workflow && self.repositories.forge() != Forge::GitHub);
+        let usual = own.unwrap_or(&self.settings.server).as_str();
+        reference.server().unwrap_or(usual)
     }
 
     /// The folder of a commit's files.

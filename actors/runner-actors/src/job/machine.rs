@@ -47,6 +47,8 @@ pub(crate) struct MachineRequest {
     pub(crate) machine: MachineType,
     /// What is asked for before that.
     pub(crate) hosted: Option<MachineType>,
+    /// The label that it stands for, where nobody expects it by the label's name.
+    pub(crate) unlisted: Option<String>,
     /// Longest wait for room.
     pub(crate) timeout: Duration,
 }
@@ -86,7 +88,15 @@ impl Machine {
                 }
             }
             match asked {
-                Ok(vm) => return Ok(Self::of(vm, None)),
+                Ok(vm) => {
+                    if let Some(label) = &request.unlisted {
+                        let text = format!(
+                            "no machine is configured for the label {label}: it has the image `full`, as every label of a workflow of Gitea or Forgejo (`machines.{label}` of the runner's configuration says otherwise)"
+                        );
+                        log.info(0, &text).await;
+                    }
+                    return Ok(Self::of(vm, None));
+                }
                 Err(none) if none.is_temporary => return Err(none),
                 Err(none) => {
                     let text = format!(

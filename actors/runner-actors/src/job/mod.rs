@@ -60,6 +60,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cluster_actors::vm_hosts::{NoVm, VmRequest};
+use runner_core::hosted_label::is_hosted_ubuntu;
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
 
@@ -97,6 +98,7 @@ pub(crate) async fn run_job(
         },
         machine: request.machine.clone(),
         hosted: request.hosted.clone(),
+        unlisted: unlisted(&request.instance.runs_on),
         timeout: request.vm_timeout,
     };
     let machine = tokio::select! {
@@ -189,6 +191,12 @@ async fn within(
         },
         Err(_) => timed_out,
     }
+}
+
+/// The first label, where none of them is one of GitHub's machines.
+fn unlisted(labels: &[String]) -> Option<String> {
+    let is_hosted = labels.iter().any(|label| is_hosted_ubuntu(label));
+    labels.first().filter(|_| !is_hosted).cloned()
 }
 
 /// The job's machine: the one that was kept of an earlier attempt, gone back to the step, or a new

@@ -148,7 +148,7 @@ impl StepRunner<'_> {
         for (name, value) in env {
             if env_file::is_refused(&name) {
                 self.note_refused("set-env", &name).await;
-            } else if !env_file::is_reserved(&name) {
+            } else if !env_file::is_reserved(&name) && !self.is_of_forges(&name) {
                 set(&mut self.env, (name, value));
             }
         }
@@ -209,7 +209,20 @@ impl StepRunner<'_> {
         env.extend(gh);
         let git = self.git_variables(&env);
         env.extend(git);
+        if order.facts.is_of_forge() {
+            // As their own runners have it: scripts write to `FORGEJO_OUTPUT`.
+            let again = env.iter().flat_map(|(name, value)| {
+                env_file::names_of_forges(name).map(|name| (name, value.clone()))
+            });
+            let again: Vec<(String, String)> = again.collect();
+            env.extend(again);
+        }
         env
+    }
+
+    /// Whether a variable is the runner's at the forge of the run.
+    fn is_of_forges(&self, name: &str) -> bool {
+        self.request.facts.is_of_forge() && env_file::is_of_forges(name)
     }
 
     /// What GitHub's machines have in their environment, which any `env` may change.
@@ -289,8 +302,11 @@ impl StepRunner<'_> {
                 for name in &written.refused {
                     self.note_refused("GITHUB_ENV", name).await;
                 }
-                let pairs = written.pairs.into_iter();
-                pairs.for_each(|pair| set(&mut self.env, pair));
+                for pair in written.pairs {
+                    if !self.is_of_forges(&pair.0) {
+                        set(&mut self.env, pair);
+                    }
+                }
             }
             "path" => {
                 for entry in env_file::parse_path(bytes).map_err(wrong("GITHUB_PATH"))? {

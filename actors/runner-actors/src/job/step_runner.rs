@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cluster_actors::vm_hosts::tarball;
 use runner_core::cache_scope::cache_scopes;
-use runner_core::context::WORKSPACE;
+use runner_core::context::{self, WORKSPACE};
 use runner_core::expr::{Context, Contexts, Status, Value};
 use runner_core::gateway::{GitAccess, basic_credentials, gh_variables, git_variables};
 use runner_core::id_token::id_token_claims;
@@ -303,7 +303,14 @@ impl<'a> StepRunner<'a> {
 
     /// What expressions see now.
     pub(super) fn contexts(&self, frame: &Frame, more: &[(String, String)]) -> Contexts {
-        let mut contexts = prepare::with_env(&frame.contexts, &self.env);
+        let mut contexts = frame.contexts.clone();
+        let order = self.request;
+        if order.facts.is_of_forge() {
+            let job = order.plan.jobs[order.job].id();
+            let usual = context::forge_env(&contexts, &order.event, &order.facts, job);
+            contexts = prepare::with_env(&contexts, &usual);
+        }
+        contexts = prepare::with_env(&contexts, &self.env);
         contexts = prepare::with_env(&contexts, &frame.env);
         contexts = prepare::with_env(&contexts, more);
         contexts.set(Context::Steps, Value::Object(Arc::new(frame.steps.clone())));

@@ -5,8 +5,10 @@ use std::time::Duration;
 use cluster_actors::vm_hosts::tarball;
 use runner_core::context::{self, OWN_DIRECTORY, WORKSPACE};
 use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
+use runner_core::forge_address::{AT_OWN_ADDRESS, calls_api};
 use runner_core::plan::{PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults};
 use runner_core::prepare;
+use runner_core::shell;
 use runner_core::state::{Conclusion, StepEnd};
 
 use super::background::BackgroundSteps;
@@ -16,6 +18,7 @@ use super::protocol::JobReport;
 use super::step_limit;
 use super::step_runner::StepRunner;
 use crate::kept::ResumedVm;
+use crate::log::LineKind;
 use crate::records::JobEnd;
 
 /// Longest time to put the commit's files into the VM.
@@ -429,7 +432,7 @@ impl<'a> StepRunner<'a> {
         };
         let planned = &self.request.plan.jobs[self.request.job];
         let workflow = &self.request.plan.workflows[planned.workflow].workflow;
-        // A composite action has no defaults: its shell is given.
+        // A composite action has no defaults: its shell is given, or the usual one.
         let defaults = match frame.action_path {
             None => run_defaults(&planned.job.defaults, &workflow.defaults),
             Some(_) => (None, None),
@@ -439,14 +442,23 @@ impl<'a> StepRunner<'a> {
             shell.as_ref(),
             working_directory.as_ref(),
             defaults,
-            // Containers need not have bash: theirs is `sh`, as on GitHub.
-            self.containers.job.as_ref().map(|_| "sh"),
+            shell::usual(self.request.facts.forge, self.containers.job.is_some()),
             &scope,
         );
         match ready {
             Ok(ready) => {
                 let place = (directory, limit);
-                self.script(step, frame, ready, own, place).await
+                let order = self.request;
+                let asks_forge = self.forge_token.is_some()
+                    && order.facts.is_of_forge()
+                    && calls_api(&ready.script, &order.facts.server_url);
+                let result = self.script(step, frame, ready, own, place).await;
+                if asks_forge && result.end.outcome() == Conclusion::Failure {
+                    self.log
+                        .line(self.number, LineKind::Warning, AT_OWN_ADDRESS)
+                        .await;
+                }
+                result
             }
             Err(error) => StepResult::error(error.to_string()),
         }

@@ -287,7 +287,9 @@ impl ActiveRun {
         let environment = copy.environment.as_ref().map(|it| it.name.clone());
         let labels = copy.runs_on.clone();
         let group = copy.machine_group.clone();
-        let machine = machine::choose(&self.services.settings.machines, &labels, group.as_deref());
+        let settings = &self.services.settings;
+        let forge = ledger.event.forge(settings.forge);
+        let machine = machine::choose(&settings.machines, &labels, group.as_deref(), forge);
         let launch = machine.map(|machine| JobLaunch {
             group: copy.concurrency.clone(),
             request: self.request(ledger, job, copy, index, machine),

@@ -1,6 +1,7 @@
 //! Which machine a job gets, by its labels.
 
 use cluster_actors::vm_hosts::MachineType;
+use forge_core::Forge;
 use http_clients::vmm::NewVm;
 use runner_core::hosted_label::{
     FULL_IMAGE, is_hosted_ubuntu, is_other_architecture, is_other_system,
@@ -16,7 +17,8 @@ pub(super) struct MachineChoice {
     /// What is configured.
     pub(super) machine: MachineType,
     /// What is asked for before that, for the labels of hosted machines that nobody has
-    /// configured: the image `full`, which may be there or not.
+    /// configured: the image `full`, which may be there or not. At Gitea and Forgejo it stands for
+    /// every label: their runners have an image with the usual programs for each.
     pub(super) hosted: Option<MachineType>,
 }
 
@@ -27,6 +29,7 @@ pub(super) fn choose(
     machines: &[(String, MachineType)],
     labels: &[String],
     group: Option<&str>,
+    forge: Forge,
 ) -> Option<MachineChoice> {
     let in_group = |machine: &MachineType| {
         let mut groups = machine.groups.iter();
@@ -65,7 +68,7 @@ pub(super) fn choose(
     }
     let machine = listed("default")?;
     let vm = &machine.vm;
-    let is_hosted = labels.iter().any(|label| is_hosted_ubuntu(label));
+    let is_hosted = forge != Forge::GitHub || labels.iter().any(|label| is_hosted_ubuntu(label));
     let hosted = (is_hosted && vm.image.is_none()).then(|| MachineType {
         vm: NewVm {
             image: FULL_IMAGE.parse().ok(),
@@ -77,6 +80,7 @@ pub(super) fn choose(
         host_labels: machine.host_labels.clone(),
         groups: Vec::new(),
         user: machine.user.clone(),
+        container: machine.container.clone(),
     });
     Some(MachineChoice { machine, hosted })
 }
@@ -93,7 +97,7 @@ mod tests {
     }
 
     fn of(machines: &[(String, MachineType)], label: &str) -> Option<MachineChoice> {
-        choose(machines, &[label.to_owned()], None)
+        choose(machines, &[label.to_owned()], None, Forge::GitHub)
     }
 
     #[test]
@@ -109,7 +113,10 @@ mod tests {
         ];
         let image = |machines: &[_], labels: &[&str], group| {
             let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
-            choose(machines, &labels, Some(group))?.machine.vm.image
+            choose(machines, &labels, Some(group), Forge::GitHub)?
+                .machine
+                .vm
+                .image
         };
         let is = |image: &str| image.parse().ok();
         assert_eq!(image(&machines, &[], "large RUNNERS"), is("sixteen"));
@@ -174,5 +181,18 @@ mod tests {
         assert_eq!(hosted.image, FULL_IMAGE.parse().ok());
         assert_eq!((hosted.mem_mib, hosted.disk_mib), (None, Some(500)));
         assert_eq!(of(&machines, "self-hosted").unwrap().hosted, None);
+    }
+
+    #[test]
+    fn i17_any_label_asks_for_the_full_image_at_gitea_and_forgejo() {
+        let mut machines = vec![("default".to_owned(), MachineType::default())];
+        let of = |machines: &[_], label: &str| {
+            choose(machines, &[label.to_owned()], None, Forge::Forgejo).unwrap()
+        };
+        let hosted = of(&machines, "docker").hosted.unwrap().vm;
+        assert_eq!(hosted.image, FULL_IMAGE.parse().ok());
+        // What the operator has said is not replaced.
+        machines.push(("docker".to_owned(), MachineType::default()));
+        assert_eq!(of(&machines, "docker").hosted, None);
     }
 }

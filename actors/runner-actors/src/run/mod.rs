@@ -17,6 +17,7 @@ mod parked;
 mod plan;
 mod run_end;
 mod services;
+mod usual;
 mod workflow_run;
 
 pub(crate) use arrivals::RunArrivals;

@@ -14,6 +14,7 @@ use super::approval::admit;
 use super::head::resolve_head;
 use super::own_activity::own_activity;
 use super::services::RunServices;
+use super::usual;
 use crate::job::ProjectTests;
 use crate::job_graph;
 use crate::known_repository::{MAX_SCHEDULES, WorkflowSchedule};
@@ -72,6 +73,7 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         ledger.end(RunState::Failed, Some(reason)).await;
         return None;
     }
+    usual::settle(&services.settings, &ledger.event, &mut workflow);
     let facts = facts(services, ledger, &workflow).await;
     let mut base = contexts(services, ledger, &event, &facts, &workflow).await?;
     let inputs = base.get(Context::Inputs);
@@ -335,8 +337,8 @@ async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow)
         // A store that cannot count now: the run is more important than its number.
         ledger.record.number = number.unwrap_or(1);
     }
-    let forge = services.settings.forge;
     let event = &ledger.event;
+    let forge = event.forge(services.settings.forge);
     let page = event
         .html_url
         .as_deref()
@@ -354,6 +356,7 @@ async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow)
         graphql_url: String::new(),
         server_url: server,
         default_branch: event.default_branch.clone().unwrap_or_default(),
+        forge: Some(forge),
     }
 }
 

@@ -16,6 +16,7 @@ use runner_actors::{
 use runner_core::event::EventKind;
 use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
+use runner_core::workflow::PermissionLevel;
 use scripted_peers::{Play, ScriptedForge, ScriptedVmm, git};
 use store::{Options, Store};
 use supervision::{ChildRef, Root, SupervisorSpec};
@@ -97,6 +98,8 @@ impl Site {
             max_waiting: 100,
             model: None,
             public_url: None,
+            token_permissions: Some(PermissionLevel::Read),
+            cancel_previous: Some(false),
             vars: Vec::new(),
             secrets: Vec::new(),
             scopes: ScopeSettings::default(),

@@ -9,6 +9,7 @@ mod action_store;
 mod called_workflows;
 mod concurrency;
 mod coordinator;
+mod forge_runs;
 mod garbage_collector;
 mod harness;
 mod job;

@@ -8,7 +8,7 @@ use config_core::{Diagnostics, SourceText, quoted};
 
 use super::reference::ActionReference;
 use crate::source_location::SourceLocation;
-use crate::yaml::{Entry, Node, NodeData, load};
+use crate::yaml::{Entry, MergeKeys, Node, NodeData, load};
 
 /// Where it is in a repository.
 pub const WORKFLOW_LOCK: &str = ".github/workflows/actions.lock";
@@ -43,7 +43,8 @@ impl WorkflowLock {
         };
         let text = SourceText::read(WORKFLOW_LOCK, bytes).map_err(unreadable)?;
         let wrong = |(place, message): Wrong| format!("{WORKFLOW_LOCK}:{place}: {message}");
-        let document = load(&text).map_err(|error| wrong((error.place, error.message)))?;
+        let document =
+            load(&text, MergeKeys::Refused).map_err(|error| wrong((error.place, error.message)))?;
         if let Some(mistake) = document.mistakes.into_iter().next() {
             return Err(wrong((mistake.place, mistake.message)));
         }

@@ -3,7 +3,7 @@
 use config_core::SourceText;
 
 use super::dockerfile::{base_images, substitute};
-use crate::yaml::{self, Node, NodeData};
+use crate::yaml::{self, MergeKeys, Node, NodeData};
 
 /// The images of the services, and those that Dockerfiles of services build on; names that the
 /// file gives to what it builds are none. `read` gives the files beside it.
@@ -14,7 +14,7 @@ pub fn images(bytes: &[u8], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<Strin
     let Ok(source) = SourceText::read("compose.yaml", text.as_bytes()) else {
         return Vec::new();
     };
-    let Ok(document) = yaml::load(&source) else {
+    let Ok(document) = yaml::load(&source, MergeKeys::Refused) else {
         return Vec::new();
     };
     let Some(services) = document.root.entry("services") else {

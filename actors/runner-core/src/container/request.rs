@@ -12,6 +12,9 @@ pub const CONTAINER_KEYS: [&str; 6] =
 /// Those of a service beside them.
 pub const SERVICE_KEYS: [&str; 2] = ["command", "entrypoint"];
 
+/// Forgejo's words for the arguments of a service: a list, or a text.
+pub const COMMAND_KEY: &str = "cmd";
+
 /// A container that a job asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerRequest {
@@ -70,7 +73,7 @@ pub fn services(value: &Value) -> Result<Vec<(String, ContainerRequest)>, String
         Value::Object(entries) => entries,
         _ => return Err("services: they are a mapping of names to containers".to_owned()),
     };
-    let keys = [&CONTAINER_KEYS[..], &SERVICE_KEYS].concat();
+    let keys = [&CONTAINER_KEYS[..], &SERVICE_KEYS, &[COMMAND_KEY]].concat();
     let mut services = Vec::new();
     for (name, value) in entries.iter() {
         let wrong = |error| format!("services.{name}: {error}");
@@ -122,7 +125,11 @@ fn read(value: &Value, keys: &[&str]) -> Result<Option<ContainerRequest>, String
         ));
     }
     request.credentials = credentials(object.get("credentials"))?;
-    request.command = words::split(&text("command"))?;
+    request.command = match object.get(COMMAND_KEY) {
+        Some(words @ Value::List(_)) => list(COMMAND_KEY, Some(words))?,
+        Some(words) => words::split(&words.as_text())?,
+        None => words::split(&text("command"))?,
+    };
     let entrypoint = text("entrypoint");
     request.entrypoint = (!entrypoint.is_empty()).then(|| entrypoint.to_string());
     Ok(Some(request))

@@ -123,7 +123,7 @@ fn missing(scopes: &[&str], level: PermissionLevel) -> String {
         .map(|scope| format!("`{scope}: {word}`"))
         .collect();
     format!(
-        "Resource not accessible by integration: the job's `permissions` lack {} (pull requests from forks have no more than read)",
+        "Resource not accessible by integration: the job's `permissions` lack {} (pull requests from forks have no more than read; where a workflow names none, `token_permissions` of the runner counts)",
         scopes.join(" or ")
     )
 }
@@ -139,6 +139,7 @@ mod tests {
         Permissions {
             all: None,
             scopes: scopes.collect(),
+            ..Permissions::default()
         }
     }
 
@@ -235,6 +236,7 @@ mod tests {
         let all = Permissions {
             all: Some(Write),
             scopes: Vec::new(),
+            ..Permissions::default()
         };
         assert!(decide("POST", "/repos/acme/rocket/issues", "acme/rocket", &all).is_ok());
     }
@@ -259,6 +261,7 @@ mod tests {
         let all = Permissions {
             all: Some(Write),
             scopes: Vec::new(),
+            ..Permissions::default()
         };
         for path in [
             "/repos/acme/other/issues",

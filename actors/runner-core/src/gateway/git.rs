@@ -112,7 +112,7 @@ pub fn decide_git(
     };
     if !permissions.allows("contents", level) {
         return refuse(format!(
-            "Permission to {repository} denied to the token of the job: its `permissions` lack `contents: {word}` (pull requests from forks have no more than read)"
+            "Permission to {repository} denied to the token of the job: its `permissions` lack `contents: {word}` (pull requests from forks have no more than read; where a workflow names none, `token_permissions` of the runner counts)"
         ));
     }
     Ok(call)
@@ -277,6 +277,7 @@ mod tests {
         let permissions = Permissions {
             all: None,
             scopes: vec![("contents".to_owned(), level)],
+            ..Permissions::default()
         };
         decide_git((method, path, query), "acme/rocket", &permissions)
     }

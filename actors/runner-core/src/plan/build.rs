@@ -139,6 +139,7 @@ impl Builder<'_> {
                 check_env_for_token(&job.env, &file, &mut refusals);
                 let mut planner = StepPlanner::new(self.input, &self.budget, &file, &mut refusals);
                 planner.origin.clone_from(&self.workflows[workflow].origin);
+                planner.dialect = self.workflows[workflow].workflow.dialect;
                 planner.locked = self.locked_uses(workflow);
                 planner.known = KnownValues::of(&self.jobs[at].instances);
                 let steps = planner.plan(steps)?;

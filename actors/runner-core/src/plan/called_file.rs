@@ -115,7 +115,8 @@ impl Builder<'_> {
             None => path,
             Some(origin) => format!("{}@{}/{path}", origin.repository, origin.reference),
         };
-        let called = match (workflow::parse(&name, &bytes), &origin) {
+        let dialect = self.workflows[workflow].workflow.dialect;
+        let called = match (workflow::parse_as(&name, &bytes, dialect), &origin) {
             (Ok(called), _) => called.value,
             (Err(wrong), None) => return Err(PlanError::File(wrong)),
             (Err(wrong), Some(_)) => {

@@ -13,8 +13,12 @@ impl Builder<'_> {
         let caller = self.workflows[workflow].caller;
         let caller = caller.map(|caller| &self.jobs[caller].permissions);
         match (self.asked(job, workflow), caller) {
-            (Some(named), Some(caller)) => named.within(caller),
-            (Some(named), None) => named.clone(),
+            (Some(named), Some(caller)) => {
+                Permissions::over(Some(named.clone()), caller).within(caller)
+            }
+            (Some(named), None) => {
+                Permissions::over(Some(named.clone()), &Permissions::restricted())
+            }
             (None, Some(caller)) => caller.clone(),
             (None, None) => Permissions::restricted(),
         }
@@ -102,10 +106,12 @@ impl Builder<'_> {
         while let (Some(caller), None) = (at, named) {
             let caller = &self.jobs[caller];
             named = self.asked(&caller.job, caller.workflow);
+            // Defaults are nobody's words.
+            named = named.filter(|named| !named.is_default);
             at = self.workflows[caller.workflow].caller;
         }
-        let restricted = Permissions::restricted();
-        let (more, most) = asked.beyond(named.unwrap_or(&restricted));
+        let left = &self.jobs[caller].permissions;
+        let (more, most) = asked.beyond(named.unwrap_or(left));
         if more.is_empty() {
             return Ok(None);
         }

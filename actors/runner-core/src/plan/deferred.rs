@@ -46,6 +46,7 @@ pub fn plan_deferred(
         false => input,
     };
     let mut planner = StepPlanner::new(input, &budget, &action.file, &mut refusals);
+    planner.dialect = action.dialect;
     planner.depth = action.depth;
     planner.locked.clone_from(&action.locked);
     // Each has numbers of its own for what it keeps between its stages.

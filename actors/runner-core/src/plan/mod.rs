@@ -12,6 +12,7 @@ mod deferred;
 mod docker;
 mod expand;
 mod input;
+mod job_variables;
 mod known_outputs;
 mod likely;
 mod lock_files;

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::expand::expand;
+use super::job_variables::with_variables;
 use super::types::{ConcurrencyGroup, JobInstance, Plan, PlannedJob, PlannedWork};
-use crate::expr::{Condition, Context, Contexts, Object, Scope, Value};
+use crate::expr::{Condition, Context, Contexts, EvalError, Object, Scope, Value};
 use crate::state::Conclusion;
 
 /// What is to be done next.
@@ -192,8 +193,18 @@ impl PlanState {
     /// Whether a job's own condition holds now.
     fn holds(&self, job: &PlannedJob) -> bool {
         let contexts = self.contexts_of(job);
+        self.decide(job, &contexts) == Ok(true)
+    }
+
+    /// The value of a job's own condition.
+    fn decide(&self, job: &PlannedJob, contexts: &Contexts) -> Result<bool, EvalError> {
         let condition = job.job.condition.as_ref();
-        Condition::holds_or_success(condition, &Scope::new(&contexts)) == Ok(true)
+        if condition.is_some_and(|it| it.expr().refers_to(Context::Env)) {
+            let of_workflow = &self.plan.workflows[job.workflow].workflow.env;
+            let contexts = with_variables(contexts, [of_workflow, &job.job.env]);
+            return Condition::holds_or_success(condition, &Scope::new(&contexts));
+        }
+        Condition::holds_or_success(condition, &Scope::new(contexts))
     }
 
     /// A copy that was started has ended, with these outputs.
@@ -332,7 +343,7 @@ impl PlanState {
         }
         let contexts = self.contexts_of(job);
         let condition = job.job.condition.as_ref();
-        match Condition::holds_or_success(condition, &Scope::new(&contexts)) {
+        match self.decide(job, &contexts) {
             Ok(true) => {}
             Ok(false) if self.cancelled => {
                 return JobDecision::End(Conclusion::Cancelled, "the run was cancelled".to_owned());

@@ -12,13 +12,15 @@ use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::MAX_STEPS;
 use crate::shell;
 use crate::source_location::{Located, SourceLocation};
-use crate::workflow::{Env, Need, Refusal, Step, StepWork, WaitFor};
+use crate::workflow::{Dialect, Env, Need, Refusal, Step, StepWork, WaitFor};
 
 /// Plans the steps of one job.
 pub(super) struct StepPlanner<'a> {
     pub(super) input: PlanInput<'a>,
     pub(super) budget: &'a Cell<usize>,
     pub(super) file: String,
+    /// Whose grammar the workflow has.
+    pub(super) dialect: Dialect,
     pub(super) refusals: &'a mut Vec<Refusal>,
     pub(super) count: usize,
     pub(super) depth: usize,
@@ -54,6 +56,7 @@ impl<'a> StepPlanner<'a> {
             input,
             budget,
             file: file.to_owned(),
+            dialect: Dialect::of_file(file),
             refusals,
             count: 0,
             depth: 0,
@@ -168,7 +171,7 @@ impl<'a> StepPlanner<'a> {
     fn check_shell(&mut self, shell: Option<&Template>) {
         let fixed = shell.and_then(|shell| Some((shell.fixed()?, shell.place)));
         if let Some((value, place)) = fixed
-            && let Err(error) = shell::resolve(Some(&value.as_text()))
+            && let Err(error) = shell::check(&value.as_text(), self.dialect.is_forge())
         {
             match self.runs {
                 Some(true) => self.refuse("shell", &error.to_string(), place),

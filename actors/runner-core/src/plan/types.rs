@@ -8,8 +8,8 @@ use crate::context::{OWN_DIRECTORY, WORKSPACE};
 use crate::expr::{Condition, Template, Value};
 use crate::source_location::SourceLocation;
 use crate::workflow::{
-    CacheMode, CallSecrets, ConcurrencyQueue, DockerRuns, Env, Job, NodeRuns, Permissions, Refusal,
-    RunDefaults, Workflow,
+    CacheMode, CallSecrets, ConcurrencyQueue, Dialect, DockerRuns, Env, Job, NodeRuns, Permissions,
+    Refusal, RunDefaults, Workflow,
 };
 
 /// What a run will do.
@@ -277,6 +277,20 @@ pub enum StepKind {
     },
 }
 
+impl StepKind {
+    /// What it uses, as written; nothing where it runs a script or waits.
+    pub fn uses(&self) -> Option<&str> {
+        match self {
+            Self::Native { uses, .. } | Self::Refused { uses } => Some(uses),
+            Self::Composite(action) => Some(&action.uses),
+            Self::Node(action) => Some(&action.uses),
+            Self::Docker(action) => Some(&action.uses),
+            Self::Deferred(action) => Some(&action.uses),
+            Self::Run { .. } | Self::Wait(_) | Self::WaitAll | Self::Cancel(_) => None,
+        }
+    }
+}
+
 /// A composite action in a plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Composite {
@@ -305,6 +319,9 @@ pub struct DeferredAction {
     pub uses: String,
     /// The file that uses it.
     pub file: String,
+    /// Whose grammar that file has.
+    #[serde(skip)]
+    pub dialect: Dialect,
     /// Where in that file.
     pub place: SourceLocation,
     /// Its inputs as written.

@@ -60,6 +60,11 @@ impl StepPlanner<'_> {
         with: &[(String, Template)],
     ) -> Result<StepKind, PlanError> {
         let used = StepUse { uses, place, with };
+        if uses.contains("${{") {
+            let reason =
+                "which action an expression names is not known before the run: write it out";
+            return Ok(self.unusable(used, Unusable::feature(reason)));
+        }
         // `$/path` is the repository of the file itself, which may be an action's.
         let own = uses.strip_prefix("$/");
         if let (Some(path), Some(origin)) = (own, self.origin.clone()) {
@@ -199,6 +204,7 @@ impl StepPlanner<'_> {
         DeferredAction {
             uses: used.uses.to_owned(),
             file: self.file.clone(),
+            dialect: self.dialect,
             place: used.place,
             with: used.with.to_vec(),
             depth: self.depth,
@@ -232,7 +238,9 @@ impl StepPlanner<'_> {
         if let Some(why) = self.too_large(&bytes) {
             return Ok(self.unusable(used, why));
         }
-        let action = parse_action(&path, &bytes).map_err(PlanError::File)?.value;
+        let action = parse_action(&path, &bytes, self.dialect)
+            .map_err(PlanError::File)?
+            .value;
         self.action(used, action, ActionLocation::Workspace, directory)
     }
 
@@ -268,7 +276,7 @@ impl StepPlanner<'_> {
             return Ok(self.unusable(used, why));
         }
         let file = format!("{}@{}/{path}", origin.repository, origin.reference);
-        let action = match parse_stored_action(&file, &bytes) {
+        let action = match parse_stored_action(&file, &bytes, self.dialect) {
             Ok(action) => action.value,
             Err(wrong) => {
                 let wrong = wrong.to_string();

@@ -4,6 +4,7 @@ use config_core::{Diagnostics, quoted};
 use serde::Serialize;
 
 use super::availability::{ACTION_CONDITION, ACTION_TEXT};
+use super::dialect::Dialect;
 use super::docker_runs::DockerRuns;
 use super::fields::Fields;
 use super::parse::{Parsed, read_file};
@@ -67,12 +68,16 @@ pub struct NodeStage {
     pub condition: Option<Condition>,
 }
 
-/// Reads an `action.yml`.
+/// Reads an `action.yml` by the grammar of the workflow that uses it.
 ///
 /// # Errors
 /// Every mistake in it.
-pub fn parse_action(file: &str, bytes: &[u8]) -> Result<Parsed<Action>, Diagnostics> {
-    read_file(file, bytes, |reader, root| {
+pub fn parse_action(
+    file: &str,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> Result<Parsed<Action>, Diagnostics> {
+    read_file(file, bytes, dialect, |reader, root| {
         action(reader, file, root, Strictness::Known)
     })
 }
@@ -82,8 +87,12 @@ pub fn parse_action(file: &str, bytes: &[u8]) -> Result<Parsed<Action>, Diagnost
 ///
 /// # Errors
 /// What makes it no action.
-pub fn parse_stored_action(file: &str, bytes: &[u8]) -> Result<Parsed<Action>, Diagnostics> {
-    read_file(file, bytes, |reader, root| {
+pub fn parse_stored_action(
+    file: &str,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> Result<Parsed<Action>, Diagnostics> {
+    read_file(file, bytes, dialect, |reader, root| {
         action(reader, file, root, Strictness::Any)
     })
 }

@@ -1,6 +1,7 @@
 //! Which contexts and functions may be used where (page "Contexts reference", "Context
 //! availability").
 
+use super::dialect::Dialect;
 use crate::expr::Context::{self, *};
 
 /// A place of a workflow at which expressions may stand.
@@ -32,6 +33,8 @@ const JOB_ENV: &[Context] = &[Github, Needs, Strategy, Matrix, Vars, Secrets, In
 const STEP: &[Context] = &[
     Github, Needs, Strategy, Matrix, Job, Runner, Env, Vars, Secrets, Steps, Inputs,
 ];
+/// At Gitea and Forgejo.
+const FORGE_JOB_IF: &[Context] = &[Github, Needs, Vars, Inputs, Env, Secrets];
 const STEP_IF: &[Context] = &[
     Github, Needs, Strategy, Matrix, Job, Runner, Env, Vars, Steps, Inputs,
 ];
@@ -47,7 +50,7 @@ pub(crate) const WORKFLOW_DEFAULTS: Availability = availability("defaults.run", 
 pub(crate) const CALL_OUTPUT: Availability =
     availability("an output of the workflow", &[Github, Jobs, Vars, Inputs]);
 pub(crate) const JOB_NAME: Availability = availability("the name of a job", JOB);
-pub(crate) const JOB_IF: Availability = Availability {
+const JOB_IF: Availability = Availability {
     status: true,
     ..availability("the `if` of a job", NEEDED)
 };
@@ -80,7 +83,7 @@ pub(crate) const STEP_TEXT: Availability = Availability {
     files: true,
     ..availability("a step", STEP)
 };
-pub(crate) const STEP_CONDITION: Availability = Availability {
+const STEP_CONDITION: Availability = Availability {
     status: true,
     files: true,
     ..availability("the `if` of a step", STEP_IF)
@@ -94,3 +97,25 @@ pub(crate) const ACTION_CONDITION: Availability = Availability {
     files: true,
     ..availability("the `if` of an action's step", ACTION)
 };
+
+/// The `if` of a job, which knows variables and secrets at Gitea and Forgejo.
+pub(crate) fn job_if(dialect: Dialect) -> Availability {
+    match dialect {
+        Dialect::GitHub => JOB_IF,
+        Dialect::Forge => Availability {
+            contexts: FORGE_JOB_IF,
+            ..JOB_IF
+        },
+    }
+}
+
+/// The `if` of a step, which knows secrets at Gitea and Forgejo.
+pub(crate) fn step_if(dialect: Dialect) -> Availability {
+    match dialect {
+        Dialect::GitHub => STEP_CONDITION,
+        Dialect::Forge => Availability {
+            contexts: STEP,
+            ..STEP_CONDITION
+        },
+    }
+}

@@ -4,6 +4,7 @@ use config_core::quoted;
 
 use super::availability::Availability;
 use super::fields::Fields;
+use super::implicit_group::IMPLICIT_GROUP;
 use super::reader::Reader;
 use super::types::{Concurrency, ConcurrencyQueue, Env, RunDefaults};
 use crate::expr::{Key, Template};
@@ -102,7 +103,8 @@ pub(super) fn concurrency(
     let fields = reader.fields(node, "concurrency", &known)?;
     let queue = queue(reader, fields);
     let template = |key| fields.read(reader, key, |node| reader.template(node, key, availability));
-    let Some(group) = template("group") else {
+    let group = template("group").or_else(|| implicit_group(reader, fields, node));
+    let Some(group) = group else {
         reader.error(node.place, "concurrency has no `group`");
         return None;
     };
@@ -120,6 +122,14 @@ pub(super) fn concurrency(
         cancel_in_progress,
         queue,
     })
+}
+
+/// Gitea and Forgejo take one without a name: the runs of the same workflow and branch.
+fn implicit_group(reader: &Reader<'_>, fields: Fields<'_>, node: &Node) -> Option<Template> {
+    if !reader.dialect.is_forge() || fields.get("group").is_some() {
+        return None;
+    }
+    Template::parse(IMPLICIT_GROUP, node.place).ok()
 }
 
 /// `queue: single`, the default, or `max`.

@@ -25,6 +25,21 @@ pub(super) fn check_id(reader: &Reader<'_>, what: &str, id: &str, place: SourceL
     }
 }
 
+/// The id of a job; Gitea and Forgejo take any that is not empty.
+pub(super) fn check_job_id(reader: &Reader<'_>, id: &str, place: SourceLocation) {
+    let plain = |c: char| !c.is_control() && !"/\\".contains(c);
+    let is_taken = !id.trim().is_empty() && id.len() <= 100 && id.chars().all(plain);
+    if !reader.dialect.is_forge() || !is_taken {
+        return check_id(reader, "a job", id, place);
+    }
+    let usual = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !id.chars().all(usual) {
+        let message = format!("{} is an unusual id of a job", quoted(id));
+        let help = "GitHub refuses it, and `needs.<id>` cannot name it: use `name` for people";
+        reader.warn(place, message, help);
+    }
+}
+
 /// A template that, if it is fixed, is true or false.
 pub(super) fn checked_bool(
     reader: &Reader<'_>,
@@ -68,7 +83,8 @@ pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -
     let template = template?;
     if template.fixed().is_some_and(|value| {
         let number = value.number();
-        !matches!(value, Value::Number(_)) || number.is_nan() || number <= 0.0
+        let is_number = matches!(value, Value::Number(_)) || reader.dialect.is_forge();
+        !is_number || number.is_nan() || number <= 0.0
     }) {
         let message = format!(
             "timeout-minutes is {}, expected a number above 0",
@@ -82,7 +98,12 @@ pub(super) fn checked_minutes(reader: &Reader<'_>, template: Option<Template>) -
 /// A template that, if it is fixed, is a number.
 pub(super) fn checked_count(reader: &Reader<'_>, template: Option<Template>) -> Option<Template> {
     let template = template?;
-    let is_count = |value: &Value| matches!(value, Value::Number(number) if number.is_finite());
+    let in_text = reader.dialect.is_forge();
+    let is_count = |value: &Value| match value {
+        Value::Number(number) => number.is_finite(),
+        Value::Text(_) => in_text && value.number().is_finite(),
+        _ => false,
+    };
     if template.fixed().is_some_and(|value| !is_count(&value)) {
         let message = format!(
             "max-parallel is {}, expected a number",

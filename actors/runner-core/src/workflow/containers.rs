@@ -3,16 +3,23 @@
 use super::availability::{CONTAINER, CONTAINER_VALUES};
 use super::fields::Fields;
 use super::reader::Reader;
-use crate::container::request::{CONTAINER_KEYS, SERVICE_KEYS};
+use crate::container::request::{COMMAND_KEY, CONTAINER_KEYS, SERVICE_KEYS};
 use crate::container::{options, ports};
 use crate::expr::{Data, Template};
 use crate::source_location::{Located, SourceLocation};
 use crate::yaml::{Node, NodeData};
 
+/// The container of a job, as messages call it.
+const JOB: &str = "a container";
+
+/// What becomes of a job's container without an image.
+const NO_IMAGE: &str = "it has the container of its label (`machines.<label>.container`), else none: \
+     then its volumes and options do nothing";
+
 /// An image, or a mapping with one.
 pub(super) fn container(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Located<Data>> {
     fields.read(reader, "container", |node| {
-        check(reader, node, "a container", &CONTAINER_KEYS);
+        check(reader, node, JOB, &CONTAINER_KEYS);
         let data = data(reader, node, "container")?;
         Some(Located::new(data, place(fields, "container", node)))
     })
@@ -22,7 +29,10 @@ pub(super) fn container(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Locat
 pub(super) fn services(reader: &Reader<'_>, fields: Fields<'_>) -> Option<Located<Data>> {
     fields.read(reader, "services", |node| {
         if let NodeData::Map(entries) = &node.data {
-            let keys = [&CONTAINER_KEYS[..], &SERVICE_KEYS].concat();
+            let keys = reader.with_own(
+                &[&CONTAINER_KEYS[..], &SERVICE_KEYS].concat(),
+                &[COMMAND_KEY],
+            );
             for entry in entries {
                 reader.within(&entry.key, || {
                     check(reader, &entry.value, "a service", &keys);
@@ -89,7 +99,12 @@ fn check(reader: &Reader<'_>, node: &Node, what: &str, keys: &[&str]) {
     };
     if fields.get("image").is_none() {
         let message = format!("{what} has no `image`");
-        reader.error_help(node.place, message, "for example `image: postgres:16`");
+        let help = "for example `image: postgres:16`";
+        match what {
+            // Their runners take the image of the job's label.
+            JOB => reader.strict(node.place, message, help, NO_IMAGE),
+            _ => reader.error_help(node.place, message, help),
+        }
     }
     if let Some(node) = fields.get("options")
         && let Some(text) = fixed(node)

@@ -5,14 +5,14 @@ use config_core::quoted;
 use super::availability;
 use super::blocks::{concurrency, defaults, env};
 use super::cache_mode::cache_mode;
-use super::checks::{check_id, checked_bool, checked_minutes};
+use super::checks::{check_job_id, checked_bool, checked_minutes};
 use super::fields::Fields;
 use super::needs::check_needs;
 use super::permissions::permissions;
 use super::reader::Reader;
-use super::step;
 use super::types::{CallSecrets, Job, JobWork, Refusal};
-use crate::expr::Data;
+use super::{forge_keys, step};
+use crate::expr::{Data, Template, Value};
 use crate::limits::MAX_JOBS;
 use crate::source_location::Located;
 use crate::yaml::{Entry, Node, NodeData};
@@ -76,13 +76,15 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
         key_place: place,
         value: node,
     } = entry;
-    check_id(reader, "a job", id, *place);
-    let fields = reader.fields(node, "a job", &KEYS)?;
+    check_job_id(reader, id, *place);
+    let keys = reader.with_own(&KEYS, &["enable-openid-connect"]);
+    let fields = reader.fields(node, "a job", &keys)?;
     let mut refusals = Vec::new();
     refuse_keys(file, fields, &mut refusals);
     let permissions = fields
         .get("permissions")
         .map(|node| reader.within("permissions", || permissions(reader, node)));
+    let permissions = forge_keys::with_id_token(reader, fields, permissions);
     let template = |key, availability| {
         fields.read(reader, key, |node| reader.template(node, key, availability))
     };
@@ -100,13 +102,14 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
         )
     });
     let work = work(reader, entry, fields)?;
+    let calls = matches!(work, JobWork::Call { .. });
     Some(Job {
         id: id.clone(),
         place: *place,
         name: template("name", availability::JOB_NAME),
         needs: needs.unwrap_or_default(),
         condition: fields.read(reader, "if", |node| {
-            reader.condition(node, availability::JOB_IF)
+            reader.condition(node, availability::job_if(reader.dialect))
         }),
         strategy: fields.read(reader, "strategy", |node| {
             super::strategy::read(reader, node)
@@ -133,7 +136,7 @@ fn job(reader: &Reader<'_>, file: &str, entry: &Entry) -> Option<Job> {
                 Some(reader.templates(node, "an output", availability::JOB_OUTPUT))
             })
             .unwrap_or_default(),
-        container: super::containers::container(reader, fields),
+        container: super::containers::container(reader, fields).filter(|_| !calls),
         services: super::containers::services(reader, fields),
         permissions,
         cache_mode: fields.read(reader, "cache-mode", |node| cache_mode(reader, node)),
@@ -163,11 +166,15 @@ fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWor
             "timeout-minutes",
             "continue-on-error",
         ] {
-            if let Some(entry) = fields.entry(key) {
-                reader.error(
-                    entry.key_place,
-                    format!("a job that calls a workflow has no `{key}`"),
-                );
+            let Some(entry) = fields.entry(key) else {
+                continue;
+            };
+            let message = format!("a job that calls a workflow has no `{key}`");
+            if forge_keys::is_idle_beside_uses(reader, key) {
+                let note = "it does nothing: those of the jobs that are called count";
+                reader.warn(entry.key_place, message, note);
+            } else {
+                reader.error(entry.key_place, message);
             }
         }
         return call(reader, fields, uses);
@@ -185,12 +192,12 @@ fn work(reader: &Reader<'_>, entry: &Entry, fields: Fields<'_>) -> Option<JobWor
     let runs_on = match fields.get("runs-on").filter(|node| !node.is_null()) {
         None => {
             let message = format!("the job {name} has no `runs-on`");
-            reader.error_help(
-                entry.key_place,
-                message,
-                "for example `runs-on: ubuntu-latest`",
-            );
-            None
+            let example = "for example `runs-on: ubuntu-latest`";
+            let note = "it runs as if `runs-on: ubuntu-latest` stood there";
+            reader.strict(entry.key_place, message, example, note);
+            let usual = Value::text("ubuntu-latest");
+            let usual = Template::literal("ubuntu-latest", usual, entry.key_place);
+            reader.dialect.is_forge().then_some(Data::Scalar(usual))
         }
         Some(node) => reader.within("runs-on", || runs_on(reader, node)),
     };

@@ -10,11 +10,14 @@ mod commands;
 mod comparisons;
 mod containers;
 mod context_properties;
+mod dialect;
 mod docker_runs;
 mod environment;
 mod events;
 mod fields;
 mod filters;
+mod forge_keys;
+mod implicit_group;
 mod inputs;
 mod job;
 mod kinds;
@@ -37,10 +40,11 @@ mod values;
 pub use crate::glob::Filter;
 pub use action::{Action, ActionRuns, NodeRuns, NodeStage, parse_action, parse_stored_action};
 pub use cache_mode::CacheMode;
+pub use dialect::Dialect;
 pub use docker_runs::{DockerImage, DockerRuns, DockerStage};
 pub use environment::{JobEnvironment, wrong_name};
 pub use need::Need;
-pub use parse::{Parsed, parse};
+pub use parse::{Parsed, parse, parse_as};
 pub use permissions::{PermissionLevel, Permissions};
 pub use types::{
     CallSecrets, CallTrigger, Concurrency, ConcurrencyQueue, Env, EventTrigger, InputKind,

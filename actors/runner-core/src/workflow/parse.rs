@@ -5,12 +5,13 @@ use config_core::{Diagnostics, Severity, SourceText};
 use super::availability;
 use super::blocks::{concurrency, defaults, env};
 use super::cache_mode::cache_mode;
+use super::dialect::Dialect;
 use super::permissions::permissions;
 use super::reader::Reader;
 use super::types::{Triggers, Workflow};
-use super::{job, triggers};
+use super::{forge_keys, job, triggers};
 use crate::source_location::SourceLocation;
-use crate::yaml::{self, Node};
+use crate::yaml::{self, MergeKeys, Node};
 
 /// A file that was read, and what is odd about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,29 +22,44 @@ pub struct Parsed<T> {
     pub warnings: Diagnostics,
 }
 
-/// Reads a workflow file.
+/// Reads a workflow file by the grammar that its folder says.
 ///
 /// # Errors
 /// Every mistake in it, with line, column and, where a name is nearly right, the name that was
 /// meant.
 pub fn parse(file: &str, bytes: &[u8]) -> Result<Parsed<Workflow>, Diagnostics> {
-    read_file(file, bytes, |reader, root| workflow(reader, file, root))
+    parse_as(file, bytes, Dialect::of_file(file))
+}
+
+/// Reads a workflow file by the grammar of a forge.
+///
+/// # Errors
+/// Every mistake in it, as [`parse`] has them.
+pub fn parse_as(
+    file: &str,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> Result<Parsed<Workflow>, Diagnostics> {
+    read_file(file, bytes, dialect, |reader, root| {
+        workflow(reader, file, root)
+    })
 }
 
 /// Reads a file of any kind from its tree.
 pub(super) fn read_file<T>(
     file: &str,
     bytes: &[u8],
+    dialect: Dialect,
     read: impl FnOnce(&Reader<'_>, &Node) -> Option<T>,
 ) -> Result<Parsed<T>, Diagnostics> {
     // Only `\n` ends a line for everything that follows.
     let text = SourceText::read(file, bytes)?;
-    let loaded = yaml::load(&text).map_err(|error| {
+    let loaded = yaml::load(&text, merge_keys(dialect)).map_err(|error| {
         let place = error.place.bytes();
         let help = error.help.as_deref();
         Diagnostics::from(text.diagnostic(Severity::Error, place, &error.message, help, ""))
     })?;
-    let reader = Reader::new(&text);
+    let reader = Reader::new(&text, dialect);
     for mistake in loaded.mistakes {
         reader.note(mistake.place, false, mistake.message, mistake.help);
     }
@@ -58,8 +74,16 @@ pub(super) fn read_file<T>(
     }
 }
 
+/// GitHub has YAML 1.2, which has no merge keys.
+fn merge_keys(dialect: Dialect) -> MergeKeys {
+    match dialect {
+        Dialect::GitHub => MergeKeys::Refused,
+        Dialect::Forge => MergeKeys::Merged,
+    }
+}
+
 fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
-    let known = [
+    const KEYS: [&str; 10] = [
         "name",
         "description",
         "run-name",
@@ -71,7 +95,9 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
         "cache-mode",
         "jobs",
     ];
-    let fields = reader.fields(root, "a workflow", &known)?;
+    let own = ["enable-email-notifications", "enable-openid-connect"];
+    let fields = reader.fields(root, "a workflow", &reader.with_own(&KEYS, &own))?;
+    forge_keys::note_mails(reader, fields);
     let beginning = SourceLocation {
         line: 1,
         col: 1,
@@ -81,6 +107,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
     let permissions = fields
         .get("permissions")
         .map(|node| reader.within("permissions", || permissions(reader, node)));
+    let permissions = forge_keys::with_id_token(reader, fields, permissions);
     let on = match fields.get("on") {
         Some(node) => reader.within("on", || triggers::read(reader, node)),
         None => {
@@ -107,6 +134,7 @@ fn workflow(reader: &Reader<'_>, file: &str, root: &Node) -> Option<Workflow> {
     };
     let workflow = Workflow {
         file: file.into(),
+        dialect: reader.dialect,
         name: fields.read(reader, "name", |node| reader.plain(node, "name")),
         run_name: fields.read(reader, "run-name", |node| {
             reader.template(node, "run-name", availability::RUN_NAME)

@@ -45,6 +45,12 @@ pub struct Permissions {
     pub all: Option<PermissionLevel>,
     /// Scopes and their levels.
     pub scopes: Vec<(String, PermissionLevel)>,
+    /// They stand beside what a job has whose file says nothing.
+    #[serde(skip)]
+    pub over_defaults: bool,
+    /// Nobody has named them: they are what a job has whose file says nothing.
+    #[serde(skip)]
+    pub is_default: bool,
 }
 
 /// How much.
@@ -80,6 +86,36 @@ impl Permissions {
             scopes: scopes
                 .map(|scope| (scope.to_owned(), PermissionLevel::Read))
                 .to_vec(),
+            is_default: true,
+            ..Self::default()
+        }
+    }
+
+    /// What a job has whose file says nothing, where the operator lets tokens write: everything but
+    /// identity tokens, which a file asks for by name.
+    #[must_use]
+    pub fn permissive() -> Self {
+        Self {
+            all: Some(PermissionLevel::Write),
+            scopes: vec![("id-token".to_owned(), PermissionLevel::None)],
+            is_default: true,
+            ..Self::default()
+        }
+    }
+
+    /// What a file names, over `defaults` where it names nothing or stands beside them.
+    #[must_use]
+    pub fn over(named: Option<Self>, defaults: &Self) -> Self {
+        match named {
+            Some(named) if named.over_defaults => {
+                let mut over = defaults.clone();
+                over.scopes
+                    .retain(|(name, _)| named.scopes.iter().all(|(own, _)| own != name));
+                over.scopes.extend(named.scopes);
+                over
+            }
+            Some(named) => named,
+            None => defaults.clone(),
         }
     }
 
@@ -117,6 +153,7 @@ impl Permissions {
         Self {
             all: None,
             scopes: scopes.to_vec(),
+            ..Self::default()
         }
     }
 

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use config_core::{Diagnostic, Diagnostics, Severity, SourceText, quoted, suggestion};
 
 use super::availability::Availability;
+use super::dialect::Dialect;
 use crate::expr::{Condition, Data, Expr, ExprError, Key, Template, Value, is_insert};
 use crate::limits::MAX_FINDINGS;
 use crate::source_location::SourceLocation;
@@ -24,6 +25,8 @@ struct Finding {
 /// Reads one file.
 pub(crate) struct Reader<'a> {
     pub(super) source: &'a SourceText,
+    /// Whose grammar it is read by.
+    pub(super) dialect: Dialect,
     findings: RefCell<Vec<Finding>>,
     path: RefCell<Vec<String>>,
     /// How many errors and how many warnings were noted.
@@ -33,9 +36,10 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(source: &'a SourceText) -> Self {
+    pub(crate) fn new(source: &'a SourceText, dialect: Dialect) -> Self {
         Self {
             source,
+            dialect,
             findings: RefCell::default(),
             path: RefCell::default(),
             noted: Cell::default(),
@@ -70,6 +74,20 @@ impl<'a> Reader<'a> {
         help: impl Into<String>,
     ) {
         self.note(place, false, message.into(), Some(help.into()));
+    }
+
+    /// A mistake at GitHub, which Gitea and Forgejo take: `note` says what becomes of it there.
+    pub(super) fn strict(
+        &self,
+        place: SourceLocation,
+        message: impl Into<String>,
+        help: impl Into<String>,
+        note: &str,
+    ) {
+        match self.dialect {
+            Dialect::GitHub => self.error_help(place, message, help),
+            Dialect::Forge => self.warn(place, message, note),
+        }
     }
 
     pub(crate) fn warn(

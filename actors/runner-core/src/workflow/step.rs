@@ -8,6 +8,7 @@ use super::availability::{self, Availability};
 use super::background;
 use super::blocks::env;
 use super::checks::{check_id, checked_bool, checked_step_minutes};
+use super::dialect::Dialect;
 use super::fields::Fields;
 use super::reader::Reader;
 use super::types::{Step, StepWork};
@@ -25,9 +26,9 @@ pub(super) enum StepHost {
 }
 
 impl StepHost {
-    fn slots(self) -> (Availability, Availability) {
+    fn slots(self, dialect: Dialect) -> (Availability, Availability) {
         match self {
-            Self::Job => (availability::STEP_TEXT, availability::STEP_CONDITION),
+            Self::Job => (availability::STEP_TEXT, availability::step_if(dialect)),
             Self::Action => (availability::ACTION_TEXT, availability::ACTION_CONDITION),
         }
     }
@@ -109,7 +110,7 @@ fn one_or_group(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Vec<
 
 fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
     let fields = reader.fields(node, "a step", kind.keys())?;
-    let (availability, condition) = kind.slots();
+    let (availability, condition) = kind.slots(reader.dialect);
     let template = |key| fields.read(reader, key, |node| reader.template(node, key, availability));
     let id = fields.read(reader, "id", |node| {
         let id = reader.plain(node, "id")?;
@@ -132,7 +133,7 @@ fn step(reader: &Reader<'_>, node: &Node, kind: StepHost) -> Option<Step> {
 }
 
 fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) -> Option<StepWork> {
-    let (availability, _) = kind.slots();
+    let (availability, _) = kind.slots(reader.dialect);
     let template = |key| fields.read(reader, key, |node| reader.template(node, key, availability));
     let mut beginning = node.place;
     beginning.end = beginning.start + 1;
@@ -167,10 +168,11 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) ->
             without(&["with"], "that runs a script");
             let shell = template("shell");
             if kind == StepHost::Action && shell.is_none() {
-                reader.error_help(
+                reader.strict(
                     beginning,
                     "a script of an action has no `shell`",
                     "actions have no default shell",
+                    "it runs by bash; GitHub refuses such an action",
                 );
             }
             let script = reader.within("run", || reader.template(script, "run", availability))?;

@@ -7,7 +7,7 @@ use super::filters::filter;
 use super::reader::Reader;
 use super::types::{PullRequestTrigger, PushTrigger, Triggers};
 use crate::expr::Value;
-use crate::schedule::Schedule;
+use crate::schedule::{self, Schedule};
 use crate::source_location::{Located, SourceLocation};
 use crate::yaml::{Entry, Node, NodeData};
 
@@ -198,7 +198,11 @@ fn schedules(reader: &Reader<'_>, node: &Node) -> Vec<Located<Schedule>> {
 
 fn schedule(reader: &Reader<'_>, node: &Node) -> Option<Located<Schedule>> {
     let fields = reader.fields(node, "a schedule", &["cron", "timezone"])?;
-    let timezone = fields.read(reader, "timezone", |node| timezone(reader, node));
+    let timezone = fields.read(reader, "timezone", |node| {
+        let name = reader.plain(node, "timezone")?;
+        check_zone(reader, &name, node.place);
+        Some(name)
+    });
     let Some(cron) = fields.get("cron") else {
         reader.error(node.place, "a schedule has no `cron`");
         return None;
@@ -209,9 +213,20 @@ fn schedule(reader: &Reader<'_>, node: &Node) -> Option<Located<Schedule>> {
         reader.warn(cron.place, message, "put a cron expression there");
         return None;
     }
+    if schedule::is_of_forges(&text) && !reader.dialect.is_forge() {
+        let message = "GitHub reads no words and no time zone in a schedule";
+        let help = "five fields (minute, hour, day, month, weekday), and `timezone` beside them";
+        reader.error_help(cron.place, message, help);
+        return None;
+    }
     let schedule = Schedule::parse(&text, timezone)
         .map_err(|error| reader.error(cron.place, error))
         .ok()?;
+    if let Some(zone) = &schedule.timezone
+        && fields.get("timezone").is_none()
+    {
+        check_zone(reader, zone, cron.place);
+    }
     if !schedule.is_ever_due() {
         let message = "no date matches this schedule: it starts nothing";
         reader.warn(cron.place, message, "choose a day that its months have");
@@ -229,22 +244,20 @@ fn schedule(reader: &Reader<'_>, node: &Node) -> Option<Located<Schedule>> {
 }
 
 /// An IANA name. One that is not known would never start anything, and nobody would be told.
-fn timezone(reader: &Reader<'_>, node: &Node) -> Option<String> {
-    let name = reader.plain(node, "timezone")?;
-    if jiff::tz::TimeZone::get(&name).is_err() {
-        let message = format!("unknown time zone {}", quoted(&name));
+fn check_zone(reader: &Reader<'_>, name: &str, place: SourceLocation) {
+    if jiff::tz::TimeZone::get(name).is_err() {
+        let message = format!("unknown time zone {}", quoted(name));
         let known: Vec<String> = jiff::tz::db()
             .available()
             .map(|name| name.as_str().to_owned())
             .collect();
-        let help = match reader.meant(&name, known.iter().map(String::as_str)) {
+        let help = match reader.meant(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None if known.is_empty() => "this machine has no list of time zones".to_owned(),
             None => "an IANA name, for example `Europe/Berlin`".to_owned(),
         };
-        reader.error_help(node.place, message, help);
+        reader.error_help(place, message, help);
     }
-    Some(name)
 }
 
 /// `$cron-daily`, `$default-branch`: what a collection of templates leaves to be filled in.

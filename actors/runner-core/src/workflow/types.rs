@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::cache_mode::CacheMode;
+use super::dialect::Dialect;
 use super::environment::JobEnvironment;
 use super::need::Need;
 use super::permissions::Permissions;
@@ -23,6 +24,9 @@ pub const WORKFLOW_DIRECTORIES: [&str; 3] = [
 pub struct Workflow {
     /// The file's path in the repository.
     pub file: Box<str>,
+    /// Whose grammar it was read by.
+    #[serde(skip)]
+    pub dialect: Dialect,
     /// Its name, as it was written.
     pub name: Option<String>,
     /// What a run of it is called.

@@ -16,7 +16,8 @@ pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: SourceLocatio
     }
     if uses.contains("${{") {
         let help = "write the version out; GitHub refuses the file";
-        reader.error_help(place, "`uses` takes no expressions", help);
+        let note = "write the version out: which action it is must be known before anything runs";
+        reader.strict(place, "`uses` takes no expressions", help, note);
         return;
     }
     if is_local(uses) || uses.starts_with("docker://") {

@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use config_core::quoted;
 
 use super::error::LoadError;
+use super::merge::{MERGE_KEY, MergeKeys};
 use super::{Node, NodeData};
 use crate::expr::Value;
 use crate::source_location::SourceLocation;
@@ -19,7 +20,11 @@ pub(super) struct Key {
 }
 
 /// A key, if it is a scalar. `seen` has the lines of those before.
-pub(super) fn new_key(node: &Node, seen: &mut HashMap<String, u32>) -> Result<Key, LoadError> {
+pub(super) fn new_key(
+    node: &Node,
+    seen: &mut HashMap<String, u32>,
+    merge: MergeKeys,
+) -> Result<Key, LoadError> {
     let NodeData::Scalar { text, value } = &node.data else {
         let error = LoadError::new(
             node.place,
@@ -34,7 +39,7 @@ pub(super) fn new_key(node: &Node, seen: &mut HashMap<String, u32>) -> Result<Ke
         });
     };
     // A quoted `<<` is a text like any other, but nobody means one.
-    if text == "<<" {
+    if text == MERGE_KEY && merge == MergeKeys::Refused {
         let error = LoadError::new(node.place, "merge keys (`<<`) are not part of YAML 1.2");
         return Err(error.help("write the entries out, or alias the whole mapping"));
     }

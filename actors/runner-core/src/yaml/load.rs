@@ -11,6 +11,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, Tag};
 use super::error::LoadError;
 use super::indent::IndentCorrections;
 use super::keys::{Key, new_key, twice};
+use super::merge::{self, MergeKeys};
 use super::{Entry, Node, NodeData, resolve};
 use crate::expr::Value;
 use crate::limits::{MAX_DEPTH, MAX_EXPANDED_BYTES, MAX_FINDINGS, MAX_NODES};
@@ -26,11 +27,11 @@ pub(crate) struct Document {
 }
 
 /// Reads the one document of a text.
-pub(crate) fn load(source: &SourceText) -> Result<Document, LoadError> {
+pub(crate) fn load(source: &SourceText, merge: MergeKeys) -> Result<Document, LoadError> {
     let mut moved = IndentCorrections::default();
     loop {
         let text = moved.apply(source.text());
-        let mut loader = Loader::new(source, &moved);
+        let mut loader = Loader::new(source, &moved, merge);
         match loader.read(&text) {
             Ok(()) => return loader.finish(),
             Err(LoadFailure::Here(error)) => return Err(error),
@@ -81,6 +82,7 @@ struct ExpandedSize {
 struct Loader<'a> {
     source: &'a SourceText,
     moved: &'a IndentCorrections,
+    merge: MergeKeys,
     lines: Vec<usize>,
     open: Vec<OpenCollection>,
     anchors: HashMap<usize, (Arc<Node>, ExpandedSize)>,
@@ -92,12 +94,13 @@ struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    fn new(source: &'a SourceText, moved: &'a IndentCorrections) -> Self {
+    fn new(source: &'a SourceText, moved: &'a IndentCorrections, merge: MergeKeys) -> Self {
         let text = source.text();
         let starts = text.match_indices('\n').map(|(at, _)| at + 1);
         Self {
             source,
             moved,
+            merge,
             lines: std::iter::once(0).chain(starts).collect(),
             open: Vec::new(),
             anchors: HashMap::new(),
@@ -300,7 +303,7 @@ impl<'a> Loader<'a> {
         let place = self.place_from(open.start, open.from, span.end);
         let data = match open.inside {
             CollectionKind::List(values) => NodeData::List(values),
-            CollectionKind::Map { entries, .. } => NodeData::Map(entries),
+            CollectionKind::Map { entries, .. } => NodeData::Map(merge::merged(entries)?),
         };
         self.add(
             Arc::new(Node { place, data }),
@@ -337,7 +340,7 @@ impl<'a> Loader<'a> {
         match &mut parent.inside {
             CollectionKind::List(values) => values.push(node),
             CollectionKind::Map { entries, seen, key } => match key.take() {
-                None => *key = Some(new_key(&node, seen)?),
+                None => *key = Some(new_key(&node, seen, self.merge)?),
                 Some(key) => match key.before {
                     Some(line) if self.mistakes.len() < MAX_FINDINGS => {
                         self.mistakes.push(twice(&key, line));

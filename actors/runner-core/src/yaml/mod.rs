@@ -4,11 +4,13 @@ mod error;
 mod indent;
 mod keys;
 mod load;
+mod merge;
 mod scalar;
 
 use std::sync::Arc;
 
 pub(crate) use load::load;
+pub(crate) use merge::MergeKeys;
 pub(crate) use scalar::resolve;
 
 use crate::expr::Value;

@@ -76,7 +76,7 @@ proptest! {
         ),
     ) {
         use runner_core::workflow::{PermissionLevel, Permissions};
-        let all = Permissions { all: Some(PermissionLevel::Write), scopes: Vec::new() };
+        let all = Permissions { all: Some(PermissionLevel::Write), ..Permissions::default() };
         let path = parts.concat();
         if runner_core::gateway::decide("GET", &path, "acme/rocket", &all).is_ok() {
             for times in 0..3 {

@@ -64,3 +64,20 @@ fn i17_scripts_of_powershell_are_framed() {
     }
     assert_eq!(framed("bash"), "foo");
 }
+
+#[test]
+fn i17_the_usual_shell_is_that_of_the_forge() {
+    use forge_core::Forge;
+    use runner_core::shell::{check, usual};
+    let argv = |forge, in_container| resolve(usual(forge, in_container)).unwrap().argv;
+    assert_eq!(argv(Some(Forge::GitHub), false), ["bash", "-e", "{0}"]);
+    assert_eq!(argv(Some(Forge::GitHub), true), ["sh", "-e", "{0}"]);
+    for forge in [Forge::Gitea, Forge::Forgejo] {
+        assert!(argv(Some(forge), false).contains(&"pipefail".to_owned()));
+    }
+    assert_eq!(argv(Some(Forge::Gitea), true), ["sh", "-e", "{0}"]);
+    let either = argv(Some(Forge::Forgejo), true);
+    assert_eq!((either.len(), &*either[0], &*either[3]), (4, "sh", "{0}"));
+    assert!(either[2].contains("exec bash") && either[2].ends_with("exec sh -e \"$0\""));
+    assert!(check("node", true).is_ok() && check("node", false).is_err());
+}

@@ -18,13 +18,16 @@ use runner_core::hosted_label::OtherSystems;
 use runner_core::lost::MAX_RERUNS;
 use runner_core::plan::WorkspaceStart;
 use runner_core::protection::ForkApproval;
+use runner_core::workflow::PermissionLevel;
 use url::Url;
 use vmm_api_core::host_keys::{VM_HOST, VmHostTable};
 use vmm_api_core::machine_keys::mib;
 
 use super::kinds::{BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, shown};
 use super::machines::{MACHINE, host_name, label};
-use super::scopes::{self, FORK_APPROVALS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable};
+use super::scopes::{
+    self, FORK_APPROVALS, LEVELS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable,
+};
 
 const FORGES: &Choices<Forge> = &[
     ("gitea", Forge::Gitea),
@@ -91,6 +94,8 @@ pub struct File {
     pub(super) checkouts: CheckoutLimits,
     pub(super) vm_hosts: Vec<(String, VmHostTable)>,
     pub(super) machines: Vec<(String, MachineType)>,
+    pub(super) token_permissions: Option<PermissionLevel>,
+    pub(super) cancel_previous: Option<bool>,
     pub(super) vars: Vec<(String, String)>,
     pub(super) secrets: Vec<(String, Secret<String>)>,
     pub(super) owners: Vec<(String, ScopedValues)>,
@@ -177,6 +182,8 @@ impl Default for File {
             checkouts: CheckoutLimits::default(),
             vm_hosts: Vec::new(),
             machines: Vec::new(),
+            token_permissions: None,
+            cancel_previous: None,
             vars: Vec::new(),
             secrets: Vec::new(),
             owners: Vec::new(),
@@ -244,7 +251,7 @@ table! {
         /// addresses, networks and hosts beyond the public ones that are cloned from
         "allow_addresses" = list(PLACE) => allow_addresses;
         /// where `workflow-runner actions add` fetches `owner/repo` from
-        "actions_url" (shown "https://github.com") = opt(TextKind::HTTP_URL) => actions_url;
+        "actions_url" (shown "https://github.com; https://data.forgejo.org where `forge` is `forgejo`") = opt(TextKind::HTTP_URL) => actions_url;
         /// owners whose actions may be in the store of actions; without any those of all that the
         /// operator adds
         "actions_owners" = list(TextKind::STRING) => actions_owners;
@@ -296,6 +303,13 @@ table! {
         /// what a job with this label in `runs-on` runs on; `default` is for labels not listed,
         /// which are refused where there are machines but no `default`
         "machines" (shown "one `default`, as the manager makes it") = map_of(label, &MACHINE) => machines;
+        /// what the token of a job may do whose workflow names no `permissions`: `read` contents
+        /// and packages, or `write` everything but identity tokens; what forks and strangers cause
+        /// only reads
+        "token_permissions" (shown "read") = opt(choice("level", LEVELS)) => token_permissions;
+        /// whether a push ends the runs of the one before it, of the same workflow and branch,
+        /// where the workflow has no `concurrency`
+        "cancel_previous" (shown "false") = opt(BOOLEAN) => cancel_previous;
         /// the context `vars`
         "vars" = map(TextKind::STRING) => vars;
         /// the context `secrets`: masked, and no pull request from a fork sees them

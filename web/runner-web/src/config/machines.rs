@@ -3,6 +3,7 @@
 use config_core::{TextKind, ValueError, choice, list, opt, quoted, table, whole};
 use http_clients::vmm::Network;
 use runner_actors::{DEFAULT_HOST, MachineType};
+use runner_core::container::ImageReference;
 use vmm_api_core::host_keys::{LABEL, is_label};
 use vmm_api_core::machine_keys::{ALLOWED, DISK, IMAGE, ISOLATIONS, MEMORY, NETWORKS};
 
@@ -11,6 +12,9 @@ const LONGEST_LABEL: usize = 100;
 
 /// A group of machines.
 const GROUP: TextKind<String> = TextKind::new("text", group, String::clone);
+
+/// An image of a container.
+const CONTAINER: TextKind<String> = TextKind::new("image", container, String::clone);
 
 /// A user of an image.
 const USER: TextKind<String> = TextKind::new("user", user, String::clone);
@@ -39,6 +43,10 @@ table! {
         "groups" = list(GROUP) => groups;
         /// who the steps of jobs are there, a user of the image; root without it
         "user" = opt(USER) => user;
+        /// the image of the container that steps run in where a job names none, as
+        /// `docker:docker://IMAGE` of a runner of Forgejo: from the store of images or a registry
+        /// of `image_registries`
+        "container" = opt(CONTAINER) => container;
     } then |fields, machine| {
         let vm = &machine.vm;
         if vm.allow.is_some() && vm.network != Some(Network::User) {
@@ -66,6 +74,15 @@ fn group(name: &str) -> Result<String, ValueError> {
         )));
     }
     Ok(name.to_owned())
+}
+
+/// The name of an image of a container.
+fn container(name: &str) -> Result<String, ValueError> {
+    let found = name.parse::<ImageReference>();
+    found.map(|_| name.to_owned()).map_err(|error| {
+        ValueError::new(error.to_string())
+            .help("write it as `container` of a job: node:22-bookworm")
+    })
 }
 
 /// The name of a user.

@@ -8,7 +8,7 @@ use config_core::{
     Diagnostic, Diagnostics, Environment, ObjectKeys, ObjectSettings, Secret, ValueError,
     parse_http_url, quoted,
 };
-use forge_core::{SecretBook, WebhookSecrets};
+use forge_core::{Forge, SecretBook, WebhookSecrets};
 use git_engine::Transports;
 use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
@@ -27,6 +27,8 @@ use super::scopes::{self, RepositoryTable};
 /// The VM manager's usual address.
 const VMM_URL: &str = "http://127.0.0.1:3100";
 const ACTIONS_URL: &str = "https://github.com";
+/// What names without a host mean at Forgejo.
+const FORGEJO_ACTIONS_URL: &str = "https://data.forgejo.org";
 
 /// Where git finds its helpers.
 fn search_path(environment: &Environment) -> String {
@@ -91,10 +93,12 @@ fn machines_or_default(listed: Vec<(String, MachineType)>) -> Vec<(String, Machi
 fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSettings) {
     let actions = ActionSettings {
         folder: data.join("actions"),
-        server: file
-            .actions_url
-            .take()
-            .unwrap_or_else(|| url_of(ACTIONS_URL)),
+        server: file.actions_url.take().unwrap_or_else(|| {
+            url_of(match file.forge {
+                Forge::Forgejo => FORGEJO_ACTIONS_URL,
+                Forge::Gitea | Forge::GitHub => ACTIONS_URL,
+            })
+        }),
         owners: std::mem::take(&mut file.actions_owners),
         originals: std::mem::take(&mut file.original_actions),
     };
@@ -178,6 +182,8 @@ impl<'a> Resolver<'a> {
             max_jobs_per_repository: file.max_jobs_per_repository,
             model,
             public_url: Some(file.public_url.unwrap_or_else(|| own_url(listen))),
+            token_permissions: file.token_permissions,
+            cancel_previous: file.cancel_previous,
             vars: file.vars,
             secrets: file.secrets,
             scopes,

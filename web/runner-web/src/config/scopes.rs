@@ -10,13 +10,18 @@ use forge_core::{RepoName, SecretBook, WebhookSecrets};
 use runner_actors::{EnvironmentSettings, RepositorySettings, ScopedValues};
 use runner_core::glob::Pattern;
 use runner_core::protection::ForkApproval;
-use runner_core::workflow::wrong_name;
+use runner_core::workflow::{PermissionLevel, wrong_name};
 
 /// Which pull requests from forks wait for an approval.
 pub(super) const FORK_APPROVALS: &Choices<ForkApproval> = &[
     ("first-time", ForkApproval::FirstTime),
     ("all", ForkApproval::All),
     ("never", ForkApproval::Never),
+];
+/// What the tokens of jobs may do by themselves.
+pub(super) const LEVELS: &Choices<PermissionLevel> = &[
+    ("read", PermissionLevel::Read),
+    ("write", PermissionLevel::Write),
 ];
 /// The longest time that an environment makes a job wait: GitHub's.
 const MAX_WAIT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -42,6 +47,8 @@ table! {
         "vars" = map_of(name, TextKind::STRING) => vars;
         /// the context `secrets`, over those for all
         "secrets" = map_of(name, SECRET) => secrets;
+        /// in place of the setting for all
+        "token_permissions" = opt(choice("level", LEVELS)) => token_permissions;
     }
 
     pub(super) static REPOSITORY: RepositoryTable = "a repository" {
@@ -49,6 +56,8 @@ table! {
         "vars" = map_of(name, TextKind::STRING) => settings.values.vars;
         /// the context `secrets`, over the owner's
         "secrets" = map_of(name, SECRET) => settings.values.secrets;
+        /// in place of the owner's
+        "token_permissions" = opt(choice("level", LEVELS)) => settings.values.token_permissions;
         /// in place of the setting for all
         "fork_approval" = opt(choice("rule", FORK_APPROVALS)) => settings.fork_approval;
         /// what its webhook is signed with; the secret for all does not open it then

@@ -399,3 +399,31 @@ fn i18_hosts_of_vms_stand_beside_the_one_of_the_environment_and_mistakes_are_sho
         assert!(wrong.contains(said), "{file}: {wrong}");
     }
 }
+
+#[test]
+fn i17_the_kind_of_forge_says_where_actions_come_from_and_what_tokens_may() {
+    let secret = [("FORGE_WEBHOOK_SECRET", "0123456789abcdef")];
+    let runner = |file: &str| parse(&secret, file).unwrap().runner;
+    for (forge, server) in [
+        ("forgejo", "https://data.forgejo.org/"),
+        ("gitea", "https://github.com/"),
+        ("github", "https://github.com/"),
+    ] {
+        let found = runner(&format!("forge = {forge:?}\n"));
+        assert_eq!(found.actions.server.as_str(), server);
+        assert_eq!(
+            (found.token_permissions, found.cancel_previous),
+            (None, None)
+        );
+    }
+    let found = runner(
+        "token_permissions = \"read\"\ncancel_previous = false\n[machines.default]\ncontainer = \"node:22-bookworm\"\n[owner.acme]\ntoken_permissions = \"write\"\n",
+    );
+    assert_eq!(found.cancel_previous, Some(false));
+    assert_eq!(
+        found.machines[0].1.container.as_deref(),
+        Some("node:22-bookworm")
+    );
+    let wrong = parse(&secret, "[machines.default]\ncontainer = \"A B\"\n");
+    assert!(wrong.is_err());
+}

@@ -7,7 +7,7 @@ use runner_core::container::engine::{Inspected, Launch, Member, Mount, inspected
 use runner_core::container::ports::{self, PortMapping, PortRequest};
 use runner_core::container::{ContainerRequest, Credentials, ImageReference, container, services};
 use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
-use runner_core::expr::Scope;
+use runner_core::expr::{Scope, Value};
 use runner_core::hosted_label::calls_docker;
 use runner_core::plan::{DockerAction, PlannedStep};
 use runner_core::state::StepEnd;
@@ -134,6 +134,12 @@ impl StepRunner<'_> {
         let of_job = value(&planned.job.container).map_err(|it| format!("container: {it}"))?;
         let beside = value(&planned.job.services).map_err(|it| format!("services: {it}"))?;
         let of_job = of_job.map(|value| container(&value)).transpose()?.flatten();
+        // A runner of Forgejo has an image for each label: `docker:docker://node:22-bookworm`.
+        let of_label = self.request.machine.container.as_deref().map(Value::text);
+        let of_job = match (of_job, of_label) {
+            (None, Some(image)) => container(&image)?,
+            (of_job, _) => of_job,
+        };
         let beside = beside.map(|value| services(&value)).transpose()?;
         let beside = beside.unwrap_or_default();
         let mut images: Vec<ImageReference> = Vec::new();

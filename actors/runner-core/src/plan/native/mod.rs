@@ -46,7 +46,7 @@ pub(super) fn native(
 ) -> Result<NativeAction, Vec<(Need, String)>> {
     let Some(entry) = entry(uses) else {
         let reason = "it is in no store of actions; the operator can add it there (`workflow-runner actions add`)";
-        let need = Need::Action(action_name(uses).to_owned());
+        let need = Need::Action(written_name(uses).to_owned());
         return Err(vec![(need, reason.to_owned())]);
     };
     let mut missing = Vec::new();
@@ -123,14 +123,35 @@ pub fn is_release_since(uses: &str, major: u64) -> bool {
 
 /// `owner/name` of `owner/name@v4` and of `https://code.example/owner/name@v4`.
 pub(super) fn action_name(uses: &str) -> &str {
-    let name = uses.split_once('@').map_or(uses, |(name, _)| name);
-    match name.split_once("://") {
+    let name = written_name(uses);
+    let name = match name.split_once("://") {
         Some((scheme, rest)) if scheme.starts_with("http") => {
             rest.split_once('/').map_or(rest, |(_, path)| path)
         }
         _ => name,
-    }
+    };
+    let same = |(alias, _): &&(&str, &str)| name.eq_ignore_ascii_case(alias);
+    ALIASES.iter().find(same).map_or(name, |(_, name)| name)
 }
+
+/// An action without its version, its forge with it where one is named: what can be added.
+fn written_name(uses: &str) -> &str {
+    uses.split_once('@').map_or(uses, |(name, _)| name)
+}
+
+/// Actions that are others with GitHub's check of the forge taken out.
+const ALIASES: [(&str, &str); 4] = [
+    ("forgejo/upload-artifact", "actions/upload-artifact"),
+    ("forgejo/download-artifact", "actions/download-artifact"),
+    (
+        "christopherhx/gitea-upload-artifact",
+        "actions/upload-artifact",
+    ),
+    (
+        "christopherhx/gitea-download-artifact",
+        "actions/download-artifact",
+    ),
+];
 
 #[cfg(test)]
 mod tests {
