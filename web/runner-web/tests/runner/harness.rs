@@ -12,7 +12,6 @@ use edge_web::{BodyLimits, ServeOptions};
 use forge_core::{SecretBook, WebhookSecrets};
 use runner_actors::{RunnerService, RunnerSettings};
 use runner_core::protection::ForkApproval;
-use runner_core::workflow::PermissionLevel;
 use runner_web::config::{Flags, RunnerConfig, services_at};
 use runner_web::{RunnerServer, ServerOptions};
 use scripted_peers::{GitRepository, Play, ScriptedForge, ScriptedVmm};
