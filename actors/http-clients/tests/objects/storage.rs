@@ -387,7 +387,7 @@ fn i18_an_upload_that_would_be_lost_waits_out_a_storage_that_is_restarted() {
     std::thread::scope(|scope| {
         let put = scope.spawn(|| storage.put_patiently("objects/one", &path));
         // Longer than all that others wait.
-        std::thread::sleep(Duration::from_secs(8));
+        std::thread::park_timeout(Duration::from_secs(8));
         assert!(!put.is_finished(), "it has given up");
         server.start_again();
         put.join().unwrap().unwrap();

@@ -304,7 +304,7 @@ async fn i18_nothing_counts_that_could_not_be_stored_and_logs_follow() {
         // A step that uploads waits out a storage that is restarted.
         let put = scope.spawn(|| put(&files.artifacts, "r", "during", 20));
         let waits = stored.store("r", true).unwrap_err();
-        std::thread::sleep(Duration::from_secs(8));
+        std::thread::park_timeout(Duration::from_secs(8));
         assert!(!put.is_finished(), "it waits on");
         server.start_again();
         put.join().unwrap().unwrap();
