@@ -132,18 +132,18 @@ fn i17_programs_that_the_image_lacks_and_packages_are_noted() {
         let text = format!("on: push\njobs: {{a: {{runs-on: {on}, steps: [{steps}]}}}}\n");
         checked(&text).jobs.remove(0).notes.join("; ")
     };
-    let said = notes("ubuntu-latest", "{run: cargo test}, {run: x, shell: pwsh}");
+    let said = notes("ubuntu-latest", "{run: dotnet test}, {run: x, shell: pwsh}");
     assert!(
-        said.contains("its scripts call `cargo`, `pwsh`, which"),
+        said.contains("its scripts call `dotnet`, `pwsh`, which"),
         "{said}"
     );
     assert!(
-        said.contains("its scripts fetch packages (`cargo`)"),
+        said.contains("its scripts fetch packages (`dotnet`)"),
         "{said}"
     );
-    let own = notes("own", "{run: cargo test}");
+    let own = notes("own", "{run: dotnet test}");
     assert!(!own.contains("its scripts call"), "{own}");
-    let set_up = "{uses: dtolnay/rust-toolchain@stable}, {run: cargo fmt}";
+    let set_up = "{uses: actions/setup-dotnet@v4}, {run: dotnet format}";
     assert!(!notes("ubuntu-latest", set_up).contains("its scripts"));
 }
 
