@@ -136,13 +136,12 @@ mod tests {
             let image = store.import_disk(&disk, &name.parse().unwrap(), &|_| {});
             image.unwrap().digest.clone()
         };
-        let (own, fetched, old) = (make("own", 1), make("fetched", 2), make("old", 3));
+        let (own, fetched) = (make("own", 1), make("fetched", 2));
         let both = make("both", 4);
         for digest in [&fetched, &both] {
             store.mark_fetched(digest);
         }
         store.point("fetched", &fetched, true).unwrap();
-        store.point("old", &old, true).unwrap();
         store.note_use(&own);
         let found = || {
             let mut found = store.fetched().unwrap();
@@ -152,12 +151,12 @@ mod tests {
         let digests: Vec<String> = found().into_iter().map(|it| it.image.digest).collect();
         assert_eq!(
             digests,
-            [fetched.clone(), old],
-            "neither has a name of its own"
+            [fetched.clone()],
+            "the others have names of their own"
         );
         let image = store.resolve(&"fetched".parse().unwrap()).unwrap();
         let other = store.clone().resolve(&"fetched".parse().unwrap()).unwrap();
-        let [first, _] = &found()[..] else { panic!() };
+        let [first] = &found()[..] else { panic!() };
         assert!(first.in_use);
         assert!(!store.remove_unused(&first.image).unwrap());
         drop(image);
@@ -170,6 +169,6 @@ mod tests {
         assert!(store.remove_unused(&first.image).unwrap());
         assert!(!store.has(&fetched) && store.local_name("fetched").is_none());
         assert!(store.has(&own) && store.has(&both));
-        assert_eq!(found().len(), 1);
+        assert!(found().is_empty());
     }
 }
