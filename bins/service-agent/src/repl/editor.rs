@@ -89,7 +89,12 @@ impl LineReader {
             }),
         };
         match self.editor.read_line(&prompt) {
-            Ok(Signal::Success(text)) => Ok(ReadLine::Text(text)),
+            Ok(Signal::Success(text)) => {
+                // Now: nobody waits for this thread at the end. What cannot be kept is no reason
+                // not to work.
+                let _ = self.editor.sync_history();
+                Ok(ReadLine::Text(text))
+            }
             Ok(Signal::CtrlC) => Ok(ReadLine::Cancelled),
             Ok(_) => Ok(ReadLine::End),
             Err(error) => Err(format!("the terminal is gone: {error}")),
