@@ -22,6 +22,14 @@ pub fn is_hosted_ubuntu(label: &str) -> bool {
         || dotted.is_some_and(|(year, month)| digits(year) && digits(month))
 }
 
+/// Whether a label is one that runners of Gitea and Forgejo have by themselves, with an image that
+/// has the usual programs: `docker`, and those of Codeberg.
+#[must_use]
+pub fn is_usual_at_forges(label: &str) -> bool {
+    let label = label.to_ascii_lowercase();
+    label == "docker" || label.starts_with("codeberg-")
+}
+
 /// What GitHub's machine with this label has in `ImageOS`, which actions choose programs by.
 #[must_use]
 pub fn image_os(label: &str) -> Option<String> {
@@ -150,6 +158,16 @@ mod tests {
             ("ubuntu-24.04-arm", None),
         ] {
             assert_eq!(image_os(label).as_deref(), expected, "{label}");
+        }
+    }
+
+    #[test]
+    fn i17_labels_that_forges_have_by_themselves_are_known() {
+        for label in ["docker", "Docker", "codeberg-tiny", "codeberg-medium-lazy"] {
+            assert!(is_usual_at_forges(label), "{label}");
+        }
+        for label in ["docker-cli", "self-hosted", "x", "ubuntu-latest"] {
+            assert!(!is_usual_at_forges(label), "{label}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! What scripts of a job call that the image `full` has not, and what needs a network: said by
 //! `check` before they run.
 
-use crate::hosted_label::is_hosted_ubuntu;
+use crate::hosted_label::{is_hosted_ubuntu, is_usual_at_forges};
 use crate::plan::{Instances, PlannedJob, PlannedStep, PlannedWork, StepKind};
 use crate::workflow::Dialect;
 
@@ -83,7 +83,7 @@ const BEFORE: [&str; 15] = [
 const MAX_NAMES: usize = 6;
 
 /// The notes of a job; `has_network` says it of a machine with such labels. At Gitea and Forgejo
-/// every label stands for the image.
+/// more labels stand for the image.
 pub(crate) fn program_notes(
     job: &PlannedJob,
     has_network: &dyn Fn(&[String]) -> bool,
@@ -96,9 +96,10 @@ pub(crate) fn program_notes(
     seen.steps(steps);
     let mut notes = Vec::new();
     let missing = seen.missing();
-    let has_full = dialect.is_forge() || is_hosted(job);
+    let is_hosted = has_label(job, is_hosted_ubuntu);
+    let has_full = is_hosted || dialect.is_forge() && has_label(job, is_usual_at_forges);
     if has_full && job.job.container.is_none() && !missing.is_empty() {
-        let there = match is_hosted(job) {
+        let there = match is_hosted {
             true => "which GitHub's machines have and the image `full` has not",
             false => "which the image `full` has not, for which its label stands",
         };
@@ -120,13 +121,13 @@ pub(crate) fn program_notes(
     notes
 }
 
-/// Whether a copy of it may run in the image that stands for GitHub's machines.
-fn is_hosted(job: &PlannedJob) -> bool {
+/// Whether a copy of it has such a label.
+fn has_label(job: &PlannedJob, is_it: fn(&str) -> bool) -> bool {
     let Instances::Known(copies) = &job.instances else {
         return false;
     };
     let mut labels = copies.iter().flat_map(|copy| &copy.runs_on);
-    labels.any(|label| is_hosted_ubuntu(label))
+    labels.any(|label| is_it(label))
 }
 
 fn named(names: &[&str]) -> String {

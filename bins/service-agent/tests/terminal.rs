@@ -191,7 +191,10 @@ fn lines_are_completed_run_and_remembered() {
     pty.wait_for("unrecognized subcommand");
     let history = home.path().join(".local/state/service/history");
     let kept = std::fs::read_to_string(&history).expect("a history");
-    assert!(kept.contains("use Sky"), "each line is kept at once: {kept}");
+    assert!(
+        kept.contains("use Sky"),
+        "each line is kept at once: {kept}"
+    );
     pty.send("quit\r");
     assert_eq!(pty.wait(), 0, "a person has seen what failed");
     pty.assert_given_back();

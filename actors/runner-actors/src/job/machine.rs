@@ -91,7 +91,7 @@ impl Machine {
                 Ok(vm) => {
                     if let Some(label) = &request.unlisted {
                         let text = format!(
-                            "no machine is configured for the label {label}: it has the image `full`, as every label of a workflow of Gitea or Forgejo (`machines.{label}` of the runner's configuration says otherwise)"
+                            "no machine is configured for the label {label}: it has the image `full`, as at Gitea and Forgejo it has one with the usual programs (`machines.{label}` of the runner's configuration says otherwise)"
                         );
                         log.info(0, &text).await;
                     }

@@ -4,7 +4,7 @@ use cluster_actors::vm_hosts::MachineType;
 use forge_core::Forge;
 use http_clients::vmm::NewVm;
 use runner_core::hosted_label::{
-    FULL_IMAGE, is_hosted_ubuntu, is_other_architecture, is_other_system,
+    FULL_IMAGE, is_hosted_ubuntu, is_other_architecture, is_other_system, is_usual_at_forges,
 };
 
 /// What a machine with the image `full` has where nothing is configured: containers and their
@@ -18,7 +18,7 @@ pub(super) struct MachineChoice {
     pub(super) machine: MachineType,
     /// What is asked for before that, for the labels of hosted machines that nobody has
     /// configured: the image `full`, which may be there or not. At Gitea and Forgejo it stands for
-    /// every label: their runners have an image with the usual programs for each.
+    /// the labels as well that their runners have by themselves, with an image of such programs.
     pub(super) hosted: Option<MachineType>,
 }
 
@@ -68,7 +68,9 @@ pub(super) fn choose(
     }
     let machine = listed("default")?;
     let vm = &machine.vm;
-    let is_hosted = forge != Forge::GitHub || labels.iter().any(|label| is_hosted_ubuntu(label));
+    let is_usual = |label: &String| forge != Forge::GitHub && is_usual_at_forges(label);
+    let is_hosted = |label: &String| is_hosted_ubuntu(label) || is_usual(label);
+    let is_hosted = labels.iter().any(is_hosted);
     let hosted = (is_hosted && vm.image.is_none()).then(|| MachineType {
         vm: NewVm {
             image: FULL_IMAGE.parse().ok(),
@@ -184,13 +186,14 @@ mod tests {
     }
 
     #[test]
-    fn i17_any_label_asks_for_the_full_image_at_gitea_and_forgejo() {
+    fn i17_the_labels_of_forges_ask_for_the_full_image_there() {
         let mut machines = vec![("default".to_owned(), MachineType::default())];
         let of = |machines: &[_], label: &str| {
             choose(machines, &[label.to_owned()], None, Forge::Forgejo).unwrap()
         };
         let hosted = of(&machines, "docker").hosted.unwrap().vm;
         assert_eq!(hosted.image, FULL_IMAGE.parse().ok());
+        assert_eq!(of(&machines, "self-hosted").hosted, None);
         // What the operator has said is not replaced.
         machines.push(("docker".to_owned(), MachineType::default()));
         assert_eq!(of(&machines, "docker").hosted, None);

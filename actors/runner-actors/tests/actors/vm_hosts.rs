@@ -233,8 +233,6 @@ async fn i18_a_host_that_says_nothing_holds_no_job_that_another_can_run() {
     let url = format!("http://{}", silent.local_addr().unwrap());
     let runner = site
         .start_with(|settings| {
-            // At Gitea its label would stand for the image `full`, which that host may have.
-            settings.forge = forge_core::Forge::GitHub;
             settings.vm_hosts.push(VmHostSettings {
                 name: "silent".to_owned(),
                 url: url.parse().unwrap(),
