@@ -89,7 +89,7 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     let until = std::time::Instant::now() + Duration::from_secs(30);
     while !leader.server_signs().unwrap().awaits_replica {
         assert!(std::time::Instant::now() < until, "nobody waits");
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::park_timeout(Duration::from_millis(100));
     }
     server.sql("ALTER SYSTEM RESET synchronous_standby_names");
     server.sql("SELECT pg_reload_conf()");

@@ -214,10 +214,10 @@ mod tests {
         let led = Primaries::default();
         assert_eq!(chosen(&led, &[new]), Ok(1));
         assert_eq!(chosen(&led, &both), Ok(1), "whoever knows it goes on");
-        let refused = chosen(&led, &[former.clone()]).expect_err("it is a former one");
+        let refused = chosen(&led, std::slice::from_ref(&former)).expect_err("it is a former one");
         assert!(refused.contains("db-0"), "{refused}");
         let stood = Primaries::default();
-        assert_eq!(chosen(&stood, &[former.clone()]), Ok(0));
+        assert_eq!(chosen(&stood, std::slice::from_ref(&former)), Ok(0));
         assert!(chosen(&stood, &both).is_err(), "it was passed meanwhile");
         stood.follow(&led);
         assert_eq!(chosen(&stood, &both), Ok(1));

@@ -151,7 +151,7 @@ mod tests {
         let digests: Vec<String> = found().into_iter().map(|it| it.image.digest).collect();
         assert_eq!(
             digests,
-            [fetched.clone()],
+            std::slice::from_ref(&fetched),
             "the others have names of their own"
         );
         let image = store.resolve(&"fetched".parse().unwrap()).unwrap();
