@@ -103,7 +103,7 @@ impl Connector {
             Err(fault) => return Err(fault),
         };
         let mut found = vec![Primary::of(reached.at, said.as_ref())];
-        if self.primaries.is_survey_due() {
+        if self.primaries.is_survey_due(&found[0]) {
             found.extend(self.others(&reached.unasked));
         }
         let used = self.primaries.choose(&found, |at| self.servers.name(at));

@@ -77,10 +77,12 @@ impl Primaries {
         *self.0.lock() = known;
     }
 
-    /// Whether the other servers have to be asked.
-    pub(super) fn is_survey_due(&self) -> bool {
+    /// Whether the other servers have to be asked: always where another one than before was
+    /// reached.
+    pub(super) fn is_survey_due(&self, reached: &Primary) -> bool {
         let mut known = self.0.lock();
-        let is_due = known.surveyed.is_none_or(|at| at.elapsed() > BELIEVED);
+        let is_another = known.used.as_ref() != Some(reached);
+        let is_due = is_another || known.surveyed.is_none_or(|at| at.elapsed() > BELIEVED);
         if is_due {
             known.surveyed = Some(Instant::now());
         }
@@ -225,6 +227,19 @@ mod tests {
         next.learn(&led);
         assert!(chosen(&next, &[former]).is_err());
         assert!(chosen(&next, &both).is_err(), "a take-over knows none");
+    }
+
+    #[test]
+    fn i18_the_others_are_asked_at_once_where_another_server_is_reached() {
+        let (former, new) = (primary(0, 1), primary(1, 2));
+        let led = Primaries::default();
+        assert!(led.is_survey_due(&new), "nothing is known");
+        assert_eq!(chosen(&led, std::slice::from_ref(&new)), Ok(1));
+        assert!(!led.is_survey_due(&new), "it was surveyed just now");
+        let followed = Primaries::default();
+        followed.follow(&led);
+        assert!(!followed.is_survey_due(&new));
+        assert!(followed.is_survey_due(&former), "it is not the one in use");
     }
 
     #[test]
