@@ -191,31 +191,6 @@ fn i18_a_key_that_came_and_went_is_counted_right() {
 }
 
 #[test]
-fn i18_bodies_of_the_version_before_are_read_and_go() {
-    let server = PostgresServer::start();
-    let store = open(&server);
-    let old = noise(5_000);
-    append(&store, 1, &old);
-    store.close();
-    // As version 2 left it: a row of bytes as they are, and its own function.
-    server.sql(
-        "ALTER TABLE test.blobs DROP COLUMN length; ALTER TABLE test.blobs RESET \
-         (toast_tuple_target); DELETE FROM test.layout WHERE version >= 3; \
-         ALTER TABLE test.owner DROP COLUMN installation; \
-         DO $$ DECLARE f regprocedure; BEGIN \
-         FOR f IN SELECT oid FROM pg_proc WHERE proname = 'commit_group' LOOP \
-         EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$",
-    );
-    let store = open(&server);
-    append(&store, 2, &push());
-    assert_eq!(read(&store, 1), Some(old));
-    assert_eq!(read(&store, 2), Some(push()));
-    release(&store, 1);
-    release(&store, 2);
-    assert_eq!(rows(&server).0.trim(), "0");
-}
-
-#[test]
 fn i18_what_cannot_be_unpacked_is_not_given_out() {
     let server = PostgresServer::start();
     let store = open(&server);

@@ -140,26 +140,18 @@ fn i18_a_full_intake_and_a_server_that_is_away_refuse() {
 }
 
 #[test]
-fn i18_tables_of_the_version_before_are_brought_up_to_date() {
+fn i18_tables_of_another_version_are_refused_with_what_to_do() {
     let server = PostgresServer::start();
     let first = shared(&server, "first");
-    let (store, epoch) = first.try_take(|_| true).unwrap().unwrap();
-    store.close();
+    drop(first.try_take(|_| true).unwrap().unwrap());
     drop(first);
-    server.sql(
-        "SET search_path TO shared_test; DROP TABLE intake; DROP FUNCTION take_in; \
-         ALTER TABLE owner DROP COLUMN address, DROP COLUMN forward_key, \
-         DROP COLUMN installation; \
-         ALTER TABLE blobs DROP COLUMN length; \
-         DO $$ DECLARE f regprocedure; BEGIN \
-         FOR f IN SELECT oid FROM pg_proc WHERE proname = 'commit_group' LOOP \
-         EXECUTE 'DROP FUNCTION ' || f; END LOOP; END $$; \
-         DELETE FROM layout; INSERT INTO layout VALUES (1)",
-    );
-    let second = shared(&server, "second");
-    assert_eq!(second.look().unwrap().epoch, epoch);
-    take_in(&second, "one", b"x").unwrap();
-    assert!(second.try_take(|_| true).unwrap().is_some());
+    for (version, expected) in [(4, "migrate them into a folder with"), (6, "has schema 6, this program knows 5")] {
+        server.sql(&format!(
+            "UPDATE shared_test.layout SET version = {version}"
+        ));
+        let refused = shared(&server, "second").look().unwrap_err().to_string();
+        assert!(refused.contains(expected), "{refused}");
+    }
 }
 
 #[test]
