@@ -95,3 +95,63 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     server.sql("SELECT pg_reload_conf()");
     written.join().unwrap().unwrap();
 }
+
+/// Ends or cancels whoever waits for a replica, as an administrator or a restart does.
+fn end_waiting(server: &PostgresServer, how: &str) {
+    server.sql(&format!(
+        "SELECT {how}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    ));
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = std::time::Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(std::time::Instant::now() < until, "{what}");
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn i18_nothing_is_acknowledged_before_a_replica_has_it_whoever_ends_the_waiting() {
+    let server = PostgresServer::on_network(&[]);
+    let url = PostgresServer::url_by(server.port()).parse().unwrap();
+    let options = Options {
+        patience: Duration::from_secs(60),
+        ..options()
+    };
+    let shared = SharedStore::new(&url, &options, ("a:1", "a")).unwrap();
+    let (store, _) = shared.try_take(|_| true).unwrap().unwrap();
+    let mut replica = server.replica();
+    let look = PostgresServer::url_by(server.port()).parse().unwrap();
+    let look = SharedStore::new(&look, &options, ("b:1", "b")).unwrap();
+    let waits = || look.server_signs().unwrap().awaits_replica;
+    for how in ["pg_terminate_backend", "pg_cancel_backend"] {
+        replica.stop(Stop::Fast);
+        let written = std::thread::scope(|threads| {
+            let write = || store.write_blocking(|txn| txn.put(&ROWS, &1, &1));
+            let written = threads.spawn(write);
+            let taken = shared.intake().take_in(how.to_owned(), vec![1], vec![2]);
+            let taken = threads.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().build();
+                runtime.unwrap().block_on(taken)
+            });
+            for _ in 0..3 {
+                until("nobody waits", waits);
+                end_waiting(&server, how);
+            }
+            until("nobody waits again", waits);
+            assert!(!written.is_finished() && !taken.is_finished(), "{how}");
+            replica.start_again();
+            taken.join().unwrap().unwrap();
+            written.join().unwrap()
+        });
+        written.unwrap();
+    }
+    assert_eq!(
+        server.sql("SELECT count(*) FROM shared_test.intake"),
+        "2",
+        "nothing was doubled"
+    );
+    server.sql("ALTER SYSTEM RESET synchronous_standby_names");
+    server.sql("SELECT pg_reload_conf()");
+}

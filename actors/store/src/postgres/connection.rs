@@ -3,7 +3,7 @@
 use super::bridge::Bridge;
 use super::fault::{Fault, with_causes};
 use super::installation::Installation;
-use super::listener::{self, Hints};
+use super::listener::{self, Hints, Unreplicated};
 use super::primaries::{self, Primaries, Primary, SURVEY_LIMIT};
 use super::servers::{Reached, Servers};
 use super::tls::MakeTls;
@@ -11,6 +11,7 @@ use super::url::PostgresUrl;
 use crate::options::Options;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -162,12 +163,13 @@ impl Connector {
         let connected = self.bridge.wait(self.connect_limit, config.connect(tls));
         let connected = connected.map_err(|_| late(self.connect_limit))?;
         let (client, connection) = connected.map_err(connect_fault)?;
-        let task = self
-            .bridge
-            .spawn(listener::drive(connection, hints.cloned()));
+        let unreplicated = Unreplicated::default();
+        let driven = listener::drive(connection, hints.cloned(), Arc::clone(&unreplicated));
+        let task = self.bridge.spawn(driven);
         let mut connection = Connection {
             client: Some(client),
             task,
+            unreplicated,
             statements: HashMap::new(),
             bridge: Arc::clone(&self.bridge),
             limit: self.limit,
@@ -229,6 +231,7 @@ pub(super) struct Connection {
     /// Gone once an answer did not come: nobody knows what the server does with the rest.
     client: Option<Client>,
     task: AbortHandle,
+    unreplicated: Unreplicated,
     statements: HashMap<String, Statement>,
     bridge: Arc<Bridge>,
     limit: Duration,
@@ -320,6 +323,12 @@ impl Connection {
             self.task.abort();
             return Err(late(self.limit));
         };
+        if answer.is_ok() && self.unreplicated.load(Ordering::SeqCst) {
+            // Not an answer: it has to be waited for anew.
+            self.client = None;
+            let reason = "its wait for a synchronous replica was cancelled";
+            return Err(Fault::Lost(reason.to_owned()));
+        }
         answer.map_err(Fault::from)
     }
 }

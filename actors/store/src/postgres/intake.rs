@@ -209,27 +209,18 @@ pub(super) fn start(
 
 /// The number of the newest entry; 0 where there is none.
 pub(super) fn newest(connection: &mut Connection) -> Result<u64, Fault> {
-    if !is_there(connection)? {
-        return Ok(0);
-    }
     let rows = connection.rows("SELECT coalesce(max(seq), 0) FROM intake", &[])?;
     Ok(unsigned(rows[0].get(0)))
 }
 
 /// Has the server read all of each entry.
 pub(super) fn read(connection: &mut Connection) -> Result<(), Fault> {
-    if !is_there(connection)? {
-        return Ok(());
-    }
     let statement = "SELECT count(md5(content) || md5(digest) || md5(outcome)) FROM intake";
     connection.rows(statement, &[]).map(drop)
 }
 
 /// How many entries up to a number wait for a decision.
 pub(super) fn undecided(connection: &mut Connection, up_to: u64) -> Result<u64, Fault> {
-    if !is_there(connection)? {
-        return Ok(0);
-    }
     let statement = "SELECT count(*) FROM intake WHERE outcome IS NULL AND seq <= $1";
     let rows = connection.rows(statement, &[&signed(up_to)])?;
     Ok(unsigned(rows[0].get(0)))
@@ -246,12 +237,6 @@ pub(super) fn backlog(connection: &mut Connection) -> Result<IntakeBacklog, Faul
         entries: unsigned(rows[0].get(0)),
         oldest: oldest.unwrap_or_default(),
     })
-}
-
-/// Whether the tables are of a version that has it.
-fn is_there(connection: &mut Connection) -> Result<bool, Fault> {
-    let there = connection.rows("SELECT to_regclass('intake') IS NOT NULL", &[])?;
-    Ok(there[0].get(0))
 }
 
 struct Intake {
@@ -347,6 +332,14 @@ impl Intake {
         let asked = self.with_connection(|connection| {
             connection.rows(statement, &[&deliveries, &digests, &contents, &most])
         });
+        let asked = asked.and_then(|rows| {
+            // Whoever wrote what is there already may not have waited for the replicas.
+            let is_new = |row: &tokio_postgres::Row| row.get::<_, bool>(1);
+            match rows.iter().all(is_new) {
+                true => Ok(rows),
+                false => self.wait_for_replicas().map(|()| rows),
+            }
+        });
         match asked {
             Ok(rows) => {
                 for (row, entry) in rows.iter().zip(entries) {
@@ -368,6 +361,13 @@ impl Intake {
                 }
             }
         }
+    }
+
+    /// Writes something that changes nothing, and so waits for all that was written before.
+    fn wait_for_replicas(&mut self) -> Result<(), StoreError> {
+        let statement = "SELECT pg_logical_emit_message(true, 'orrery', '')";
+        self.with_connection(|connection| connection.rows(statement, &[]))
+            .map(drop)
     }
 
     fn find(&mut self, entry: &NewEntry) -> Result<TakenIn, StoreError> {

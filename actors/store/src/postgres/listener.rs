@@ -1,7 +1,10 @@
-//! What the server says by itself: hints that something has changed. They are only hints, whoever
-//! waits for something looks from time to time anyway.
+//! What the server says by itself: hints that something has changed, and that it has committed
+//! without its replica. Hints are only hints, whoever waits for something looks from time to time
+//! anyway.
 
 use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_postgres::{AsyncMessage, Connection};
@@ -12,9 +15,16 @@ pub(super) const LISTEN: &str = "LISTEN orrery_store";
 /// Counts what was heard; whoever holds a receiver is woken by each.
 pub(super) type Hints = watch::Sender<u64>;
 
+/// Set by a warning of the server: it no longer waited for a synchronous replica, as somebody
+/// cancelled that (`SyncRepWaitForLSN`), and what it answers next is committed on itself alone.
+pub(super) type Unreplicated = Arc<AtomicBool>;
+
 /// Drives a connection until it ends. Notifications, and its end, are hints.
-pub(super) async fn drive<S, T>(mut connection: Connection<S, T>, hints: Option<Hints>)
-where
+pub(super) async fn drive<S, T>(
+    mut connection: Connection<S, T>,
+    hints: Option<Hints>,
+    unreplicated: Unreplicated,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
@@ -25,8 +35,11 @@ where
     };
     // How it ended is told to whoever asks next.
     while let Some(Ok(message)) = poll_fn(|task| connection.poll_message(task)).await {
-        if matches!(message, AsyncMessage::Notification(_)) {
-            hint();
+        match message {
+            AsyncMessage::Notification(_) => hint(),
+            // Statements of the store cause no warning (`client_min_messages`).
+            AsyncMessage::Notice(_) => unreplicated.store(true, Ordering::SeqCst),
+            _ => {}
         }
     }
     hint();

@@ -5,7 +5,7 @@
 //! is seen, a server on an older timeline than one seen before is a former primary.
 
 use super::fault::Fault;
-use super::listener;
+use super::listener::{self, Unreplicated};
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 use tokio_postgres::{Client, Config, Row};
@@ -172,7 +172,7 @@ where
 {
     let within = tokio::time::timeout(SURVEY_LIMIT, async {
         let (client, connection) = server.connect(tls).await.ok()?;
-        let driven = tokio::spawn(listener::drive(connection, None));
+        let driven = tokio::spawn(listener::drive(connection, None, Unreplicated::default()));
         let answer = described(at, &client).await;
         driven.abort();
         Some(answer)

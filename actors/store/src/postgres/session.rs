@@ -159,7 +159,15 @@ impl Session {
             match sent {
                 Ok(()) => break,
                 // It arrived, only its answer did not.
-                Err(Fault::GroupKnown) if in_doubt => break,
+                Err(Fault::GroupKnown) if in_doubt => match self.wait_for_replicas() {
+                    Ok(()) => break,
+                    Err(Fault::EpochPassed) => return self.settle_with_successor(group),
+                    Err(Fault::Lost(_)) if Instant::now() < until => self.connection = None,
+                    Err(fault) => {
+                        let reason = fault.into_store_error(&self.place).to_string();
+                        return Err(CommitError::Unknown(reason));
+                    }
+                },
                 Err(Fault::EpochPassed) if in_doubt => return self.settle_with_successor(group),
                 Err(Fault::Lost(reason)) => {
                     in_doubt = true;
@@ -173,6 +181,15 @@ impl Session {
         }
         self.last_group = group;
         Ok(())
+    }
+
+    /// Waits until what is committed has arrived where a commit has to: the session that committed
+    /// it may have been ended while it waited for that.
+    fn wait_for_replicas(&mut self) -> Result<(), Fault> {
+        let epoch = self.taken.epoch;
+        let gone = || Fault::Lost("the connection is gone".to_owned());
+        let connection = self.connection.as_mut().ok_or_else(gone)?;
+        connection.rows("SELECT hold($1)", &[&epoch]).map(drop)
     }
 
     /// Another has taken the store while a commit was in doubt: it noted how far this one came.
