@@ -30,14 +30,14 @@ pub(super) fn definition<'t>(
     match language {
         Language::Rust => rust(code, indent),
         Language::Python => python(code, indent),
-        Language::Script => script(code, indent),
+        Language::Script => script(code, indent, behind),
         Language::Go => go(code, indent),
         Language::Java => signature::of_java(code, indent),
         Language::Ruby => ruby(code),
         Language::Php => php(code),
         Language::Lua => lua(code),
         Language::Elixir => others::elixir(code),
-        Language::Haskell => others::haskell(code, indent),
+        Language::Haskell => others::haskell(code, indent, above, behind),
         Language::Zig => others::zig(code),
         Language::C | Language::Shell | Language::Markdown => None,
     }
@@ -119,7 +119,7 @@ fn constant<'t>(word: &'t str, rest: &str) -> LineDefinition<'t> {
     (is_upper && assigns).then_some((Constant, word))
 }
 
-fn script(mut code: &str, indent: usize) -> LineDefinition<'_> {
+fn script<'t>(mut code: &'t str, indent: usize, behind: &str) -> LineDefinition<'t> {
     let mut is_exported = indent == 0;
     let mut is_member = false;
     loop {
@@ -151,7 +151,7 @@ fn script(mut code: &str, indent: usize) -> LineDefinition<'_> {
                     .then_some((Module, name));
             }
             "const" if word_of(rest).0 == "enum" => {}
-            "const" | "let" | "var" => return variable(rest, is_exported),
+            "const" | "let" | "var" => return variable(rest, is_exported, behind),
             _ => return signature::of_member(code, indent, is_member),
         }
         if rest.is_empty() {
@@ -162,20 +162,61 @@ fn script(mut code: &str, indent: usize) -> LineDefinition<'_> {
 }
 
 /// `const name = …`: a function where one is assigned, else a constant that others can see.
-fn variable(rest: &str, is_exported: bool) -> LineDefinition<'_> {
-    let (name, behind) = name_of(rest)?;
-    let (_, value) = behind.split_once('=')?;
-    let value = value.trim_start();
+fn variable<'t>(rest: &'t str, is_exported: bool, behind: &str) -> LineDefinition<'t> {
+    let (name, after) = name_of(rest)?;
+    let value = value_of(after)?;
+    let begins_arrow = |c: char| c == '(' || c == '_' || c == '<' || c.is_alphabetic();
     let is_function = value.starts_with("function")
         || value.starts_with("async ")
-        || value.contains("=>")
-            && value.starts_with(|c: char| c == '(' || c == '_' || c.is_alphabetic());
+        || value.contains("=>") && value.starts_with(begins_arrow)
+        || is_arrow_of_lines(value, behind);
     match (is_function, is_exported) {
         (true, _) => Some((Function, name)),
         (false, true) => Some((Constant, name)),
         _ => None,
     }
 }
+
+/// What is assigned, behind a type perhaps, in which arrows may stand: `: (x: A) => B = (`.
+fn value_of(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let is_assignment = |at: &usize| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        !matches!(before, Some(b'=' | b'!' | b'<' | b'>')) && bytes.get(at + 1) != Some(&b'>')
+    };
+    let mut signs = memchr::memchr_iter(b'=', bytes);
+    let at = signs.find(is_assignment)?;
+    Some(text[at + 1..].trim_start())
+}
+
+/// Whether the parameters of an arrow function begin here and go on in the lines behind.
+fn is_arrow_of_lines(value: &str, behind: &str) -> bool {
+    let begins = value.starts_with(['(', '<']);
+    if !begins || !value.trim_end().ends_with(['(', ',', '{', '<']) {
+        return false;
+    }
+    let mut depth = 0_isize;
+    let mut is_closed = false;
+    let lines = behind.split('\n').take(MAX_PARAMETER_LINES);
+    for line in std::iter::once(value).chain(lines) {
+        for (at, byte) in line.bytes().enumerate() {
+            match byte {
+                b'(' => depth += 1,
+                b')' => {
+                    depth -= 1;
+                    is_closed |= depth == 0;
+                }
+                b'=' if is_closed && depth == 0 => return line[at..].starts_with("=>"),
+                b';' if depth == 0 => return false,
+                _ => {}
+            }
+        }
+    }
+    false
+}
+
+/// Lines over which the parameters of a function may go.
+const MAX_PARAMETER_LINES: usize = 12;
 
 fn go(code: &str, indent: usize) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
@@ -271,16 +312,24 @@ fn shell(code: &str) -> LineDefinition<'_> {
 
 fn lua(code: &str) -> LineDefinition<'_> {
     let (word, rest) = word_of(code);
-    let rest = match word {
-        "function" => rest,
-        "local" => match word_of(rest) {
-            ("function", rest) => rest,
-            _ => return None,
-        },
-        _ => return None,
+    let rest = match (word, word_of(rest)) {
+        ("function", _) => rest,
+        ("local", ("function", rest)) => rest,
+        // `M.name = function(`, `local name = function(`, `name = function(` of a table.
+        ("local", _) => head_of_assigned(rest)?,
+        _ => head_of_assigned(code)?,
     };
     let path = rest.split('(').next()?;
     named(Function, path.rsplit(['.', ':']).next()?)
+}
+
+/// What a function is assigned to.
+fn head_of_assigned(code: &str) -> Option<&str> {
+    let (head, value) = code.split_once('=')?;
+    let behind = value.trim_start().strip_prefix("function")?;
+    let is_path = |byte: u8| is_name_byte(byte) || matches!(byte, b'.' | b':');
+    let head = head.trim_end();
+    (head.bytes().all(is_path) && behind.trim_start().starts_with('(')).then_some(head)
 }
 
 fn heading(line: &str) -> LineDefinition<'_> {

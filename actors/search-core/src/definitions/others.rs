@@ -22,8 +22,13 @@ fn last_part(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or_default()
 }
 
-/// Signatures and declarations at the margin.
-pub(super) fn haskell(code: &str, indent: usize) -> LineDefinition<'_> {
+/// Signatures and declarations at the margin, and functions that have no signature.
+pub(super) fn haskell<'t>(
+    code: &'t str,
+    indent: usize,
+    above: &str,
+    behind: &str,
+) -> LineDefinition<'t> {
     if indent > 0 {
         return None;
     }
@@ -40,9 +45,15 @@ pub(super) fn haskell(code: &str, indent: usize) -> LineDefinition<'_> {
         "instance" | "import" | "where" | "deriving" => return None,
         _ => {}
     }
-    let (name, behind) = name_of(code)?;
-    let behind = behind.trim_start_matches('\'').trim_start();
-    behind.starts_with("::").then_some((Function, name))
+    let (name, rest) = name_of(code)?;
+    let rest = rest.trim_start_matches('\'').trim_start();
+    let is_signature = rest.starts_with("::")
+        || rest.is_empty() && behind.starts_with(' ') && behind.trim_start().starts_with("::");
+    // Clauses stand one below the other, and behind their signature.
+    let is_first = above.trim().is_empty() || above.starts_with(['-', '{', '#']);
+    let is_clause =
+        is_first && (rest.contains(" = ") || rest.ends_with('=') || rest.starts_with("= "));
+    (is_signature || is_clause).then_some((Function, name))
 }
 
 fn behind_word<'t>(text: &'t str, wanted: &str) -> &'t str {

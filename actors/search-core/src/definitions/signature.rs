@@ -80,9 +80,12 @@ pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
             | "sealed" | "open" | "override" | "virtual" | "async" | "partial" | "data"
             | "inline" | "suspend" | "default" | "native" | "synchronized" | "unsafe"
             | "readonly" | "mutating" | "lateinit" | "implicit" | "lazy" | "case"
+            | "annotation" | "value" | "inner" | "companion" | "expect" | "actual" | "operator"
+            | "infix" | "external" | "tailrec" | "fileprivate" | "indirect" | "convenience"
+            | "extern" | "nonisolated" | "opaque" | "transparent"
                 if !rest.is_empty() =>
             {
-                code = rest;
+                code = behind_scope(rest);
                 continue;
             }
             "class" | "record" | "object" | "actor" => Class,
@@ -94,11 +97,24 @@ pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
             }
             "struct" => Struct,
             "namespace" => Module,
-            "typealias" => Type,
-            "fun" | "func" | "def" => {
-                // `fun <T> Type<T>.name(`
+            "typealias" | "associatedtype" => Type,
+            // Scala's.
+            "type" => {
+                let (name, behind) = name_of(rest)?;
+                let is_it = behind.trim_start().starts_with(['=', '[', '<', '>']);
+                return is_it.then_some((Type, name));
+            }
+            // `fun interface Name`
+            "fun" if word_of(rest).0 == "interface" => {
+                code = rest;
+                continue;
+            }
+            // `def name[F[_]](`: brackets may hold others.
+            "def" => return name_of(rest).map(|(name, _)| (Function, name)),
+            "fun" | "func" => {
+                // `fun <T> Type<T>.name(`, `func name<T>(`
                 let head = rest.split('(').next()?;
-                let name = name_before(head).map(|(name, _)| name);
+                let name = name_before(without_generics(head)).map(|(name, _)| name);
                 return name.map(|name| (Function, name));
             }
             _ => {
@@ -111,6 +127,24 @@ pub(super) fn of_java(mut code: &str, indent: usize) -> LineDefinition<'_> {
         return name_of(rest)
             .filter(|_| is_it)
             .map(|(name, _)| (kind, name));
+    }
+}
+
+/// What stands behind `[package]` of a modifier, as Scala has it.
+fn behind_scope(text: &str) -> &str {
+    let inside = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    inside.map_or(text, |(_, rest)| rest.trim_start())
+}
+
+/// A head without the generic parameters that it ends with.
+fn without_generics(head: &str) -> &str {
+    let head = head.trim_end();
+    let name = head.split('<').next().unwrap_or(head);
+    let is_named = !name.trim().is_empty() && !name.contains(['.', ' ']);
+    if head.ends_with('>') && is_named {
+        name
+    } else {
+        head
     }
 }
 
@@ -199,6 +233,11 @@ pub(super) fn of_c<'t>(line: &'t str, above: &str, behind: &str) -> LineDefiniti
         let (word, rest) = word_of(directive.trim_start());
         let name = (word == "define").then(|| name_of(rest)).flatten();
         return name.map(|(name, _)| (Macro, name));
+    }
+    // The end of a `typedef struct { … } Name;`; of what is no type it would be a variable.
+    if let Some(rest) = line.strip_prefix('}') {
+        let name = rest.trim().strip_suffix(';')?;
+        return (name_of(name)?.1.is_empty()).then_some((Type, name));
     }
     let first = word_of(code).0;
     if first.is_empty() && !code.starts_with('~') || CONTROL.contains(&first) {

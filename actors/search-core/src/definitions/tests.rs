@@ -385,3 +385,65 @@ fn i16_constants_members_and_operators_are_read() {
     assert_eq!(found("a.py", "\u{feff}def f():"), ["function f:1"]);
     assert_eq!(found("a.md", "\u{feff}# One"), ["heading One:1"]);
 }
+
+#[test]
+fn i16_definitions_that_other_projects_have() {
+    for (key, text, expected) in [
+        (
+            "a.scala",
+            "private[fs2] final class Scope[F[_]] {\n  def groupWithin[F2[x] >: F[x]](n: Int)\n  type Pull[A] = B\n",
+            vec!["class Scope:1", "function groupWithin:2", "type Pull:3"],
+        ),
+        (
+            "a.kt",
+            "fun interface Interceptor {\nannotation class Json\nprivate inline fun <T> T.apply(x: Int) {}\n",
+            vec![
+                "interface Interceptor:1",
+                "class Json:2",
+                "function apply:3",
+            ],
+        ),
+        (
+            "a.swift",
+            "fileprivate func decode<T: Codable>(_ x: T) {\nindirect enum Tree {\nassociatedtype Item\n",
+            vec!["function decode:1", "enum Tree:2", "type Item:3"],
+        ),
+        (
+            "a.ts",
+            "export const streamSSE = (\n  c: Context,\n  cb: () => void\n): Response => {\n}\nconst mergePath: (...paths: string[]) => string = (...paths) => {\nexport const LIMIT = (\n  1 + 2\n)\nconst pool = async (\n  x\n) => 1\n",
+            vec![
+                "function streamSSE:1",
+                "function mergePath:6",
+                "constant LIMIT:7",
+                "function pool:10",
+            ],
+        ),
+        (
+            "a.lua",
+            "M.shorten_path = function(path)\nlocal is_new = function ()\nlocal function f(x)\nif a == function() end then\n  on_exit = function(job)\n",
+            vec![
+                "function shorten_path:1",
+                "function is_new:2",
+                "function f:3",
+                "function on_exit:5",
+            ],
+        ),
+        (
+            "A.hs",
+            "checkScript spec = do\n  x\n\ncode :: Int\ncode = 1\n\nfoo 0 = 1\nfoo n = 2\nbar\n  :: Int\n  -> Int\nbar x = 3\n",
+            vec![
+                "function checkScript:1",
+                "function code:4",
+                "function foo:7",
+                "function bar:9",
+            ],
+        ),
+        (
+            "a.h",
+            "typedef enum {\n  A,\n} jv_kind;\n}\n",
+            vec!["type jv_kind:3"],
+        ),
+    ] {
+        assert_eq!(found(key, text), expected, "{key}");
+    }
+}

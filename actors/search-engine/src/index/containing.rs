@@ -1,4 +1,4 @@
-//! Words of the index that hold another one inside: compounds (`Haftpflichtversicherung` for
+//! Words of the index that begin or end with another one: compounds (`Haftpflichtversicherung` for
 //! `Versicherung`), and forms that no stemmer of ours knows (`Rosen` for `Rose`).
 
 use rustc_hash::FxHashMap;
@@ -15,8 +15,8 @@ const MAX_LOOKED_AT: usize = 4_096;
 /// Words that are taken.
 const MAX_TAKEN: usize = 8;
 
-/// The words of the sources that hold `folded`, which none of them is: those of most documents
-/// first.
+/// The words of the sources that begin or end with `folded`, which none of them is: those of most
+/// documents first.
 ///
 /// # Errors
 /// An index cannot be read.
@@ -40,7 +40,9 @@ pub fn words_containing(
             ] {
                 let found = words.with(folded, false).take(MAX_LOOKED_AT);
                 let found = found.filter_map(|word| std::str::from_utf8(word).ok());
-                for word in found.filter(|word| is_word(word)) {
+                // In the middle of a long identifier letters meet by chance.
+                let ends = |word: &str| word.starts_with(folded) || word.ends_with(folded);
+                for word in found.filter(|word| is_word(word) && ends(word)) {
                     if let Some(info) = find_term(inverted, field, word)? {
                         let living = source.living_frequency(segment, &info)?;
                         *documents.entry(word.to_owned()).or_default() += living;

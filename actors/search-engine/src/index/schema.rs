@@ -6,7 +6,7 @@ use tantivy::store::Compressor;
 
 /// Grows whenever the fields, their weights or the analysis change: an index of another format is
 /// built anew.
-pub(super) const FORMAT: u32 = 11;
+pub(super) const FORMAT: u32 = 12;
 
 /// Name of the key field, by which every segment is sorted.
 pub(super) const KEY: &str = "key";
