@@ -54,7 +54,7 @@ const GENERATED: [&str; 6] = [
 ];
 
 /// Words of the names of folders with tests.
-const TESTS: [&str; 12] = [
+const TESTS: [&str; 13] = [
     "test",
     "tests",
     "testing",
@@ -66,6 +66,7 @@ const TESTS: [&str; 12] = [
     "e2e",
     "bench",
     "benches",
+    "benchmark",
     "benchmarks",
 ];
 
@@ -292,10 +293,10 @@ impl FileRole {
 /// Whether a file is called like tests are in some language: `test_a.py`, `a_test.go`,
 /// `a.spec.ts`, `ATest.java`.
 fn is_test_name(name: &str) -> bool {
-    let (stem, _) = name.rsplit_once('.').unwrap_or((name, ""));
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let words: Vec<&str> = stem.split(['_', '-', '.']).collect();
     let is_test = |word: &str| matches!(word, "test" | "tests" | "spec" | "conftest");
-    let ends_like_java = ["Test", "Tests", "Spec", "Specs"]
+    let ends_like_java = ["Test", "Tests", "Spec", "Specs", "Benchmark", "Benchmarks"]
         .iter()
         .filter_map(|end| stem.strip_suffix(end))
         .any(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()));
@@ -303,6 +304,7 @@ fn is_test_name(name: &str) -> bool {
     first.is_some_and(|word| is_test(word))
         || last.is_some_and(|word| is_test(word))
         || ends_like_java
+        || extension.len() > "test".len() && extension.ends_with("test")
 }
 
 /// Whether a file goes with the pages that a program has written: drawings, the tables that
@@ -371,6 +373,10 @@ mod tests {
             ("src/query/parse/tests.rs", Test),
             ("integration-tests/src/real.rs", Test),
             ("pkg/server_test.go", Test),
+            ("core/RetryBenchmark.java", Test),
+            ("benchmark/run.c", Test),
+            ("tests/a.caddyfiletest", Test),
+            ("x/a.caddyfiletest", Test),
             ("tests/conftest.py", Test),
             ("lib/test_parser.py", Test),
             ("web/a.spec.ts", Test),

@@ -132,7 +132,11 @@ impl CodeTask {
             let is_exact = exact.into_iter().find(|path| keys.contains(path)).cloned();
             is_exact.or_else(|| {
                 let is_it = |key: &&String| is_end_of(key, target) || is_end_of(target, key);
-                keys.iter().find(is_it).cloned()
+                // Of several the one that has most of the path.
+                keys.iter()
+                    .filter(is_it)
+                    .max_by_key(|key| key.len())
+                    .cloned()
             })
         };
         let mut right: Vec<String> = self.targets.iter().filter_map(file_of).collect();

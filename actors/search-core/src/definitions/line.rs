@@ -37,7 +37,7 @@ pub(super) fn definition<'t>(
         Language::Php => php(code),
         Language::Lua => lua(code),
         Language::Elixir => others::elixir(code),
-        Language::Haskell => others::haskell(code, indent, above, behind),
+        Language::Haskell => others::haskell(code, indent, behind),
         Language::Zig => others::zig(code),
         Language::C | Language::Shell | Language::Markdown => None,
     }

@@ -22,13 +22,9 @@ fn last_part(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or_default()
 }
 
-/// Signatures and declarations at the margin, and functions that have no signature.
-pub(super) fn haskell<'t>(
-    code: &'t str,
-    indent: usize,
-    above: &str,
-    behind: &str,
-) -> LineDefinition<'t> {
+/// Signatures and declarations at the margin. Functions without a signature are mostly those of
+/// tests, and their names lead away from what is asked for.
+pub(super) fn haskell<'t>(code: &'t str, indent: usize, behind: &str) -> LineDefinition<'t> {
     if indent > 0 {
         return None;
     }
@@ -49,11 +45,7 @@ pub(super) fn haskell<'t>(
     let rest = rest.trim_start_matches('\'').trim_start();
     let is_signature = rest.starts_with("::")
         || rest.is_empty() && behind.starts_with(' ') && behind.trim_start().starts_with("::");
-    // Clauses stand one below the other, and behind their signature.
-    let is_first = above.trim().is_empty() || above.starts_with(['-', '{', '#']);
-    let is_clause =
-        is_first && (rest.contains(" = ") || rest.ends_with('=') || rest.starts_with("= "));
-    (is_signature || is_clause).then_some((Function, name))
+    is_signature.then_some((Function, name))
 }
 
 fn behind_word<'t>(text: &'t str, wanted: &str) -> &'t str {

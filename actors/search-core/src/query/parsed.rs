@@ -21,6 +21,7 @@ pub struct ParsedQuery {
     pub(super) title_line: String,
     pub(super) names: Vec<WantedName>,
     pub(super) asks_how: bool,
+    pub(super) is_order: bool,
     pub(super) asks_how_it_works: bool,
     pub(super) literals: Vec<String>,
     pub(super) files: Vec<WantedFile>,
@@ -116,6 +117,12 @@ impl ParsedQuery {
     #[must_use]
     pub fn names(&self) -> &[WantedName] {
         &self.names
+    }
+
+    /// Whether the query is like an order: `convert a glob`.
+    #[must_use]
+    pub fn is_order(&self) -> bool {
+        self.is_order
     }
 
     /// Whether somebody asks how to do something, which manuals answer.

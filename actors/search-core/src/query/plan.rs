@@ -13,7 +13,7 @@ use super::limits::MAX_QUERY_WORDS;
 use super::matcher::folded;
 use super::parsed::ParsedQuery;
 use super::phrase::MAX_PHRASE_WORDS;
-use super::reading::{asks_how, asks_how_it_works, plain_text};
+use super::reading::{asks_how, asks_how_it_works, is_order, plain_text};
 use super::request::Operator;
 use super::terms::{Field, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
@@ -125,6 +125,7 @@ impl<'q> Planner<'q> {
             self.query.names = WantedName::of_query(&plain_text(clauses));
         }
         self.query.asks_how = asks_how(&self.line);
+        self.query.is_order = is_order(&self.line);
         self.query.asks_how_it_works = asks_how_it_works(&self.line);
         for term in terms {
             self.add_quoted_text(term, &mut list)?;

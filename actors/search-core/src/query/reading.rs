@@ -98,7 +98,12 @@ pub(super) fn asks_how(line: &[String]) -> bool {
     is_task(line) || is_question_of_asker(line)
 }
 
-/// Whether a query begins like an order: `rotate the keys`.
+/// Whether a query begins like an order (`rotate the keys`). Where code is near it may as well say
+/// what code does (`convert a glob to a regular expression`).
+pub(super) fn is_order(line: &[String]) -> bool {
+    is_task(line) && !is_question_of_asker(line)
+}
+
 fn is_task(line: &[String]) -> bool {
     let is_one_of = |list: &[&str], word: &String| list.contains(&word.as_str());
     matches!(line, [verb, behind, _, ..] if is_one_of(&TASKS, verb) && is_one_of(&BEHIND_TASKS, behind))
@@ -135,7 +140,7 @@ fn speaks_of_asker(line: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{asks_how, asks_how_it_works};
+    use super::{asks_how, asks_how_it_works, is_order};
 
     #[test]
     fn i16_how_something_works_is_another_question() {
@@ -149,6 +154,20 @@ mod tests {
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             assert_eq!(asks_how_it_works(&words), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn i16_an_order_is_told_from_a_question_of_who_asks() {
+        for (line, expected) in [
+            ("convert a glob to a regular expression", true),
+            ("rotate the keys", true),
+            ("rotate the keys of our server", false),
+            ("how do i rotate the keys", false),
+            ("search service of it", false),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            assert_eq!(is_order(&words), expected, "{line}");
         }
     }
 

@@ -15,9 +15,9 @@ use search_core::wanted_files::MEANT;
 
 use self::weights::{
     DECIDING, DEFINED_ASIDE, DEFINED_WORDS, DEFINITION, IDENTIFIER, MANUAL, MANUAL_BESIDE_CODE,
-    MANUAL_OF_WORD, MANUAL_OF_WORKINGS, OWNER, PATH_BESIDE_QUOTED, PATH_BY_RARITY, PATH_HELD,
-    PATH_NEAR, PATH_OF_FILE, PATH_OF_FOLDER, PATH_OF_NAMED, QUOTED_SENTENCE, SAME_SPELLING, WHOLE,
-    WORDS_OF_NAMED, file_bonus, name_bonus, role_factor,
+    MANUAL_OF_ORDER, MANUAL_OF_WORD, MANUAL_OF_WORKINGS, OWNER, PATH_BESIDE_QUOTED, PATH_BY_RARITY,
+    PATH_HELD, PATH_NEAR, PATH_OF_FILE, PATH_OF_FOLDER, PATH_OF_NAMED, QUOTED_SENTENCE,
+    SAME_SPELLING, WHOLE, WORDS_OF_NAMED, file_bonus, name_bonus, role_factor,
 };
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
@@ -241,10 +241,10 @@ impl<'r> Refiner<'r> {
             one.candidate.score = fusion.lexical_part;
         }
         let of_words = one.candidate.score;
-        let named_alike = self.called_alike(record);
+        let named_alike = self.called_alike(record, one.candidate.source);
         // A sentence may speak of a file and mean another.
         let spoken_of = file.filter(|_| name == 0.0).map_or(0.0, |(share, _)| share);
-        let path = (self.path(&record.key, name > 0.0)
+        let path = (self.path(&record.key, name > 0.0, one.candidate.source)
             + spoken_of
             + self.placer.place(record, one.candidate.source))
             * scale.unit;
@@ -324,7 +324,7 @@ impl<'r> Refiner<'r> {
         scale: &Scale,
     ) {
         let is_meant = |one: &RankedCandidate, record: &DocumentRecord| {
-            one.refinement.name == 0.0 && self.means_code(record)
+            one.refinement.name == 0.0 && self.means_code(record, one.candidate.source)
         };
         let add = |one: &mut RankedCandidate, record: &DocumentRecord, more: f32| {
             let role = self.role_factor(record.role, one.candidate.source);
@@ -349,18 +349,24 @@ impl<'r> Refiner<'r> {
         }
     }
 
+    /// Whether a manual is asked for. An order may be one for code, where some is near.
+    fn asks_manual(&self, source: u32) -> bool {
+        let is_for_code = self.query.is_order() && self.has_code[source as usize];
+        self.query.asks_how() && !is_for_code
+    }
+
     /// Whether a document is code, and the query a sentence that code may answer.
-    fn means_code(&self, record: &DocumentRecord) -> bool {
-        record.kind == ContentKind::Code && !self.is_one_word && !self.query.asks_how()
+    fn means_code(&self, record: &DocumentRecord, source: u32) -> bool {
+        record.kind == ContentKind::Code && !self.is_one_word && !self.asks_manual(source)
     }
 
     /// What the words of a document's path add. Of several words each says as much of what is
     /// meant, and a name that holds nothing else says most.
-    fn path(&mut self, key: &str, is_named: bool) -> f32 {
+    fn path(&mut self, key: &str, is_named: bool, source: u32) -> f32 {
         let path = self.matches.path(key);
         if is_named {
             PATH_OF_NAMED * path.by_rarity
-        } else if self.is_one_word || self.query.asks_how() {
+        } else if self.is_one_word || self.asks_manual(source) {
             PATH_BY_RARITY * path.by_rarity
         } else {
             let file = PATH_NEAR * path.near + PATH_OF_FILE * path.of_file + PATH_HELD * path.held;
@@ -370,8 +376,8 @@ impl<'r> Refiner<'r> {
 
     /// How much of what a document defines is called like the query. Who asks how to do something
     /// means no code, and one word is a name, whose definition counts.
-    fn called_alike(&mut self, record: &DocumentRecord) -> DefinedMatch {
-        if self.query.asks_how() || self.is_one_word {
+    fn called_alike(&mut self, record: &DocumentRecord, source: u32) -> DefinedMatch {
+        if self.asks_manual(source) || self.is_one_word {
             return DefinedMatch::default();
         }
         self.matches.definitions(&record.defined)
@@ -388,9 +394,11 @@ impl<'r> Refiner<'r> {
 
     fn role_factor(&self, role: FileRole, source: u32) -> f32 {
         match role {
-            FileRole::Documentation if self.query.asks_how() => MANUAL,
+            FileRole::Documentation if self.asks_manual(source) => MANUAL,
             FileRole::Documentation if self.has_code[source as usize] => {
-                if self.query.asks_how_it_works() {
+                if self.query.is_order() {
+                    MANUAL_OF_ORDER
+                } else if self.query.asks_how_it_works() {
                     MANUAL_OF_WORKINGS
                 } else if self.is_one_word {
                     MANUAL_OF_WORD

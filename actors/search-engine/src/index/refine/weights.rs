@@ -91,6 +91,9 @@ pub(super) const MANUAL: f32 = 2.0;
 /// What is left of manuals beside code, in the same source.
 pub(super) const MANUAL_BESIDE_CODE: f32 = 0.85;
 
+/// A manual beside code, where the query is like an order: either may be meant.
+pub(super) const MANUAL_OF_ORDER: f32 = 1.2;
+
 /// The same for one word, which is a name that the code has first.
 pub(super) const MANUAL_OF_WORD: f32 = 0.3;
 
