@@ -165,8 +165,6 @@ impl SearchableSource {
     pub(super) fn body(&self, key: &str) -> Option<String> {
         let root = self.root.as_ref()?;
         let content = root.read(key, MAX_BODY_BYTES, &|_| false).ok()?;
-        extract::extract(key, content.bytes, content.mtime_ns)
-            .ok()
-            .map(|document| document.body)
+        extract::body(key, content.bytes)
     }
 }
