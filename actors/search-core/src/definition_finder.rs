@@ -75,9 +75,32 @@ impl DefinitionFinder {
     /// The definition that is meant most, of several such the first.
     #[must_use]
     pub fn best<'t>(&self, key: &str, text: &'t str) -> Option<Definition<'t>> {
+        self.best_in(definitions(key, text), text)
+    }
+
+    /// Whether the names of definitions tell which is meant, without the text around them.
+    #[must_use]
+    pub fn is_by_name(&self) -> bool {
+        self.names.iter().all(|name| name.owner.is_none())
+    }
+
+    /// The definition that is meant most of those of a text, in order, where their names tell it.
+    #[must_use]
+    pub fn best_of<'t>(
+        &self,
+        definitions: impl Iterator<Item = Definition<'t>>,
+    ) -> Option<Definition<'t>> {
+        self.best_in(definitions, "")
+    }
+
+    fn best_in<'t>(
+        &self,
+        definitions: impl Iterator<Item = Definition<'t>>,
+        text: &str,
+    ) -> Option<Definition<'t>> {
         let mut best: Option<((Likeness, bool), Definition<'t>)> = None;
         let mut container = String::new();
-        for found in definitions(key, text) {
+        for found in definitions {
             let likeness = self.likeness(&found, text, &container);
             if is_container(found.kind) {
                 container = squeezed(found.name);

@@ -7,6 +7,7 @@
 
 mod behind;
 mod head;
+mod long;
 mod meant;
 mod meant_place;
 mod pieces;
@@ -78,6 +79,7 @@ pub struct Excerpter {
     pinned: Option<usize>,
     /// The bits of the identifier that is all that is looked for.
     identifier: u64,
+    bytes_read: u64,
 }
 
 thread_local! {
@@ -115,6 +117,7 @@ impl Excerpter {
             phrases: Vec::new(),
             patterns: query.shown_patterns(),
             passage: None,
+            bytes_read: 0,
         }
     }
 
@@ -136,7 +139,7 @@ impl Excerpter {
     pub fn excerpt(&mut self, root: &dyn SourceFiles, key: &str, title: &str) -> Excerpt {
         let found = root
             .open_file(key)
-            .and_then(|file| self.of_file(&file, Format::of_key(key)));
+            .and_then(|file| self.of_file(&file, key));
         match found {
             Ok(Some(excerpt)) => excerpt,
             Ok(None) | Err(_) => self.of_text(title),
@@ -184,10 +187,11 @@ impl Excerpter {
             .collect()
     }
 
-    fn of_file(&mut self, file: &File, format: Format) -> Result<Option<Excerpt>, SkipReason> {
+    fn of_file(&mut self, file: &File, key: &str) -> Result<Option<Excerpt>, SkipReason> {
         let mut beginning = std::mem::take(&mut self.beginning);
         beginning.filled = 0;
-        let excerpt = self.of_opened(file, format, &mut beginning);
+        let excerpt = self.of_opened(file, key, &mut beginning);
+        self.bytes_read += beginning.filled as u64;
         self.beginning = beginning;
         excerpt
     }
@@ -196,9 +200,10 @@ impl Excerpter {
     fn of_opened(
         &mut self,
         file: &File,
-        format: Format,
+        key: &str,
         beginning: &mut FileHead,
     ) -> Result<Option<Excerpt>, SkipReason> {
+        let format = Format::of_key(key);
         let data = file
             .metadata()
             .map_err(|error| SkipReason::of_io_error(&error))?;
@@ -225,7 +230,12 @@ impl Excerpter {
             }
             let is_whole = beginning.read_on(file, MAX_EXCERPT_BYTES)?;
             if !is_whole && self.is_behind(beginning.bytes(), format, data.len()) {
+                if let Some(excerpt) = self.of_long_file(file, key, format, beginning.bytes()) {
+                    return Ok(Some(excerpt));
+                }
                 let whole = beginning.and_rest(file)?;
+                self.bytes_read += (whole.len() - beginning.filled) as u64;
+                self.learn_long_file(file, key, &whole);
                 return Ok(self.of_bytes(whole, format));
             }
         }
@@ -336,12 +346,7 @@ impl Excerpter {
         let Some(range) = passage_range(text, passage, bytes) else {
             return false;
         };
-        self.hits.clear();
-        self.pinned = None;
-        self.scan_on(text, range);
-        // An identifier is meant as a whole: a passage with its parts alone is not it.
-        let holds = |hit: &Hit| hit.terms & self.identifier == self.identifier;
-        !self.hits.is_empty() && (self.identifier == 0 || self.hits.iter().any(holds))
+        self.scan_range(text, range)
     }
 
     /// Adds the first `most` places of the patterns in a range, ascending. Whether there are any.

@@ -131,9 +131,17 @@ impl TermMatcher {
             .find_map(|(term, _)| self.terms.get(term).copied())
     }
 
-    /// Whether a word cannot be one of the terms, by its first letters.
+    /// Whether a word cannot be one of the terms, nor a part of it, by their first letters.
     pub(super) fn rules_out(&self, word: &str) -> bool {
-        is_plain(word) && !self.may_match(word)
+        if !word.is_ascii() || self.may_match(word) {
+            return false;
+        }
+        is_plain(word)
+            || SCRATCH.with_borrow_mut(|scratch| {
+                identifier_parts(word, &mut scratch.parts);
+                let mut parts = scratch.parts.iter();
+                !parts.any(|part| self.may_match(&word[part.clone()]))
+            })
     }
 
     /// Number of distinct terms and beginnings.

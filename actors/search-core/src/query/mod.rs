@@ -27,6 +27,7 @@ mod phrase;
 mod plan;
 mod reading;
 mod request;
+mod shape;
 mod terms;
 
 pub use condition::{Condition, MatchState};
@@ -41,4 +42,5 @@ pub use parsed::ParsedQuery;
 pub use pattern::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternFinder, TextPattern};
 pub use phrase::{MAX_PHRASE_WORDS, PhraseFinder};
 pub use request::{Operator, SearchRequest};
+pub use shape::WordShape;
 pub use terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};

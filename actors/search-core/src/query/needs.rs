@@ -3,10 +3,13 @@
 //! Matching with a Trigram Index", with words in the place of trigrams).
 //!
 //! A run stands inside one word of the index, because words are longest runs of letters. Where the
-//! expression has a sign that is part of no word beside the run, the word begins or ends there.
+//! expression has a sign that is part of no word beside the run, the word begins or ends there. What
+//! stands beside the run in the same word, and is more than letters, is its shape: of
+//! `read_[a-z]*_at` the words with `read_` are held against the whole of it.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
+use super::shape::{self, WordShape};
 use crate::analysis::{MAX_WORD_BYTES, fold};
 
 /// Shorter runs say little, and tails of contractions (`'ll`) are no words of the index.
@@ -43,12 +46,31 @@ pub struct Run {
     pub begins: bool,
     /// Whether the word ends with them.
     pub ends: bool,
+    /// What the word has to be like beside: a regular expression for its folded form.
+    shape: Option<String>,
+}
+
+impl Run {
+    /// Whether the letters tell all that is known of the word.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.shape.is_none()
+    }
+
+    /// What the folded word has to be like; none where the letters tell it.
+    #[must_use]
+    pub fn word_shape(&self) -> Option<WordShape> {
+        self.shape.as_deref().and_then(WordShape::of)
+    }
 }
 
 /// One step of an expression, as words see it.
+#[derive(Clone)]
 enum Step {
     /// A letter of a word, whatever its case.
     Letter(char),
+    /// Something inside a word; what it is without the word it stands in.
+    Part { shape: String, instead: Vec<Step> },
     /// A place where no word goes on.
     Edge,
     /// Anything; it may need something itself.
@@ -70,12 +92,9 @@ impl Needs {
         let mut all = Vec::new();
         let mut at = 0;
         while at < steps.len() {
-            let letters = steps[at..].iter().map_while(|step| match step {
-                Step::Letter(letter) => Some(*letter),
-                _ => None,
-            });
-            let letters: String = letters.collect();
-            if letters.is_empty() {
+            let inside = |step: &&Step| matches!(step, Step::Letter(_) | Step::Part { .. });
+            let length = steps[at..].iter().take_while(inside).count();
+            if length == 0 {
                 if let Step::Gap(needs) = &steps[at]
                     && *needs != Self::Nothing
                 {
@@ -84,17 +103,13 @@ impl Needs {
                 at += 1;
                 continue;
             }
-            let end = at + letters.len();
+            let end = at + length;
             let begins = at > 0 && matches!(steps[at - 1], Step::Edge);
             let ends = matches!(steps.get(end), Some(Step::Edge));
-            if (MIN_RUN..=MAX_WORD_BYTES).contains(&letters.len())
-                && !letters.trim_matches('_').is_empty()
-            {
-                all.push(Self::Run(Run {
-                    letters,
-                    begins,
-                    ends,
-                }));
+            match Self::of_word(&steps[at..end], begins, ends) {
+                Self::Nothing => {}
+                Self::All(list) => all.extend(list),
+                one => all.push(one),
             }
             at = end;
         }
@@ -103,6 +118,24 @@ impl Needs {
             1 => all.remove(0),
             _ => Self::All(all),
         }
+    }
+
+    /// What is needed where these steps stand in one word.
+    fn of_word(steps: &[Step], begins: bool, ends: bool) -> Self {
+        let parts = steps.iter().any(|step| matches!(step, Step::Part { .. }));
+        let Some((letters, from)) = longest_run(steps) else {
+            return if parts {
+                Self::of_steps(&without_words(steps, begins, ends))
+            } else {
+                Self::Nothing
+            };
+        };
+        Self::Run(Run {
+            begins: begins && from == 0,
+            ends: ends && from + letters.len() == steps.len(),
+            shape: parts.then(|| shape_of(steps, begins, ends)),
+            letters,
+        })
     }
 
     fn any(list: Vec<Self>) -> Self {
@@ -119,10 +152,68 @@ impl Needs {
             one => std::slice::from_ref(one),
         };
         list.iter().filter_map(|one| match one {
-            Self::Run(run) if run.begins && run.ends => Some(run.letters.as_str()),
+            Self::Run(run) if run.begins && run.ends && run.is_plain() => {
+                Some(run.letters.as_str())
+            }
             _ => None,
         })
     }
+}
+
+/// The longest run of letters that says something of a word, and the number of its first step; of
+/// several such the first.
+fn longest_run(steps: &[Step]) -> Option<(String, usize)> {
+    let mut longest: Option<(String, usize)> = None;
+    let mut at = 0;
+    while at < steps.len() {
+        let letters = steps[at..].iter().map_while(|step| match step {
+            Step::Letter(letter) => Some(*letter),
+            _ => None,
+        });
+        let letters: String = letters.collect();
+        let (from, length) = (at, letters.len());
+        at += length.max(1);
+        let says = (MIN_RUN..=MAX_WORD_BYTES).contains(&length)
+            && !letters.trim_matches('_').is_empty()
+            && longest.as_ref().is_none_or(|(most, _)| most.len() < length);
+        if says {
+            longest = Some((letters, from));
+        }
+    }
+    longest
+}
+
+/// An expression for folded words with these steps in them.
+fn shape_of(steps: &[Step], begins: bool, ends: bool) -> String {
+    let mut shape = String::new();
+    if begins {
+        shape.push('^');
+    }
+    for step in steps {
+        match step {
+            Step::Letter(letter) => shape.push(letter.to_ascii_lowercase()),
+            Step::Part { shape: part, .. } => shape.push_str(part),
+            Step::Edge | Step::Gap(_) => {}
+        }
+    }
+    if ends {
+        shape.push('$');
+    }
+    shape
+}
+
+/// The steps of a word, each part by itself.
+fn without_words(steps: &[Step], begins: bool, ends: bool) -> Vec<Step> {
+    let edge = |is_there: bool| is_there.then_some(Step::Edge);
+    let inner = steps.iter().flat_map(|step| match step {
+        Step::Part { instead, .. } => instead.clone(),
+        other => vec![other.clone()],
+    });
+    edge(begins)
+        .into_iter()
+        .chain(inner)
+        .chain(edge(ends))
+        .collect()
 }
 
 /// The steps of an expression, in order.
@@ -147,7 +238,13 @@ impl Steps {
                 Ok(text) => self.list.extend(text.chars().map(step)),
                 Err(_) => self.gap(),
             },
-            HirKind::Class(class) => self.list.push(class_step(class)),
+            HirKind::Class(class) => match (class_step(class), shape::of(expression)) {
+                (Step::Gap(_), Some(shape)) => self.list.push(Step::Part {
+                    shape,
+                    instead: vec![Step::Gap(Needs::Nothing)],
+                }),
+                (step, _) => self.list.push(step),
+            },
             HirKind::Look(look) => match look {
                 // Nothing stands between its sides.
                 Look::WordAsciiNegate | Look::WordUnicodeNegate => {}
@@ -157,37 +254,57 @@ impl Steps {
             HirKind::Repetition(repetition) => self.add_repetition(repetition),
             HirKind::Capture(capture) => self.add(&capture.sub),
             HirKind::Concat(list) => list.iter().for_each(|one| self.add(one)),
-            HirKind::Alternation(list) => self.add_alternation(list),
+            HirKind::Alternation(list) => self.add_alternation(expression, list),
+        }
+    }
+
+    /// The steps of a piece by itself.
+    fn apart(&mut self, expression: &Hir) -> Vec<Step> {
+        let mut steps = Self {
+            list: Vec::new(),
+            pieces_left: self.pieces_left,
+        };
+        steps.add(expression);
+        self.pieces_left = steps.pieces_left;
+        steps.list
+    }
+
+    /// Inside a word a piece goes on with what stands beside it, elsewhere `instead` stands there.
+    fn part(&mut self, shape: Option<String>, instead: Vec<Step>) {
+        match shape {
+            Some(shape) => self.list.push(Step::Part { shape, instead }),
+            None => self.list.extend(instead),
         }
     }
 
     /// What stands before goes on from the first copy, what follows from the last.
     fn add_repetition(&mut self, repetition: &Repetition) {
         let (least, most) = (repetition.min, repetition.max);
-        if least == 0 {
-            return self.gap();
-        }
-        for _ in 0..least.min(MAX_COPIES) {
+        let copies = least.min(MAX_COPIES);
+        for _ in 0..copies {
             self.add(&repetition.sub);
         }
-        if most != Some(least) || least > MAX_COPIES {
-            self.gap();
-            self.add(&repetition.sub);
+        if most == Some(copies) {
+            return;
         }
+        let rest = shape::repeated(
+            &repetition.sub,
+            least - copies,
+            most.map(|most| most - copies),
+        );
+        let mut instead = vec![Step::Gap(Needs::Nothing)];
+        if copies > 0 {
+            instead.extend(self.apart(&repetition.sub));
+        }
+        self.part(rest, instead);
     }
 
-    fn add_alternation(&mut self, list: &[Hir]) {
-        let branches = list.iter().map(|branch| {
-            let mut steps = Self {
-                list: Vec::new(),
-                pieces_left: self.pieces_left,
-            };
-            steps.add(branch);
-            self.pieces_left = steps.pieces_left;
-            Needs::of_steps(&steps.list)
-        });
+    fn add_alternation(&mut self, expression: &Hir, list: &[Hir]) {
+        let branches = list
+            .iter()
+            .map(|branch| Needs::of_steps(&self.apart(branch)));
         let needs = Needs::any(branches.collect());
-        self.list.push(Step::Gap(needs));
+        self.part(shape::of(expression), vec![Step::Gap(needs)]);
     }
 }
 
@@ -250,7 +367,7 @@ mod tests {
     use crate::analysis::{fold, words};
     use crate::query::pattern::TextPattern;
 
-    use super::{Needs, Run};
+    use super::{Needs, Run, WordShape};
 
     /// `<` and `>` where a word begins and ends.
     fn shown(needs: &Needs) -> String {
@@ -261,10 +378,13 @@ mod tests {
         match needs {
             Needs::Nothing => "-".to_owned(),
             Needs::Run(run) => format!(
-                "{}{}{}",
+                "{}{}{}{}",
                 if run.begins { "<" } else { "" },
                 run.letters,
-                if run.ends { ">" } else { "" }
+                if run.ends { ">" } else { "" },
+                run.shape
+                    .as_ref()
+                    .map_or_else(String::new, |shape| format!("~{shape}")),
             ),
             Needs::All(list) => joined(list, " & "),
             Needs::Any(list) => joined(list, " | "),
@@ -278,12 +398,21 @@ mod tests {
             (r"\bread_exact_at\(", "<read_exact_at>"),
             (r"fn read_\w+_at\b", "(<read_ & _at>)"),
             (r"^use std::sync", "(<use> & <std> & <sync)"),
-            (r"(foo|barb)_baz", "((foo | barb) & _baz)"),
+            (r"(foo|barb)_baz", "_baz~(?:foo|barb)_baz"),
+            (r"(foo|barb)-baz", "((foo | barb) & <baz)"),
+            ("read_[a-z]*_at", "read_~read_(?:[a-z]){0,}_at"),
+            (
+                r"\b[A-Z]+read_[a-z]?\(",
+                "read_~^[a-z](?:[a-z]){0,}read_(?:[a-z]){0,1}$",
+            ),
+            ("(?i)ke[a-z_]*lvin", "lvin~ke(?:[_a-z]){0,}lvin"),
+            ("ab[a-z]*cd", "-"),
             (r"foo|x", "-"),
             (r"(?i)Kelvin", "kelvin"),
             (r"[A-Z]\w*", "-"),
-            (r"abc+def", "(abc & cdef)"),
-            (r"abc?def", "def"),
+            (r"abc+def", "abc~abc(?:c){0,}def"),
+            (r"ab+cd", "bcd"),
+            (r"abc?def", "def~ab(?:c){0,1}def"),
             (r"(?:abc){2}", "abcabc"),
             (r"=>\s*\{", "-"),
             (r"\s+impl\s+Drop", "(<impl> & <Drop)"),
@@ -307,12 +436,14 @@ mod tests {
                 let mut folded = String::new();
                 fold(word.text, &mut folded);
                 let letters = run.letters.to_lowercase();
-                match (run.begins, run.ends) {
-                    (true, true) => folded == letters,
-                    (true, false) => folded.starts_with(&letters),
-                    (false, true) => folded.ends_with(&letters),
-                    (false, false) => folded.contains(&letters),
-                }
+                let is_like = |shape: WordShape| shape.is_of(folded.as_bytes());
+                run.word_shape().is_none_or(is_like)
+                    && match (run.begins, run.ends) {
+                        (true, true) => folded == letters,
+                        (true, false) => folded.starts_with(&letters),
+                        (false, true) => folded.ends_with(&letters),
+                        (false, false) => folded.contains(&letters),
+                    }
             })
         };
         match needs {
@@ -328,7 +459,7 @@ mod tests {
         #[test]
         fn i16_what_matches_has_what_is_needed(
             pieces in prop::collection::vec(prop::sample::select(vec![
-                "abc", "abcd", "Abc", "_", "b+", "c?", "(abc|cab_)", r"\b", r"\s", r"\s*", "^", " ", "é", "(?i:kab)", "[ab]", "[^ ]", ".", "'ll", "(?:ab){2}", "-", "x{0,2}", "(bc){1,3}",
+                "abc", "abcd", "Abc", "_", "b+", "c?", "(abc|cab_)", r"\b", r"\s", r"\s*", "^", " ", "é", "(?i:kab)", "[ab]", "[^ ]", ".", "[a-z]*", "[A-Z_]+", "[0-9k]?", "(?i:[a-k]{2,3})", "'ll", "(?:ab){2}", "-", "x{0,2}", "(bc){1,3}",
             ]), 1..6),
             text in prop::collection::vec(prop::sample::select(vec![
                 "abc", "abcd", "ABC", "_", "b", "c", "cab_", " ", "\n", "é", "\u{212a}ab", "kab", "ab", "'ll", "-", "x", "bc",

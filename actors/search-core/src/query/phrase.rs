@@ -1,6 +1,6 @@
 //! Whether words stand one behind the other in a text, in any of their forms.
 //!
-//! The rarest-looking word is searched for as excerpts do; around each place the words are compared
+//! The rarest word, or the one that looks so, is searched for as excerpts do; around each place the words are compared
 //! with the phrase, all beginnings at once, a bit each (Shift-And, Baeza-Yates & Gonnet 1992). An
 //! identifier in the text counts as itself and as its parts.
 
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::matcher::TermMatcher;
 use super::parsed::ParsedQuery;
 use super::terms::QueryTerm;
-use crate::analysis::{TermKind, WordAnalyzer, WordTerms, is_stop_word, words};
+use crate::analysis::{MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms, is_stop_word, words};
 use crate::snippet::TermFinder;
 
 /// Most words of a phrase, parts of identifiers included.
@@ -32,6 +32,8 @@ pub struct PhraseFinder {
     last: u64,
     length: usize,
     anchor: TermFinder,
+    /// Bytes around that word that may hold the phrase, to each side.
+    margin: usize,
     /// The place of the word that is searched for, where it is one word of the phrase alone.
     anchor_place: Option<usize>,
     /// Rules words out before they are analysed.
@@ -56,13 +58,29 @@ impl ParsedQuery {
     /// Finds a phrase in texts.
     #[must_use]
     pub fn phrase_finder(&self, phrase: usize) -> PhraseFinder {
-        let terms = self.phrases[phrase].terms.iter();
-        PhraseFinder::new(terms.map(|&term| self.terms[term].text.as_str()))
+        self.phrase_finder_by(phrase, &[])
+    }
+
+    /// The same, where it is known how rare the terms of the query are: the rarest of the phrase is
+    /// searched for.
+    #[must_use]
+    pub fn phrase_finder_by(&self, phrase: usize, rarities: &[f32]) -> PhraseFinder {
+        let terms = &self.phrases[phrase].terms;
+        let rarity = |place: usize| terms.get(place).and_then(|&term| rarities.get(term));
+        PhraseFinder::by(
+            terms.iter().map(|&term| self.terms[term].text.as_str()),
+            |place| rarity(place).copied().unwrap_or_default(),
+        )
     }
 }
 
 impl PhraseFinder {
-    pub(super) fn new<'t>(terms: impl Iterator<Item = &'t str>) -> Self {
+    fn new<'t>(terms: impl Iterator<Item = &'t str>) -> Self {
+        Self::by(terms, |_| 0.0)
+    }
+
+    /// `rarity` is that of a place, 0 where it is not known.
+    fn by<'t>(terms: impl Iterator<Item = &'t str>, rarity: impl Fn(usize) -> f32) -> Self {
         let terms: Vec<&str> = terms.take(MAX_PHRASE_WORDS).collect();
         let mut places: FxHashMap<String, u64> = FxHashMap::default();
         for (place, term) in terms.iter().enumerate() {
@@ -70,14 +88,29 @@ impl PhraseFinder {
         }
         // Long words are rare; the first of them, so that the choice is always the same.
         let weight = |term: &str| if is_stop_word(term) { 0 } else { term.len() };
-        let anchor = terms.iter().rev().max_by_key(|term| weight(term));
-        let anchor = looked_for(anchor.copied().unwrap_or_default());
+        let longest = (0..terms.len())
+            .rev()
+            .max_by_key(|&place| weight(terms[place]));
+        let rarest = (0..terms.len())
+            .rev()
+            .max_by(|&a, &b| rarity(a).total_cmp(&rarity(b)))
+            .filter(|&place| rarity(place) > 0.0);
+        // Whichever is searched for, what lies around the longest word is looked at.
+        let margin = terms.len() * BYTES_PER_WORD;
+        let margin = if rarest.is_none_or(|rarest| longest == Some(rarest)) {
+            margin
+        } else {
+            2 * margin + MAX_WORD_BYTES
+        };
+        let anchor = rarest.or(longest).map(|place| terms[place]);
+        let anchor = looked_for(anchor.unwrap_or_default());
         let at = places.get(&anchor.text).copied().unwrap_or_default();
         let looked_for: Vec<QueryTerm> = terms.iter().map(|term| looked_for(term)).collect();
         Self {
             matcher: TermMatcher::new(&looked_for, &[]),
             last: 1 << terms.len().saturating_sub(1),
             length: terms.len(),
+            margin,
             anchor_place: (at.count_ones() == 1).then(|| at.trailing_zeros() as usize),
             places,
             anchor: TermFinder::of_terms(
@@ -119,7 +152,7 @@ impl PhraseFinder {
         if self.length == 0 {
             return None;
         }
-        let margin = self.length * BYTES_PER_WORD;
+        let margin = self.margin;
         let mut anchor = std::mem::replace(
             &mut self.anchor,
             TermFinder::of_terms(TermMatcher::default(), &[]),
@@ -359,6 +392,32 @@ mod tests {
         ] {
             let found = finder(phrase).find(text).map(|range| &text[range]);
             assert_eq!(found, expected, "{phrase} in {text}");
+        }
+    }
+
+    /// Whichever word is searched for, the phrase is found where it was.
+    #[test]
+    fn i16_the_rarest_word_leads_to_the_same_places() {
+        let query = parse(&SearchRequest::for_text("\"pub const sys\"")).expect("parses");
+        let rarities = |rarest: &str| -> Vec<f32> {
+            let terms = query.terms().iter();
+            terms
+                .map(|term| if term.text == rarest { 5.0 } else { 1.0 })
+                .collect()
+        };
+        let dashes = "-".repeat(90);
+        for text in [
+            "pub const SYS_read: c_long = 0;".to_owned(),
+            "pub const A: B; pub const sys: C".to_owned(),
+            format!("pub /* {dashes} */ const /* {dashes} */ sys"),
+            "pub fn const x sys".to_owned(),
+            "PubConstSys".to_owned(),
+        ] {
+            let expected = query.phrase_finder(0).find(&text);
+            for rarest in ["pub", "const", "sys"] {
+                let found = query.phrase_finder_by(0, &rarities(rarest)).find(&text);
+                assert_eq!(found, expected, "{rarest} in {text}");
+            }
         }
     }
 

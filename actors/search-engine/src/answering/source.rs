@@ -147,13 +147,21 @@ impl SearchableSource {
 
     /// The text of a file that has no markup and needs no decoding: most source code and notes.
     pub(super) fn plain_text(&self, key: &str) -> Option<String> {
+        self.plain_text_in(key, String::new())
+    }
+
+    /// The same in a buffer that may hold another text: asking for memory again and again costs as
+    /// much as reading files.
+    pub(super) fn plain_text_in(&self, key: &str, buffer: String) -> Option<String> {
         match Format::of_key(key) {
             Format::Text | Format::Code | Format::Data => {}
             _ => return None,
         }
         let file = self.root.as_ref()?.open_file(key).ok()?;
         let size = file.metadata().ok()?.len().min(MAX_BODY_BYTES);
-        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()? + 1);
+        let mut bytes = buffer.into_bytes();
+        bytes.clear();
+        bytes.reserve(usize::try_from(size).ok()? + 1);
         file.take(MAX_BODY_BYTES).read_to_end(&mut bytes).ok()?;
         if excerpt::needs_decoding(&bytes) {
             return None;
@@ -165,8 +173,6 @@ impl SearchableSource {
     pub(super) fn body(&self, key: &str) -> Option<String> {
         let root = self.root.as_ref()?;
         let content = root.read(key, MAX_BODY_BYTES, &|_| false).ok()?;
-        extract::extract(key, content.bytes, content.mtime_ns)
-            .ok()
-            .map(|document| document.body)
+        extract::body(key, content.bytes)
     }
 }

@@ -18,9 +18,13 @@ pub(super) struct Texts<'t>(pub(super) &'t [&'t SearchableSource]);
 
 impl TextSource for Texts<'_> {
     fn text(&self, source: usize, record: &DocumentRecord) -> Option<String> {
+        self.text_in(source, record, String::new())
+    }
+
+    fn text_in(&self, source: usize, record: &DocumentRecord, buffer: String) -> Option<String> {
         let source = self.0.get(source)?;
         let kept = source.kept_text(record);
-        let plain = kept.or_else(|| source.plain_text(&record.key));
+        let plain = kept.or_else(|| source.plain_text_in(&record.key, buffer));
         plain.or_else(|| source.body(&record.key))
     }
 }

@@ -40,6 +40,12 @@ impl Excerpter {
         let Some((line, name)) = self.meant_line(text) else {
             return false;
         };
+        self.mark_line(text, &line, name);
+        true
+    }
+
+    /// Collects the hits of a line, else the name in it, and those of what follows it.
+    pub(super) fn mark_line(&mut self, text: &str, line: &Range<usize>, name: Range<usize>) {
         self.hits.clear();
         self.scan_on(text, line.clone());
         if self.hits.is_empty() {
@@ -53,7 +59,6 @@ impl Excerpter {
         let end = text.floor_char_boundary(line.end.saturating_add(span(self.max_chars)));
         self.scan_on(text, line.end..end.max(line.end));
         self.pinned = Some(count);
-        true
     }
 
     /// The bytes of the line that is meant, and of the name in it.

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::html_tokens::{Token, Tokens, attribute};
+use super::html_tokens::{Token, Tokens, attribute, attributes_of};
 use super::links::Links;
 use super::parts::{TextParts, fold_line};
 
@@ -23,6 +23,24 @@ pub(super) fn parts(page: &str) -> TextParts {
         reader.token(token);
     }
     reader.finish()
+}
+
+/// The text of a page as [`parts`] gives it, without the rest: what verifies phrases and
+/// expressions reads thousands of pages for one search.
+pub(super) fn body(page: &str) -> String {
+    let mut reader = Reader {
+        is_text_alone: true,
+        ..Reader::default()
+    };
+    reader.body.reserve(page.len() / 3);
+    for token in Tokens::new(page) {
+        reader.token(token);
+        // Behind the main content an end tag may break the last line, but no more.
+        if reader.main_over && (reader.body.is_empty() || reader.body.ends_with('\n')) {
+            break;
+        }
+    }
+    reader.body
 }
 
 /// The text of a piece cut out of a page; it may begin and end anywhere but inside a tag.
@@ -66,6 +84,8 @@ struct Reader {
     /// White space is due before the next word.
     space: bool,
     links: Links,
+    /// Whether nothing but the text is wanted.
+    is_text_alone: bool,
 }
 
 impl Reader {
@@ -128,6 +148,7 @@ impl Reader {
             }
             "td" | "th" | "dd" => self.space = true,
             _ if is_dropped(name, attributes) => self.dropped = Some((name.to_owned(), 1)),
+            "a" if self.is_text_alone => {}
             "a" => {
                 let address = decode(attribute(attributes, "href").unwrap_or_default());
                 self.links.address(&address);
@@ -257,7 +278,8 @@ fn decode(raw: &str) -> Cow<'_, str> {
 }
 
 fn is_main(name: &str, attributes: &str) -> bool {
-    name == "main" || (!attributes.is_empty() && attribute(attributes, "role") == Some("main"))
+    let may_be = || memmem::find(attributes.as_bytes(), b"main").is_some();
+    name == "main" || (may_be() && attribute(attributes, "role") == Some("main"))
 }
 
 /// Elements people do not read as text. Only elements that must have an end tag may be left out
@@ -276,19 +298,25 @@ fn is_dropped(name: &str, attributes: &str) -> bool {
 
 /// Navigation by role, hidden parts, and the permalink signs of documentation generators.
 fn is_furniture(attributes: &str) -> bool {
-    if memmem::find(attributes.as_bytes(), b"data-nosnippet").is_some()
-        || attribute(attributes, "hidden").is_some()
-    {
+    if memmem::find(attributes.as_bytes(), b"data-nosnippet").is_some() {
         return true;
     }
-    let role = attribute(attributes, "role").unwrap_or_default();
+    let (mut role, mut classes) = (None, None);
+    for (name, value) in attributes_of(attributes) {
+        match name.len() {
+            6 if name.eq_ignore_ascii_case("hidden") => return true,
+            4 if name.eq_ignore_ascii_case("role") => role = role.or(Some(value)),
+            5 if name.eq_ignore_ascii_case("class") => classes = classes.or(Some(value)),
+            _ => {}
+        }
+    }
     if matches!(
-        role,
+        role.unwrap_or_default(),
         "navigation" | "search" | "menu" | "menubar" | "banner" | "contentinfo"
     ) {
         return true;
     }
-    let classes = attribute(attributes, "class").unwrap_or_default();
+    let classes = classes.unwrap_or_default();
     classes.split_ascii_whitespace().any(|class| {
         matches!(
             class,

@@ -184,6 +184,34 @@ impl Attributes {
 }
 
 fn end_of_attributes(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    loop {
+        let Some(found) = memchr::memchr3(b'>', b'"', b'\'', &bytes[at..]) else {
+            return bytes.len();
+        };
+        let found = at + found;
+        if bytes[found] == b'>' {
+            return found;
+        }
+        if !is_plain_name(&bytes[at..found]) {
+            return end_by_states(bytes, at);
+        }
+        let Some(length) = memchr(bytes[found], &bytes[found + 1..]) else {
+            return bytes.len();
+        };
+        at = found + length + 2;
+    }
+}
+
+/// Whether what stands before a quote, from the name or value before it on, is names without values
+/// and one with `=`: nearly all attributes are written so.
+fn is_plain_name(before: &[u8]) -> bool {
+    matches!(before, [.., name, b'='] if name.is_ascii_alphanumeric() || *name == b'-')
+        && memchr(b'=', before) == Some(before.len() - 1)
+}
+
+/// The end of attributes that are written in whatever way; a name may begin at `from`.
+fn end_by_states(bytes: &[u8], from: usize) -> usize {
     let mut state = Attributes::BeforeName;
     let mut at = from;
     while let Some(&byte) = bytes.get(at) {
@@ -256,21 +284,22 @@ fn end_tag_of(bytes: &[u8], name: &str) -> Option<usize> {
 
 /// The value of an attribute, with character references still in it; empty for one without value.
 pub(super) fn attribute<'a>(attributes: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut all = attributes_of(attributes);
+    let found = all.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    found.map(|(_, value)| value)
+}
+
+/// The names and values of attributes, in order.
+pub(super) fn attributes_of(attributes: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut rest = attributes;
-    loop {
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
-        if rest.is_empty() {
-            return None;
-        }
+    std::iter::from_fn(move || {
+        let is_between = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'/';
+        let start = rest.bytes().position(|byte| !is_between(&byte))?;
+        rest = &rest[start..];
         // A name may begin with `=`.
-        let ends_name = |&(at, c): &(usize, char)| {
-            at > 0 && (c.is_ascii_whitespace() || matches!(c, '=' | '/'))
-        };
-        let name_end = rest
-            .char_indices()
-            .find(ends_name)
-            .map_or(rest.len(), |(at, _)| at);
-        let (name, behind) = rest.split_at(name_end);
+        let ends_name = |byte: u8| byte == b'=' || is_between(&byte);
+        let length = rest.bytes().skip(1).position(ends_name);
+        let (name, behind) = rest.split_at(length.map_or(rest.len(), |length| length + 1));
         rest = behind;
         let value = match rest.trim_start().strip_prefix('=') {
             Some(after) => {
@@ -280,22 +309,19 @@ pub(super) fn attribute<'a>(attributes: &'a str, wanted: &str) -> Option<&'a str
             }
             None => "",
         };
-        if name.eq_ignore_ascii_case(wanted) {
-            return Some(value);
-        }
-    }
+        Some((name, value))
+    })
 }
 
 fn attribute_value(text: &str) -> (&str, &str) {
-    for quote in ['"', '\''] {
-        if let Some(inner) = text.strip_prefix(quote) {
-            return inner.split_once(quote).unwrap_or((inner, ""));
-        }
+    let bytes = text.as_bytes();
+    if let Some(&quote @ (b'"' | b'\'')) = bytes.first() {
+        let inner = &text[1..];
+        let end = memchr(quote, inner.as_bytes());
+        return end.map_or((inner, ""), |end| (&inner[..end], &inner[end + 1..]));
     }
-    let end = text
-        .find(|c: char| c.is_ascii_whitespace())
-        .unwrap_or(text.len());
-    text.split_at(end)
+    let end = bytes.iter().position(u8::is_ascii_whitespace);
+    text.split_at(end.unwrap_or(text.len()))
 }
 
 #[cfg(test)]
@@ -398,6 +424,14 @@ mod tests {
                 page = page.replace("<!--", "<?");
             }
             prop_assert_eq!(texts(&page).concat(), reference_text(&page), "{}", page);
+        }
+
+        #[test]
+        fn i16_attributes_end_where_their_states_say(parts in proptest::collection::vec(proptest::sample::select(vec![
+            "class=", "\"a b\"", "'x'", " ", "=", "\"", "'", ">", "/", "b", "data-x=\"1>2\"", "id=z", "é", "hidden", "x= ", "\n", "-=", "_="]), 0..16)) {
+            let attributes = parts.concat();
+            let bytes = attributes.as_bytes();
+            prop_assert_eq!(end_of_attributes(bytes, 0), end_by_states(bytes, 0), "{}", attributes);
         }
 
         #[test]

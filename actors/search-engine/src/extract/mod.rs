@@ -36,7 +36,25 @@ pub(crate) use parts::fold_line;
 
 /// The text of a whole page, as it is indexed.
 pub(crate) fn html_text(page: &str) -> String {
-    html::parts(page).body
+    html::body(page)
+}
+
+/// The body of a document as [`extract`] gives it; none where that fails.
+pub(crate) fn body(key: &str, bytes: Vec<u8>) -> Option<String> {
+    let format = Format::of_key(key);
+    if !matches!(format, Format::Html | Format::Text) {
+        return extract(key, bytes, 0).ok().map(|document| document.body);
+    }
+    let DecodedText { text, .. } = decode(bytes, format)?;
+    if text.trim_start().is_empty() {
+        return None;
+    }
+    if format.or_by_content(&text) != Format::Html {
+        return extract(key, text.into_bytes(), 0)
+            .ok()
+            .map(|document| document.body);
+    }
+    (!redirect::leads_on(&text)).then(|| html::body(&text))
 }
 
 /// Offset behind the front matter of a Markdown text; 0 without any.

@@ -63,7 +63,7 @@ impl Beginnings {
         }
         let (mut set, mut words) = (Bitmap::new(max_doc), 0);
         for dictionary in dictionaries {
-            words += add_beginning(dictionary, letters, MAX_PREFIX_TERMS, &mut set)?;
+            words += add_beginning(dictionary, letters, |_| true, MAX_PREFIX_TERMS, &mut set)?;
         }
         let set = Arc::new(set);
         if words >= LEAST_WORDS {
@@ -88,11 +88,12 @@ fn empty(any: &Bitmap) -> Cache<Box<str>, Arc<Bitmap>, SetWeight> {
     Cache::with_weighter(MAX_SETS as usize / 2, room, SetWeight)
 }
 
-/// Adds the documents of a dictionary's words that begin so, of `most` words; gives the number of
-/// words.
+/// Adds the documents of a dictionary's words that begin so and are `wanted`, of `most` words;
+/// gives the number of words.
 pub(super) fn add_beginning(
     dictionary: &InvertedIndexReader,
     letters: &str,
+    wanted: impl Fn(&[u8]) -> bool,
     most: usize,
     into: &mut Bitmap,
 ) -> Result<usize, IndexError> {
@@ -102,6 +103,9 @@ pub(super) fn add_beginning(
     let mut cursor: Option<BlockSegmentPostings> = None;
     let mut words = 0;
     while words < most && stream.advance() && stream.key().starts_with(letters.as_bytes()) {
+        if !wanted(stream.key()) {
+            continue;
+        }
         words += 1;
         let info = stream.value();
         match &mut cursor {

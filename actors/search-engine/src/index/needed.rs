@@ -7,7 +7,6 @@ use tantivy::{InvertedIndexReader, TantivyError};
 use super::beginnings::add_beginning;
 use super::bitmap::Bitmap;
 use super::error::IndexError;
-use super::segment_words::WordList;
 use super::snapshot::{IndexSnapshot, SegmentView, add_documents_of, find_term};
 
 /// Words that hold a run; of more, reading their posting lists takes longer than it saves.
@@ -81,14 +80,17 @@ fn holders(
     let exact = view.reader.inverted_index(fields.exact)?;
     let mut set = Bitmap::new(view.reader.max_doc());
     let letters = run.letters.to_ascii_lowercase();
+    let shape = run.word_shape();
+    let is_like = |word: &[u8]| shape.as_ref().is_none_or(|shape| shape.is_of(word));
     let mut words = 0;
     for (field, dictionary) in [(fields.text, &*view.text), (fields.exact, &*exact)] {
+        let most = MAX_WORDS - words;
         if run.begins && run.ends {
             if let Some(info) = find_term(dictionary, field, &letters)? {
                 add_documents_of(dictionary, &info, &mut set)?;
             }
         } else if run.begins {
-            words += add_beginning(dictionary, &letters, MAX_WORDS - words, &mut set)?;
+            words += add_beginning(dictionary, &letters, is_like, most, &mut set)?;
         } else {
             let list = snapshot.words(view)?;
             let list = if field == fields.text {
@@ -96,7 +98,9 @@ fn holders(
             } else {
                 &list.exact
             };
-            words += add_holding(dictionary, list, run, MAX_WORDS - words, &mut set)?;
+            let holding = list.with(&letters, run.ends);
+            let holding = holding.filter(|word| is_like(word));
+            words += add_words(dictionary, holding.take(most), &mut set)?;
         }
         if words >= MAX_WORDS {
             return Ok(None);
@@ -105,17 +109,14 @@ fn holders(
     Ok(Some(set))
 }
 
-/// Adds the documents of the words that hold a run, of `most` words; gives the number of words.
-fn add_holding(
+/// Adds the documents of these words; gives the number of words.
+fn add_words<'w>(
     dictionary: &InvertedIndexReader,
-    list: &WordList,
-    run: &Run,
-    most: usize,
+    list: impl Iterator<Item = &'w [u8]>,
     into: &mut Bitmap,
 ) -> Result<usize, IndexError> {
-    let letters = run.letters.to_ascii_lowercase();
     let mut words = 0;
-    for word in list.with(&letters, run.ends).take(most) {
+    for word in list {
         words += 1;
         let info = dictionary.terms().get(word).map_err(TantivyError::from)?;
         if let Some(info) = info {

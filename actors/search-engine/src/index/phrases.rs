@@ -2,8 +2,9 @@
 //!
 //! The posting lists of the words are gone through together, the rarest leading; where all words
 //! stand in a document their places decide. Of identifiers as a whole the index does not know where
-//! they stand, nor how many numbers lie between their neighbours, nor of words of source code: a
-//! document with one of them, where nothing else decides, is for [`verify`](super::verify) to read.
+//! they stand, nor how many numbers lie between their neighbours: a document with one of them, where
+//! nothing else decides, is for [`verify`](super::verify) to read. Of words of source code it knows
+//! the passages: where these lie too far apart the phrase is not there, all else is to be read.
 
 use search_core::query::MatchState;
 use tantivy::postings::{Postings, SegmentPostings, TermInfo};
@@ -13,7 +14,7 @@ use tantivy::{DocId, DocSet, TERMINATED, TantivyError};
 use super::bitmap::Bitmap;
 use super::conditions::Bounds;
 use super::error::IndexError;
-use super::places::{NOWHERE, is_unplaced, without_gaps};
+use super::places::{NOWHERE, is_everywhere, is_unplaced, without_gaps};
 use super::snapshot::{IndexSnapshot, SegmentView};
 
 /// The documents in which the words of these posting lists follow one another, deleted ones
@@ -21,20 +22,29 @@ use super::snapshot::{IndexSnapshot, SegmentView};
 pub(super) fn documents_with_phrase(
     snapshot: &IndexSnapshot,
     view: &SegmentView,
-    infos: Vec<Option<&TermInfo>>,
+    terms: Vec<(&str, Option<&TermInfo>)>,
 ) -> Result<Bounds, IndexError> {
     let max_doc = view.reader.max_doc();
-    let infos: Option<Vec<&TermInfo>> = infos.into_iter().collect();
-    let Some(infos) = infos.filter(|infos| !infos.is_empty()) else {
+    let mut words = Vec::with_capacity(terms.len());
+    for (place, (term, info)) in (0..).zip(terms) {
+        let Some(info) = info else {
+            return Ok(Bounds::known(Bitmap::new(max_doc)));
+        };
+        words.push((place, info, is_everywhere(term)));
+    }
+    if words.is_empty() {
         return Ok(Bounds::known(Bitmap::new(max_doc)));
-    };
+    }
     let placed = snapshot.placed(view)?;
-    let mut words = (0..).zip(infos).collect::<Vec<(u32, &TermInfo)>>();
-    words.sort_by_key(|(_, info)| info.doc_freq);
-    let open = |(place, info): (u32, &TermInfo)| {
+    words.sort_by_key(|(_, info, _)| info.doc_freq);
+    let open = |(place, info, is_everywhere): (u32, &TermInfo, bool)| {
         let option = IndexRecordOption::WithFreqsAndPositions;
         let postings = view.text.read_postings_from_terminfo(info, option);
-        postings.map(|postings| PhraseWord { place, postings })
+        postings.map(|postings| PhraseWord {
+            place,
+            is_everywhere,
+            postings,
+        })
     };
     let words: Result<Vec<PhraseWord>, _> = words.into_iter().map(open).collect();
     let mut phrase = OpenPhrase {
@@ -50,8 +60,10 @@ pub(super) fn documents_with_phrase(
                 let has_places = placed.is_none_or(|placed| placed.contains(document));
                 let state = if has_places {
                     phrase.state()
-                } else {
+                } else if phrase.may_be_in_code() {
                     MatchState::Undecided
+                } else {
+                    MatchState::No
                 };
                 match state {
                     MatchState::Yes => known.push(document),
@@ -88,7 +100,11 @@ pub(super) fn documents_among(
     let open = |&(place, info): &(u32, &TermInfo)| {
         let option = IndexRecordOption::WithFreqsAndPositions;
         let postings = view.text.read_postings_from_terminfo(info, option);
-        postings.map(|postings| PhraseWord { place, postings })
+        postings.map(|postings| PhraseWord {
+            place,
+            is_everywhere: false,
+            postings,
+        })
     };
     let words: Result<Vec<PhraseWord>, _> = words.iter().map(open).collect();
     let mut phrase = OpenPhrase {
@@ -107,6 +123,8 @@ pub(super) fn documents_among(
 struct PhraseWord {
     /// Its place in the phrase.
     place: u32,
+    /// Whether its places say nothing.
+    is_everywhere: bool,
     postings: SegmentPostings,
 }
 
@@ -151,10 +169,44 @@ impl OpenPhrase {
         all && matches!(self.state(), MatchState::Yes)
     }
 
+    /// Whether the document, which is source code, may hold the phrase: in its text by the passages
+    /// of the words, or in its title, whose words have no place.
+    fn may_be_in_code(&mut self) -> bool {
+        let reach = reach(self.words.len());
+        let (mut may_be_title, mut leading) = (true, None);
+        self.begins.clear();
+        for word in &mut self.words {
+            word.postings.positions(&mut self.places);
+            may_be_title &= self.places.contains(&NOWHERE);
+            if word.is_everywhere {
+                continue;
+            }
+            self.places.retain(|&place| place != NOWHERE);
+            match leading {
+                None => {
+                    leading = Some(word.place);
+                    self.begins.extend(&self.places);
+                    self.begins.dedup();
+                }
+                Some(leading) => {
+                    let is_behind = word.place > leading;
+                    keep_near(&mut self.begins, &self.places, is_behind, reach);
+                }
+            }
+            if self.begins.is_empty() && !may_be_title {
+                return false;
+            }
+        }
+        may_be_title || leading.is_none() || !self.begins.is_empty()
+    }
+
     /// Whether the document holds the phrase.
     fn state(&mut self) -> MatchState {
         let (mut is_first, mut is_unsure) = (true, false);
-        for PhraseWord { place, postings } in &mut self.words {
+        for PhraseWord {
+            place, postings, ..
+        } in &mut self.words
+        {
             postings.positions(&mut self.places);
             let without_nowhere = self.places.iter().filter(|&&place| place != NOWHERE);
             let is_anywhere = without_nowhere.clone().next().is_some();
@@ -183,6 +235,39 @@ impl OpenPhrase {
     }
 }
 
+/// Bytes of text that hold a phrase, for each of its words; no match of
+/// [`PhraseFinder`](search_core::query::PhraseFinder) around its longest word reaches further.
+const BYTES_PER_WORD: usize = 192;
+
+/// The longest word itself.
+const BESIDE: usize = 96;
+
+/// Of two passages, one behind the other, at least one has so many bytes.
+const LEAST_PASSAGE: usize = 700;
+
+/// By how many passages the words of a phrase of so many may lie apart.
+fn reach(words: usize) -> u32 {
+    let longest = words * BYTES_PER_WORD + BESIDE;
+    2 * (1 + longest / LEAST_PASSAGE) as u32
+}
+
+/// Keeps the passages from which another, of those given, is at most `reach` away: behind it, or
+/// before it. Both are ascending, and may repeat.
+fn keep_near(passages: &mut Vec<u32>, others: &[u32], is_behind: bool, reach: u32) {
+    let mut at = 0;
+    passages.retain(|&passage| {
+        let (least, most) = if is_behind {
+            (passage, passage.saturating_add(reach))
+        } else {
+            (passage.saturating_sub(reach), passage)
+        };
+        while others.get(at).is_some_and(|&other| other < least) {
+            at += 1;
+        }
+        others.get(at).is_some_and(|&other| other <= most)
+    });
+}
+
 /// Keeps the numbers that are among others; both are ascending, and may repeat.
 fn keep_common(numbers: &mut Vec<u32>, others: impl Iterator<Item = u32>) {
     let mut others = others.peekable();
@@ -194,7 +279,29 @@ fn keep_common(numbers: &mut Vec<u32>, others: impl Iterator<Item = u32>) {
 
 #[cfg(test)]
 mod tests {
-    use super::keep_common;
+    use proptest::prelude::*;
+
+    use super::{keep_common, keep_near};
+
+    proptest! {
+        #[test]
+        fn i16_passages_near_others_are_kept(
+            mut passages in prop::collection::vec(1_u32..40, 0..12),
+            mut others in prop::collection::vec(1_u32..40, 0..12),
+            reach in 0_u32..5,
+            is_behind: bool,
+        ) {
+            passages.sort_unstable();
+            others.sort_unstable();
+            let is_near = |a: &u32| others.iter().any(|b| {
+                let apart = if is_behind { b.checked_sub(*a) } else { a.checked_sub(*b) };
+                apart.is_some_and(|apart| apart <= reach)
+            });
+            let expected: Vec<u32> = passages.iter().copied().filter(is_near).collect();
+            keep_near(&mut passages, &others, is_behind, reach);
+            prop_assert_eq!(passages, expected);
+        }
+    }
 
     #[test]
     fn i16_common_numbers_are_kept_however_often_they_are_there() {

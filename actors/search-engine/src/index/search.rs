@@ -413,7 +413,8 @@ impl RankedSearch<'_> {
         candidates: Vec<Candidate>,
     ) -> Result<(Vec<Candidate>, u64), IndexError> {
         let titles_only = self.function == RelevanceFunction::TitleScorer;
-        let mut verifier = Verifier::new(self.query, self.scope.texts, titles_only);
+        let rarities = &self.outcome.term_weights;
+        let mut verifier = Verifier::new(self.query, self.scope.texts, titles_only, rarities);
         let (mut kept, mut read) = (Vec::new(), 0);
         for candidate in self.likeliest_first(candidates)? {
             let place = Terms::place_of(self.scope.snapshots, candidate.source, candidate.segment);

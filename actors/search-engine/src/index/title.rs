@@ -124,7 +124,13 @@ impl Titles<'_> {
             Condition::Prefix(prefix) => {
                 let start = &self.query.prefixes()[*prefix].folded;
                 let mut set = Bitmap::new(max_doc);
-                add_beginning(&self.view.title, start, MAX_PREFIX_TERMS, &mut set)?;
+                add_beginning(
+                    &self.view.title,
+                    start,
+                    |_| true,
+                    MAX_PREFIX_TERMS,
+                    &mut set,
+                )?;
                 Bounds::known(set)
             }
             Condition::Filter(filter) => {

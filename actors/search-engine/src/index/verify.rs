@@ -1,6 +1,6 @@
 //! Reading texts where a condition depends on them: phrases, and phrases in titles.
 //!
-//! The index keeps no positions. The words of a phrase narrow the documents down; the best of them
+//! Of source code the index knows no places. The words of a phrase narrow the documents down; the best of them
 //! are read and compared, at most [`MAX_VERIFIED`] of them and [`MAX_VERIFIED_BYTES`] of text. The
 //! bounds count work, not time, so the same search gives the same answer on any machine, and know
 //! nothing of the page asked for, so all pages are of one list. A regular expression
@@ -32,6 +32,12 @@ pub trait TextSource {
     /// The text of a document of the numbered source as it was indexed; `None` when it cannot be
     /// read.
     fn text(&self, source: usize, record: &DocumentRecord) -> Option<String>;
+
+    /// The same; `buffer`, whatever is in it, may be used for the text.
+    fn text_in(&self, source: usize, record: &DocumentRecord, buffer: String) -> Option<String> {
+        drop(buffer);
+        self.text(source, record)
+    }
 }
 
 /// What is still to be found out about ranked documents.
@@ -45,16 +51,20 @@ pub(super) struct Verifier<'v> {
     titles_only: bool,
     documents: usize,
     bytes: usize,
+    /// The text read last.
+    buffer: String,
     /// When reading ends, where regular expressions are looked for.
     deadline: Option<Instant>,
 }
 
 impl<'v> Verifier<'v> {
     /// `titles_only`: phrases are looked for in titles, as everything else is.
+    /// `rarities` are those of the query's terms.
     pub(super) fn new(
         query: &'v ParsedQuery,
         texts: Option<&'v dyn TextSource>,
         titles_only: bool,
+        rarities: &[f32],
     ) -> Self {
         let title_finder = |filter: &search_core::query::Filter| {
             (filter.field == Field::Title && filter.is_phrase)
@@ -62,7 +72,7 @@ impl<'v> Verifier<'v> {
         };
         Self {
             finders: (0..query.phrases().len())
-                .map(|phrase| query.phrase_finder(phrase))
+                .map(|phrase| query.phrase_finder_by(phrase, rarities))
                 .collect(),
             patterns: query.patterns().iter().map(TextPattern::finder).collect(),
             title_finders: query.filters().iter().map(title_finder).collect(),
@@ -71,6 +81,7 @@ impl<'v> Verifier<'v> {
             titles_only,
             documents: 0,
             bytes: 0,
+            buffer: String::new(),
             deadline: (!query.patterns().is_empty()).then(|| Instant::now() + MAX_PATTERN_TIME),
         }
     }
@@ -112,6 +123,9 @@ impl<'v> Verifier<'v> {
                 (known, _) => known,
             })
         })?;
+        if let Some(Some(text)) = text {
+            self.buffer = text;
+        }
         Ok(truth == MatchState::Yes)
     }
 
@@ -161,9 +175,10 @@ impl<'v> Verifier<'v> {
         record: &DocumentRecord,
         text: &'t mut Option<Option<String>>,
     ) -> Option<&'t str> {
-        let (texts, bytes) = (self.texts?, &mut self.bytes);
+        let (texts, bytes, buffer) = (self.texts?, &mut self.bytes, &mut self.buffer);
         let text = text.get_or_insert_with(|| {
-            let text = texts.text(candidate.source as usize, record);
+            let buffer = std::mem::take(buffer);
+            let text = texts.text_in(candidate.source as usize, record, buffer);
             *bytes += text.as_ref().map_or(0, String::len);
             text
         });

@@ -126,6 +126,35 @@ fn i16_an_expression_that_words_cannot_narrow_reads_a_bounded_number_of_texts() 
     assert_eq!((keys(&one), one.unread), (vec!["00042"], 0));
 }
 
+/// What stands in one word with letters of the expression decides which words count, so that texts
+/// are read that match, but for case.
+#[test]
+fn i16_only_texts_with_a_word_like_the_expression_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let mut known = KnownTexts::default();
+    for number in 0..400 {
+        let (group, tail) = (number % 4, ["eq", "ne", "matches", "_eq_at"][number % 4]);
+        let text = format!("assert_{tail}(a) assert eq reads{group}write group{group}");
+        known.put(&mut index, &format!("{number:03}"), &text);
+    }
+    let sources = [commit(&mut index)];
+    for (query, total, reads) in [
+        ("re:/assert[a-z_]*eq/", 200, 200),
+        (r"re:/assert[a-z_]*eq\(/", 100, 100),
+        (r"re:/\bassert[a-z_]+es\(/", 100, 100),
+        (r"re:/ssert_(eq|ne)\(/", 200, 200),
+        ("re:/reads[0-1]write/", 200, 200),
+        ("re:/ASSERT[a-z_]*eq/", 0, 200),
+        ("re:/assert[a-z]*eq/", 0, 0),
+        ("re:/(?i)ASSERT[A-Z_]*NE/", 100, 100),
+    ] {
+        let hits = known.ask(&sources, query, 10);
+        assert_eq!((hits.total, hits.unread), (total, 0), "{query}");
+        assert_eq!(known.reads.get(), reads, "{query}");
+    }
+}
+
 /// Pages are pieces of one list, and the total is that of all of it.
 #[test]
 fn i16_pages_of_expressions_join_and_begin_with_what_is_meant() {
@@ -170,7 +199,7 @@ proptest! {
             "running", "runs", "get_user", "getUserName", "GET", "user2name", " ", "(", "\n", "é", "wings", ".", "don't",
         ]), 1..8), 1..30),
         pieces in prop::collection::vec(prop::sample::select(vec![
-            "run", "runs", "get_", "User", "ser2", "name", r"\b", r"\w*", " ", r"\(", "^", "(wing|get)", "s?", "(?i:GET)", "n't", ".",
+            "run", "runs", "get_", "User", "ser2", "name", r"\b", r"\w*", "[a-z]*", "[A-Z_]+", "[a-zA-Z0-9_]?", " ", r"\(", "^", "(wing|get)", "s?", "(?i:GET)", "n't", ".",
         ]), 1..4),
     ) {
         let expression = pieces.concat();

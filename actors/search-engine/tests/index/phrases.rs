@@ -46,6 +46,47 @@ fn i16_phrases_of_common_words_are_counted_whole_without_a_text() {
     assert_eq!(library.reads.get(), 0);
 }
 
+/// Words of source code have no places, but passages: where a phrase may stand by these alone the
+/// text is read.
+#[test]
+fn i16_source_code_is_read_where_the_words_of_a_phrase_lie_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let mut library = Library::default();
+    let filler = "    let other = something(with, many, parts);\n".repeat(80);
+    for number in 0..90 {
+        let body = match number % 3 {
+            0 => format!("fn red() {{}}\n{filler}\nfn fox() {{}}\n"),
+            1 => format!("fn a() {{}}\n{filler}\nfn b() {{}} // a red fox\n"),
+            _ => format!("fn red_fox() {{}}\n{filler}\nfn fox_red() {{}}\n"),
+        };
+        let key = format!("{number:03}");
+        let mut page = document(&key, if number == 0 { "red fox" } else { "" }, &body);
+        page.kind = ContentKind::Code;
+        index
+            .put(&page, FileState::default())
+            .expect("the document is put");
+        library.texts.insert(key, body);
+    }
+    let sources = [commit(&mut index)];
+    for (query, total, reads) in [
+        ("\"red fox\"", 61, 60),
+        ("\"a red fox\"", 30, 60),
+        // That they follow one another in a title is told by the title.
+        ("\"fox red\"", 30, 61),
+        ("\"fox of red\"", 0, 0),
+    ] {
+        library.reads.set(0);
+        let hits = ask(&scope(&sources, Some(&library)), query, page(10));
+        assert_eq!((hits.total, hits.unread), (total, 0), "{query}");
+        assert!(
+            library.reads.get() <= reads,
+            "{query}: {}",
+            library.reads.get()
+        );
+    }
+}
+
 /// An identifier stands for one word of the phrase or for its parts: its neighbours do not say
 /// where it is, whichever of the words is rarest.
 #[test]
@@ -93,8 +134,14 @@ const PIECES: [&str; 12] = [
 ];
 
 fn text(pieces: &[usize]) -> String {
+    joined(pieces, " ")
+}
+
+/// Words with a gap behind every 40th, as between functions.
+fn joined(pieces: &[usize], gap: &str) -> String {
     let words: Vec<&str> = pieces.iter().map(|&piece| PIECES[piece]).collect();
-    words.join(" ")
+    let lines: Vec<String> = words.chunks(40).map(|line| line.join(" ")).collect();
+    lines.join(gap)
 }
 
 proptest! {
@@ -106,6 +153,7 @@ proptest! {
             any::<bool>(),
             prop::collection::vec(0..PIECES.len(), 0..4),
             prop::collection::vec(0..PIECES.len(), 0..600),
+            prop::sample::select(vec![" ", "\n", "\n\n// -----------------------------------------\n"]),
         ), 1..6),
         phrases in prop::collection::vec(prop::collection::vec(0..PIECES.len() - 1, 2..5), 1..12),
     ) {
@@ -113,14 +161,14 @@ proptest! {
         let (mut index, _) = open(folder.path());
         let mut library = Library::default();
         let mut titles = BTreeMap::new();
-        for (number, (is_code, title, body)) in documents.iter().enumerate() {
+        for (number, (is_code, title, body, gap)) in documents.iter().enumerate() {
             let key = format!("{number}");
-            let mut page = document(&key, &text(title), &text(body));
+            let mut page = document(&key, &text(title), &joined(body, gap));
             if *is_code {
                 page.kind = ContentKind::Code;
             }
             index.put(&page, FileState::default()).expect("the document is put");
-            library.texts.insert(key.clone(), text(body));
+            library.texts.insert(key.clone(), joined(body, gap));
             titles.insert(key, text(title));
         }
         let sources = [commit(&mut index)];

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod excerpts;
+mod long;
 mod real;
 
 use std::collections::BTreeMap;

@@ -13,6 +13,17 @@ fn may_hide(c: char) -> bool {
     !matches!(c, '\u{2e80}'..='\u{d7ff}' | '\u{20000}'..)
 }
 
+/// The first byte beyond ASCII.
+fn first_wide(bytes: &[u8]) -> Option<usize> {
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let plain = blocks.iter().take_while(|block| block.is_ascii()).count() * BLOCK;
+    let rest = bytes[plain..].iter().position(|byte| !byte.is_ascii());
+    rest.map(|at| plain + at)
+}
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 32;
+
 impl TermFinder {
     /// Adds the hits of a piece that accents hide from the needles to those `found` there.
     pub(super) fn add_accented(&mut self, text: &str, piece: Range<usize>, found: &mut Vec<Hit>) {
@@ -43,10 +54,7 @@ impl TermFinder {
     ) -> ControlFlow<()> {
         let bytes = text.as_bytes();
         let mut at = piece.start;
-        while let Some(found) = bytes[at..piece.end]
-            .iter()
-            .position(|byte| !byte.is_ascii())
-        {
+        while let Some(found) = first_wide(&bytes[at..piece.end]) {
             let start = at + found;
             let character = text[start..].chars().next().unwrap_or_default();
             at = start + character.len_utf8();

@@ -64,3 +64,16 @@ fn links_to_other_pages_are_named() {
          <a href=\"../faults/Leak%20test.htm?q=1&amp;b\">l</a><a href>n</a>";
     assert_eq!(parts(page).links, ["other", "Leak test"]);
 }
+
+proptest::proptest! {
+    /// The text alone is what is found beside all the rest.
+    #[test]
+    fn i16_the_text_alone_is_the_text(pieces in proptest::collection::vec(proptest::sample::select(vec![
+        "<main>", "</main>", "<div role=main>", "<div role=\"main\" class='x'>", "</div>", "<span role=\"main\">", "</span>", "<nav>", "</nav>",
+        "<p>", "text ", "a&amp;b", "<pre>", "</pre>", " \n x", "<h2 class=\"y\">", "</h2>", "<title>", "</title>", "<a href=\"x.html\">", "</a>",
+        "<script>if (a<b)", "</script>", "<div hidden>", "<a class=\"src main\" href='q'>", "<meta name=keywords content=\"a,b\">", "<img alt=\"sign\">",
+        "<td>", "<br>", "é", "<!-- <main> -->", "<section data-nosnippet>", "</section>", "<ul role='menu'>", "</ul>", "<article role=\"main\">", "</article>"]), 0..40)) {
+        let page = pieces.concat();
+        proptest::prop_assert_eq!(super::body(&page), parts(&page).body, "{}", page);
+    }
+}

@@ -77,8 +77,11 @@ impl Conditional<'_> {
             Condition::Word(word) => Bounds::known(place.word_documents(&query.words()[*word])?),
             Condition::Phrase(phrase) => {
                 let terms = query.phrases()[*phrase].terms.iter();
-                let infos = terms.map(|&term| place.infos[term].as_ref()).collect();
-                documents_with_phrase(place.snapshot, place.view, infos)?
+                let with_info = |&term: &usize| {
+                    let info = place.infos[term].as_ref();
+                    (query.terms()[term].text.as_str(), info)
+                };
+                documents_with_phrase(place.snapshot, place.view, terms.map(with_info).collect())?
             }
             Condition::Pattern(pattern) => {
                 let needs = query.patterns()[*pattern].needs();
