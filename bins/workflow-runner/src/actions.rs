@@ -266,7 +266,8 @@ fn list(options: &ActionsListOptions, environment: &Environment) -> anyhow::Resu
     }
     let mut text = String::new();
     for (name, action) in lock.entries() {
-        let _ = writeln!(text, "{name}  {}  {}", action.commit, action.url);
+        let private = if action.private { "  private" } else { "" };
+        let _ = writeln!(text, "{name}  {}  {}{private}", action.commit, action.url);
     }
     if text.is_empty() {
         text.push_str("the store holds no actions\n");
