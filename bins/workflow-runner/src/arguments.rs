@@ -128,7 +128,7 @@ pub(crate) enum Command {
     Release(ReleaseOptions),
     /// Run an ended run again, all of it or a part; prints the new run's id
     #[command(
-        after_help = "A job whose VM is kept with snapshots goes on before any of its steps: what came before is not done again. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 the new run is stored, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --failed --snapshots\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --from-step 4 --job test --snapshots"
+        after_help = "A job whose VM is kept with snapshots goes on before any of its steps: what came before is not done again. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 the new run is stored, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --failed --snapshots\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --job 'test (linux)'\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --from-step 4 --job test --snapshots"
     )]
     Rerun(RerunOptions),
     /// The hosts of VMs: which there are, and taking one out of use
