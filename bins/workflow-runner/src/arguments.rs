@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Serve(ServeOptions),
     /// Read and plan workflows without running them; say what is wrong and what is refused
     #[command(
-        after_help = "Exit codes: 0 everything would run (with --summary: it was counted), 1 a file is wrong, 3 something is refused.\n\nExamples:\n  workflow-runner check\n  workflow-runner check .github/workflows/test.yml --format json\n  workflow-runner check --summary ~/src"
+        after_help = "Exit codes: 0 everything would run (with --summary: it was counted), 1 a file is wrong, 3 something is refused.\n\nExamples:\n  workflow-runner check\n  workflow-runner check .github/workflows/test.yml --format json\n  workflow-runner check --hook acme/app\n  workflow-runner check --summary ~/src"
     )]
     Check(CheckOptions),
     /// Run a workflow of a working tree here, with what is not committed, without a forge
@@ -350,6 +350,10 @@ pub(crate) struct CheckOptions {
     /// make most files acceptable
     #[arg(long)]
     pub(crate) summary: bool,
+    /// Ask the forge which of the events that start them the repository's webhook does not send
+    /// (FORGE_TOKEN of somebody who administers it)
+    #[arg(long, value_name = "OWNER/REPO", conflicts_with = "summary")]
+    pub(crate) hook: Option<String>,
     /// Whose actions count as there
     #[command(flatten)]
     pub(crate) store: ActionsStoreOptions,
