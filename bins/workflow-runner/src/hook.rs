@@ -112,7 +112,7 @@ pub(crate) fn missing(
     })?;
     let is_own = |hook: &&ForgeHook| {
         let url = Url::parse(&hook.url).ok();
-        hook.active && own.is_none() || url.is_some_and(|url| Some(url) == own) && hook.active
+        hook.active && (own.is_none() || url == own)
     };
     let hooks: Vec<&ForgeHook> = hooks.items.iter().filter(is_own).collect();
     if hooks.is_empty() {
