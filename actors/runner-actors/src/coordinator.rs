@@ -394,6 +394,7 @@ impl Handler<RepeatRun> for RunCoordinator {
         let RepeatRun {
             run,
             failed_only,
+            job,
             keep,
             snapshots,
             from_step,
@@ -414,6 +415,7 @@ impl Handler<RepeatRun> for RunCoordinator {
         };
         let options = RepeatOptions {
             failed_only: failed_only || resume.is_some(),
+            job,
             keep,
             snapshots,
             resume,

@@ -199,11 +199,13 @@ fn below<'r>(run: &'r RunRecord, key: &str) -> HashSet<&'r str> {
     found
 }
 
-/// Which jobs run again when only what failed does, by their keys.
+/// Which jobs run again when only what failed does, or one of them, by their keys.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedJobs<'r> {
-    /// A copy of them did not succeed: those copies run again.
+    /// A copy of them did not succeed, or was chosen: those copies run again.
     failed: HashSet<&'r str>,
+    /// The copies that somebody chose; `None`: those that did not succeed.
+    chosen: Option<HashSet<(&'r str, usize)>>,
     /// They depend on others that run again: all their copies do.
     following: HashSet<&'r str>,
 }
@@ -224,6 +226,37 @@ impl<'r> RepeatedJobs<'r> {
                 jobs.failed.insert(&job.key);
             }
         }
+        jobs.with_following(run)
+    }
+
+    /// The same of a run with a plan when somebody chose a job: by its key all copies, with all
+    /// that it calls, by the name of a copy that copy. `None`: it has none of these.
+    pub(crate) fn with_job(run: &'r RunRecord, job: &str) -> Option<Self> {
+        let planned = run.plan.iter().find(|planned| planned.key == job);
+        let has_key = planned.is_some();
+        let copies = run.jobs.iter().filter(|copy| match has_key {
+            true => copy.key == job,
+            false => copy.name == job,
+        });
+        let chosen: HashSet<_> = copies
+            .map(|copy| (copy.key.as_str(), copy.instance))
+            .collect();
+        let keys = chosen.iter().map(|(key, _)| *key);
+        let failed: HashSet<&str> = keys.chain(planned.map(|it| it.key.as_str())).collect();
+        if failed.is_empty() {
+            return None;
+        }
+        let jobs = Self {
+            failed,
+            chosen: Some(chosen),
+            following: HashSet::new(),
+        };
+        Some(jobs.with_following(run))
+    }
+
+    /// With what depends on them.
+    fn with_following(self, run: &'r RunRecord) -> Self {
+        let mut jobs = self;
         // A job that calls a workflow has another result when one of its jobs runs again, but its
         // other jobs need not.
         let mut changed = jobs.failed.clone();
@@ -258,7 +291,12 @@ impl<'r> RepeatedJobs<'r> {
 
     /// Whether this copy keeps its end.
     pub(crate) fn keeps(&self, copy: &JobRecord) -> bool {
-        copy.conclusion == Some(Conclusion::Success) && !self.following.contains(copy.key.as_str())
+        let key = copy.key.as_str();
+        let stays = match &self.chosen {
+            None => copy.conclusion == Some(Conclusion::Success),
+            Some(chosen) => copy.conclusion.is_some() && !chosen.contains(&(key, copy.instance)),
+        };
+        stays && !self.following.contains(key)
     }
 }
 

@@ -67,6 +67,9 @@ pub struct RepeatRun {
     /// Only the jobs that did not succeed, and what needs them; the others keep their ends, outputs
     /// and artifacts.
     pub failed_only: bool,
+    /// Only this job, by its name or key, and what needs it, however it ended; the others keep
+    /// theirs.
+    pub job: Option<String>,
     /// VMs of jobs that fail are kept for a while.
     pub keep: bool,
     /// Snapshots are taken between their steps; `keep` is part of it.
@@ -96,6 +99,9 @@ pub enum NotRepeated {
     /// All its jobs succeeded.
     #[error("no job of the run {0} failed; run all of it again")]
     NothingFailed(String),
+    /// It has no such job.
+    #[error("the run {0} has no job {job}", job = config_core::quoted(.1))]
+    UnknownJob(String, String),
     /// The VM of another attempt is kept.
     #[error("the run {0} is a newer attempt: only the newest goes on in its VM")]
     NotNewest(String),

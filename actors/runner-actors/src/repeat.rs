@@ -16,6 +16,8 @@ use crate::rows::{self, NewRun};
 pub(crate) struct RepeatOptions {
     /// Only the jobs that did not succeed, and what needs them.
     pub(crate) failed_only: bool,
+    /// Only this job, by its name or key, and what needs it.
+    pub(crate) job: Option<String>,
     /// VMs of jobs that fail are kept for a while.
     pub(crate) keep: bool,
     /// Snapshots are taken between the steps of those.
@@ -49,8 +51,8 @@ pub(crate) fn repeat(
     attempt.keep = options.keep || options.snapshots;
     attempt.snapshots = options.snapshots;
     attempt.resume.clone_from(&options.resume);
-    if options.failed_only {
-        match kept_jobs(&last) {
+    if options.failed_only || options.job.is_some() {
+        match kept_jobs(&last, options.job.as_deref()) {
             Ok(kept) => attempt.jobs = kept,
             Err(refused) => return Ok(Err(refused)),
         }
@@ -75,11 +77,15 @@ fn last_attempt(rows: &mut WriteTxn<'_>, id: &str) -> Result<Option<RunRecord>, 
 }
 
 /// The copies of jobs that need not run again, with their outputs.
-fn kept_jobs(last: &RunRecord) -> Result<Vec<JobRecord>, NotRepeated> {
+fn kept_jobs(last: &RunRecord, job: Option<&str>) -> Result<Vec<JobRecord>, NotRepeated> {
     if last.plan.is_empty() {
         return Err(NotRepeated::NoPlan(last.id.clone()));
     }
-    let repeated = RepeatedJobs::of(last);
+    let repeated = match job {
+        Some(job) => RepeatedJobs::with_job(last, job)
+            .ok_or_else(|| NotRepeated::UnknownJob(last.id.clone(), job.to_owned()))?,
+        None => RepeatedJobs::of(last),
+    };
     if repeated.is_empty() {
         return Err(NotRepeated::NothingFailed(last.id.clone()));
     }

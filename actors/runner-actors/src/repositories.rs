@@ -137,6 +137,13 @@ impl Repositories {
             .map(|(remote, _)| remote)
     }
 
+    /// Where the runner's token goes along to this address, the same remote without it. Blocks.
+    pub(crate) fn without_token(&self, clone_url: &str) -> Option<Remote> {
+        let checked = self.checked(clone_url, self.settings.transports).ok();
+        let (remote, is_forge) = checked?;
+        (is_forge && self.settings.forge_token.is_some()).then_some(remote)
+    }
+
     /// The same by other transports: folders of this machine that its operator names.
     pub(crate) fn remote_by(
         &self,

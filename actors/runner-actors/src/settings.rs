@@ -100,6 +100,9 @@ pub struct ActionSettings {
     pub owners: Vec<String>,
     /// Native actions, `owner/name`, whose originals run in their place.
     pub originals: Vec<String>,
+    /// Who starts runs may read the store itself: actions of repositories that not everybody may
+    /// read are for all of them.
+    pub reads_all: bool,
 }
 
 /// The store of images of containers.

@@ -342,13 +342,21 @@ pub fn of_step(
 
 /// The files that a step writes: what they are called in `github` (`GITHUB_ENV` names that of
 /// `env`), and their names in its folder.
-pub const STEP_FILES: [(&str, &str); 5] = [
+pub const STEP_FILES: [(&str, &str); 7] = [
     ("output", "output"),
     ("env", "env"),
     ("path", "path"),
     ("step_summary", "summary"),
     ("state", "state"),
+    ("artifacts", "artifacts"),
+    ("artifacts_list", ARTIFACTS_LIST),
 ];
+
+/// The file that says which artifacts steps have declared.
+pub const ARTIFACTS_LIST: &str = "artifacts-list";
+/// What stands in it: what steps declare by `GITHUB_ARTIFACTS` is not kept, as on a runner of
+/// GitHub's on which this is not switched on.
+pub const NO_ARTIFACTS: &str = r#"{"version":1,"subjects":[]}"#;
 
 /// Whether steps are to say more: the secret or the variable `ACTIONS_STEP_DEBUG` is `true`.
 #[must_use]

@@ -126,7 +126,7 @@ const OWN_RUNNER_VARIABLES: [&str; 8] = [
 
 /// What the runner's own variables are called behind `GITHUB_` (page "Variables reference"). Others
 /// that begin so are the workflow's: actions set `GITHUB_PAGES`, scripts `GITHUB_TOKEN`.
-const OWN_VARIABLES: [&str; 38] = [
+const OWN_VARIABLES: [&str; 40] = [
     "ACTION",
     "ACTIONS",
     "ACTION_PATH",
@@ -135,6 +135,8 @@ const OWN_VARIABLES: [&str; 38] = [
     "ACTOR",
     "ACTOR_ID",
     "API_URL",
+    "ARTIFACTS",
+    "ARTIFACTS_LIST",
     "BASE_REF",
     "ENV",
     "EVENT_NAME",

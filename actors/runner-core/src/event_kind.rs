@@ -1,6 +1,7 @@
 //! The events that start runs, and what GitHub says of each: which commit is run, and with whose
 //! rights (page "Events that trigger workflows").
 
+use forge_core::Forge;
 use serde::{Deserialize, Serialize};
 
 /// What `github.event.workflow_run` has of the run that is followed.
@@ -165,6 +166,70 @@ impl EventKind {
             other => other,
         };
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// The events that a webhook of this forge has to send for it, as the forge's API names them.
+    /// None: no webhook tells of it there.
+    #[must_use]
+    pub fn hook_events(self, forge: Forge) -> &'static [&'static str] {
+        match (forge, self) {
+            // The clock, the runner's own API, or what it knows by itself; programs of GitHub Apps.
+            (
+                _,
+                Self::WorkflowDispatch
+                | Self::Schedule
+                | Self::WorkflowRun
+                | Self::RepositoryDispatch,
+            ) => &[],
+            (_, Self::Push) => &["push"],
+            (_, Self::Release) => &["release"],
+            (_, Self::Create) => &["create"],
+            (_, Self::Delete) => &["delete"],
+            (_, Self::Fork) => &["fork"],
+            (_, Self::Issues) => &["issues"],
+            (Forge::GitHub, Self::PullRequest | Self::PullRequestTarget) => &["pull_request"],
+            (Forge::GitHub, Self::PullRequestReview) => &["pull_request_review"],
+            (Forge::GitHub, Self::PullRequestReviewComment) => &["pull_request_review_comment"],
+            (Forge::GitHub, Self::IssueComment) => &["issue_comment"],
+            (Forge::GitHub, Self::Label) => &["label"],
+            (Forge::GitHub, Self::Milestone) => &["milestone"],
+            (Forge::GitHub, Self::Gollum) => &["gollum"],
+            (Forge::GitHub, Self::Watch) => &["watch"],
+            (Forge::GitHub, Self::Discussion) => &["discussion"],
+            (Forge::GitHub, Self::DiscussionComment) => &["discussion_comment"],
+            (Forge::GitHub, Self::RegistryPackage) => &["registry_package"],
+            (Forge::GitHub, Self::BranchProtectionRule) => &["branch_protection_rule"],
+            (Forge::GitHub, Self::MergeGroup) => &["merge_group"],
+            // Asked for by themselves, these two have all that there is of both.
+            (_, Self::PullRequest | Self::PullRequestTarget) => {
+                &["pull_request", "pull_request_sync"]
+            }
+            (_, Self::PullRequestReview) => &[
+                "pull_request_review_approved",
+                "pull_request_review_rejected",
+                "pull_request_review_comment",
+            ],
+            (_, Self::IssueComment) => &["issue_comment", "pull_request_comment"],
+            (_, Self::Gollum) => &["wiki"],
+            (_, Self::RegistryPackage) => &["package"],
+            (
+                _,
+                Self::PullRequestReviewComment
+                | Self::Label
+                | Self::Milestone
+                | Self::Watch
+                | Self::Discussion
+                | Self::DiscussionComment
+                | Self::BranchProtectionRule
+                | Self::MergeGroup,
+            ) => &[],
+        }
+    }
+
+    /// Whether no webhook has to tell of it, at any forge.
+    #[must_use]
+    pub fn needs_no_hook(self) -> bool {
+        self.hook_events(Forge::GitHub).is_empty()
     }
 
     /// Which commit it runs.

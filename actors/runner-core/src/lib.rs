@@ -26,6 +26,7 @@ mod event_kind;
 mod event_trigger;
 pub mod expr;
 pub mod forge_address;
+pub mod forge_runner;
 pub mod gateway;
 pub mod glob;
 pub mod hashed;

@@ -17,7 +17,7 @@ use crate::hosted_label::{
 use crate::hosted_programs::program_notes;
 use crate::plan::{
     Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, WorkspaceStart,
-    never_expands, plan, workspace_note,
+    odd_copies, plan, workspace_note,
 };
 use crate::prepare::default_name;
 use crate::report_triggers::{never_started_by, started_by};
@@ -285,8 +285,8 @@ fn failures(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
         .iter()
         .filter(|job| job.workflow == 0 && job.refusals.is_empty());
     let warning = |job: &PlannedJob| {
-        let error = never_expands(&job.job)?;
-        let message = format!("the job {} would fail: {error}", quoted(job.id()));
+        let odd = odd_copies(&job.job)?;
+        let message = format!("the job {} {odd}", quoted(job.id()));
         let place = job.job.place.bytes();
         Some(text.diagnostic(Severity::Warning, place, &message, None, ""))
     };

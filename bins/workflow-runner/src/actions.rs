@@ -11,9 +11,10 @@ use runner_actors::{ActionStore, ActionStoreError, RunnerSettings};
 use runner_core::actions::{
     ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
 };
+use runner_core::event::EventKind;
 use runner_core::plan::Files;
 use runner_core::report::{FileReport, RunnerFacts, check_for, check_with};
-use runner_core::workflow::Need;
+use runner_core::workflow::{Dialect, Need, parse_as};
 
 use crate::action_arguments::{
     ActionsAddOptions, ActionsCommand, ActionsExportOptions, ActionsImportOptions,
@@ -92,6 +93,19 @@ impl CheckedRunner {
             }),
             Err(error) => Err(daemon::error_chain(error.as_ref())),
         }
+    }
+
+    /// The events that start a file's workflow, each with the file.
+    pub(crate) fn events(&self, file: &str, bytes: &[u8]) -> Vec<(String, EventKind)> {
+        let forge = self.settings.as_ref().map(|settings| settings.forge);
+        let forge = forge.filter(|_| self.is_named);
+        let dialect =
+            forge.map_or_else(|| Dialect::of_file(file), |forge| Dialect::of(file, forge));
+        let Ok(parsed) = parse_as(file, bytes, dialect) else {
+            return Vec::new();
+        };
+        let kinds = parsed.value.on.kinds().into_iter();
+        kinds.map(|kind| (file.to_owned(), kind)).collect()
     }
 
     /// The report of a file.
@@ -266,7 +280,8 @@ fn list(options: &ActionsListOptions, environment: &Environment) -> anyhow::Resu
     }
     let mut text = String::new();
     for (name, action) in lock.entries() {
-        let _ = writeln!(text, "{name}  {}  {}", action.commit, action.url);
+        let private = if action.private { "  private" } else { "" };
+        let _ = writeln!(text, "{name}  {}  {}{private}", action.commit, action.url);
     }
     if text.is_empty() {
         text.push_str("the store holds no actions\n");

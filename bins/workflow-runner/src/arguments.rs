@@ -13,6 +13,7 @@ use daemon::store::{self, BackupOptions, MigrateOptions, RestoreOptions, StoreTa
 
 use crate::action_arguments::ActionsCommand;
 use crate::image_arguments::ImagesCommand;
+use crate::label_arguments::LabelsCommand;
 use crate::review_options::{ReviewOptions, WaitingOptions};
 use crate::runner_options::{DrainOptions, RunnerOptions};
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
@@ -52,7 +53,7 @@ pub(crate) enum Command {
     Serve(ServeOptions),
     /// Read and plan workflows without running them; say what is wrong and what is refused
     #[command(
-        after_help = "Exit codes: 0 everything would run (with --summary: it was counted), 1 a file is wrong, 3 something is refused.\n\nExamples:\n  workflow-runner check\n  workflow-runner check .github/workflows/test.yml --format json\n  workflow-runner check --summary ~/src"
+        after_help = "Exit codes: 0 everything would run (with --summary: it was counted), 1 a file is wrong, 3 something is refused.\n\nExamples:\n  workflow-runner check\n  workflow-runner check .github/workflows/test.yml --format json\n  workflow-runner check --hook acme/app\n  workflow-runner check --summary ~/src"
     )]
     Check(CheckOptions),
     /// Run a workflow of a working tree here, with what is not committed, without a forge
@@ -70,6 +71,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  workflow-runner images add postgres:16 --from postgres.tar\n  workflow-runner images verify"
     )]
     Images(ImagesCommand),
+    /// Labels of the runners of Gitea and Forgejo, as machines of this one
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  workflow-runner labels import config.yaml\n  workflow-runner labels import /var/lib/act_runner/.runner"
+    )]
+    Labels(LabelsCommand),
     /// The forge's webhooks that lead here
     #[command(
         subcommand,
@@ -121,7 +128,7 @@ pub(crate) enum Command {
     Release(ReleaseOptions),
     /// Run an ended run again, all of it or a part; prints the new run's id
     #[command(
-        after_help = "A job whose VM is kept with snapshots goes on before any of its steps: what came before is not done again. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 the new run is stored, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --failed --snapshots\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --from-step 4 --job test --snapshots"
+        after_help = "A job whose VM is kept with snapshots goes on before any of its steps: what came before is not done again. Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 the new run is stored, 1 it is not, 2 usage.\n\nExamples:\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --failed --snapshots\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --job 'test (linux)'\n  workflow-runner rerun 0192f3a4-0000-7000-8000-000000000000 --from-step 4 --job test --snapshots"
     )]
     Rerun(RerunOptions),
     /// The hosts of VMs: which there are, and taking one out of use
@@ -343,6 +350,10 @@ pub(crate) struct CheckOptions {
     /// make most files acceptable
     #[arg(long)]
     pub(crate) summary: bool,
+    /// Ask the forge which of the events that start them the repository's webhook does not send
+    /// (FORGE_TOKEN of somebody who administers it)
+    #[arg(long, value_name = "OWNER/REPO", conflicts_with = "summary")]
+    pub(crate) hook: Option<String>,
     /// Whose actions count as there
     #[command(flatten)]
     pub(crate) store: ActionsStoreOptions,

@@ -31,11 +31,13 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
         }
     };
     let mut reports = Vec::new();
+    let mut wanted = Vec::new();
     for file in &repository.workflows {
         match repository.read(file) {
             Some(bytes) => {
                 let read = |path: &str| repository.read(path);
                 reports.push(runner.check(file, &bytes, &read));
+                wanted.extend(runner.events(file, &bytes));
             }
             None => {
                 say(&format!("{file} cannot be read (or is larger than 1 MiB)"));
@@ -46,6 +48,15 @@ pub(crate) fn run(options: &CheckOptions) -> ExitCode {
     match options.format() {
         Format::Json => print(&format!("{}\n", json(&reports))),
         Format::Human => print(&human(&reports)),
+    }
+    if let Some(name) = &options.hook {
+        match crate::hook::missing(name, options.store.config.as_deref(), &wanted) {
+            Ok(missing) => missing.iter().for_each(|text| say(text)),
+            Err(error) => {
+                say(&format!("{name}: {}", daemon::error_chain(error.as_ref())));
+                return ExitCode::from(1);
+            }
+        }
     }
     let worst = reports.iter().map(FileReport::status).max();
     ExitCode::from(match worst {

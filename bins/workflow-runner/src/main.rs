@@ -8,6 +8,8 @@ mod exec;
 mod hook;
 mod image_arguments;
 mod images;
+mod label_arguments;
+mod labels;
 mod replica;
 mod repository;
 mod review_options;
@@ -28,6 +30,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::arguments::{Arguments, Command, HookCommand};
+use crate::label_arguments::LabelsCommand;
 
 fn main() -> ExitCode {
     daemon::process::begin();
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
             let environment = daemon::environment::take();
             images::run(&command, &environment)
         }
+        Command::Labels(LabelsCommand::Import(options)) => labels::import(&options),
         Command::Hook(HookCommand::Add(options)) => {
             let environment = daemon::environment::take();
             hook::add(&options, &environment)

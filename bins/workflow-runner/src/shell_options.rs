@@ -61,8 +61,9 @@ pub(crate) struct RerunOptions {
     /// begin at their first steps
     #[arg(long, value_name = "N")]
     pub(crate) from_step: Option<u32>,
-    /// With `--from-step`: the job's name or key; the only one that is kept without it
-    #[arg(long, requires = "from_step", value_name = "NAME")]
+    /// Only this job, by its name or key, however it ended, and what needs it; with `--from-step`
+    /// the job whose step it is, the only one that is kept without it
+    #[arg(long, value_name = "NAME")]
     pub(crate) job: Option<String>,
     #[command(flatten)]
     pub(crate) runner: RunnerOptions,

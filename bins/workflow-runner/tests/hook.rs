@@ -65,3 +65,78 @@ fn v13_a_forge_elsewhere_is_not_told_the_loopback_address() {
     let output = run("https://forge.example", "t", &["rocket"]);
     assert!(!output.status.success(), "no owner: {output:?}");
 }
+
+/// The events of the only hook.
+fn events(forge: &ScriptedForge) -> Vec<String> {
+    let hooks = forge.hooks("acme/rocket");
+    assert_eq!(hooks.len(), 1, "{hooks:?}");
+    hooks[0].events.clone()
+}
+
+#[test]
+fn i17_a_hook_sends_all_events_that_start_runs_and_check_says_which_one_does_not() {
+    let forge = forge();
+    let token = "forge-token-0123456789";
+    let folder = tempfile::tempdir().unwrap();
+    let workflows = folder.path().join(".gitea/workflows");
+    std::fs::create_dir_all(&workflows).unwrap();
+    let text = "on: [push, release, pull_request_review, watch, workflow_dispatch]\njobs: {a: {runs-on: x, steps: [{run: y}]}}\n";
+    std::fs::write(workflows.join("ci.yml"), text).unwrap();
+    let check = || {
+        let output = Command::new(env!("CARGO_BIN_EXE_workflow-runner"))
+            .args(["check", "--hook", "acme/rocket"])
+            .arg(folder.path())
+            .env_clear()
+            .env("HOME", folder.path())
+            .env("FORGE_URL", forge.url())
+            .env("FORGE_TOKEN", token)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(check().contains("has no active hook"));
+    let output = run(
+        &forge.url(),
+        token,
+        &["acme/rocket", "--url", "https://ci.example/webhook"],
+    );
+    assert!(output.status.success(), "{output:?}");
+    let sent = events(&forge);
+    for name in [
+        "push",
+        "pull_request",
+        "pull_request_sync",
+        "pull_request_review_approved",
+        "issues",
+        "issue_comment",
+        "release",
+        "create",
+        "delete",
+        "fork",
+        "wiki",
+        "package",
+    ] {
+        assert!(sent.iter().any(|known| known == name), "{name}: {sent:?}");
+    }
+    let said = check();
+    assert!(
+        said.contains("no webhook of this forge tells of `watch`"),
+        "{said}"
+    );
+    assert!(!said.contains("does not come"), "{said}");
+    // One that somebody has made by hand.
+    forge.set_hook_events("acme/rocket", &["push", "pull_request_review_approved"]);
+    let said = check();
+    for part in [
+        "`release` does not come: the hook of acme/rocket does not send release",
+        "does not send pull_request_review_rejected, pull_request_review_comment",
+        "workflow-runner hook add acme/rocket",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(
+        !said.contains("`push`") && !said.contains("`workflow_dispatch`"),
+        "{said}"
+    );
+}

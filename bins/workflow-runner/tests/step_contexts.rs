@@ -43,6 +43,30 @@ fn i17_a_step_s_own_variables_are_seen_by_its_name_condition_and_continue_on_err
     assert!(!said.contains("] never"), "{said}");
 }
 
+/// `GITHUB_ARTIFACTS` of GitHub's runner: the file is there where it is not switched on, too.
+#[test]
+fn i17_artifacts_that_a_step_declares_are_taken_and_not_kept() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(&job(
+        "",
+        r#"
+      - {run: 'echo out/a.bin >> "$GITHUB_ARTIFACTS" && test "$GITHUB_ARTIFACTS" = "${{ github.artifacts }}" && echo same'}
+      - {run: 'cat "$GITHUB_ARTIFACTS_LIST"; test -z "$(cat "$GITHUB_ARTIFACTS")" && echo anew'}
+"#,
+    ));
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "same",
+            "what GITHUB_ARTIFACTS declares is not kept",
+            r#"{"version":1,"subjects":[]}"#,
+            "anew",
+        ],
+    );
+    assert_eq!(said.matches("is not kept").count(), 1, "{said}");
+}
+
 #[test]
 fn i17_a_step_knows_its_files_and_what_it_is_called() {
     let stage = Stage::new();

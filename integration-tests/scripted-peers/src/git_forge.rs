@@ -217,7 +217,8 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
         let _ = stream.write_all(&answer);
         return;
     }
-    let file = path.split_once(".git/").and_then(|(name, rest)| {
+    let named = path.split_once(".git/").or_else(|| without_ending(&path));
+    let file = named.and_then(|(name, rest)| {
         let own = top.join(name.trim_start_matches('/')).join(".git");
         let open = has_token || !own.join("private").exists();
         open.then(|| own.join(rest))
@@ -244,6 +245,12 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
         .write_all(head.as_bytes())
         .and_then(|()| stream.write_all(&body));
     let _ = reader.get_mut().take(0).read(&mut []);
+}
+
+/// `/owner/name` and what follows, as forges take an address without `.git`.
+fn without_ending(path: &str) -> Option<(&str, &str)> {
+    let (second, _) = path.match_indices('/').nth(2)?;
+    Some((&path[..second], &path[second + 1..]))
 }
 
 /// The `.git` of a repository that is served by `http-backend`.

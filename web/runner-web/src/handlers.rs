@@ -123,13 +123,15 @@ pub(crate) struct RerunQuery {
     /// The number of the step before which a failed job begins, in the VM that is kept of it;
     /// nothing before is done again. The other jobs that failed begin at their first steps.
     pub from_step: Option<u32>,
-    /// With `from_step`: the job's name or key; the only one that is kept without it.
+    /// A job's name or key: only that job, however it ended, and what needs it. The others keep
+    /// their ends, outputs and artifacts. With `from_step` it is the job whose step it is; the only
+    /// one that is kept without it.
     pub job: Option<String>,
 }
 
 /// Runs an ended run again: a new run of the same event and number, one attempt later.
 #[utoipa::path(post, path = "/runs/{id}/rerun", tag = "runs", params(("id" = String, Path, description = "The run's id"), RerunQuery),
-    responses((status = 202, body = Dispatched, description = "Stored; the new run starts"), (status = 404, description = "No such run"), (status = 409, description = "It has not ended, or its newest attempt has not; or no job failed, where only those are to run; or no VM is kept that could go back to before that step")))]
+    responses((status = 202, body = Dispatched, description = "Stored; the new run starts"), (status = 404, description = "No such run, or no such job"), (status = 409, description = "It has not ended, or its newest attempt has not; or no job failed, where only those are to run; or no VM is kept that could go back to before that step")))]
 pub(crate) async fn rerun(
     request: HttpRequest,
     state: State,
@@ -137,25 +139,31 @@ pub(crate) async fn rerun(
     query: web::Query<RerunQuery>,
 ) -> Result<HttpResponse, Problem> {
     let query = query.into_inner();
-    if query.from_step.is_none() && query.job.is_some() {
-        let error = "`job` names the job whose `from_step` it is, and that is missing";
+    let failed_only = query.failed == Some(true);
+    let (from_step, job) = match (query.from_step, query.job) {
+        (Some(step), job) => (Some(FromStep { job, step }), None),
+        (None, job) => (None, job),
+    };
+    if failed_only && job.is_some() {
+        let error =
+            "`job` is one job and what needs it, `failed` all that failed: give one of both";
         return Err(Problem::bad_request(error));
     }
     let message = RepeatRun {
         run: id.into_inner(),
-        failed_only: query.failed == Some(true),
+        failed_only,
+        job,
         keep: query.keep == Some(true),
         snapshots: query.snapshots == Some(true),
-        from_step: query.from_step.map(|step| FromStep {
-            job: query.job,
-            step,
-        }),
+        from_step,
     };
     let stored = state.coordinator.ask(message).await;
     let stored = stored.map_err(|error| of_ask(&error))?;
     let run = match stored.map_err(|error| of_store(&error))? {
         Ok(run) => run,
-        Err(error @ NotRepeated::Unknown) => return Err(Problem::not_found(error.to_string())),
+        Err(error @ (NotRepeated::Unknown | NotRepeated::UnknownJob(..))) => {
+            return Err(Problem::not_found(error.to_string()));
+        }
         Err(
             error @ (NotRepeated::Runs(_)
             | NotRepeated::NothingFailed(_)

@@ -24,16 +24,19 @@ pub enum HookEvent {
     PullRequest,
     /// Comments on issues; on GitHub also those in the conversation of a pull request.
     IssueComment,
+    /// Another one, as the forge names it.
+    Other(&'static str),
 }
 
 impl HookEvent {
-    /// The name on all forges.
+    /// Its name in the API; of those with a name here on all forges.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Push => "push",
             Self::PullRequest => "pull_request",
             Self::IssueComment => "issue_comment",
+            Self::Other(name) => name,
         }
     }
 }

@@ -103,7 +103,7 @@ impl ActionStore {
         let new = self.lay_out_anew(reference, &commit)?;
         let found = tree_digest(&new)?;
         let added = if found.as_str() == action.tree {
-            self.put(reference, action.url.clone(), &commit, &new)
+            self.put(reference, action.clone(), &new)
         } else {
             Err(ActionStoreError::OtherFiles {
                 name: reference.key(),

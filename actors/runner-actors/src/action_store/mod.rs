@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use forge_core::{CommitSha, Forge, ObjectFormats};
+use forge_core::{CommitSha, ObjectFormats};
 use git_engine::{Remote, Transports, tree_digest};
 use runner_core::actions::{ActionLock, ActionReference, LockChange, LockedAction};
 
@@ -89,14 +89,26 @@ impl ActionStore {
         let writing = self.begin()?;
         let (remote, url) = self.remote(reference, from)?;
         let mirror = self.repositories.mirror(reference.repository())?;
-        let found = mirror.remote_commit(&remote, reference.reference(), ASK_TIMEOUT)?;
+        let version = reference.reference();
+        let found = mirror.remote_commit(&remote, version, ASK_TIMEOUT)?;
         let (commit, from) =
             found.ok_or_else(|| ActionStoreError::NoVersion(reference.to_string()))?;
+        let everybody = self.repositories.without_token(&url);
+        let private = everybody.is_some_and(|remote| {
+            let found = mirror.remote_commit(&remote, version, ASK_TIMEOUT);
+            !matches!(found, Ok(Some(_)))
+        });
         mirror.fetch_files(&remote, &commit, from.as_ref())?;
         // Before anything is laid out: it may be a stranger's.
         mirror.tree_size(&commit, self.repositories.tree_limits())?;
         let new = self.lay_out_anew(reference, &commit)?;
-        let added = self.put(reference, url, &commit, &new);
+        let locked = LockedAction {
+            url,
+            commit: commit.as_str().to_owned(),
+            tree: tree_digest(&new)?.as_str().to_owned(),
+            private,
+        };
+        let added = self.put(reference, locked, &new);
         // Moved to its place, or of no use.
         let _ = std::fs::remove_dir_all(&new);
         drop(writing);
@@ -107,18 +119,12 @@ impl ActionStore {
     fn put(
         &self,
         reference: &ActionReference,
-        url: String,
-        commit: &CommitSha,
+        locked: LockedAction,
         new: &Path,
     ) -> Result<(LockedAction, LockChange), ActionStoreError> {
-        let locked = LockedAction {
-            url,
-            commit: commit.as_str().to_owned(),
-            tree: tree_digest(new)?.as_str().to_owned(),
-        };
         let mut lock = self.lock()?;
         let change = lock.set(reference, locked.clone())?;
-        let place = self.tree_path(commit.as_str());
+        let place = self.tree_path(&locked.commit);
         let there = tree_digest(&place).is_ok_and(|there| there.as_str() == locked.tree);
         if !there {
             let wrong = |error| ActionStoreError::io(&place, error);
@@ -191,10 +197,8 @@ impl ActionStore {
     /// The forge that a reference is of: a called workflow that names none is one of Gitea's and
     /// Forgejo's own, an action one of the configured server.
     fn server_of<'a>(&'a self, reference: &'a ActionReference) -> &'a str {
-        let ending = Path::new(reference.path()).extension();
-        let is_workflow = ending.is_some_and(|it| it == "yml" || it == "yaml");
         let own = self.repositories.clone_base();
-        let own = own.filter(|_| is_workflow && self.repositories.forge() != Forge::GitHub);
+        let own = own.filter(|_| reference.is_workflow());
         let usual = own.unwrap_or(&self.settings.server).as_str();
         reference.server().unwrap_or(usual)
     }

@@ -13,10 +13,20 @@ use runner_core::limits::MAX_FILE_BYTES;
 
 use super::{ActionStore, ActionStoreError};
 
+/// The run that uses actions.
+struct UsingRun {
+    /// `owner/name`.
+    repository: String,
+    /// It runs what a stranger wrote: a pull request from a fork.
+    untrusted: bool,
+}
+
 /// The lock as it was when it was read; each tree is verified once, before its first file is used.
 pub struct StoredLock {
     store: ActionStore,
     lock: Result<ActionLock, String>,
+    /// Who uses it; `None`: somebody who may read the store itself.
+    run: Option<UsingRun>,
     verified: RefCell<HashMap<String, Result<(), String>>>,
 }
 
@@ -25,12 +35,57 @@ impl StoredLock {
         Self {
             store,
             lock: lock.map_err(|error| error.to_string()),
+            run: None,
             verified: RefCell::default(),
         }
     }
-}
 
-impl StoredLock {
+    /// What the lock has of a reference, by one of the two names that mean the configured forge.
+    fn entry<'l>(
+        &self,
+        reference: &ActionReference,
+        get: impl Fn(&ActionReference) -> Option<&'l LockedAction>,
+    ) -> Option<&'l LockedAction> {
+        get(reference).or_else(|| {
+            let own = self.store.repositories.clone_base()?.as_str();
+            let own = own.trim_end_matches('/');
+            let other = match reference.server() {
+                Some(server) if server == own => None,
+                None if self.store.server_of(reference).trim_end_matches('/') == own => Some(own),
+                _ => return None,
+            };
+            let found = get(&reference.on(other))?;
+            // Names without a host may have meant another forge when they were added.
+            let of_forge = found.url.strip_prefix(own)?.starts_with('/');
+            of_forge.then_some(found)
+        })
+    }
+
+    /// Whether the run may read an action that not everybody may, by the rules of checkouts (ADR
+    /// 17): its own repository's, and what the operator lists, where no stranger wrote what runs.
+    fn check_reader(
+        &self,
+        reference: &ActionReference,
+        action: &LockedAction,
+    ) -> Result<(), String> {
+        let is_open = !action.private || self.store.settings.reads_all;
+        let Some(run) = self.run.as_ref().filter(|_| !is_open) else {
+            return Ok(());
+        };
+        let repository = reference.repository();
+        let own = repository.to_string().eq_ignore_ascii_case(&run.repository);
+        if own || (!run.untrusted && self.store.repositories.is_listed(repository)) {
+            return Ok(());
+        }
+        Err(if run.untrusted {
+            "not everybody may read its repository, and a pull request from a fork uses what everybody may read".to_owned()
+        } else {
+            format!(
+                "not everybody may read its repository: the operator lets workflows of other repositories use it by listing {repository} in `checkout_repositories`"
+            )
+        })
+    }
+
     /// An entry of the lock, when its owner is allowed and its files are what the lock says.
     fn verified(
         &self,
@@ -39,6 +94,7 @@ impl StoredLock {
     ) -> Result<LockedAction, String> {
         let owner = self.store.check_owner(reference);
         owner.map_err(|error| error.to_string())?;
+        self.check_reader(reference, action)?;
         let mut verified = self.verified.borrow_mut();
         let known = verified.entry(action.commit.clone());
         known
@@ -50,7 +106,8 @@ impl StoredLock {
 
 impl ActionSource for StoredLock {
     fn find(&self, reference: &ActionReference) -> Result<LockedAction, String> {
-        let action = self.lock.as_ref().map_err(Clone::clone)?.get(reference);
+        let lock = self.lock.as_ref().map_err(Clone::clone)?;
+        let action = self.entry(reference, |reference| lock.get(reference));
         self.verified(reference, action.ok_or_else(|| how_to_add(reference))?)
     }
 
@@ -61,8 +118,8 @@ impl ActionSource for StoredLock {
     ) -> Result<LockedAction, String> {
         let lock = self.lock.as_ref().map_err(Clone::clone)?;
         let other = || how_to_add_locked(reference, commit, lock.get(reference).cloned());
-        let action = lock.at_commit(reference, commit).ok_or_else(other)?;
-        self.verified(reference, action)
+        let action = self.entry(reference, |reference| lock.at_commit(reference, commit));
+        self.verified(reference, action.ok_or_else(other)?)
     }
 
     fn image(&self, image: &ImageReference) -> Result<(), String> {
@@ -90,6 +147,20 @@ impl ActionStore {
     #[must_use]
     pub fn stored(&self) -> StoredLock {
         StoredLock::new(self.clone(), self.lock())
+    }
+
+    /// What the plan of a run of this repository sees of it: of actions that not everybody may read
+    /// only those that the run may. `untrusted`: it is of a pull request from a fork.
+    #[must_use]
+    pub fn stored_for(&self, repository: &str, untrusted: bool) -> StoredLock {
+        let run = UsingRun {
+            repository: repository.to_owned(),
+            untrusted,
+        };
+        StoredLock {
+            run: Some(run),
+            ..self.stored()
+        }
     }
 
     /// The folder with the files of a locked action, when they are what the lock says.

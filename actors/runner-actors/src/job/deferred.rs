@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use runner_core::context::WORKSPACE;
 use runner_core::plan::{DeferredAction, PlanInput, PlannedAction, StepKind, plan_deferred};
@@ -103,6 +104,7 @@ impl StepRunner<'_> {
         round: usize,
     ) -> Result<(Result<PlannedAction, String>, BTreeSet<String>), StepResult> {
         let (store, contexts) = (self.request.actions.clone(), self.request.contexts.clone());
+        let event = Arc::clone(&self.request.event);
         let (action, known) = (action.clone(), known.clone());
         let planning = tokio::task::spawn_blocking(move || {
             let asked = RefCell::new(BTreeSet::new());
@@ -116,7 +118,7 @@ impl StepRunner<'_> {
             let input = PlanInput {
                 contexts: &contexts,
                 files: &files,
-                actions: &store.stored(),
+                actions: &store.stored_for(&event.repository, event.untrusted),
             };
             let planned = plan_deferred(&action, input, round);
             (planned, asked.into_inner())

@@ -20,6 +20,11 @@ use crate::log::LineKind;
 const HOSTED_MIB: u32 = 4096;
 /// The same where no host says that it has as much.
 const HOSTED_LEAST_MIB: u32 = 1024;
+/// Its disk: of the image `full` 14 GiB are free, as GitHub's machines have it. What is not written
+/// costs nothing.
+const HOSTED_DISK_MIB: u32 = 18_432;
+/// The same where the manager allows no more.
+const HOSTED_LEAST_DISK_MIB: u32 = 8192;
 /// A wait that is not worth a line: most machines take seconds.
 const QUIET_WAIT: Duration = Duration::from_secs(10);
 /// Tars on their way at once.
@@ -78,13 +83,14 @@ impl Machine {
         let told = async |none: &NoVm| report_waiting(log, request, none).await;
         if let Some(hosted) = &request.hosted {
             let most = request.vm.hosts.most_memory(&hosted.host_labels);
-            let wanted = hosted_machine(hosted, most);
+            let mut wanted = hosted_machine(hosted, most, HOSTED_DISK_MIB);
             let mut asked = request.vm.ask_until(&wanted, deadline, told).await;
-            if asked.as_ref().is_err_and(|none| !none.is_temporary) {
-                // The manager may allow less to a single VM.
-                let least = hosted_machine(hosted, None);
-                if least != wanted {
-                    asked = request.vm.ask_until(&least, deadline, told).await;
+            // The manager may allow less to a single VM.
+            for most in [most, None] {
+                let less = hosted_machine(hosted, most, HOSTED_LEAST_DISK_MIB);
+                if asked.as_ref().is_err_and(|none| !none.is_temporary) && less != wanted {
+                    asked = request.vm.ask_until(&less, deadline, told).await;
+                    wanted = less;
                 }
             }
             match asked {
@@ -155,15 +161,17 @@ impl Machine {
     }
 }
 
-/// The machine of a hosted label with memory where nobody has configured it: most of what such jobs
-/// do fits, and only what is used of it is taken from the host; not more than a host has for all.
-fn hosted_machine(hosted: &MachineType, most_mib: Option<u64>) -> MachineType {
+/// The machine of a hosted label with memory and disk where nobody has configured them: most of
+/// what such jobs do fits, and only what is used of it is taken from the host; not more memory than
+/// a host has for all.
+fn hosted_machine(hosted: &MachineType, most_mib: Option<u64>, disk_mib: u32) -> MachineType {
     let known = most_mib.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
     let mem_mib = known.map_or(HOSTED_LEAST_MIB, |most| {
         most.clamp(HOSTED_LEAST_MIB, HOSTED_MIB)
     });
     let mut machine = hosted.clone();
     machine.vm.mem_mib.get_or_insert(mem_mib);
+    machine.vm.disk_mib.get_or_insert(disk_mib);
     machine
 }
 
@@ -281,12 +289,25 @@ mod tests {
             (Some(1 << 40), 4096),
             (Some(262_144), 4096),
         ] {
-            assert_eq!(hosted_machine(&free, most).vm.mem_mib, Some(memory));
+            let vm = hosted_machine(&free, most, HOSTED_DISK_MIB).vm;
+            assert_eq!(vm.mem_mib, Some(memory));
         }
         let set = MachineType::from(NewVm {
             mem_mib: Some(2048),
+            disk_mib: Some(4096),
             ..NewVm::default()
         });
-        assert_eq!(hosted_machine(&set, Some(262_144)), set);
+        let found = hosted_machine(&set, Some(262_144), HOSTED_DISK_MIB);
+        assert_eq!(found, set);
+    }
+
+    /// It had 8 GiB, of which the image `full` leaves 5.
+    #[test]
+    fn i17_of_the_disk_of_a_hosted_label_14_gib_are_free() {
+        let free = MachineType::from(NewVm::default());
+        let disk = hosted_machine(&free, None, HOSTED_DISK_MIB).vm.disk_mib;
+        // One 64th is of inodes, and the image holds 3.0 GB.
+        let disk = u64::from(disk.unwrap()) << 20;
+        assert!(disk - disk / 64 - 3_000_000_000 >= 14 << 30, "{disk}");
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http_clients::vmm::{PROXY_SOCKET, USUAL_PATH};
-use runner_core::context::{self, OWN_DIRECTORY, STEP_FILES, TOOL_CACHE};
+use runner_core::context::{
+    self, ARTIFACTS_LIST, NO_ARTIFACTS, OWN_DIRECTORY, STEP_FILES, TOOL_CACHE,
+};
 use runner_core::env_file;
 use runner_core::gateway::gh_settings;
 use runner_core::limits::{MAX_ENV_FILE_BYTES, MAX_SUMMARY_BYTES};
@@ -74,7 +76,11 @@ impl StepRunner<'_> {
         if let Some((name, text)) = &script {
             files.push((name, text.as_bytes(), 0o755));
         }
-        files.extend(names.iter().map(|name| (name.as_str(), &b""[..], 0o666)));
+        files.extend(names.iter().map(|name| {
+            let is_list = name.ends_with(ARTIFACTS_LIST);
+            let text = if is_list { NO_ARTIFACTS } else { "" };
+            (name.as_str(), text.as_bytes(), 0o666)
+        }));
         let settings = gh_settings(&env, &directory, PROXY_SOCKET);
         if let Some((name, text)) = &settings {
             files.push((name, text.as_bytes(), 0o666));
@@ -321,6 +327,10 @@ impl StepRunner<'_> {
                     self.log.error(self.number, &text).await;
                 }
                 result.summary = Some(env_file::parse_summary(bytes));
+            }
+            "artifacts" if !bytes.trim_ascii().is_empty() => {
+                let text = "what GITHUB_ARTIFACTS declares is not kept: there are no attestations of artifacts here";
+                self.log.info(self.number, text).await;
             }
             _ => {}
         }

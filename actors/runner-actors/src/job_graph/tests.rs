@@ -150,3 +150,53 @@ fn a_run_without_a_plan_shows_its_jobs_and_says_that_it_knows_no_more() {
         [("a", 0, GraphState::Skipped), ("b", 2, GraphState::Waiting)]
     );
 }
+
+/// What runs again when this job does.
+fn again(run: &RunRecord, job: &str) -> Option<Vec<(String, usize)>> {
+    let repeated = RepeatedJobs::with_job(run, job)?;
+    let jobs = run.jobs.iter().filter(|job| !repeated.keeps(job));
+    Some(jobs.map(|job| (job.key.clone(), job.instance)).collect())
+}
+
+#[test]
+fn i17_a_job_that_somebody_chose_runs_again_with_what_needs_it_and_nothing_else() {
+    let plan = vec![
+        planned("build", &[], None, false),
+        planned("lint", &[], None, false),
+        planned("test", &["build"], None, false),
+        planned("call", &["test"], None, true),
+        planned("call/x", &[], Some("call"), false),
+        planned("call/y", &[], Some("call"), false),
+        planned("last", &["call"], None, false),
+    ];
+    let mut run = run(
+        plan,
+        &[
+            ("build", 0, GOOD),
+            ("lint", 0, BAD),
+            ("test", 0, GOOD),
+            ("test", 1, BAD),
+            ("call/x", 0, GOOD),
+            ("call/y", 0, SKIPPED),
+            ("last", 0, GOOD),
+        ],
+    );
+    run.jobs[2].name = "test (1)".to_owned();
+    run.jobs[3].name = "test (2)".to_owned();
+    let keys = |job: &str| {
+        let all = again(&run, job)?.into_iter();
+        let all = all.map(|(key, instance)| format!("{key}.{instance}"));
+        Some(all.collect::<Vec<_>>().join(" "))
+    };
+    for (job, expected) in [
+        ("lint", Some("lint.0")),
+        ("test (1)", Some("test.0 call/x.0 call/y.0 last.0")),
+        ("test", Some("test.0 test.1 call/x.0 call/y.0 last.0")),
+        ("call", Some("call/x.0 call/y.0 last.0")),
+        ("call/x", Some("call/x.0 last.0")),
+        ("last", Some("last.0")),
+        ("deploy", None),
+    ] {
+        assert_eq!(keys(job).as_deref(), expected, "{job}");
+    }
+}

@@ -181,6 +181,9 @@ impl ActiveRun {
     /// end.
     fn recall(&mut self, ledger: &mut Ledger, job: usize, instance: usize, previous: JobRecord) {
         let conclusion = previous.conclusion.unwrap_or(Conclusion::Failure);
+        if previous.kept_from.is_some() && conclusion == Conclusion::Failure {
+            self.state.keeps(job);
+        }
         match &previous.reason {
             Some(reason) if reason.starts_with("refused:") => self.state.refused(job, instance),
             _ => self

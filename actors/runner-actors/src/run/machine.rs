@@ -7,10 +7,6 @@ use runner_core::hosted_label::{
     FULL_IMAGE, is_hosted_ubuntu, is_other_architecture, is_other_system, is_usual_at_forges,
 };
 
-/// What a machine with the image `full` has where nothing is configured: containers and their
-/// images need room.
-const HOSTED_DISK_MIB: u32 = 8192;
-
 /// What a job's machine is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MachineChoice {
@@ -74,9 +70,7 @@ pub(super) fn choose(
     let hosted = (is_hosted && vm.image.is_none()).then(|| MachineType {
         vm: NewVm {
             image: FULL_IMAGE.parse().ok(),
-            // As much as its host has, which is known when it is asked for.
-            mem_mib: vm.mem_mib,
-            disk_mib: vm.disk_mib.or(Some(HOSTED_DISK_MIB)),
+            // Without memory and disk as much as its host has, which is known when it is asked for.
             ..vm.clone()
         },
         host_labels: machine.host_labels.clone(),

@@ -80,7 +80,7 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
     let event = context::with_dispatch(event, inputs, &facts.workflow_file);
     base.set(Context::Github, context::github(&event, &facts, None));
     let name = with_unique_names(&workflow, &names);
-    let planned = plan_beside(services, workflow, &base, &source).await;
+    let planned = plan_beside(services, workflow, (&base, &event), &source).await;
     let (plan, tests) = match planned {
         Ok(planned) => planned,
         Err(reason) => {
@@ -109,13 +109,14 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
 async fn plan_beside(
     services: &RunServices,
     workflow: Workflow,
-    base: &Contexts,
+    (base, event): (&Contexts, &EventContext),
     source: &Arc<Source>,
 ) -> Result<(Plan, ProjectTests), String> {
     let (files, contexts) = (Arc::clone(source), base.clone());
     let actions = services.jobs.actions.clone();
+    let (repository, untrusted) = (event.repository.clone(), event.untrusted);
     let planned = tokio::task::spawn_blocking(move || {
-        let actions = actions.stored();
+        let actions = actions.stored_for(&repository, untrusted);
         let input = PlanInput {
             contexts: &contexts,
             files: &|path: &str| files.read(path),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use runner_actors::{ActionFault, ActionStore, RunnerSettings};
 use runner_core::actions::{ActionReference, ActionSource as _, LockChange};
-use scripted_peers::git;
+use runner_core::checkout::RepositoryPattern;
+use scripted_peers::{GitForge, git};
 use tempfile::TempDir;
 
 use crate::harness::Site;
@@ -217,4 +218,102 @@ async fn a_changed_tree_and_a_changed_mirror_are_found_and_not_used() {
         stored.faults()[..],
         [Some(ActionFault::Missing(_))]
     ));
+}
+
+/// A store whose names without a host are the forge's own.
+fn of_own_forge(forge: &GitForge) -> Stored {
+    Stored::new(|settings| {
+        settings.forge_url = forge.url().parse().ok();
+        settings.actions.server = forge.url().parse().unwrap();
+        let listed = RepositoryPattern::parse("acme/listed");
+        settings.checkout_repositories.extend(listed);
+    })
+}
+
+#[actix_rt::test]
+async fn i17_private_actions_of_the_own_forge_are_for_those_who_may_read_them() {
+    let forge = GitForge::start();
+    for (name, private) in [
+        ("acme/open", false),
+        ("acme/hidden", true),
+        ("acme/listed", true),
+    ] {
+        let repository = forge.repository(name, private);
+        repository.write("action.yml", "name: tool\n");
+        repository.commit("first");
+        repository.git(&["tag", "v1"]);
+        repository.git(&["update-server-info"]);
+    }
+    let stored = of_own_forge(&forge);
+    for name in ["acme/open@v1", "acme/hidden@v1", "acme/listed@v1"] {
+        let (action, _) = stored.store.add(&reference(name), None).unwrap();
+        let of_forge = action.url.starts_with(forge.url());
+        assert!(of_forge, "{}", action.url);
+        assert_eq!(action.private, name != "acme/open@v1", "{name}");
+    }
+    let may = |run: &str, untrusted: bool, name: &str| {
+        let lock = stored.store.stored_for(run, untrusted);
+        lock.find(&reference(name)).map(|_| ())
+    };
+    for (run, untrusted, name, expected) in [
+        ("acme/rocket", false, "acme/open@v1", true),
+        ("bob/rocket", true, "acme/open@v1", true),
+        ("acme/rocket", false, "acme/listed@v1", true),
+        ("acme/rocket", true, "acme/listed@v1", false),
+        ("acme/rocket", false, "acme/hidden/sub@v1", false),
+        ("Acme/Hidden", false, "acme/hidden@v1", true),
+        ("acme/hidden", true, "acme/hidden@v1", true),
+    ] {
+        let found = may(run, untrusted, name);
+        assert_eq!(
+            found.is_ok(),
+            expected,
+            "{run} {untrusted} {name}: {found:?}"
+        );
+    }
+    let refused = may("acme/rocket", false, "acme/hidden@v1").unwrap_err();
+    assert!(refused.contains("`checkout_repositories`"), "{refused}");
+    let stranger = may("acme/rocket", true, "acme/listed@v1").unwrap_err();
+    assert!(stranger.contains("from a fork"), "{stranger}");
+    // By its commit it is the same; and who has the folder reads it all.
+    let commit = stored.store.lock().unwrap();
+    let commit = commit.get(&reference("acme/hidden@v1")).unwrap();
+    let by_commit = stored.store.stored_for("acme/rocket", false);
+    let found = by_commit.find_commit(&reference("acme/hidden@v1"), &commit.commit);
+    assert!(found.is_err(), "{found:?}");
+    assert!(
+        stored
+            .store
+            .stored()
+            .find(&reference("acme/hidden@v1"))
+            .is_ok()
+    );
+}
+
+#[actix_rt::test]
+async fn i17_an_action_of_the_own_forge_is_the_same_with_and_without_its_host() {
+    let forge = GitForge::start();
+    let repository = forge.repository("acme/open", false);
+    repository.write("action.yml", "name: tool\n");
+    repository.commit("first");
+    repository.git(&["branch", "v1"]);
+    repository.git(&["branch", "v2"]);
+    repository.git(&["update-server-info"]);
+    let stored = of_own_forge(&forge);
+    let with_host = |name: &str| format!("{}/{name}", forge.url());
+    stored.store.add(&reference("acme/open@v1"), None).unwrap();
+    let second = with_host("acme/open@v2");
+    stored.store.add(&reference(&second), None).unwrap();
+    for name in ["acme/open@v1", "acme/open/sub@v2"] {
+        for name in [name.to_owned(), with_host(name)] {
+            let found = stored.store.stored().find(&reference(&name));
+            assert!(found.is_ok(), "{name}: {found:?}");
+        }
+    }
+    let elsewhere = "https://code.example/acme/open@v1";
+    assert!(stored.store.stored().find(&reference(elsewhere)).is_err());
+    // A name that was added when it meant another forge is not the own forge's.
+    assert_eq!(stored.add("acme/tool@v1"), Ok(LockChange::Added));
+    let own = with_host("acme/tool@v1");
+    assert!(stored.store.stored().find(&reference(&own)).is_err());
 }

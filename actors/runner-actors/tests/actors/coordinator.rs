@@ -50,6 +50,37 @@ async fn i17_a_step_is_cancelled_while_its_files_are_on_their_way() {
     runner.stop().await;
 }
 
+/// The runner of GitHub merges both results, and the later one of its list wins
+/// (`TaskResultUtil.MergeTaskResults`).
+#[actix_rt::test]
+async fn i17_a_job_that_failed_and_was_cancelled_then_is_a_cancelled_one() {
+    let site = Site::playing(|command| match command.script.as_str() {
+        script if script.contains("break") => Play::exit(1),
+        script if script.contains("hang") => Play::hang(),
+        _ => Play::exit(0),
+    });
+    let runner = site.start().await;
+    let text = "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: break\n      - {if: failure(), run: hang}\n      - {if: cancelled(), run: 'echo is ${{ job.status }}'}\n      - {if: failure(), run: echo not failed}\n      - {if: always(), run: 'echo still ${{ job.status }}'}\n  b: {needs: a, if: failure(), runs-on: x, steps: [{run: echo b}]}\n";
+    let run = runner.run(&site, text).await;
+    let has = |part: &str| {
+        let commands = site.vmm.commands();
+        commands.iter().any(|command| command.script.contains(part))
+    };
+    until("the second step runs", || has("hang")).await;
+    let cancel = CancelRun {
+        run: run.clone(),
+        reason: "ada".to_owned(),
+    };
+    assert!(runner.coordinator.ask(cancel).await.unwrap());
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Cancelled, "{record:#?}");
+    let a = job(&record, "a");
+    assert_eq!(a.conclusion, Some(Conclusion::Cancelled));
+    assert!(has("is cancelled") && has("still cancelled"), "{a:#?}");
+    assert!(!has("not failed") && !has("echo b"), "{a:#?}");
+    runner.stop().await;
+}
+
 #[actix_rt::test]
 async fn i17_a_job_that_always_runs_goes_on_until_its_end_is_asked_for_again() {
     let site = Site::playing(|_| Play::hang());
@@ -126,6 +157,7 @@ async fn only_an_ended_run_is_repeated_and_only_its_last_attempt() {
             .ask(RepeatRun {
                 run,
                 failed_only: false,
+                job: None,
                 keep: false,
                 snapshots: false,
                 from_step: None,

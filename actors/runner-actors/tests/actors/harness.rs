@@ -75,6 +75,7 @@ impl Site {
                 server: url::Url::parse("https://code.example").unwrap(),
                 owners: Vec::new(),
                 originals: Vec::new(),
+                reads_all: false,
             },
             git: ("git".into(), "/usr/local/bin:/usr/bin:/bin".to_owned()),
             forge: Forge::Gitea,

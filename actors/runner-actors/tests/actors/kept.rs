@@ -146,6 +146,7 @@ async fn i17_neither_a_strangers_vm_is_kept_nor_one_that_nobody_asked_for() {
     let again = runner_actors::messages::RepeatRun {
         run,
         failed_only: true,
+        job: None,
         keep: true,
         snapshots: false,
         from_step: None,
@@ -176,6 +177,7 @@ fn from_step(run: &str, step: u32) -> runner_actors::messages::RepeatRun {
     runner_actors::messages::RepeatRun {
         run: run.to_owned(),
         failed_only: false,
+        job: None,
         keep: false,
         snapshots: false,
         from_step: Some(runner_actors::messages::FromStep { job: None, step }),

@@ -28,6 +28,9 @@ pub struct LockedAction {
     pub commit: String,
     /// The digest of the commit's files, `sha256:…`.
     pub tree: String,
+    /// Not everybody may read its repository: it was fetched with the runner's token.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
 }
 
 /// What a change to the lock did.
@@ -206,6 +209,7 @@ mod tests {
             url: "https://code.example/acme/tool".to_owned(),
             commit: commit.to_string().repeat(40),
             tree: format!("sha256:{}", tree.to_string().repeat(64)),
+            private: false,
         }
     }
 

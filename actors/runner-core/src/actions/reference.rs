@@ -73,6 +73,22 @@ impl ActionReference {
 }
 
 impl ActionReference {
+    /// The same action of this forge, or of the one that names without a host mean.
+    #[must_use]
+    pub fn on(&self, server: Option<&str>) -> Self {
+        Self {
+            server: server.map(str::to_owned),
+            ..self.clone()
+        }
+    }
+
+    /// Whether it is a workflow that a job calls: a file in place of a folder.
+    #[must_use]
+    pub fn is_workflow(&self) -> bool {
+        let ending = self.path.rsplit_once('.').map(|(_, ending)| ending);
+        matches!(ending, Some("yml" | "yaml"))
+    }
+
     /// The same action at this commit.
     #[must_use]
     pub fn at(&self, commit: &str) -> Self {

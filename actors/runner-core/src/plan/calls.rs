@@ -199,6 +199,10 @@ impl PlanState {
     ) {
         let has_failed = |copy: usize| {
             let mut jobs = self.jobs_of(workflows[copy]);
+            let mut kept = self.kept_failures.iter();
+            if kept.any(|at| self.plan.jobs[*at].workflow == workflows[copy]) {
+                return false;
+            }
             copies[copy] == CallState::Ended(Conclusion::Failure)
                 || copies[copy] == CallState::Running
                     && jobs

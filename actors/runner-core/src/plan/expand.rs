@@ -60,6 +60,10 @@ pub fn expand(job: &Job, contexts: &Contexts) -> Result<Vec<JobInstance>, Expand
         Some(value) => named_combinations(&value).map_err(ExpandError::Matrix)?,
         None => vec![no_matrix()],
     };
+    let all = match all.is_empty() {
+        true => vec![no_matrix()],
+        false => all,
+    };
     let total = all.len();
     all.into_iter()
         .enumerate()
@@ -75,9 +79,9 @@ fn no_matrix() -> Combination {
     }
 }
 
-/// Why a job fails in every run before it starts: nothing of what its copies are made of depends on
-/// the run.
-pub fn never_expands(job: &Job) -> Option<ExpandError> {
+/// What is odd about a job's copies in every run, since nothing of what they are made of depends on
+/// the run: that it fails before it starts, or that all of its matrix is excluded.
+pub fn odd_copies(job: &Job) -> Option<String> {
     const OF_THE_RUN: [Context; 4] = [
         Context::Github,
         Context::Needs,
@@ -118,7 +122,15 @@ pub fn never_expands(job: &Job) -> Option<ExpandError> {
     if placeholder || OF_THE_RUN.into_iter().any(depends) {
         return None;
     }
-    expand(job, &Contexts::default()).err()
+    let contexts = Contexts::default();
+    if let Err(error) = expand(job, &contexts) {
+        return Some(format!("would fail: {error}"));
+    }
+    let matrix = values[0]?.value(&Scope::new(&contexts)).ok()?;
+    let all = named_combinations(&matrix).ok()?;
+    all.is_empty().then(|| {
+        "has one copy without a matrix: `exclude` leaves none of the combinations".to_owned()
+    })
 }
 
 fn instance(

@@ -13,7 +13,8 @@ pub(super) struct Combination {
 }
 
 /// Every combination, in GitHub's order: the product of the rows without what `exclude` names, then
-/// `include`.
+/// `include`. None where `exclude` takes all of them: the job then has one copy without a matrix,
+/// as GitHub's own code has it (`WorkflowTemplateEvaluator.EvaluateStrategy`).
 ///
 /// # Errors
 /// When the value is no matrix, or there are too many.
@@ -37,6 +38,7 @@ pub(super) fn named_combinations(matrix: &Value) -> Result<Vec<Combination>, Str
     let originals = product(&rows)?;
     let excluded = objects(matrix.get("exclude"), "exclude")?;
     check_excluded(&excluded, &rows)?;
+    let in_product = originals.len();
     let mut originals: Vec<Object> = originals
         .into_iter()
         .filter(|combination| !excluded.iter().any(|exclude| matches(combination, exclude)))
@@ -74,7 +76,8 @@ pub(super) fn named_combinations(matrix: &Value) -> Result<Vec<Combination>, Str
         values: value(object),
     });
     let all: Vec<Combination> = originals.chain(added).collect();
-    if all.is_empty() {
+    // Of rows without values there is nothing to exclude.
+    if all.is_empty() && (rows.is_empty() || in_product == 0) {
         return Err("the matrix has no combinations".to_owned());
     }
     if all.len() > MAX_MATRIX {

@@ -31,7 +31,7 @@ mod workspace;
 pub use build::plan;
 pub use deferred::{PlannedAction, plan_deferred};
 pub use docker::is_override;
-pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, never_expands};
+pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, odd_copies};
 pub use input::{Files, PlanError, PlanInput};
 pub use locked_uses::LockedUses;
 pub use matrix::combinations;

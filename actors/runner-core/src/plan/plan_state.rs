@@ -112,6 +112,8 @@ pub struct PlanState {
     /// Workflows whose calls were ended before their time.
     pub(super) ended_early: HashSet<usize>,
     pub(super) keys: HashMap<String, usize>,
+    /// Jobs of which a copy keeps the failure of an earlier attempt, which ends no other copy.
+    pub(super) kept_failures: HashSet<usize>,
     pub(super) cancelled: bool,
 }
 
@@ -138,6 +140,7 @@ impl PlanState {
             groups: HashMap::new(),
             ended_early: HashSet::new(),
             keys,
+            kept_failures: HashSet::new(),
             cancelled: false,
         }
     }
@@ -205,6 +208,12 @@ impl PlanState {
             return Condition::holds_or_success(condition, &Scope::new(&contexts));
         }
         Condition::holds_or_success(condition, &Scope::new(contexts))
+    }
+
+    /// A copy of the job ended in an earlier attempt of the run and does not run again: should it
+    /// have failed, that is no reason to end those that do.
+    pub fn keeps(&mut self, job: usize) {
+        self.kept_failures.insert(job);
     }
 
     /// A copy that was started has ended, with these outputs.
@@ -396,7 +405,7 @@ impl PlanState {
         let before = copies.clone();
         let first = &instances[0];
         let failed = copies.contains(&CopyState::Ended(Conclusion::Failure));
-        if failed && first.fail_fast {
+        if failed && first.fail_fast && !self.kept_failures.contains(&job) {
             for (instance, copy) in copies.iter_mut().enumerate() {
                 match copy {
                     CopyState::Waiting => *copy = CopyState::Ended(Conclusion::Cancelled),

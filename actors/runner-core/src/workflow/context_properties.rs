@@ -11,6 +11,8 @@ const GITHUB: &[&str] = &[
     "actor",
     "actor_id",
     "api_url",
+    "artifacts",
+    "artifacts_list",
     "base_ref",
     "env",
     "event",

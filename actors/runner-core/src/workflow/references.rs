@@ -77,6 +77,22 @@ impl File<'_, '_> {
                 message: "`job.check_run_id` is empty here".to_owned(),
                 help: "jobs have commit statuses, no check runs".to_owned(),
             }),
+            Context::Github if name.to_ascii_lowercase().starts_with("artifacts") => {
+                let known = ["artifacts", "artifacts_list"];
+                let of_list = || {
+                    let what = "the context `github`";
+                    let all = context_properties::properties(Context::Github)?;
+                    self.among(0, what, "property", name, all.iter().copied())
+                };
+                match known.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+                    true => Some(MissingName {
+                        index: 0,
+                        message: format!("`github.{name}` is a file that nothing reads here"),
+                        help: "what is declared in it is not kept".to_owned(),
+                    }),
+                    false => of_list(),
+                }
+            }
             Context::Github if name.eq_ignore_ascii_case("ref_protected") => Some(MissingName {
                 index: 0,
                 message: "`github.ref_protected` is always false here".to_owned(),

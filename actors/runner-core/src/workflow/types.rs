@@ -153,6 +153,22 @@ pub struct Triggers {
 }
 
 impl Triggers {
+    /// The events that start it, but for calls of other workflows.
+    pub fn kinds(&self) -> Vec<EventKind> {
+        let has = |is: bool, kind: EventKind| is.then_some(kind);
+        let usual = [
+            has(self.push.is_some(), EventKind::Push),
+            has(self.pull_request.is_some(), EventKind::PullRequest),
+            has(
+                self.workflow_dispatch.is_some(),
+                EventKind::WorkflowDispatch,
+            ),
+            has(!self.schedule.is_empty(), EventKind::Schedule),
+        ];
+        let others = self.events.iter().map(|event| event.kind);
+        usual.into_iter().flatten().chain(others).collect()
+    }
+
     /// What an event that is neither a push nor a pull request starts it by.
     pub fn event(&self, kind: EventKind) -> Option<&EventTrigger> {
         self.events.iter().find(|trigger| trigger.kind == kind)

@@ -246,7 +246,7 @@ fn what_github_refuses_or_never_starts_is_found() {
         ),
         (
             "on: push\njobs:\n  ¦a:\n    runs-on: x\n    steps: [{run: y}]\n    strategy: {matrix: {x: [b], exclude: [{x: b}]}}\n".to_owned(),
-            "warning the job `a` would fail: the matrix has no combinations",
+            "warning the job `a` has one copy without a matrix: `exclude` leaves none of the combinations",
         ),
     ] {
         found_at(&text, Some(expected));

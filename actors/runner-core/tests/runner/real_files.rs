@@ -123,6 +123,10 @@ fn i17_what_is_always_empty_here_is_said() {
     );
     assert!(warnings("github.event.workflow_run.jobs_url").contains("no property here `jobs_url`"));
     assert!(warnings("job.check_run_id").contains("is empty here"));
+    for name in ["github.artifacts", "github.ARTIFACTS_LIST"] {
+        assert!(warnings(name).contains("nothing reads here"), "{name}");
+    }
+    assert!(warnings("github.artifacts_lists").contains("artifacts_list"));
     assert!(warnings("github.ref_protected").contains("always false here"));
 }
 

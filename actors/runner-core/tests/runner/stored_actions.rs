@@ -30,6 +30,7 @@ impl ActionSource for Store {
             url: "https://code.example/acme/tools".to_owned(),
             commit: "c0ffee00".repeat(5),
             tree: format!("sha256:{}", "0".repeat(64)),
+            private: false,
         })
     }
 

@@ -30,6 +30,7 @@ impl ActionSource for Store {
             url: "https://code.example/acme".to_owned(),
             commit: commit(digit),
             tree: format!("sha256:{}", "0".repeat(64)),
+            private: false,
         })
     }
 

@@ -1,7 +1,8 @@
 //! Matrices: the product, `exclude`, `include`.
 
-use runner_core::expr::Value;
-use runner_core::plan::combinations;
+use runner_core::expr::{Contexts, Value};
+use runner_core::plan::{combinations, expand};
+use runner_core::workflow::parse;
 
 const MATRIX_BUILDER: &str = "actions/runner, MatrixBuilder";
 const PAGE: &str = "Running variations of jobs in a workflow";
@@ -98,7 +99,7 @@ fn what_is_no_matrix_is_explained() {
             r#"{"v": [1], "include": [2]}"#,
             "include of the matrix holds a number",
         ),
-        (r#"{"v": [1], "exclude": [{"v": 1}]}"#, "no combinations"),
+        (r#"{"v": [], "exclude": [{"v": 1}]}"#, "no combinations"),
         (
             r#"{"v": [1], "exclude": [{"other": 1}]}"#,
             "no key `other` to exclude",
@@ -110,4 +111,19 @@ fn what_is_no_matrix_is_explained() {
         let error = combinations(&json(matrix)).unwrap_err();
         assert!(error.contains(part), "{matrix}: {error}");
     }
+}
+
+/// `WorkflowTemplateEvaluator.EvaluateStrategy` of GitHub's runner: without a configuration the job
+/// has one, whose `matrix` is null.
+#[test]
+fn i17_a_job_whose_matrix_is_all_excluded_has_one_copy_without_a_matrix() {
+    let excluded = r#"{"v": [1, 2], "exclude": [{"v": 1}, {"v": 2}]}"#;
+    assert_eq!(combinations(&json(excluded)).map(|all| all.len()), Ok(0));
+    let text = "on: push\njobs:\n  a:\n    runs-on: x\n    strategy: {matrix: {v: [1, 2], exclude: [{v: 1}, {v: 2}]}}\n    steps: [{run: 'echo ${{ matrix.v }}'}]\n";
+    let workflow = parse(".github/workflows/a.yml", text.as_bytes())
+        .expect("a workflow")
+        .value;
+    let all = expand(&workflow.jobs[0], &Contexts::default()).expect("copies");
+    let names: Vec<&str> = all.iter().map(|copy| copy.name.as_str()).collect();
+    assert_eq!(names, ["a"]);
 }

@@ -85,6 +85,7 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     settings.repositories = directory.path().join("mirrors");
     settings.transports.file = true;
     settings.forge_token = None;
+    settings.actions.reads_all = true;
     if origin.is_some_and(|origin| origin.host == "github.com") {
         settings.forge = Forge::GitHub;
     }

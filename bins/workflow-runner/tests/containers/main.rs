@@ -12,6 +12,7 @@ mod documents;
 mod hosted;
 mod kept;
 mod lab;
+mod labels;
 mod languages;
 mod platforms;
 mod scripts;

@@ -180,6 +180,13 @@ impl ScriptedForge {
         self.state.model.lock().is_old = true;
     }
 
+    /// What the hooks of a repository send, as somebody has chosen it by hand.
+    pub fn set_hook_events(&self, repo: &str, events: &[&str]) {
+        for hook in &mut self.state.model.lock().repo(repo).hooks {
+            hook.events = events.iter().map(|&event| event.to_owned()).collect();
+        }
+    }
+
     /// The hooks of a repository.
     #[must_use]
     pub fn hooks(&self, repo: &str) -> Vec<Hook> {

@@ -23,7 +23,7 @@ use url::Url;
 use vmm_api_core::host_keys::{VM_HOST, VmHostTable};
 use vmm_api_core::machine_keys::mib;
 
-use super::kinds::{BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, shown};
+use super::kinds::{ACTIONS_URL, ActionsUrl, BYTES, GIT_MEMORY, LONG_SPAN, SIZE, SPAN, shown};
 use super::machines::{MACHINE, host_name, label};
 use super::scopes::{
     self, FORK_APPROVALS, LEVELS, OWNER, REPOSITORY as OF_REPOSITORY, RepositoryTable,
@@ -74,7 +74,7 @@ pub struct File {
     pub(super) forge_url: Option<Url>,
     pub(super) allow_http: bool,
     pub(super) allow_addresses: Vec<AllowedAddress>,
-    pub(super) actions_url: Option<Url>,
+    pub(super) actions_url: Option<ActionsUrl>,
     pub(super) actions_owners: Vec<String>,
     pub(super) image_registries: Vec<String>,
     pub(super) original_actions: Vec<String>,
@@ -250,8 +250,8 @@ table! {
         "allow_http" = BOOLEAN => allow_http;
         /// addresses, networks and hosts beyond the public ones that are cloned from
         "allow_addresses" = list(PLACE) => allow_addresses;
-        /// where `workflow-runner actions add` fetches `owner/repo` from
-        "actions_url" (shown "https://github.com; https://data.forgejo.org where `forge` is `forgejo`") = opt(TextKind::HTTP_URL) => actions_url;
+        /// where `workflow-runner actions add` fetches `owner/repo` from; `self`: from `forge_url`
+        "actions_url" (shown "https://github.com; https://data.forgejo.org where `forge` is `forgejo`") = opt(ACTIONS_URL) => actions_url;
         /// owners whose actions may be in the store of actions; without any those of all that the
         /// operator adds
         "actions_owners" = list(TextKind::STRING) => actions_owners;

@@ -22,6 +22,7 @@ use url::Url;
 
 use super::checked::{Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig, own_url};
 use super::file::{File, RUNNER, Variables, host_and_port};
+use super::kinds::ActionsUrl;
 use super::scopes::{self, RepositoryTable};
 
 /// The VM manager's usual address.
@@ -89,18 +90,34 @@ fn machines_or_default(listed: Vec<(String, MachineType)>) -> Vec<(String, Machi
     }
 }
 
+/// Where actions without a host come from. `self` without a forge is a mistake that is said
+/// elsewhere.
+fn actions_server(file: &File) -> Url {
+    let usual = || {
+        url_of(match file.forge {
+            Forge::Forgejo => FORGEJO_ACTIONS_URL,
+            Forge::Gitea | Forge::GitHub => ACTIONS_URL,
+        })
+    };
+    match &file.actions_url {
+        None => usual(),
+        Some(ActionsUrl::At(url)) => url.clone(),
+        Some(ActionsUrl::Own) => {
+            let of_github = |url: &&Url| url.host_str() != Some("api.github.com");
+            let own = file.forge_url.as_ref().filter(of_github);
+            own.cloned().unwrap_or_else(usual)
+        }
+    }
+}
+
 /// The store of actions, and what is set for some repositories only.
 fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSettings) {
     let actions = ActionSettings {
         folder: data.join("actions"),
-        server: file.actions_url.take().unwrap_or_else(|| {
-            url_of(match file.forge {
-                Forge::Forgejo => FORGEJO_ACTIONS_URL,
-                Forge::Gitea | Forge::GitHub => ACTIONS_URL,
-            })
-        }),
+        server: actions_server(file),
         owners: std::mem::take(&mut file.actions_owners),
         originals: std::mem::take(&mut file.original_actions),
+        reads_all: false,
     };
     let scopes = ScopeSettings {
         owners: std::mem::take(&mut file.owners),
@@ -136,6 +153,7 @@ impl<'a> Resolver<'a> {
         let model = self.model();
         let store = self.store();
         let objects = self.objects();
+        self.check_actions_url();
         let listen = listen?;
         let secrets = self.own_secrets(secrets?)?;
         let mut file = std::mem::take(&mut self.file);
@@ -304,6 +322,18 @@ impl<'a> Resolver<'a> {
                 self.wrong.push(wrong);
                 None
             }
+        }
+    }
+
+    /// `self` is the forge, whose address has to be known.
+    fn check_actions_url(&mut self) {
+        let file = &self.file;
+        let is_own = file.actions_url == Some(ActionsUrl::Own);
+        if is_own && file.forge_url.is_none() && file.forge != Forge::GitHub {
+            let text = "`self` is the configured forge, whose address is not known";
+            let error = ValueError::new(text).help("set `forge_url`");
+            self.wrong
+                .push(Diagnostic::of_setting("actions_url", error));
         }
     }
 

@@ -427,3 +427,40 @@ fn i17_the_kind_of_forge_says_where_actions_come_from_and_what_tokens_may() {
     let wrong = parse(&secret, "[machines.default]\ncontainer = \"A B\"\n");
     assert!(wrong.is_err());
 }
+
+#[test]
+fn i17_actions_without_a_host_are_of_the_own_forge_where_it_says_self() {
+    let secret = [("FORGE_WEBHOOK_SECRET", "0123456789abcdef")];
+    let server = |file: &str| {
+        let file = format!("actions_url = \"self\"\n{file}");
+        parse(&secret, &file).map(|config| config.runner.actions.server.to_string())
+    };
+    for (file, expected) in [
+        (
+            "forge_url = \"https://git.example\"\n",
+            "https://git.example/",
+        ),
+        (
+            "forge = \"forgejo\"\nforge_url = \"https://git.example\"\n",
+            "https://git.example/",
+        ),
+        ("forge = \"github\"\n", "https://github.com/"),
+        (
+            "forge = \"github\"\nforge_url = \"https://api.github.com\"\n",
+            "https://github.com/",
+        ),
+        (
+            "forge = \"github\"\nforge_url = \"https://ghe.example\"\n",
+            "https://ghe.example/",
+        ),
+    ] {
+        assert_eq!(server(file).unwrap(), expected, "{file}");
+    }
+    let wrong = server("").expect_err("no forge").to_string();
+    assert!(
+        wrong.contains("`self`") && wrong.contains("forge_url"),
+        "{wrong}"
+    );
+    let wrong = parse(&secret, "actions_url = \"mine\"\n").expect_err("no URL");
+    assert!(wrong.to_string().contains("actions_url"), "{wrong}");
+}

@@ -13,6 +13,8 @@ pub(super) struct JobView<'a> {
     /// With the lines of its steps.
     pub(super) with_lines: bool,
     pub(super) run_ended: bool,
+    /// The run, where its jobs can be run again.
+    pub(super) repeatable: Option<&'a str>,
 }
 
 /// A copy of a job; `index` is that of its record.
@@ -26,7 +28,7 @@ pub(super) fn job(job: &JobRecord, index: usize, view: JobView<'_>) -> Markup {
     let has_setup = view.log.has(&job.name, 0) || !view.run_ended && !has_steps;
     html! {
         section class="job" id=(id) data-job=(Visible(&job.name)) {
-            div class="job-head" id={ (id) "-head" } { (head(job, view.run_ended)) }
+            div class="job-head" id={ (id) "-head" } { (head(job, view)) }
             div class="steps" {
                 @if has_setup { (step_details(job, &setup, &id, view, !has_steps)) }
                 @for step in &job.steps {
@@ -70,11 +72,11 @@ pub(super) fn reason(job: &JobRecord) -> Option<&str> {
     (!job.steps.iter().any(said)).then_some(reason)
 }
 
-fn head(job: &JobRecord, run_ended: bool) -> Markup {
+fn head(job: &JobRecord, view: JobView<'_>) -> Markup {
     let state = state(job);
     // One that waits for something else says so by its reason.
     let is_waiting = job.isolation.is_none() && job.conclusion.is_none() && job.reason.is_none();
-    let is_waiting = is_waiting && !run_ended;
+    let is_waiting = is_waiting && !view.run_ended;
     let waiting = is_waiting.then_some("waiting for a machine");
     let isolation = job.isolation.as_deref().or(waiting);
     let about: Vec<&str> = isolation.into_iter().chain(job.vm.as_deref()).collect();
@@ -85,11 +87,24 @@ fn head(job: &JobRecord, run_ended: bool) -> Markup {
                 " " span class="took" { (took(from, job.ended_at)) }
             }
         }
+        @if let Some(run) = view.repeatable { (rerun(job, run)) }
         @if !about.is_empty() { p class="about" { (Visible(&about.join(" · "))) } }
         @if let Some(reason) = reason(job) {
             p class={ "reason of-" (state) } { (Visible(reason)) }
         }
         @if !job.lost.is_empty() { (lost_attempts(&job.lost)) }
+    }
+}
+
+/// A job that has ended is run again with what needs it.
+fn rerun(job: &JobRecord, run: &str) -> Markup {
+    let query = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("job", &job.name)
+        .finish();
+    html! {
+        form class="action" method="post" action={ "/runs/" (Visible(run)) "/rerun?" (query) } {
+            button { "Re-run job" }
+        }
     }
 }
 

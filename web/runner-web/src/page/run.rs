@@ -206,6 +206,8 @@ fn jobs(run: &RunRecord, log: &RunLog, with_lines: bool) -> Markup {
         log,
         with_lines,
         run_ended,
+        repeatable: (run_ended && run.repeated_by.is_none() && !run.plan.is_empty())
+            .then_some(run.id.as_str()),
     };
     let position = |key: &str| run.job_order.iter().position(|known| known == key);
     let mut all: Vec<((usize, usize), Markup)> = Vec::new();

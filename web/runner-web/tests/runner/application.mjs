@@ -187,6 +187,16 @@ try {
   assert.equal(await page.locator(".job-kept").count(), 2);
   assert.match(await page.locator(".run-facts").first().innerText(), /attempt 2/);
 
+  // One job of it, although it went well, and what needs it.
+  const second = await page.evaluate(() => location.pathname);
+  await page.locator(".job-item a", { hasText: "test (1)" }).first().click();
+  await page.getByRole("button", { name: "Run this job again" }).click();
+  await page.waitForFunction((path) => location.pathname !== path, second);
+  await page.waitForFunction(() => /succeeded/.test(document.querySelector(".badge-state")?.textContent ?? ""));
+  assert.match(await page.locator(".run-facts").first().innerText(), /attempt 3/);
+  assert.equal(await page.locator(".job-kept").count(), 2);
+  assert.equal(await page.locator(".job-item", { hasText: "test (1)" }).locator(".job-kept").count(), 0);
+
   // A hostile run.
   await page.goto(`${base}/ui/runs/${HOSTILE}`);
   await page.locator(".badge-state").waitFor();

@@ -112,7 +112,7 @@ try {
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.locator("#head .state.cancelled").waitFor({ timeout: 60_000 });
   await looks(page, "cancelled");
-  await page.getByRole("button", { name: "Re-run" }).click();
+  await page.getByRole("button", { name: "Re-run", exact: true }).click();
   await page.getByText("attempt 2").first().waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.locator("#head .state.cancelled").waitFor({ timeout: 60_000 });

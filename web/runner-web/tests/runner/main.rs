@@ -11,6 +11,7 @@ mod artifacts;
 mod attacks;
 mod browser;
 mod checkouts;
+mod chosen_job;
 mod client;
 mod events;
 mod forges;

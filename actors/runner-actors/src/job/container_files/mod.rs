@@ -9,7 +9,7 @@ macro_rules! machine_files {
 }
 
 /// The files that carry out the engine's commands, by their names in the machine.
-pub(in crate::job) const ENGINE: [(&str, &str); 21] = machine_files![
+pub(in crate::job) const ENGINE: [(&str, &str); 22] = machine_files![
     "engine.sh",
     "docker.sh",
     "crun.sh",
@@ -21,6 +21,7 @@ pub(in crate::job) const ENGINE: [(&str, &str); 21] = machine_files![
     "build.py",
     "buildx.py",
     "bake.py",
+    "bake_answers.py",
     "bake_files.py",
     "bake_functions.py",
     "hcl.py",
@@ -37,3 +38,5 @@ pub(in crate::job) const ENGINE: [(&str, &str); 21] = machine_files![
 mod tests;
 #[cfg(test)]
 mod tests_of_bake;
+#[cfg(test)]
+mod tests_of_bake_answers;

@@ -333,7 +333,6 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
     ),
     ("-f a.hcl nobody", "", "", "failed to find target nobody"),
     ("-f missing.hcl", "", "", "missing.hcl: No such file"),
-    ("--call=check", "", "", "are not given here"),
 ];
 
 #[test]

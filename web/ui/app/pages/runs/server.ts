@@ -74,6 +74,9 @@ export const rerun = async (run: string, failedOnly: boolean, debug = false): Pr
   const text = query.toString();
   return (await ask<{ run: string }>(`${of(run)}/rerun${text ? `?${text}` : ""}`, { method: "POST" })).run;
 };
+/** One job, however it ended, and what needs it; gives the new run's id. */
+export const rerunJob = async (run: string, job: string): Promise<string> =>
+  (await ask<{ run: string }>(`${of(run)}/rerun?${new URLSearchParams({ job })}`, { method: "POST" })).run;
 /** Begins a failed job before a step, in the machine that is kept of it; gives the new run's id. */
 export const rerunFrom = async (run: string, job: string, step: number): Promise<string> => {
   const query = new URLSearchParams({ job, from_step: String(step), snapshots: "true" });

@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 
+import bake_answers
 import build
 from bake_files import ADDED, KNOWN, MAPS, OTHER_NAMES, REPLACED, Files, merge, normal
 from common import fail
@@ -17,7 +18,8 @@ DEFAULTS = ("compose.yaml", "compose.yml", "docker-compose.yml", "docker-compose
             "docker-bake.hcl", "docker-bake.override.json", "docker-bake.override.hcl")
 VALUES = {"-f", "--file", "--set", "--metadata-file", "--progress", "--builder", "--provenance", "--sbom",
           "--allow", "--var", "--call", "--list"}
-FLAGS = {"--print", "--push", "--load", "--no-cache", "--pull", "--debug", "-D", "--check"}
+FLAGS = {"--print", "--push", "--load", "--no-cache", "--pull", "--debug", "-D", "--check", "--list-targets",
+         "--list-variables"}
 # In the order in which they are printed.
 PRINTED = ("description", "annotations", "attest", "context", "contexts", "dockerfile", "dockerfile-inline",
            "args", "labels", "tags", "cache-from", "cache-to", "target", "secret", "ssh", "platforms", "output",
@@ -49,8 +51,9 @@ class Call:
                     self.flags.add(name)
             else:
                 fail(f"docker buildx bake {name} is not given here")
-        if self.values["--call"] or self.values["--list"] or "--check" in self.flags:
-            fail("docker buildx bake: --call, --check and --list are not given here")
+        for flag, value in (("--check", "--call"), ("--list-targets", "--list"), ("--list-variables", "--list")):
+            if flag in self.flags:
+                self.values[value].append(flag.removeprefix("--").removeprefix("list-"))
         self.files = self.values["-f"] + self.values["--file"]
 
     def overrides(self):
@@ -223,14 +226,18 @@ def printed(targets, groups):
     return json.dumps({"group": shown, "target": {name: one(targets[name]) for name in sorted(targets)}}, indent=2)
 
 
-def words_of(target, folder):
-    """A target as the words of `docker build`. `folder` is where its paths begin."""
-    words = []
-
+def place_of(folder):
+    """Where a path of a target lies whose paths begin in `folder`."""
     def at(path):
         if path.startswith("cwd://"):
             return path.removeprefix("cwd://") or "."
         return path if REMOTE.match(path) or os.path.isabs(path) else os.path.normpath(os.path.join(folder, path))
+    return at
+
+
+def words_of(target, folder):
+    """A target as the words of `docker build`. `folder` is where its paths begin."""
+    words, at = [], place_of(folder)
     context = at(target.get("context", "."))
     dockerfile = target.get("dockerfile", "Dockerfile")
     for option, key in (("--build-arg", "args"), ("--label", "labels"), ("--add-host", "extra-hosts")):
@@ -318,11 +325,20 @@ def bake(words):
                     fail(f"docker buildx bake: {call.remote} is not in the workspace: check it out by a step, and"
                          " name files of the workspace (`source: .`)")
             files = read(call, folder)
+            for text in call.values["--list"][-1:]:
+                bake_answers.answer(files, text)
+                return
             names = call.names or ["default"]
             targets, groups = chosen(files, names, changes_of(files, call.overrides()))
             if "--print" in call.flags:
                 print(printed(targets, groups))
                 return
+            method = call.values["--call"][-1:]
+            if method not in ([], ["build"], [""]):
+                if method[0].split(",")[0] in ("check", "lint"):
+                    print("docker buildx bake: checks of the file alone; not looked at are "
+                          + ", ".join(bake_answers.NOT_LOOKED_AT), file=sys.stderr)
+                sys.exit(bake_answers.call(method[0], targets, printed(targets, groups), place_of(folder)))
             sys.exit(build_all(call, targets, folder))
         except (Wrong, build.Unable, ValueError) as error:
             fail(f"docker buildx bake: ERROR: {error}", 1)

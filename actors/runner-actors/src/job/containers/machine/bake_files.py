@@ -159,6 +159,7 @@ class Files:
     def __init__(self, environ):
         self.environ = environ
         self.variables, self.attributes, self.blocks, self.checks = {}, {}, [], []
+        self.descriptions = {}
         self.functions = dict(FUNCTIONS)
         self.names = Names(self, environ)
         self.scope = Scope(self.names, self.functions)
@@ -186,6 +187,8 @@ class Files:
             name, inner = block.labels[0], block.body
             if block.kind == "variable":
                 self.variables[name] = inner.attributes.get("default")
+                if "description" in inner.attributes:
+                    self.descriptions[name] = text_of(inner.attributes["description"](self.scope))
                 self.checks += [(name, check) for check in inner.blocks if check.kind == "validation"]
             elif block.kind == "function":
                 self.functions[name] = self.function(inner)
