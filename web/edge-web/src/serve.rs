@@ -19,7 +19,7 @@ use actix_web::rt::net::TcpStream;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
 use crate::connections::{ConnectionLimits, Connections};
-use crate::strict::{StrictStream, StrictTimeouts};
+use crate::strict::{EdgeStream, StrictStream, StrictTimeouts};
 
 /// The listen backlog: connections that the system keeps until they are accepted.
 const LISTEN_BACKLOG: i32 = 4096;
@@ -165,6 +165,36 @@ where
     <S::Service as Service<Request>>::Future: 'static,
     B: MessageBody + 'static,
 {
+    let opener = |stream: TcpStream| std::future::ready(Ok(stream));
+    serve_opened(listener, opener, factory, options, shutdown).await
+}
+
+/// The same over what `opener` makes of each connection that was accepted: TLS that ends here, for
+/// instance. It has the time that the head of a request has.
+///
+/// # Errors
+/// When the listener cannot be used or a worker cannot be started.
+pub async fn serve_opened<O, P, T, F, A, S, B>(
+    listener: TcpListener,
+    opener: O,
+    factory: F,
+    options: ServeOptions,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()>
+where
+    O: Fn(TcpStream) -> P + Send + Clone + 'static,
+    P: Future<Output = io::Result<T>> + 'static,
+    T: EdgeStream,
+    F: Fn() -> A + Send + Clone + 'static,
+    A: IntoServiceFactory<S, Request>,
+    S: ServiceFactory<Request, Config = AppConfig> + 'static,
+    S::Error: Into<actix_web::Error> + 'static,
+    S::InitError: std::fmt::Debug,
+    S::Response: Into<Response<B>> + 'static,
+    S::Service: 'static,
+    <S::Service as Service<Request>>::Future: 'static,
+    B: MessageBody + 'static,
+{
     let connections = Arc::new(Connections::new(options.connection_limits()));
     let admitted = Arc::clone(&connections);
     let mut builder = Server::build()
@@ -189,8 +219,9 @@ where
             // only its sending half before it has the answer gets none.
             .h1_allow_half_closed(false)
             .local_addr(address)
-            .on_connect_ext(|stream: &StrictStream<TcpStream>, data| {
+            .on_connect_ext(|stream: &StrictStream<T>, data| {
                 data.insert(stream.connection());
+                stream.inner().describe(data);
             });
         let application = factory().into_factory().map_err(into_response);
         let timeouts = StrictTimeouts {
@@ -202,6 +233,7 @@ where
         fn_service(move |stream: TcpStream| {
             let peer = stream.peer_addr().ok();
             let seat = connections.admit(peer.map(|peer| peer.ip()));
+            let opener = opener.clone();
             async move {
                 let Some(seat) = seat else {
                     refuse(&stream);
@@ -209,6 +241,9 @@ where
                 };
                 // Answers are written whole; waiting for more would only delay them.
                 stream.set_nodelay(true).ok();
+                let opened = tokio::time::timeout(timeouts.head, opener(stream)).await;
+                let opened = opened.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()));
+                let stream = opened.map_err(DispatchError::Io)?;
                 Ok((StrictStream::new(stream, timeouts, seat), peer))
             }
         })
