@@ -53,6 +53,13 @@ pub fn is_of_forge(uses: &str) -> bool {
     ACTIONS.iter().any(|known| name.ends_with(known))
 }
 
+/// Whether an action writes to several repositories of the forge.
+#[must_use]
+pub fn is_of_several(uses: &str) -> bool {
+    let name = uses.split('@').next().unwrap_or_default();
+    name.to_ascii_lowercase().ends_with("actions/cascading-pr")
+}
+
 /// Whether an action signs in at a registry.
 #[must_use]
 pub fn signs_in(uses: &str) -> bool {

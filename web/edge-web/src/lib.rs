@@ -69,8 +69,7 @@ pub use range::{ByteRange, byte_range};
 pub use request_id::RequestId;
 pub use routes::Routes;
 pub use serve::{
-    BindError, ServeOptions, bind, open_files, serve, serve_opened, shutdown_signal,
-    stop_accepting,
+    BindError, ServeOptions, bind, open_files, serve, serve_opened, shutdown_signal, stop_accepting,
 };
 pub use server::EdgeServer;
 pub use sign_in::{SIGN_IN_STYLE, SignIn, SignInAttempts, SignInSessions};

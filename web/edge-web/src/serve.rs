@@ -230,6 +230,7 @@ where
             stall: options.client_stall_timeout,
         };
         let connections = Arc::clone(&connections);
+        let opener = opener.clone();
         fn_service(move |stream: TcpStream| {
             let peer = stream.peer_addr().ok();
             let seat = connections.admit(peer.map(|peer| peer.ip()));

@@ -450,6 +450,7 @@ impl<'a> StepRunner<'a> {
                 let place = (directory, limit);
                 let order = self.request;
                 let asks_forge = self.forge_token.is_some()
+                    && !self.counts_at_forge()
                     && order.facts.is_of_forge()
                     && calls_api(&ready.script, &order.facts.server_url);
                 let result = self.script(step, frame, ready, own, place).await;
