@@ -441,7 +441,8 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
                 PlannedWork::Steps(steps) => {
                     let asks = job.token.is_some() || !job.token_defaults.is_empty();
                     let asks = asks && dialect.is_forge();
-                    let mut notes = script_notes(steps, &job.permissions, (asks, runner.token_at_forge));
+                    let mut notes =
+                        script_notes(steps, &job.permissions, (asks, runner.token_at_forge));
                     if runner.workspace == WorkspaceStart::Commit {
                         notes.extend(workspace_note(steps));
                     }
