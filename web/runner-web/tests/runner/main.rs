@@ -25,6 +25,7 @@ mod local_jobs;
 mod machines;
 mod model;
 mod operation;
+mod own_address;
 mod pages;
 mod real_model;
 mod receiver;
