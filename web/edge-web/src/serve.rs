@@ -27,6 +27,10 @@ const LISTEN_BACKLOG: i32 = 4096;
 /// What the accepting thread and the workers have to hand over the connections that are there.
 const HAND_OVER_TIME: Duration = Duration::from_millis(100);
 
+/// How long a connection may take to become what is served: a client that is emulated takes seconds
+/// for a handshake.
+const OPENING_TIME: Duration = Duration::from_secs(30);
+
 /// How long who has just come may take to ask before a server that ends closes the connection.
 const FIRST_REQUEST_TIME: Duration = Duration::from_secs(1);
 const FIRST_REQUEST_POLL: Duration = Duration::from_millis(10);
@@ -170,7 +174,7 @@ where
 }
 
 /// The same over what `opener` makes of each connection that was accepted: TLS that ends here, for
-/// instance. It has the time that the head of a request has.
+/// instance.
 ///
 /// # Errors
 /// When the listener cannot be used or a worker cannot be started.
@@ -242,7 +246,7 @@ where
                 };
                 // Answers are written whole; waiting for more would only delay them.
                 stream.set_nodelay(true).ok();
-                let opened = tokio::time::timeout(timeouts.head, opener(stream)).await;
+                let opened = tokio::time::timeout(OPENING_TIME, opener(stream)).await;
                 let opened = opened.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()));
                 let stream = opened.map_err(DispatchError::Io)?;
                 Ok((StrictStream::new(stream, timeouts, seat), peer))

@@ -27,6 +27,8 @@ pub(crate) struct Site {
     pub(crate) repository: GitRepository,
     /// Where pushes say that the repository is reached by SSH.
     pub(crate) ssh_url: Option<String>,
+    /// Where pushes say that people find the repository.
+    pub(crate) html_url: Option<String>,
     deliveries: u32,
     folder: TempDir,
 }
@@ -103,6 +105,7 @@ impl Site {
             forge,
             repository,
             ssh_url: None,
+            html_url: None,
             deliveries: 0,
             folder,
         }
@@ -149,6 +152,9 @@ impl Site {
         self.repository.git(&["update-server-info"]);
         let mut body = push_event(&format!("{}/acme/rocket.git", self.forge.url()), &sha);
         body["repository"]["ssh_url"] = json!(self.ssh_url);
+        if let Some(url) = &self.html_url {
+            body["repository"]["html_url"] = json!(url);
+        }
         let reply = deliver(
             &self.runner.address,
             SECRET,
