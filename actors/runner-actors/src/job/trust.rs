@@ -9,22 +9,22 @@ use runner_core::context::OWN_DIRECTORY;
 use runner_core::state::StepEnd;
 
 use super::step_runner::StepRunner;
+use crate::job_services::NAME_HASH;
 use crate::log::LineKind;
 
 /// Puts authorities where programs find them: the folder for what they need; `machine` or
-/// `container`; then certificates, each with the name of its file in a folder of OpenSSL's.
+/// `container`; the hash of their name, as OpenSSL's folders have it; then certificates.
 ///
 /// A container has no file for variables: there they are outputs.
 const TRUST: &str = r#"
-own=$1 kind=$2; shift 2
+own=$1 kind=$2 hash=$3; shift 3
 umask 022
 mkdir -p "$own" || exit 1
 new=$own/$kind.new all=$own/forge.pem
 : > "$new"
-mark=
-for pem in "$@"; do case $pem in -----BEGIN*) printf '%s' "$pem" >> "$new"; mark=$pem;; esac; done
+for pem in "$@"; do printf '%s' "$pem" >> "$new"; done
 cat "$new" > "$all"
-line=$(printf '%s' "$mark" | sed -n 3p)
+line=$(printf '%s' "$pem" | sed -n 3p)
 add() {
   grep -qF "$line" "$1" 2> /dev/null && return 0
   { [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ] && echo; cat "$new"; } >> "$1" 2> /dev/null
@@ -34,16 +34,16 @@ for file in /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt 
   [ -s "$file" ] && add "$file" && bundle=${bundle:-$file}
 done
 number=0
-while [ $# -gt 1 ]; do
+for pem in "$@"; do
   for place in /usr/local/share/ca-certificates /etc/pki/ca-trust/source/anchors; do
-    [ -d "${place%/*}" ] && mkdir -p "$place" 2> /dev/null && printf '%s' "$1" > "$place/orrery-forge-$number.crt" 2> /dev/null
+    [ -d "${place%/*}" ] && mkdir -p "$place" 2> /dev/null && printf '%s' "$pem" > "$place/orrery-forge-$number.crt" 2> /dev/null
   done
   if mkdir -p /etc/ssl/certs 2> /dev/null; then
-    hash=${2%.0} at=0
-    while [ -e "/etc/ssl/certs/$hash.$at" ] && ! grep -qF "$(printf '%s' "$1" | sed -n 3p)" "/etc/ssl/certs/$hash.$at"; do at=$((at + 1)); done
-    printf '%s' "$1" > "/etc/ssl/certs/$hash.$at" 2> /dev/null
+    at=0
+    while [ -e "/etc/ssl/certs/$hash.$at" ] && ! grep -qF "$(printf '%s' "$pem" | sed -n 3p)" "/etc/ssl/certs/$hash.$at"; do at=$((at + 1)); done
+    printf '%s' "$pem" > "/etc/ssl/certs/$hash.$at" 2> /dev/null
   fi
-  number=$((number + 1)); shift 2
+  number=$((number + 1))
 done
 [ -n "$bundle" ] && cat "$bundle" > "$own/$kind-bundle.pem"
 said() {
@@ -135,15 +135,13 @@ impl StepRunner<'_> {
         let secure = addresses.iter().filter(|url| url.scheme() == "https");
         let hosts = secure.filter_map(url::Url::host_str);
         let authorities = hosts.filter_map(|host| services.authority_of(host));
-        let pairs: Vec<String> = authorities
-            .flat_map(|it| [it.pem.clone(), it.file.clone()])
-            .collect();
-        if pairs.is_empty() {
+        let certificates: Vec<String> = authorities.map(|it| it.pem.clone()).collect();
+        if certificates.is_empty() {
             return None;
         }
         let folder = folder();
-        let argv = ["sh", "-c", TRUST, "sh", &folder, kind].map(str::to_owned);
-        Some(argv.into_iter().chain(pairs).collect())
+        let argv = ["sh", "-c", TRUST, "sh", &folder, kind, NAME_HASH].map(str::to_owned);
+        Some(argv.into_iter().chain(certificates).collect())
     }
 
     async fn say_untrusted(&self, what: &str) {

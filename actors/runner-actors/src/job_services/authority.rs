@@ -19,6 +19,10 @@ use crate::clock::now_ms;
 
 /// Longest common name that certificates have.
 const MAX_NAME: usize = 64;
+/// The name of every authority. Programs tell those of several hosts by their keys.
+const NAME: &str = "orrery job gateway";
+/// OpenSSL finds an authority in a folder by a hash of its name.
+pub(crate) const NAME_HASH: &str = "126a2083";
 /// A process lives for less.
 const YEARS: i32 = 10;
 
@@ -35,8 +39,6 @@ pub(crate) struct HostAuthority {
     pub(crate) identity: Arc<HostIdentity>,
     /// The authority's certificate, as programs read it.
     pub(crate) pem: String,
-    /// What OpenSSL calls its file in a folder of authorities.
-    pub(crate) file: String,
 }
 
 /// Those of this process, by host.
@@ -66,8 +68,7 @@ impl Authorities {
 
 fn made(host: &str) -> Result<HostAuthority, rcgen::Error> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let name: String = format!("orrery {bare}").chars().take(MAX_NAME).collect();
-    let mut authority = params(&name, Vec::new())?;
+    let mut authority = params(NAME, Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     authority.name_constraints = Some(NameConstraints {
@@ -86,7 +87,6 @@ fn made(host: &str) -> Result<HostAuthority, rcgen::Error> {
     let signed = own.signed_by(&own_key, &issuer)?;
     Ok(HostAuthority {
         pem: pem(&der),
-        file: hash_name(&name),
         identity: Arc::new(HostIdentity {
             chain: [signed.der().to_vec(), der],
             key: own_key.serialize_der(),
@@ -135,35 +135,13 @@ fn pem(der: &[u8]) -> String {
     format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
 }
 
-/// OpenSSL finds an authority in a folder by a hash of its name, in which case and runs of blanks
-/// do not count (`X509_NAME_hash`).
-fn hash_name(name: &str) -> String {
-    const COMMON_NAME: [u8; 5] = [0x06, 0x03, 0x55, 0x04, 0x03];
-    let words: Vec<String> = name
-        .split_whitespace()
-        .map(str::to_ascii_lowercase)
-        .collect();
-    let text = words.join(" ");
-    let value = [&COMMON_NAME[..], &tagged(0x0c, text.as_bytes())].concat();
-    let set = tagged(0x31, &tagged(0x30, &value));
-    let digest = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, &set);
-    let first = digest.as_ref().first_chunk::<4>().copied();
-    format!("{:08x}.0", u32::from_le_bytes(first.unwrap_or_default()))
-}
-
-/// A short value as DER has it: names are, with [`MAX_NAME`].
-fn tagged(tag: u8, bytes: &[u8]) -> Vec<u8> {
-    let length = u8::try_from(bytes.len()).unwrap_or(u8::MAX);
-    [&[tag, length][..], bytes].concat()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// As `openssl x509 -hash` says it.
     #[test]
-    fn i17_a_file_has_the_name_that_openssl_looks_for() {
+    fn i17_an_authority_has_the_hash_that_openssl_looks_for() {
         for host in ["forge.example", "10.0.0.5", "[fd00::5]"] {
             let authority = made(host).unwrap();
             let folder = tempfile::tempdir().unwrap();
@@ -173,7 +151,7 @@ mod tests {
             openssl.args(["x509", "-noout", "-hash", "-in"]).arg(&file);
             let output = openssl.output().expect("openssl is installed");
             let hash = String::from_utf8_lossy(&output.stdout);
-            assert_eq!(authority.file, format!("{}.0", hash.trim()), "{host}");
+            assert_eq!(hash.trim(), NAME_HASH, "{host}");
         }
     }
 

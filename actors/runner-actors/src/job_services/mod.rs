@@ -52,6 +52,7 @@ use crate::clock::now_ms;
 pub use artifacts::ListedArtifact;
 use authority::Authorities;
 pub use authority::HostIdentity;
+pub(crate) use authority::NAME_HASH;
 pub use blob::{Blob, BlockWriter, Download};
 pub use fault::ServiceFault;
 use forge::ForgeGrant;

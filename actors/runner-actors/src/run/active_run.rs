@@ -388,7 +388,8 @@ impl ActiveRun {
         // Taken up again, or run again after it was lost, it asks for another VM.
         let vm_key = vm_key(&ledger.record, index);
         let clone_url = &ledger.event.clone_url;
-        let led = self.services.led(clone_url, &self.planned);
+        let (own, facts) = (&ledger.event.repository, &self.planned.facts);
+        let led = self.services.led(clone_url, &facts.server_url, own);
         let owned = |mut machine: MachineType| {
             machine.vm.services.clone_from(&settings.services);
             machine.vm.services_for.clone_from(&led);

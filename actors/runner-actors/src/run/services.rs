@@ -7,7 +7,6 @@ use http_clients::vmm::Target;
 use super::arrivals::RunArrivals;
 use super::job_launcher::JobLauncher;
 use super::parked::ParkedRuns;
-use super::plan::PlannedRun;
 use crate::checkouts::CheckoutPermits;
 use crate::groups::ConcurrencyGroups;
 use crate::job_services::target_of;
@@ -35,15 +34,12 @@ pub(crate) struct RunServices {
 
 impl RunServices {
     /// What the VM manager leads to the services of a run's jobs: the forge's own addresses.
-    pub(super) fn led(&self, clone_url: &str, run: &PlannedRun) -> Vec<Target> {
+    pub(super) fn led(&self, clone_url: &str, server_url: &str, repository: &str) -> Vec<Target> {
         if self.settings.services.is_none() {
             return Vec::new();
         }
-        let (server_url, repository) = (&run.facts.server_url, &run.event.repository);
-        let own = self
-            .jobs
-            .services
-            .own_addresses(clone_url, server_url, repository);
+        let services = &self.jobs.services;
+        let own = services.own_addresses(clone_url, server_url, repository);
         own.iter().filter_map(target_of).collect()
     }
 }

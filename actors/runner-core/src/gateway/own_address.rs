@@ -4,8 +4,8 @@
 use base64::Engine as _;
 use url::Url;
 
-/// The addresses at which jobs ask their forge: of its API, where the repository is cloned from, and
-/// for people; each once, without user, query and the repository's path.
+/// The addresses at which jobs ask their forge: of its API, where the repository is cloned from,
+/// and for people; each once, without user, query and the repository's path.
 #[must_use]
 pub fn own_addresses(
     api: Option<&Url>,

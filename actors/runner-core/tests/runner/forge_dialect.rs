@@ -258,7 +258,10 @@ fn i17_check_says_what_the_token_does_not_reach() {
     let usual = |steps: &str| notes_of(steps, RunnerFacts::USUAL);
     assert!(!usual(&release).contains("api_url"), "{}", usual(&release));
     assert!(usual(&login).contains("lack `packages: write`"));
-    let writes = login.replace("    steps:", "    permissions: {packages: write}\n    steps:");
+    let writes = login.replace(
+        "    steps:",
+        "    permissions: {packages: write}\n    steps:",
+    );
     assert!(!usual(&writes).contains("packages"), "{}", usual(&writes));
     let pushes = "    steps: [{run: git push}]\n";
     assert!(notes(pushes).contains("`token_permissions` of the runner"));

@@ -56,8 +56,8 @@ fn serve(uplink: &Uplink, stream: &GuestStream) {
     }
 }
 
-/// A connection for what is asked for, and what it begins with: to that place, or to the services of
-/// the VM's owner where they stand in for it.
+/// A connection for what is asked for, and what it begins with: to that place, or to the services
+/// of the VM's owner where they stand in for it.
 fn peer_of(uplink: &Uplink, target: &Target) -> Result<(TcpStream, String), Refusal> {
     match uplink.leads(target) {
         Some(services) => {

@@ -11,7 +11,7 @@ use serde_json::json;
 use url::Url;
 
 use super::front::Led;
-use super::passage::{ForgeWays, pass, pass_package};
+use super::passage::{ForgeWays, pass, pass_package, refused};
 use super::{forge, git};
 
 /// Answers one request.
@@ -154,11 +154,4 @@ fn package_refused(refusal: &GatewayRefusal) -> HttpResponse {
         "message": refusal.message,
         "errors": [{"code": "DENIED", "message": refusal.message}],
     }))
-}
-
-/// A refusal in words, of which programs show the body.
-pub(super) fn refused(status: StatusCode, text: &str) -> HttpResponse {
-    HttpResponse::build(status)
-        .content_type("text/plain; charset=utf-8")
-        .body(format!("{text}\n"))
 }

@@ -21,7 +21,6 @@ use runner_actors::{PackagePassage, TokenGuard};
 use url::Url;
 
 use super::front::Led;
-use super::own_address::refused;
 
 /// A file may take this long on its way, before the forge answers; where nothing moves, the machine
 /// breaks off sooner.
@@ -181,6 +180,13 @@ fn at_own_address(location: &HeaderValue, base: &Url, own: &Url) -> HeaderValue 
 
 const UNANSWERED: &str = "the forge gives no answer that could be passed on";
 const NO_SCOPE: &str = "the forge does not accept the runner's token (FORGE_TOKEN) for its registries: it needs the scope of packages (`write:package`)";
+
+/// A refusal in words, of which programs show the body.
+pub(super) fn refused(status: StatusCode, text: &str) -> HttpResponse {
+    HttpResponse::build(status)
+        .content_type("text/plain; charset=utf-8")
+        .body(format!("{text}\n"))
+}
 
 fn unanswered(error: &HttpError) -> HttpResponse {
     tracing::debug!(event = "run.forge_unreached", %error, "a job's call of the forge has no answer");

@@ -26,6 +26,7 @@ mod machines;
 mod model;
 mod operation;
 mod own_address;
+mod own_registries;
 mod pages;
 mod real_model;
 mod receiver;
