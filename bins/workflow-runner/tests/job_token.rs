@@ -105,11 +105,11 @@ jobs:
               except OSError as error:
                   return error
           mine, api = os.environ["TOKEN"], "https://forge.example/api/v1/"
-          print("own", *asked(api + "user", mine))
-          print("nobody", *asked(api + "user", None))
+          print("own", *asked(api + "user/emails", mine))
+          print("nobody", *asked(api + "user/emails", None))
           folder = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
           folder.load_verify_locations(capath="/etc/ssl/certs")
-          print("folder", *asked(api + "user", mine, folder))
+          print("folder", *asked(api + "user/emails", mine, folder))
           print("else", asked("https://elsewhere.example/", mine))
           END
           git clone --quiet https://x:$TOKEN@forge.example/acme/rocket.git c
@@ -135,7 +135,7 @@ fn i17_a_vm_trusts_the_forge_s_own_address_and_pushes_there() {
     for part in [
         &format!("pushed {side}"),
         "NODE_EXTRA_CA_CERTS=/tmp/.runner/trust/forge.pem",
-        "REQUESTS_CA_BUNDLE=/tmp/.runner/trust/machine-bundle.pem",
+        "REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt",
         "orrery-forge-0.crt",
         "own 403 {",
         "the token is of acme/rocket only",

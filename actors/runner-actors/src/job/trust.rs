@@ -24,7 +24,9 @@ new=$own/$kind.new all=$own/forge.pem
 : > "$new"
 for pem in "$@"; do printf '%s' "$pem" >> "$new"; done
 cat "$new" > "$all"
-line=$(printf '%s' "$pem" | sed -n 3p)
+# Of its signature: names and times are those of others, too.
+mark() { printf '%s' "$1" | grep -v END | tail -n 2 | head -n 1; }
+line=$(mark "$pem")
 add() {
   grep -qF "$line" "$1" 2> /dev/null && return 0
   { [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ] && echo; cat "$new"; } >> "$1" 2> /dev/null
@@ -40,12 +42,13 @@ for pem in "$@"; do
   done
   if mkdir -p /etc/ssl/certs 2> /dev/null; then
     at=0
-    while [ -e "/etc/ssl/certs/$hash.$at" ] && ! grep -qF "$(printf '%s' "$pem" | sed -n 3p)" "/etc/ssl/certs/$hash.$at"; do at=$((at + 1)); done
+    while [ -e "/etc/ssl/certs/$hash.$at" ] && ! grep -qF "$(mark "$pem")" "/etc/ssl/certs/$hash.$at"; do at=$((at + 1)); done
     printf '%s' "$pem" > "/etc/ssl/certs/$hash.$at" 2> /dev/null
   fi
   number=$((number + 1))
 done
-[ -n "$bundle" ] && cat "$bundle" > "$own/$kind-bundle.pem"
+# For containers that have no shell to be asked.
+[ -n "$bundle" ] && [ "$kind" = machine ] && cat "$bundle" > "$own/bundle.pem"
 said() {
   if [ "$kind" = container ]; then eval "printf '%s' \"\${$1-}\""; return; fi
   sed -n "s/^ *\(export \)\{0,1\} *$1=//p" /etc/environment 2> /dev/null | tail -n 1 | tr -d "\"'"
@@ -63,7 +66,7 @@ for name in NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE PIP_CERT SSL_CERT_FILE CURL_C
   fi
   case $name in
     NODE_EXTRA_CA_CERTS) say "$name" "$all";;
-    REQUESTS_CA_BUNDLE|PIP_CERT|SSL_CERT_FILE) [ -n "$bundle" ] && say "$name" "$own/$kind-bundle.pem";;
+    REQUESTS_CA_BUNDLE|PIP_CERT|SSL_CERT_FILE) [ -n "$bundle" ] && say "$name" "$bundle";;
   esac
 done
 [ -n "$(said DENO_TLS_CA_STORE)" ] || say DENO_TLS_CA_STORE system,mozilla
@@ -112,7 +115,7 @@ impl StepRunner<'_> {
             return Vec::new();
         }
         let folder = folder();
-        let bundle = format!("{folder}/machine-bundle.pem");
+        let bundle = format!("{folder}/bundle.pem");
         let bundles = [
             "SSL_CERT_FILE",
             "CURL_CA_BUNDLE",

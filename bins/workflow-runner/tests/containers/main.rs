@@ -13,6 +13,7 @@ mod hosted;
 mod kept;
 mod lab;
 mod languages;
+mod own_address;
 mod platforms;
 mod scripts;
 mod services;

@@ -61,10 +61,15 @@ impl Site {
 
     /// With the services of jobs, and a repository that takes pushes; its VMs are emulated.
     pub(crate) fn with_services() -> Self {
+        Self::with_services_on("")
+    }
+
+    /// The same with lines of the table of all machines.
+    pub(crate) fn with_services_on(machine: &str) -> Self {
         let listener = TcpListener::bind(ANY).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         drop(listener);
-        Self::make("qemu", "", "", Some(&address))
+        Self::make("qemu", "", machine, Some(&address))
     }
 
     /// With lines of the runner's table `[keep]`, and of the one of all machines.

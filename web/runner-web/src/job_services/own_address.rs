@@ -44,6 +44,14 @@ pub(super) async fn answer(
         OwnPath::Api(path) if is_read && services.is_of_other_repository(&token, path) => {
             as_anybody(request, payload, led, (ways, query)).await
         }
+        // Programs that sign in ask this first.
+        OwnPath::Api("/user") if is_read => match services.account_of(http, &token).await {
+            Ok((login, id)) => HttpResponse::Ok().json(json!({
+                "id": id, "login": login, "username": login, "login_name": "",
+                "full_name": "", "email": "", "is_admin": false,
+            })),
+            Err(refusal) => package_refused(&refusal),
+        },
         OwnPath::Api(path) => {
             let asked = (token, path, query);
             forge::answer(request, payload, asked, (services, http)).await

@@ -278,7 +278,8 @@ fn i17_the_forges_own_address_gives_no_more_than_the_gateway_does() {
         r#"own="Authorization: token $TOKEN"
 tried permission -H "$own" --json '{"body": "x"}' $api/issues/7/comments
 tried hooks -H "$own" $api/hooks
-tried user -H "$own" $forge/api/v1/user
+tried user -H "$own" $forge/api/v1/user/emails
+tried whose -H "$own" $forge/api/v1/user
 tried dots --path-as-is -H "$own" $api/../secret/issues/1
 tried encoded --path-as-is -H "$own" $api/%2e%2e/secret/issues/1
 tried slashes -H "$own" $forge//api/v1/repos/acme/secret/issues/1
@@ -307,6 +308,7 @@ echo "smuggled: $(head -n 1 <&3)""#,
         "permission: 403 {\"",
         "hooks: 403",
         "user: 403",
+        "whose: 200 {\"email\":\"\",\"full_name\":\"\",\"id\":1,\"is_admin\":false,\"login\":\"runner\"",
         "dots: 403",
         "encoded: 403",
         "slashes: 403",
