@@ -67,8 +67,9 @@ pub enum ForwardBody<S> {
 /// The way to one server; it belongs to one thread.
 #[derive(Clone)]
 pub struct Forwarder {
-    address: SocketAddr,
-    url: Url,
+    /// `None`: it is found by its name.
+    address: Option<SocketAddr>,
+    origin: Url,
     options: ForwardOptions,
     client: Client,
 }
@@ -86,37 +87,51 @@ impl Forwarder {
     /// The way to the server at `address`, by plain HTTP.
     #[must_use]
     pub fn new(address: SocketAddr, options: ForwardOptions) -> Self {
-        let connector = Connector(Rc::new(ConnectOptions {
-            within: options.connect,
-            addresses: AddressPolicy::Any,
-            unix_socket: None,
-            tls: None,
-        }));
-        let connector = awc::Connector::new()
-            .connector(connector)
-            // Ours is the deadline; this one must not come before it.
-            .timeout(options.connect * 2)
-            .conn_keep_alive(KEEP_ALIVE)
-            .limit(options.connections.max(1));
-        let client = Client::builder()
-            .connector(connector)
-            .no_default_headers()
-            .disable_timeout()
-            .disable_redirects()
-            .finish();
         let url = format!("http://{address}/");
         Self {
-            address,
-            url: url.parse().expect("an address makes an URL"),
+            address: Some(address),
+            origin: url.parse().expect("an address makes an URL"),
+            client: client(&options, None),
             options,
-            client,
         }
     }
 
-    /// Where it leads.
+    /// The way to the server that has this address, by name, and by TLS where it says `https`.
+    /// Nothing where it has no host, or is of another scheme.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
+    pub fn to(url: &Url, options: ForwardOptions) -> Option<Self> {
+        url.host_str().filter(|host| !host.is_empty())?;
+        let tls = match url.scheme() {
+            "http" => None,
+            "https" => Some(Tls::System),
+            _ => return None,
+        };
+        let origin: Url = url.origin().ascii_serialization().parse().ok()?;
+        Some(Self {
+            client: client(&options, tls),
+            origin,
+            address: None,
+            options,
+        })
+    }
+
+    /// Where it leads; nothing where that is a name.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
         self.address
+    }
+
+    /// What awc is to see in front of a target: the TLS is ours, and an `https` would have it look
+    /// for one of its own.
+    fn base(&self) -> String {
+        let host = self.origin.host_str().unwrap_or_default();
+        let port = self.origin.port_or_known_default().unwrap_or(80);
+        format!("http://{host}:{port}")
+    }
+
+    /// As `Host` names it.
+    fn host(&self) -> &str {
+        &self.origin[url::Position::BeforeHost..url::Position::AfterPort]
     }
 
     /// Sends a request and gives the answer as soon as its head is there, whatever its status.
@@ -136,13 +151,13 @@ impl Forwarder {
         S: Stream<Item = Result<Bytes, E>> + 'static,
         E: Into<Box<dyn std::error::Error>> + 'static,
     {
-        let address = format!("http://{}{target}", self.address);
+        let address = format!("{}{target}", self.base());
         let mut sending = self.client.request(method, address).no_decompress();
         for (name, value) in headers {
             sending = sending.append_header((name.clone(), value.clone()));
         }
         if !self.options.keep_host || !headers.contains_key("host") {
-            sending = sending.insert_header(("host", self.address.to_string()));
+            sending = sending.insert_header(("host", self.host()));
         }
         let sent = async move {
             match body {
@@ -158,11 +173,11 @@ impl Forwarder {
         let sent = timeout(self.options.head, Box::pin(sent)).await;
         let response = sent
             .map_err(|_| HttpError::TimedOut {
-                url: shown(&self.url),
+                url: shown(&self.origin),
                 after: self.options.head,
                 phase: Phase::Waiting,
             })?
-            .map_err(|error| failure(&self.url, self.options.connect, error))?;
+            .map_err(|error| failure(&self.origin, self.options.connect, error))?;
         Ok(Forwarded {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
@@ -188,13 +203,34 @@ impl Forwarder {
             tls: Tls::System,
             ..WsOptions::default()
         };
-        let address = format!("ws://{}{target}", self.address);
+        let address = format!("ws{}{target}", self.base().trim_start_matches("http"));
         let headers: Vec<(HeaderName, HeaderValue)> = headers
             .iter()
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        ws::open(&self.url, &address, &options, (headers, protocols)).await
+        ws::open(&self.origin, &address, &options, (headers, protocols)).await
     }
+}
+
+fn client(options: &ForwardOptions, tls: Option<Tls>) -> Client {
+    let connector = Connector(Rc::new(ConnectOptions {
+        within: options.connect,
+        addresses: AddressPolicy::Any,
+        unix_socket: None,
+        tls,
+    }));
+    let connector = awc::Connector::new()
+        .connector(connector)
+        // Ours is the deadline; this one must not come before it.
+        .timeout(options.connect * 2)
+        .conn_keep_alive(KEEP_ALIVE)
+        .limit(options.connections.max(1));
+    Client::builder()
+        .connector(connector)
+        .no_default_headers()
+        .disable_timeout()
+        .disable_redirects()
+        .finish()
 }
 
 impl Forwarded {
@@ -207,7 +243,7 @@ impl Forwarded {
 impl std::fmt::Debug for Forwarder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Forwarder")
-            .field("address", &self.address)
+            .field("origin", &self.origin.as_str())
             .finish_non_exhaustive()
     }
 }

@@ -103,8 +103,8 @@ pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
     AdmittedGit, Blob, BlockWriter, Download, GatewayAnswer, GatewayBody, GatewayRefusal,
-    GatewayRequest, GitAnswer, GitFolder, GitRequest, JobGrant, JobServices, JobSession,
-    ListedArtifact, ServiceFault,
+    GatewayRequest, GitAnswer, GitFolder, GitRequest, HostIdentity, JobGrant, JobServices,
+    JobSession, ListedArtifact, PackagePassage, PackageTurn, ServiceFault, TokenGuard,
 };
 pub use kept::{
     ClosingShell, KeepSettings, KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest,

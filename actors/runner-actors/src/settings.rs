@@ -183,6 +183,9 @@ pub struct RunnerSettings {
     /// What the tokens of jobs may do whose workflows name no permissions: to read, or to write;
     /// `None`: to write at Gitea and Forgejo, to read at GitHub.
     pub token_permissions: Option<PermissionLevel>,
+    /// Whether the token of a job counts at the forge's own address, too; `None`: at Gitea and
+    /// Forgejo.
+    pub token_at_forge: Option<bool>,
     /// Whether a push ends the runs of the one before it where a workflow does not say; `None`: at
     /// Gitea and Forgejo.
     pub cancel_previous: Option<bool>,
@@ -229,6 +232,13 @@ impl RunnerSettings {
         let network = machine.or_else(|| named("default"));
         let network = network.and_then(|(_, machine)| machine.vm.network);
         network.unwrap_or_default() != Network::None
+    }
+
+    /// Whether the token of a job counts at the forge's own address: at Gitea and Forgejo, where
+    /// nobody has said otherwise. At GitHub, whose actions ask at the API's address, never.
+    #[must_use]
+    pub fn counts_at_forge(&self) -> bool {
+        self.forge != Forge::GitHub && self.token_at_forge.unwrap_or(true)
     }
 
     /// The forge's API on this thread, where it is known.

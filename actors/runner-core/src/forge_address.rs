@@ -2,7 +2,7 @@
 //! gateway only (`github.api_url`).
 
 /// Said in a job's log beside a failure.
-pub const AT_OWN_ADDRESS: &str = "it asks the forge at its own address, where the token of a job is a placeholder: it counts at `github.api_url` (`$GITHUB_API_URL`), or give the step a token of your own as a secret";
+pub const AT_OWN_ADDRESS: &str = "it asks the forge at its own address, where the token of a job is a placeholder: it counts at `github.api_url` (`$GITHUB_API_URL`) alone, since `token_at_forge` of the runner is off; or give the step a token of your own as a secret";
 
 /// Actions that ask the forge at `github.server_url`.
 const ACTIONS: [&str; 7] = [
@@ -51,6 +51,13 @@ pub fn is_of_forge(uses: &str) -> bool {
     let name = uses.split('@').next().unwrap_or_default();
     let name = name.to_ascii_lowercase();
     ACTIONS.iter().any(|known| name.ends_with(known))
+}
+
+/// Whether an action writes to several repositories of the forge.
+#[must_use]
+pub fn is_of_several(uses: &str) -> bool {
+    let name = uses.split('@').next().unwrap_or_default();
+    name.to_ascii_lowercase().ends_with("actions/cascading-pr")
 }
 
 /// Whether an action signs in at a registry.

@@ -35,6 +35,8 @@ pub struct RunnerFacts<'a> {
     pub forge: Option<Forge>,
     /// What tokens may do by themselves, where that is set.
     pub token_permissions: Option<PermissionLevel>,
+    /// Whether they count at the forge's own address.
+    pub token_at_forge: bool,
 }
 
 impl RunnerFacts<'_> {
@@ -52,6 +54,7 @@ impl RunnerFacts<'_> {
         has_network: &|_| false,
         forge: None,
         token_permissions: None,
+        token_at_forge: true,
     };
 }
 
@@ -438,7 +441,8 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
                 PlannedWork::Steps(steps) => {
                     let asks = job.token.is_some() || !job.token_defaults.is_empty();
                     let asks = asks && dialect.is_forge();
-                    let mut notes = script_notes(steps, &job.permissions, asks);
+                    let mut notes =
+                        script_notes(steps, &job.permissions, (asks, runner.token_at_forge));
                     if runner.workspace == WorkspaceStart::Commit {
                         notes.extend(workspace_note(steps));
                     }

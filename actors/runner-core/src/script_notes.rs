@@ -33,28 +33,36 @@ const GH_ALONE: &str = "its scripts call `gh` for what the token of a job does n
 const PUSH: &str = "its scripts call `git push`, and the job's `permissions` lack `contents: write` (`token_permissions` of the runner, where it names none): the token of the job pushes nothing, one of your own at the checkout (`token`, `ssh-key`) does";
 const LFS_PUSH: &str = "its scripts call `git lfs push`: large files are not passed on by the token of the job, only by one of your own at the checkout";
 const PLATFORM: &str = "it builds images of other platforms than those that machines here run or emulate (linux on amd64, 386, arm64, arm, ppc64le, riscv64, s390x), which fails";
-const OWN_ADDRESS: &str = "it asks the forge at its own address (`github.server_url`): the token of a job counts at `github.api_url` only, so that fails without a token of your own";
-const PACKAGES: &str = "it sends packages or images to a registry, or signs in at one: the token of a job does not reach the forge's registries, a token of your own as a secret does";
+const OWN_ADDRESS: &str = "it asks the forge at its own address (`github.server_url`): the token of a job counts at `github.api_url` only (`token_at_forge` of the runner), so that fails without a token of your own";
+const PACKAGES: &str = "it sends packages or images to a registry, or signs in at one: the token of a job does not reach the forge's registries (`token_at_forge` of the runner), a token of your own as a secret does";
+const PACKAGES_UNWRITTEN: &str = "it sends packages or images to a registry, or signs in at one: with the token of the job at the forge's own that only reads, since its `permissions` lack `packages: write` (`token_permissions` of the runner, where it names none)";
+const ELSEWHERE: &str = "it makes pull requests in other repositories: the token of a job is of its own repository, so that fails without a token of your own";
 const EMULATION: &str = "it builds images of other platforms: their programs are emulated, many times slower, and images that they build on come from a registry that the machine's network allows";
 
 /// The notes of a job with these steps. Where Gitea and Forgejo run it and it asks for its token
-/// (`forge_token`), also what that does not reach.
+/// (`forge_token`), also what that does not reach: less where it counts at the forge's own address.
 pub(crate) fn script_notes(
     steps: &[PlannedStep],
     permissions: &Permissions,
-    forge_token: bool,
+    (forge_token, at_forge): (bool, bool),
 ) -> Vec<String> {
     let mut seen = Seen::default();
     seen.steps(steps);
     let pushes = permissions.allows("contents", PermissionLevel::Write);
+    let publishes = permissions.allows("packages", PermissionLevel::Write);
     let notes = [
         (seen.gh_apart, GH_ALONE),
         (seen.push && !seen.token && !pushes, PUSH),
         (seen.lfs_push, LFS_PUSH),
         (seen.platform, PLATFORM),
         (seen.emulated, EMULATION),
-        (seen.own_address && forge_token, OWN_ADDRESS),
-        (seen.packages && forge_token, PACKAGES),
+        (seen.own_address && forge_token && !at_forge, OWN_ADDRESS),
+        (seen.elsewhere && forge_token && at_forge, ELSEWHERE),
+        (seen.packages && forge_token && !at_forge, PACKAGES),
+        (
+            seen.packages && forge_token && at_forge && !publishes,
+            PACKAGES_UNWRITTEN,
+        ),
     ];
     let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
     notes.map(|(_, note)| note.to_owned()).collect()
@@ -82,6 +90,8 @@ struct Seen {
     /// The forge by its own address, and its registries.
     own_address: bool,
     packages: bool,
+    /// Other repositories of it.
+    elsewhere: bool,
 }
 
 impl Seen {
@@ -90,6 +100,7 @@ impl Seen {
             if let Some(uses) = step.work.uses() {
                 self.own_address |= forge_address::is_of_forge(uses);
                 self.packages |= forge_address::signs_in(uses);
+                self.elsewhere |= forge_address::is_of_several(uses);
             }
             match &step.work {
                 StepKind::Run { script, .. } => {

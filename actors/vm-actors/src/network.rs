@@ -29,6 +29,9 @@ pub enum NetworkUnmet {
     /// The configuration does not name these services.
     #[error("this manager's configuration does not name `{0}` in [network] `services`")]
     Services(Target),
+    /// Places that are led to services, without services.
+    #[error("`services_for` needs `services`")]
+    WithoutServices,
     /// A list without a network.
     #[error("`allow` needs `network` to be `user`")]
     WithoutNetwork,
@@ -43,6 +46,9 @@ pub(crate) fn check(
 ) -> Result<(), NetworkUnmet> {
     if let Some(target) = spec.services.as_ref().filter(|it| !services.names(it)) {
         return Err(NetworkUnmet::Services(target.clone()));
+    }
+    if spec.services.is_none() && !spec.services_for.is_empty() {
+        return Err(NetworkUnmet::WithoutServices);
     }
     match (spec.network, &spec.allow) {
         (Network::None, None) => Ok(()),
@@ -80,6 +86,7 @@ pub(crate) fn open(
             manager: settings.services.clone(),
             requested: None,
         },
+        led: spec.services_for.clone(),
     });
     let uplink = Uplink {
         services,

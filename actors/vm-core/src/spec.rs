@@ -22,6 +22,8 @@ pub struct VmSpec {
     pub allow: Option<AllowList>,
     /// Where the services are that its owner gives it.
     pub services: Option<Target>,
+    /// What is led to them beside requests to the proxy itself.
+    pub services_for: Vec<Target>,
     /// How long it may live without its lease being extended.
     pub lease: Duration,
     /// Who asked.
@@ -40,6 +42,7 @@ impl From<NewVm> for VmSpec {
             network: request.network.unwrap_or_default(),
             allow: request.allow,
             services: request.services,
+            services_for: request.services_for,
             lease: Duration::from_secs(request.lease_s.unwrap_or(NewVm::LEASE_S)),
             owner: request.owner.unwrap_or_default(),
             isolation_min: request.isolation_min.unwrap_or_default(),
@@ -58,6 +61,7 @@ impl From<&VmSpec> for NewVm {
             network: Some(spec.network),
             allow: spec.allow.clone(),
             services: spec.services.clone(),
+            services_for: spec.services_for.clone(),
             lease_s: Some(spec.lease.as_secs()),
             owner: Some(spec.owner.clone()),
             isolation_min: Some(spec.isolation_min),
@@ -200,6 +204,7 @@ mod tests {
             network: Network::None,
             allow: None,
             services: None,
+            services_for: Vec::new(),
             lease: Duration::from_secs(60),
             owner: "test".parse().unwrap(),
             isolation_min: Isolation::default(),

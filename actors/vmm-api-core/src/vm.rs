@@ -85,6 +85,12 @@ pub struct NewVm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub services: Option<Target>,
+    /// Hosts and ports that are led to `services` as well, instead of out, whatever the network:
+    /// over plain HTTP and `CONNECT`. Each connection begins there with a line that says which was
+    /// asked for, and whether the VM's own network reaches it. Needs `services`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>)]
+    pub services_for: Vec<Target>,
     /// Seconds until it is released unless extended; 600 unless given.
     #[serde(
         default,

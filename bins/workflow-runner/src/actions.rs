@@ -119,6 +119,7 @@ impl CheckedRunner {
             // One that nobody has named is not known to be this repository's.
             forge: self.is_named.then_some(settings.forge),
             token_permissions: settings.token_permissions,
+            token_at_forge: settings.token_at_forge.unwrap_or(true),
         };
         check_for(file, bytes, files, &*self.actions, facts)
     }

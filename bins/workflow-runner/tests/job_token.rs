@@ -81,3 +81,68 @@ fn i17_a_job_in_a_vm_pushes_with_plain_git_and_gh_finds_the_gateway() {
         assert!(log.contains(part), "{part} in {log}");
     }
 }
+
+/// Its machine has no network: the forge's own address is reached by the token of the job alone.
+const OWN_ADDRESS: &str = r#"
+on: push
+permissions: {contents: write}
+jobs:
+  build:
+    runs-on: x
+    steps:
+      - run: |
+          cat /etc/environment
+          ls /usr/local/share/ca-certificates
+          python3 - <<'END'
+          import os, ssl, urllib.request, urllib.error
+          def asked(url, token, context=None):
+              headers = {"Authorization": "token " + token} if token else {}
+              try:
+                  answer = urllib.request.urlopen(urllib.request.Request(url, headers=headers), context=context)
+                  return answer.status, answer.read().decode()
+              except urllib.error.HTTPError as error:
+                  return error.code, error.read().decode()
+              except OSError as error:
+                  return error
+          mine, api = os.environ["TOKEN"], "https://forge.example/api/v1/"
+          print("own", *asked(api + "user/emails", mine))
+          print("nobody", *asked(api + "user/emails", None))
+          folder = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+          folder.load_verify_locations(capath="/etc/ssl/certs")
+          print("folder", *asked(api + "user/emails", mine, folder))
+          print("else", asked("https://elsewhere.example/", mine))
+          END
+          git clone --quiet https://x:$TOKEN@forge.example/acme/rocket.git c
+          cd c
+          git config user.name t
+          git config user.email t@example.org
+          echo built > built
+          git add built
+          git commit --quiet -m built
+          git push --quiet origin HEAD:refs/heads/side
+          echo "pushed $(git rev-parse HEAD)"
+        env: {TOKEN: "${{ github.token }}", GIT_CONFIG_COUNT: "0"}
+"#;
+
+#[test]
+fn i17_a_vm_trusts_the_forge_s_own_address_and_pushes_there() {
+    let mut site = Site::with_services();
+    site.html_url = Some("https://forge.example/acme/rocket".to_owned());
+    let (run, record): (String, Value) = site.run(OWN_ADDRESS);
+    let log = site.log(&run);
+    assert_eq!(record["state"], "succeeded", "{record:#}\n{log}");
+    let side = pushed(&site, "refs/heads/side");
+    for part in [
+        &format!("pushed {side}"),
+        "NODE_EXTRA_CA_CERTS=/tmp/.runner/trust/forge.pem",
+        "REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt",
+        "orrery-forge-0.crt",
+        "own 403 {",
+        "the token is of acme/rocket only",
+        "nobody 403 forge.example:443 is not on the allow-list of this VM",
+        "folder 403 {",
+        "else <urlopen error Tunnel connection failed: 403",
+    ] {
+        assert!(log.contains(part), "{part} in {log}");
+    }
+}

@@ -69,10 +69,11 @@ pub use range::{ByteRange, byte_range};
 pub use request_id::RequestId;
 pub use routes::Routes;
 pub use serve::{
-    BindError, ServeOptions, bind, open_files, serve, shutdown_signal, stop_accepting,
+    BindError, ServeOptions, bind, open_files, serve, serve_opened, shutdown_signal, stop_accepting,
 };
 pub use server::EdgeServer;
 pub use sign_in::{SIGN_IN_STYLE, SignIn, SignInAttempts, SignInSessions};
 pub use signed::{SignedBody, SignedBodyConfig, VerifyBody};
+pub use strict::EdgeStream;
 pub use unanswered::ask_problem;
 pub use vm_hosts::{CordonQuery, host_named, host_stored};

@@ -19,13 +19,17 @@ use actix_web::rt::net::TcpStream;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
 
 use crate::connections::{ConnectionLimits, Connections};
-use crate::strict::{StrictStream, StrictTimeouts};
+use crate::strict::{EdgeStream, StrictStream, StrictTimeouts};
 
 /// The listen backlog: connections that the system keeps until they are accepted.
 const LISTEN_BACKLOG: i32 = 4096;
 
 /// What the accepting thread and the workers have to hand over the connections that are there.
 const HAND_OVER_TIME: Duration = Duration::from_millis(100);
+
+/// How long a connection may take to become what is served: a client that is emulated takes seconds
+/// for a handshake.
+const OPENING_TIME: Duration = Duration::from_secs(30);
 
 /// How long who has just come may take to ask before a server that ends closes the connection.
 const FIRST_REQUEST_TIME: Duration = Duration::from_secs(1);
@@ -165,6 +169,36 @@ where
     <S::Service as Service<Request>>::Future: 'static,
     B: MessageBody + 'static,
 {
+    let opener = |stream: TcpStream| std::future::ready(Ok(stream));
+    serve_opened(listener, opener, factory, options, shutdown).await
+}
+
+/// The same over what `opener` makes of each connection that was accepted: TLS that ends here, for
+/// instance.
+///
+/// # Errors
+/// When the listener cannot be used or a worker cannot be started.
+pub async fn serve_opened<O, P, T, F, A, S, B>(
+    listener: TcpListener,
+    opener: O,
+    factory: F,
+    options: ServeOptions,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()>
+where
+    O: Fn(TcpStream) -> P + Send + Clone + 'static,
+    P: Future<Output = io::Result<T>> + 'static,
+    T: EdgeStream,
+    F: Fn() -> A + Send + Clone + 'static,
+    A: IntoServiceFactory<S, Request>,
+    S: ServiceFactory<Request, Config = AppConfig> + 'static,
+    S::Error: Into<actix_web::Error> + 'static,
+    S::InitError: std::fmt::Debug,
+    S::Response: Into<Response<B>> + 'static,
+    S::Service: 'static,
+    <S::Service as Service<Request>>::Future: 'static,
+    B: MessageBody + 'static,
+{
     let connections = Arc::new(Connections::new(options.connection_limits()));
     let admitted = Arc::clone(&connections);
     let mut builder = Server::build()
@@ -189,8 +223,9 @@ where
             // only its sending half before it has the answer gets none.
             .h1_allow_half_closed(false)
             .local_addr(address)
-            .on_connect_ext(|stream: &StrictStream<TcpStream>, data| {
+            .on_connect_ext(|stream: &StrictStream<T>, data| {
                 data.insert(stream.connection());
+                stream.inner().describe(data);
             });
         let application = factory().into_factory().map_err(into_response);
         let timeouts = StrictTimeouts {
@@ -199,9 +234,11 @@ where
             stall: options.client_stall_timeout,
         };
         let connections = Arc::clone(&connections);
+        let opener = opener.clone();
         fn_service(move |stream: TcpStream| {
             let peer = stream.peer_addr().ok();
             let seat = connections.admit(peer.map(|peer| peer.ip()));
+            let opener = opener.clone();
             async move {
                 let Some(seat) = seat else {
                     refuse(&stream);
@@ -209,6 +246,9 @@ where
                 };
                 // Answers are written whole; waiting for more would only delay them.
                 stream.set_nodelay(true).ok();
+                let opened = tokio::time::timeout(OPENING_TIME, opener(stream)).await;
+                let opened = opened.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()));
+                let stream = opened.map_err(DispatchError::Io)?;
                 Ok((StrictStream::new(stream, timeouts, seat), peer))
             }
         })

@@ -41,6 +41,7 @@ pub(crate) fn of_create(failure: CreateFailure) -> Problem {
             let field = match unmet {
                 NetworkUnmet::None => "network",
                 NetworkUnmet::Services(_) => "services",
+                NetworkUnmet::WithoutServices => "services_for",
                 NetworkUnmet::Beyond(_) | NetworkUnmet::WithoutNetwork => "allow",
             };
             let field = FieldError::new(field, detail.clone());

@@ -14,7 +14,9 @@ mod follow;
 pub use client::VmmClient;
 pub use error::VmmError;
 pub use follow::{Follow, FollowEvent};
-pub use vmm_api_core::network::{AllowList, PROXY_PORT, PROXY_SOCKET, Target, TargetHost};
+pub use vmm_api_core::network::{
+    AllowList, PROXY_PORT, PROXY_SOCKET, REACH_FIELD, REACHED, Target, TargetHost,
+};
 pub use vmm_api_core::{
     Allocated, CapacityView, ExecReport, ExecState, Health, HealthStatus, ImageRef, ImageView,
     Isolation, Kvm, MAX_SNAPSHOTS, Network, NewExec, NewVm, OutputStream, Owner, PoolView,

@@ -40,6 +40,8 @@ pub(crate) struct JobContainers {
     pub(super) ready: bool,
     /// The one that steps run in.
     pub(super) job: Option<Inspected>,
+    /// How programs in that one find whom they trust.
+    pub(super) trust: Vec<(String, String)>,
     pub(super) services: Vec<RunningService>,
     /// Services that are not ready yet.
     pub(super) watched: Vec<WatchedService>,
@@ -112,6 +114,7 @@ impl JobContainers {
         };
         let mut within: BTreeMap<String, String> = job.env.iter().cloned().collect();
         let image_path = within.remove("PATH").unwrap_or_default();
+        within.extend(self.trust.iter().cloned());
         within.insert("HOME".to_owned(), CONTAINER_HOME.to_owned());
         within.extend(env.clone());
         // A `PATH` of the workflow's own counts until a step puts something before it, as on

@@ -4,7 +4,7 @@
 use runner_core::state::StepEnd;
 
 use super::frame::StepResult;
-use super::proxy_variables::has_network;
+use super::proxy_variables::is_proxied;
 use super::step_runner::StepRunner;
 use crate::log::LineKind;
 
@@ -17,7 +17,7 @@ impl StepRunner<'_> {
     /// Says beside a failure what the step's own output cannot.
     pub(super) async fn explain_failure(&mut self, result: &mut StepResult) {
         let machine = self.machine;
-        if has_network(self.request)
+        if is_proxied(self.request)
             && let Ok(vm) = machine.vmm.get(&machine.id).await
         {
             let text = machine.causes.lock().refused(vm.refused);

@@ -54,6 +54,7 @@ mod step_runner;
 mod step_user;
 mod steps;
 mod test_reports;
+mod trust;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use super::execute::{OutputCommands, Process, execute};
 use super::frame::{
     ARCH, Frame, ProcessOwner, ProcessStart, StepProcess, StepResult, in_workspace, set,
 };
-use super::proxy_variables::{add_proxy, without_proxy};
+use super::proxy_variables::add_proxy;
 use super::small_files::{self, FetchError};
 use super::step_runner::StepRunner;
 
@@ -179,7 +179,7 @@ impl StepRunner<'_> {
         let order = self.request;
         let job = order.plan.jobs[order.job].id();
         let mut env = self.machine_variables();
-        env.extend(without_proxy(order));
+        env.extend(self.own_hosts());
         env.extend(self.env.iter().cloned());
         env.extend(owner.env.iter().cloned());
         env.extend(own);

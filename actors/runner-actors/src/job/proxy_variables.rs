@@ -10,6 +10,8 @@ use super::step_runner::StepRunner;
 
 /// Variables of the usual names.
 const NAMES: [&str; 4] = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+/// What is of the machine and of its containers' networks.
+const DIRECT: &str = "localhost,127.0.0.1,::1,172.18.0.0/16,10.88.0.0/13";
 /// Java's programs read properties alone; Maven from 3.9.1 on wants to be told to.
 const JAVA: &str = "JAVA_TOOL_OPTIONS";
 /// Node.js from 22.21 and 24.5 on.
@@ -24,12 +26,14 @@ pub(super) fn has_network(request: &JobRequest) -> bool {
     request.machine.vm.network.unwrap_or_default() != Network::None
 }
 
-/// The agent tells commands of its proxy, by which a machine without network reaches nothing but
-/// the job's services, and those directly: a request to the machine's own name is not to go there.
-pub(super) fn without_proxy(request: &JobRequest) -> impl Iterator<Item = (String, String)> {
-    let hidden = request.services.is_some() && !has_network(request);
-    let names = NAMES.into_iter().filter(move |_| hidden);
-    names.map(|name| (name.to_owned(), String::new()))
+/// Whether the forge's own address is led to the job's services.
+fn is_led(request: &JobRequest) -> bool {
+    request.services.is_some() && !request.machine.vm.services_for.is_empty()
+}
+
+/// Whether programs reach anything by the machine's proxy.
+pub(super) fn is_proxied(request: &JobRequest) -> bool {
+    has_network(request) || is_led(request)
 }
 
 /// What the agent does not tell commands of a machine with a network, of whose job these are the
@@ -39,7 +43,7 @@ pub(super) fn add_proxy(
     job: &[(String, String)],
     env: &mut BTreeMap<String, String>,
 ) {
-    if has_network(request) {
+    if is_proxied(request) {
         add(job, env);
     }
 }
@@ -96,20 +100,40 @@ fn chosen(version: &str, env: &mut Vec<(String, String)>) {
 impl StepRunner<'_> {
     /// Keeps a release of Node.js that later steps get from saying how it found the proxy.
     pub(super) fn quieten_node(&mut self, version: &str, updates: &str) {
-        if updates != "false" && has_network(self.request) {
+        if updates != "false" && is_proxied(self.request) {
             chosen(version, &mut self.env);
         }
     }
 
+    /// What is said of the proxy beside what the agent tells commands of it: which hosts are of the
+    /// job itself. By the proxy a machine without network reaches the forge at its own address and
+    /// the job's services; where it is those alone, which programs reach directly, nothing.
+    pub(super) fn own_hosts(&self) -> Vec<(String, String)> {
+        if !is_proxied(self.request) {
+            let hidden = NAMES.iter().filter(|_| self.request.services.is_some());
+            return hidden
+                .map(|name| ((*name).to_owned(), String::new()))
+                .collect();
+        }
+        let members = &self.containers.members;
+        if !is_led(self.request) && members.is_empty() {
+            return Vec::new();
+        }
+        let names = members.iter().flat_map(|member| &member.aliases);
+        let names = names.map(|name| format!(",{name}")).collect::<String>();
+        let direct = format!("{DIRECT},{}{names}", self.machine.id);
+        let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone()));
+        direct.to_vec()
+    }
+
     /// How a container finds the machine's proxy, where the job has a network.
     pub(super) fn proxy_variables(&self) -> Vec<(String, String)> {
-        if !has_network(self.request) {
+        if !is_proxied(self.request) {
             return Vec::new();
         }
         let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
         let proxies = NAMES.map(|name| (name.to_owned(), proxy.clone()));
-        let direct = "localhost,127.0.0.1,::1,172.18.0.0/16,10.88.0.0/13".to_owned();
-        let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone()));
+        let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), DIRECT.to_owned()));
         let mut others = BTreeMap::new();
         add(&[], &mut others);
         proxies.into_iter().chain(direct).chain(others).collect()

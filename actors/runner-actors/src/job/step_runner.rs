@@ -15,6 +15,7 @@ use runner_core::prepare;
 use runner_core::problem_matcher::ProblemMatchers;
 use tokio::sync::watch;
 use tokio::time::Instant;
+use url::Url;
 
 use super::cancellation::{Cancellation, once_cancelled};
 use super::checked_out::CheckedOutTree;
@@ -115,7 +116,14 @@ fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission
 /// What the job may do at the forge; a stranger's pull request changes nothing.
 pub(super) fn forge_permissions(request: &JobRequest) -> ForgePermissions {
     let permissions = &request.plan.jobs[request.job].permissions;
+    let (event, facts) = (&request.event, &request.facts);
+    let clone_url = &request.checkouts.clone_url;
+    let addresses = request
+        .services
+        .as_ref()
+        .map(|services| services.own_addresses(clone_url, &facts.server_url, &event.repository));
     ForgePermissions {
+        addresses: addresses.unwrap_or_default(),
         repository: request.event.repository.clone(),
         clone_url: request.checkouts.clone_url.clone(),
         permissions: if request.event.untrusted {
@@ -247,6 +255,19 @@ impl<'a> StepRunner<'a> {
         let clone_url = &self.request.checkouts.clone_url;
         let addresses = [clone_url, self.request.facts.server_url.as_str()];
         gh_variables(env, token, &addresses, directory)
+    }
+
+    /// Whether the job's token counts at the forge's own address.
+    pub(super) fn counts_at_forge(&self) -> bool {
+        !self.machine_addresses().is_empty()
+    }
+
+    /// The forge's own addresses where the job's token counts.
+    pub(super) fn machine_addresses(&self) -> Vec<Url> {
+        match &self.forge_token {
+            Some(_) => forge_permissions(self.request).addresses,
+            None => Vec::new(),
+        }
     }
 
     /// What it can go back to, for whoever keeps its VM.

@@ -114,11 +114,13 @@ impl<'a> StepRunner<'a> {
             return Err(JobReport::failed(JobEnd::Usual, reason));
         }
         self.say_notes().await;
+        self.trust_forge().await;
         if let Err(reason) = self.start_containers(steps, frame).await {
             let reason = self.secrets.mask(&reason);
             self.log.error(0, &reason).await;
             return Err(JobReport::failed(JobEnd::Usual, reason));
         }
+        self.trust_in_container().await;
         match self.pre_steps(steps, frame).await {
             Some(lost) => Err(lost_job(lost)),
             None => Ok(()),
@@ -143,6 +145,9 @@ impl<'a> StepRunner<'a> {
             self.log.error(0, &reason).await;
             return Err(JobReport::failed(JobEnd::Usual, reason));
         }
+        // Another process may answer now than the one before.
+        self.trust_forge().await;
+        self.trust_in_container().await;
         Ok(first)
     }
 
@@ -450,6 +455,7 @@ impl<'a> StepRunner<'a> {
                 let place = (directory, limit);
                 let order = self.request;
                 let asks_forge = self.forge_token.is_some()
+                    && !self.counts_at_forge()
                     && order.facts.is_of_forge()
                     && calls_api(&ready.script, &order.facts.server_url);
                 let result = self.script(step, frame, ready, own, place).await;

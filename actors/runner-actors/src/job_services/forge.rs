@@ -31,6 +31,8 @@ const MAX_AT_ONCE: usize = 8;
 const MAX_DOCUMENTS_AT_ONCE: usize = 2;
 /// Requests of git's of one job at once: each may hold a pack.
 const MAX_GIT_AT_ONCE: usize = 2;
+/// Requests of registries of one job at once: an image goes in layers.
+const MAX_PACKAGES_AT_ONCE: usize = 16;
 const HOUR_MS: u64 = 3_600_000;
 /// Shown where the runner has no words of git's for what failed.
 pub(super) const UNTOLD: &str = "the runner could not reach the forge; see its log";
@@ -44,6 +46,8 @@ pub(crate) struct ForgeApi {
     kind: Forge,
     base: Url,
     token: Secret<String>,
+    /// The tokens of jobs count at its own address, too.
+    at_own_address: bool,
     /// Finds the runs whose artifacts jobs ask for.
     pub(super) runs: RunFinder,
     /// What git is served with.
@@ -63,6 +67,8 @@ pub(crate) struct ForgePermissions {
     pub(crate) permissions: Permissions,
     /// Where the repository is cloned from.
     pub(crate) clone_url: String,
+    /// The forge's own addresses, where the job's token counts there.
+    pub(crate) addresses: Vec<Url>,
 }
 
 /// The same of a job that runs, with its calls.
@@ -72,6 +78,7 @@ pub(crate) struct ForgeGrant {
     /// Calls whose bodies are in memory.
     pub(super) bodies: Arc<Semaphore>,
     pub(super) git_at_once: Arc<Semaphore>,
+    pub(super) packages_at_once: Arc<Semaphore>,
     pub(super) documents_at_once: Semaphore,
     /// When the hour began, and calls since then.
     calls: Mutex<(u64, u32)>,
@@ -119,6 +126,7 @@ impl ForgeApi {
             kind: settings.forge,
             base,
             token,
+            at_own_address: settings.counts_at_forge(),
             runs,
             git: None,
             account: OnceCell::new(),
@@ -148,6 +156,18 @@ impl ForgeApi {
         let mirror = backend.repositories.mirror(&repository);
         let mirror = mirror.map_err(|error| not_served(may, &error))?;
         Ok((backend, mirror, remote))
+    }
+
+    pub(super) fn base(&self) -> &Url {
+        &self.base
+    }
+
+    pub(super) fn token(&self) -> &Secret<String> {
+        &self.token
+    }
+
+    pub(super) fn counts_at_own_address(&self) -> bool {
+        self.at_own_address
     }
 
     pub(super) fn kind(&self) -> Forge {
@@ -231,6 +251,7 @@ impl ForgeGrant {
             at_once: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             bodies: Arc::new(Semaphore::new(MAX_AT_ONCE)),
             git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
+            packages_at_once: Arc::new(Semaphore::new(MAX_PACKAGES_AT_ONCE)),
             documents_at_once: Semaphore::new(MAX_DOCUMENTS_AT_ONCE),
             calls: Mutex::default(),
             job,
@@ -264,6 +285,7 @@ mod tests {
             repository: "acme/rocket".to_owned(),
             permissions: Permissions::restricted(),
             clone_url: String::new(),
+            addresses: Vec::new(),
         };
         let grant = ForgeGrant::new(may, blake3::hash(b"a job"));
         for _ in 0..MAX_CALLS {

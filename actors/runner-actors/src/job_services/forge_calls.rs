@@ -8,8 +8,8 @@ use bytes::Bytes;
 use forge_graphql_core::{is_missing_reference, translated, translated_answer};
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
-    ApiAddress, ForgeCall, PullCheck, ShownAnswer, checked_body, decide, is_of_releases, is_upload,
-    rewritten_link, shown_answer, with_upload_urls,
+    ApiAddress, CREDENTIALS, ForgeCall, PullCheck, ShownAnswer, checked_body, decide,
+    is_of_releases, is_upload, rewritten_link, shown_answer, with_upload_urls,
 };
 
 use runner_core::workflow::PermissionLevel;
@@ -39,8 +39,6 @@ const SHOWN: [&str; 13] = [
     "x-github-media-type",
     "x-total-count",
 ];
-/// Parts of a query by which Gitea and Forgejo take another token or another user.
-const CREDENTIALS: [&str; 3] = ["access_token", "token", "sudo"];
 
 /// An upload may take a minute, and a second more for each of these many bytes.
 const UPLOAD_RATE: u64 = 256 << 10;
@@ -102,6 +100,14 @@ impl JobServices {
         }
         if let Some(body) = translated_answer(forge.kind(), &method, &path, &answer.body) {
             answer.body = body.into();
+        }
+        let guard = forge.guard();
+        let mut texts = answer.headers.iter().map(|(_, value)| value.as_bytes());
+        if guard.finds(&answer.body) || texts.any(|text| guard.finds(text)) {
+            return Err(refusal(
+                502,
+                "the forge's answer holds a token that is not the job's, and is not passed on",
+            ));
         }
         Ok(answer)
     }

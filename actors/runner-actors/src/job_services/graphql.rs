@@ -182,6 +182,27 @@ fn read(answer: &GatewayAnswer) -> Result<RestAnswer, RestFailure> {
     ))
 }
 
+impl JobServices {
+    /// Whose the token of a job is at the forge, as programs ask that sign in there: the runner's
+    /// account by its name and number.
+    ///
+    /// # Errors
+    /// The token is of no job that runs, or the forge gives no answer.
+    pub async fn account_of(
+        &self,
+        http: &HttpClient,
+        token: &str,
+    ) -> Result<(String, Option<u64>), GatewayRefusal> {
+        let grant = self.forge_grant(token)?;
+        grant.count(now_ms())?;
+        let forge = self.shared.forge.as_ref();
+        let forge = forge.ok_or_else(|| refusal(404, "there is no forge here"))?;
+        let asked = || account(http, forge);
+        let account = forge.account.get_or_try_init(asked).await?;
+        Ok(account.clone())
+    }
+}
+
 /// Whose token the runner's is: its name and number, nothing more of what the forge says.
 async fn account(http: &HttpClient, forge: &ForgeApi) -> Result<Account, GatewayRefusal> {
     let request = forge.request(Method::Get, "/user", None);

@@ -12,6 +12,7 @@
 
 mod artifact_api;
 mod artifacts;
+mod authority;
 mod blob;
 mod cache_api;
 mod caches;
@@ -25,6 +26,7 @@ mod graphql;
 mod identity;
 mod listing;
 mod noted_calls;
+mod own_address;
 mod push_checks;
 mod release_files;
 mod room;
@@ -48,6 +50,9 @@ use crate::caches::CacheStore;
 use crate::clock::now_ms;
 
 pub use artifacts::ListedArtifact;
+use authority::Authorities;
+pub use authority::HostIdentity;
+pub(crate) use authority::NAME_HASH;
 pub use blob::{Blob, BlockWriter, Download};
 pub use fault::ServiceFault;
 use forge::ForgeGrant;
@@ -59,6 +64,8 @@ pub use git::{AdmittedGit, GitAnswer, GitFolder, GitRequest};
 pub(crate) use git_backend::GitBackend;
 use identity::Issuer;
 pub(crate) use identity::JobIdentity;
+pub(crate) use own_address::target_of;
+pub use own_address::{PackagePassage, PackageTurn, TokenGuard};
 pub(crate) use room::TransferRoom;
 pub(crate) use zip_files::tar_of_zipped;
 
@@ -91,6 +98,7 @@ struct ServiceState {
     /// Jobs that may have identity tokens, by what those requests' tokens hash to.
     identities: Mutex<HashMap<blake3::Hash, JobIdentity>>,
     forge: Option<ForgeApi>,
+    authorities: Authorities,
     graphql: GraphQl,
     /// Jobs that may call the forge, by what their placeholders hash to.
     forge_jobs: Mutex<HashMap<blake3::Hash, Arc<ForgeGrant>>>,
@@ -160,6 +168,7 @@ impl JobServices {
                 issuer,
                 identities: Mutex::default(),
                 forge,
+                authorities: Authorities::default(),
                 graphql: GraphQl::new(),
                 forge_jobs: Mutex::default(),
                 git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),

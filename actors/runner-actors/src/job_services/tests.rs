@@ -25,6 +25,7 @@ fn grant(run: &str, reference: &str) -> JobGrant {
         identity: None,
         forge: super::ForgePermissions {
             clone_url: String::new(),
+            addresses: Vec::new(),
             repository: "a/b".to_owned(),
             permissions: runner_core::workflow::Permissions::restricted(),
         },

@@ -390,8 +390,12 @@ impl ActiveRun {
         let (settings, jobs) = (&self.services.settings, &self.services.jobs);
         // Taken up again, or run again after it was lost, it asks for another VM.
         let vm_key = vm_key(&ledger.record, index);
+        let clone_url = &ledger.event.clone_url;
+        let (own, facts) = (&ledger.event.repository, &self.planned.facts);
+        let led = self.services.led(clone_url, &facts.server_url, own);
         let owned = |mut machine: MachineType| {
             machine.vm.services.clone_from(&settings.services);
+            machine.vm.services_for.clone_from(&led);
             machine.vm.owner = format!("run-{vm_key}").parse().ok();
             machine
         };
@@ -425,7 +429,7 @@ impl ActiveRun {
             checkouts: CheckoutSource {
                 repositories: self.services.repositories.clone(),
                 permits: self.services.checkouts.clone(),
-                clone_url: ledger.event.clone_url.clone(),
+                clone_url: clone_url.clone(),
                 folder: settings.data.join("checkouts"),
                 room_timeout: settings.vm_timeout,
             },

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use http_clients::vmm::Target;
+
 use super::arrivals::RunArrivals;
 use super::job_launcher::JobLauncher;
 use super::parked::ParkedRuns;
 use crate::checkouts::CheckoutPermits;
 use crate::groups::ConcurrencyGroups;
+use crate::job_services::target_of;
 use crate::ledger::RunRecorder;
 use crate::repositories::Repositories;
 use crate::run_queue::RunQueue;
@@ -27,4 +30,16 @@ pub(crate) struct RunServices {
     /// What runs hold that wait.
     pub(crate) parked: ParkedRuns,
     pub(crate) jobs: JobLauncher,
+}
+
+impl RunServices {
+    /// What the VM manager leads to the services of a run's jobs: the forge's own addresses.
+    pub(super) fn led(&self, clone_url: &str, server_url: &str, repository: &str) -> Vec<Target> {
+        if self.settings.services.is_none() {
+            return Vec::new();
+        }
+        let services = &self.jobs.services;
+        let own = services.own_addresses(clone_url, server_url, repository);
+        own.iter().filter_map(target_of).collect()
+    }
 }

@@ -100,6 +100,7 @@ impl Site {
             model: None,
             public_url: None,
             token_permissions: Some(PermissionLevel::Read),
+            token_at_forge: None,
             cancel_previous: Some(false),
             vars: Vec::new(),
             secrets: Vec::new(),

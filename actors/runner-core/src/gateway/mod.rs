@@ -10,6 +10,8 @@ mod endpoints;
 mod gh;
 mod git;
 mod links;
+mod own_address;
+mod packages;
 mod path;
 mod push;
 mod push_answer;
@@ -31,6 +33,8 @@ pub use git::{
     git_variables, is_caused_by_token,
 };
 pub use links::{ApiAddress, rewritten_link};
+pub use own_address::{OwnPath, own_addresses, own_path, shown_tokens, without_token};
+pub use packages::{CREDENTIALS, PackageCall, decide_packages};
 pub use push::{
     ChangedWorkflows, MAX_CHANGED_WORKFLOWS, MAX_PUSH_HEAD, PushCommand, PushHead, check_reference,
     check_workflows, parse_push,

@@ -5,6 +5,7 @@ use runner_core::expr::{Context, Contexts, Value};
 use runner_core::plan::{
     Action, Plan, PlanInput, PlanState, PlannedWork, StepKind, plan as plan_of,
 };
+use runner_core::report::RunnerFacts;
 use runner_core::workflow::{
     Dialect, JobWork, PermissionLevel, Permissions, Workflow, parse, parse_as,
 };
@@ -234,16 +235,34 @@ fn i17_check_names_what_the_image_of_any_label_lacks() {
 
 #[test]
 fn i17_check_says_what_the_token_does_not_reach() {
-    let notes = |steps: &str| {
-        let text = job(steps);
-        let report = runner_core::report::check(FORGE, text.as_bytes(), &|_| None);
+    let notes_of = |steps: &str, facts| {
+        let (text, no_actions) = (job(steps), runner_core::actions::NoActions);
+        let files: runner_core::plan::Files<'_> = &|_| None;
+        let report =
+            runner_core::report::check_for(FORGE, text.as_bytes(), files, &no_actions, facts);
         report.jobs[0].notes.join("\n")
+    };
+    let notes = |steps: &str| {
+        let off = RunnerFacts {
+            token_at_forge: false,
+            ..RunnerFacts::USUAL
+        };
+        notes_of(steps, off)
     };
     let token = "env: {T: \"${{ secrets.FORGEJO_TOKEN }}\"}";
     let release = format!("    steps: [{{run: 'curl $GITHUB_SERVER_URL/api/v1/x', {token}}}]\n");
     assert!(notes(&release).contains("counts at `github.api_url` only"));
     let login = format!("    steps: [{{run: 'docker login codeberg.org', {token}}}]\n");
     assert!(notes(&login).contains("does not reach the forge's registries"));
+    // Where it counts there, what is still missing.
+    let usual = |steps: &str| notes_of(steps, RunnerFacts::USUAL);
+    assert!(!usual(&release).contains("api_url"), "{}", usual(&release));
+    assert!(usual(&login).contains("lack `packages: write`"));
+    let writes = login.replace(
+        "    steps:",
+        "    permissions: {packages: write}\n    steps:",
+    );
+    assert!(!usual(&writes).contains("packages"), "{}", usual(&writes));
     let pushes = "    steps: [{run: git push}]\n";
     assert!(notes(pushes).contains("`token_permissions` of the runner"));
 }

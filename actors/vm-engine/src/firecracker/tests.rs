@@ -61,6 +61,7 @@ impl Lab {
             network: vm_core::Network::None,
             allow: None,
             services: None,
+            services_for: Vec::new(),
             lease: WAIT,
             owner: "test".parse().unwrap(),
             isolation_min: Isolation::HardwareVm,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use vm_core::network::{Reach, Target};
+use vm_core::network::{REACH_FIELD, REACHED, Reach, Target};
 
 /// Bounds of one VM's network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub struct OwnerServices {
     pub target: Target,
     /// What the manager's configuration lets owners name.
     pub reach: Reach,
+    /// What is led to them instead of out.
+    pub led: Vec<Target>,
 }
 
 /// The way out of one VM.
@@ -187,6 +189,22 @@ impl Traffic {
 }
 
 impl Uplink {
+    /// The services, where this is led to them.
+    fn leads(&self, target: &Target) -> Option<&OwnerServices> {
+        let services = self.services.as_ref();
+        services.filter(|services| services.led.contains(target))
+    }
+
+    /// What a connection of a place that is led to the services begins with: which place it is, and
+    /// whether the VM reaches it by itself, or why not.
+    fn opening(&self, target: &Target) -> String {
+        let reach = match self.addresses(&self.reach, target) {
+            Ok(_) => REACHED.to_owned(),
+            Err(refusal) => refusal.to_string(),
+        };
+        format!("CONNECT {target} HTTP/1.1\r\n{REACH_FIELD}: {reach}\r\n\r\n")
+    }
+
     /// The addresses that may be connected to for this, looked up once.
     fn addresses(&self, reach: &Reach, target: &Target) -> Result<Vec<IpAddr>, Refusal> {
         use vm_core::network::TargetHost;

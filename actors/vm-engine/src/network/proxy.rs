@@ -32,22 +32,39 @@ fn serve(uplink: &Uplink, stream: &GuestStream) {
     };
     let asked = head.and_then(|head| request::read(&head));
     let outcome = match asked.map_err(Refusal::BadRequest) {
-        Ok(Request::Connect(target)) => connect(uplink, &uplink.reach, &target).map(|peer| {
+        Ok(Request::Connect(target)) => peer_of(uplink, &target).map(|(peer, opening)| {
+            let begin = [opening.as_bytes(), &rest].concat();
             let _ = stream
                 .write(ESTABLISHED, uplink.limits.idle)
-                .and_then(|()| relay(uplink, stream, &peer, &rest, None));
+                .and_then(|()| relay(uplink, stream, &peer, &begin, None));
         }),
         Ok(Request::Services { head, body }) => match &uplink.services {
             None => Err(Refusal::BadRequest(RequestError::NotForProxies)),
             Some(services) => connect(uplink, &services.reach, &services.target)
                 .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
         },
-        Ok(Request::Forward { target, head, body }) => connect(uplink, &uplink.reach, &target)
-            .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
+        Ok(Request::Forward { target, head, body }) => {
+            peer_of(uplink, &target).map(|(peer, opening)| {
+                let head = format!("{opening}{head}");
+                forward(uplink, stream, &peer, (&head, body), &rest);
+            })
+        }
         Err(refusal) => Err(refusal),
     };
     if let Err(refusal) = outcome {
         refuse(uplink, stream, &refusal);
+    }
+}
+
+/// A connection for what is asked for, and what it begins with: to that place, or to the services
+/// of the VM's owner where they stand in for it.
+fn peer_of(uplink: &Uplink, target: &Target) -> Result<(TcpStream, String), Refusal> {
+    match uplink.leads(target) {
+        Some(services) => {
+            let peer = connect(uplink, &services.reach, &services.target)?;
+            Ok((peer, uplink.opening(target)))
+        }
+        None => Ok((connect(uplink, &uplink.reach, target)?, String::new())),
     }
 }
 

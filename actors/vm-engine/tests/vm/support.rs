@@ -160,6 +160,7 @@ impl Lab {
             network: Network::None,
             allow: None,
             services: None,
+            services_for: Vec::new(),
             lease: TEST_TIMEOUT,
             owner: "test".parse().unwrap(),
             isolation_min: Default::default(),

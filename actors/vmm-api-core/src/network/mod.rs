@@ -15,6 +15,12 @@ pub const PROXY_PORT: u16 = 3128;
 /// Where programs that speak HTTP over a file find both.
 pub const PROXY_SOCKET: &str = "/run/orrery/proxy.sock";
 
+/// What a connection that is led to the services of a VM's owner begins with says of the VM's own
+/// network: [`REACHED`], or why it does not reach what was asked for.
+pub const REACH_FIELD: &str = "Vm-Reach";
+/// It does.
+pub const REACHED: &str = "yes";
+
 /// Hosts that may be reached; nothing but them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -14,6 +14,7 @@ mod kept;
 mod lab;
 mod labels;
 mod languages;
+mod own_address;
 mod platforms;
 mod scripts;
 mod services;

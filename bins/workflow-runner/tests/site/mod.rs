@@ -27,6 +27,8 @@ pub(crate) struct Site {
     pub(crate) repository: GitRepository,
     /// Where pushes say that the repository is reached by SSH.
     pub(crate) ssh_url: Option<String>,
+    /// Where pushes say that people find the repository.
+    pub(crate) html_url: Option<String>,
     deliveries: u32,
     folder: TempDir,
 }
@@ -59,10 +61,15 @@ impl Site {
 
     /// With the services of jobs, and a repository that takes pushes; its VMs are emulated.
     pub(crate) fn with_services() -> Self {
+        Self::with_services_on("")
+    }
+
+    /// The same with lines of the table of all machines.
+    pub(crate) fn with_services_on(machine: &str) -> Self {
         let listener = TcpListener::bind(ANY).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         drop(listener);
-        Self::make("qemu", "", "", Some(&address))
+        Self::make("qemu", "", machine, Some(&address))
     }
 
     /// With lines of the runner's table `[keep]`, and of the one of all machines.
@@ -103,6 +110,7 @@ impl Site {
             forge,
             repository,
             ssh_url: None,
+            html_url: None,
             deliveries: 0,
             folder,
         }
@@ -149,6 +157,9 @@ impl Site {
         self.repository.git(&["update-server-info"]);
         let mut body = push_event(&format!("{}/acme/rocket.git", self.forge.url()), &sha);
         body["repository"]["ssh_url"] = json!(self.ssh_url);
+        if let Some(url) = &self.html_url {
+            body["repository"]["html_url"] = json!(url);
+        }
         let reply = deliver(
             &self.runner.address,
             SECRET,

@@ -199,7 +199,7 @@ fn target_of(
 async fn forwarder(known: &KnownForwarder, address: &str) -> Result<Forwarder, Problem> {
     let address = resolved(address).await?;
     let kept = known.borrow().clone();
-    if let Some(kept) = kept.filter(|kept| kept.address() == address) {
+    if let Some(kept) = kept.filter(|kept| kept.address() == Some(address)) {
         return Ok(kept);
     }
     let options = ForwardOptions {

@@ -14,4 +14,5 @@ mod stream;
 
 pub(crate) use connection::{Answering, Connection};
 pub(crate) use scanner::Scanner;
+pub use stream::EdgeStream;
 pub(crate) use stream::{StrictStream, StrictTimeouts};

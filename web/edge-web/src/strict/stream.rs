@@ -2,12 +2,13 @@
 
 use std::future::Future;
 use std::io;
-use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use actix_web::dev::Extensions;
+use actix_web::rt::net::TcpStream;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -71,6 +72,11 @@ impl<T> StrictStream<T> {
         }
     }
 
+    /// The connection itself.
+    pub(crate) fn inner(&self) -> &T {
+        &self.inner
+    }
+
     /// What requests use to end the connection.
     pub(crate) fn connection(&self) -> Connection {
         self.connection.clone()
@@ -99,22 +105,32 @@ impl<T> StrictStream<T> {
     }
 }
 
-/// Reads what has arrived, as somebody who leaves does: a request that is there whole gets an
-/// answer. The runtime does not know of it before its next turn.
-fn read_what_is_there(from: &impl AsFd, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-    let mut bytes = [0; READ_QUANTUM];
-    let room = buffer.remaining().min(READ_QUANTUM);
-    match rustix::net::recv(from, &mut bytes[..room], RecvFlags::DONTWAIT) {
-        Ok((count, _)) => {
-            buffer.put_slice(&bytes[..count]);
-            Poll::Ready(Ok(()))
+/// A connection that is served: as it was accepted, or what was made of it.
+pub trait EdgeStream: AsyncRead + AsyncWrite + Unpin + 'static {
+    /// Reads what has arrived, as somebody who leaves does: a request that is there whole gets an
+    /// answer. The runtime does not know of it before its next turn.
+    fn read_what_is_there(&mut self, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>>;
+
+    /// Adds what handlers are to know of the connection.
+    fn describe(&self, _data: &mut Extensions) {}
+}
+
+impl EdgeStream for TcpStream {
+    fn read_what_is_there(&mut self, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let mut bytes = [0; READ_QUANTUM];
+        let room = buffer.remaining().min(READ_QUANTUM);
+        match rustix::net::recv(&*self, &mut bytes[..room], RecvFlags::DONTWAIT) {
+            Ok((count, _)) => {
+                buffer.put_slice(&bytes[..count]);
+                Poll::Ready(Ok(()))
+            }
+            Err(Errno::AGAIN) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error.into())),
         }
-        Err(Errno::AGAIN) => Poll::Pending,
-        Err(error) => Poll::Ready(Err(error.into())),
     }
 }
 
-impl<T: AsyncRead + AsFd + Unpin> AsyncRead for StrictStream<T> {
+impl<T: EdgeStream> AsyncRead for StrictStream<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -135,7 +151,7 @@ impl<T: AsyncRead + AsFd + Unpin> AsyncRead for StrictStream<T> {
         let room = buffer.remaining().min(READ_QUANTUM);
         let mut fresh = ReadBuf::new(buffer.initialize_unfilled_to(room));
         let read = if leaves {
-            read_what_is_there(&self.inner, &mut fresh)
+            self.inner.read_what_is_there(&mut fresh)
         } else {
             Pin::new(&mut self.inner).poll_read(cx, &mut fresh)
         };

@@ -95,6 +95,7 @@ pub struct File {
     pub(super) vm_hosts: Vec<(String, VmHostTable)>,
     pub(super) machines: Vec<(String, MachineType)>,
     pub(super) token_permissions: Option<PermissionLevel>,
+    pub(super) token_at_forge: Option<bool>,
     pub(super) cancel_previous: Option<bool>,
     pub(super) vars: Vec<(String, String)>,
     pub(super) secrets: Vec<(String, Secret<String>)>,
@@ -183,6 +184,7 @@ impl Default for File {
             vm_hosts: Vec::new(),
             machines: Vec::new(),
             token_permissions: None,
+            token_at_forge: None,
             cancel_previous: None,
             vars: Vec::new(),
             secrets: Vec::new(),
@@ -307,6 +309,9 @@ table! {
         /// and packages, or `write` everything but identity tokens; what forks and strangers cause
         /// only reads
         "token_permissions" (shown "read") = opt(choice("level", LEVELS)) => token_permissions;
+        /// whether the token of a job counts at the forge's own address, too, as at its runners:
+        /// API, git and registries; at Gitea and Forgejo alone
+        "token_at_forge" (shown "true at Gitea and Forgejo") = opt(BOOLEAN) => token_at_forge;
         /// whether a push ends the runs of the one before it, of the same workflow and branch,
         /// where the workflow has no `concurrency`
         "cancel_previous" (shown "false") = opt(BOOLEAN) => cancel_previous;

@@ -28,14 +28,30 @@ pub(super) async fn call(
     http: web::Data<HttpClient>,
     payload: web::Payload,
 ) -> HttpResponse {
-    let header = |name: &str| request.headers().get(name)?.to_str().ok();
-    let token = token(header(AUTHORIZATION.as_str()).unwrap_or_default());
+    let header = request.headers().get(AUTHORIZATION);
+    let header = header.and_then(|value| value.to_str().ok());
     // As it stands in the request line: what is decoded could be read otherwise.
     let path = request.uri().path();
     let path = ["/api/v3", "/api/v1", "/api"]
         .iter()
         .find_map(|prefix| path.strip_prefix(prefix))
         .unwrap_or(path);
+    let asked = (
+        token(header.unwrap_or_default()),
+        path,
+        request.uri().query(),
+    );
+    answer(&request, payload, asked, (&services, &http)).await
+}
+
+/// A call that shows this token, of a path below the API.
+pub(super) async fn answer(
+    request: &HttpRequest,
+    payload: web::Payload,
+    (token, path, query): (String, &str, Option<&str>),
+    (services, http): (&JobServices, &HttpClient),
+) -> HttpResponse {
+    let header = |name: &str| request.headers().get(name)?.to_str().ok();
     // What a body takes of the memory is bounded before it is read.
     let _turn = match services
         .forge_turn(&token, request.method().as_str(), path)
@@ -73,12 +89,12 @@ pub(super) async fn call(
         token,
         method: request.method().as_str().to_owned(),
         path: path.to_owned(),
-        query: request.uri().query().map(str::to_owned),
+        query: query.map(str::to_owned),
         headers: passed.collect(),
         is_gh: header("user-agent").is_some_and(|agent| agent.starts_with("GitHub CLI")),
         body,
     };
-    match services.call_forge(&http, asked).await {
+    match services.call_forge(http, asked).await {
         Ok(answer) => answered(answer),
         Err(refusal) => refused(&refusal),
     }

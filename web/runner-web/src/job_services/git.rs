@@ -25,14 +25,27 @@ pub(super) async fn call(
     services: web::Data<JobServices>,
     payload: web::Payload,
 ) -> HttpResponse {
+    let header = request.headers().get(AUTHORIZATION);
+    let header = header.and_then(|value| value.to_str().ok());
+    let token = token(header.unwrap_or_default());
+    let asked = (token, request.uri().path(), request.uri().query());
+    answer(&request, payload, asked, &services).await
+}
+
+/// A request that shows this token, of a path behind the address of repositories.
+pub(super) async fn answer(
+    request: &HttpRequest,
+    payload: web::Payload,
+    (token, path, query): (String, &str, Option<&str>),
+    services: &JobServices,
+) -> HttpResponse {
     let header = |name: &str| request.headers().get(name)?.to_str().ok();
-    let path = request.uri().path();
     let asked_at = path.to_owned();
     let asked = GitRequest {
-        token: token(header(AUTHORIZATION.as_str()).unwrap_or_default()),
+        token,
         method: request.method().as_str().to_owned(),
         path: path.to_owned(),
-        query: request.uri().query().map(str::to_owned),
+        query: query.map(str::to_owned),
         protocol: header("git-protocol")
             .filter(|text| is_protocol(text))
             .map(str::to_owned),

@@ -9,6 +9,9 @@
 //! /owner/name/info/refs, git-upload-pack, …  git's smart protocol: the same placeholder
 //! PUT, GET /blobs/job/{id}?sig=…            signed address: blocks, block lists, ranges
 //! ```
+//! What the VM manager leads here of the forge's own address is told by its connection ([`front`])
+//! and answered in [`own_address`].
+//!
 //! It has a listener of its own: nothing else of the runner is reached from a machine. Only the VM
 //! manager connects to it, for programs of the job's VM.
 
@@ -16,17 +19,26 @@ mod artifacts;
 mod blobs;
 mod caches;
 mod forge;
+mod front;
 mod git;
 pub(crate) mod identity;
+mod own_address;
+mod passage;
 mod twirp;
 
 use std::future::Future;
 use std::net::TcpListener;
 
-use actix_web::{App, HttpResponse, web};
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::{App, Error, FromRequest as _, HttpResponse, web};
 use edge_web::ServeOptions;
 use http_clients::http::{HttpClient, HttpOptions};
 use runner_actors::JobServices;
+
+use front::{Front, Led};
+use passage::ForgeWays;
 
 /// Serves on `listener` until `shutdown` resolves.
 ///
@@ -38,16 +50,45 @@ pub async fn serve(
     options: ServeOptions,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
+    let front = Front::new(services.clone());
     let services = web::Data::new(services);
     let factory = move || {
         App::new()
             .app_data(services.clone())
             // One for each worker.
             .app_data(web::Data::new(HttpClient::new(HttpOptions::default())))
+            .app_data(web::Data::new(ForgeWays::default()))
             .app_data(web::PayloadConfig::new(twirp::MAX_BODY))
+            .wrap(from_fn(led))
             .configure(routes)
     };
-    edge_web::serve(listener, factory, options, shutdown).await
+    let opener = move |stream| front.clone().open(stream);
+    edge_web::serve_opened(listener, opener, factory, options, shutdown).await
+}
+
+/// What was asked of the forge's own address is answered apart from the services.
+async fn led(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let Some(led) = request.conn_data::<Led>().cloned() else {
+        let answered = next.call(request).await;
+        return answered.map(ServiceResponse::map_into_boxed_body);
+    };
+    let (request, mut payload) = request.into_parts();
+    let payload = web::Payload::from_request(&request, &mut payload).await?;
+    let data = (
+        request.app_data::<web::Data<JobServices>>(),
+        request.app_data::<web::Data<HttpClient>>(),
+        request.app_data::<web::Data<ForgeWays>>(),
+    );
+    let response = match data {
+        (Some(services), Some(http), Some(ways)) => {
+            own_address::answer(&request, payload, &led, (services, http, ways)).await
+        }
+        _ => HttpResponse::InternalServerError().finish(),
+    };
+    Ok(ServiceResponse::new(request, response))
 }
 
 fn routes(config: &mut web::ServiceConfig) {

@@ -26,6 +26,8 @@ mod local_jobs;
 mod machines;
 mod model;
 mod operation;
+mod own_address;
+mod own_registries;
 mod pages;
 mod real_model;
 mod receiver;

@@ -190,6 +190,7 @@ fn canary(image: Arc<Image>) -> StartRequest {
             network: Network::None,
             allow: None,
             services: None,
+            services_for: Vec::new(),
             lease: CANARY_TIMEOUT,
             owner,
             isolation_min: Isolation::HardwareVm,

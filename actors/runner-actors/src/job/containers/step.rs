@@ -149,6 +149,7 @@ impl StepRunner<'_> {
         let env: Vec<(String, String)> = self
             .proxy_variables()
             .into_iter()
+            .chain(self.trust_variables())
             .chain(env)
             .filter(|(name, _)| name != "PATH")
             .map(|(name, value)| (name, in_container(&value, &directory)))

@@ -57,6 +57,7 @@ fn the_services_of_the_owner_are_reached_without_a_network_and_nothing_else_is()
         requested: None,
     };
     let services = |named: &str| OwnerServices {
+        led: Vec::new(),
         target: target.clone(),
         reach: reach(named),
     };

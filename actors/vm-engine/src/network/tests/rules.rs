@@ -129,3 +129,59 @@ proptest! {
         }
     }
 }
+
+/// What a services' connection begins with, up to the head that was asked for.
+fn led(asked: &str, allow: &[String]) -> (String, String) {
+    let (port, served) = server(|mut peer| {
+        let mut head = String::new();
+        let mut byte = [0];
+        while head.matches("\r\n\r\n").count() < 2 {
+            peer.read_exact(&mut byte).unwrap();
+            head.push(char::from(byte[0]));
+        }
+        peer.write_all(b"yours").unwrap();
+        head
+    });
+    let target: Target = format!("127.0.0.1:{port}").parse().unwrap();
+    let services = OwnerServices {
+        reach: Reach {
+            manager: AllowList(vec![target.to_string().parse().unwrap()]),
+            requested: None,
+        },
+        target,
+        led: vec!["forge.test:443".parse().unwrap()],
+    };
+    let mut world = world_with(allow, Limits::default(), Some(services));
+    world.agent.open(S, asked);
+    let answer = world.agent.text(S);
+    (served.join().unwrap(), answer)
+}
+
+#[test]
+fn i17_a_place_that_is_led_to_the_services_is_told_and_nothing_else_is_led() {
+    let tunnel = "CONNECT Forge.test:443 HTTP/1.1\r\n\r\nHELLO\r\n\r\n";
+    let (head, answer) = led(tunnel, &[]);
+    assert_eq!(
+        head,
+        "CONNECT forge.test:443 HTTP/1.1\r\nVm-Reach: forge.test:443 is not on the allow-list of this VM\r\n\r\nHELLO\r\n\r\n"
+    );
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("yours"));
+    let plain = "GET http://forge.test:443/x HTTP/1.1\r\nHost: evil.test\r\nVm-Reach: yes\r\n\r\n";
+    let reached = ["forge.test:443", "127.0.0.1:443"].map(str::to_owned);
+    let (head, _) = led(plain, &reached);
+    assert!(
+        head.starts_with("CONNECT forge.test:443 HTTP/1.1\r\nVm-Reach: yes\r\n\r\nGET /x HTTP/1.1\r\nHost: forge.test:443\r\n"),
+        "{head}"
+    );
+    // Another port of it is another place.
+    let services = OwnerServices {
+        target: "127.0.0.1:9".parse().unwrap(),
+        reach: Reach::default(),
+        led: vec!["forge.test:443".parse().unwrap()],
+    };
+    let mut world = world_with(&[], Limits::default(), Some(services));
+    world
+        .agent
+        .open(S, "CONNECT forge.test:80 HTTP/1.1\r\n\r\n");
+    assert!(world.agent.text(S).contains("allow-list"));
+}
