@@ -42,6 +42,8 @@ pub(crate) struct JobContainers {
     pub(super) job: Option<Inspected>,
     /// How programs in that one find whom they trust.
     pub(super) trust: Vec<(String, String)>,
+    /// The machine has certificates of the system, which those of actions get.
+    pub(super) has_bundle: bool,
     pub(super) services: Vec<RunningService>,
     /// Services that are not ready yet.
     pub(super) watched: Vec<WatchedService>,

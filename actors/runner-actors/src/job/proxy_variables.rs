@@ -68,6 +68,11 @@ fn add(job: &[(String, String)], env: &mut BTreeMap<String, String>) {
         .or_insert_with(|| value.to_owned());
 }
 
+/// The machine's proxy, which containers have at the same place.
+fn own_proxy() -> String {
+    format!("http://127.0.0.1:{PROXY_PORT}")
+}
+
 fn java_options() -> String {
     let proxies = ["http", "https"]
         .map(|scheme| format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={PROXY_PORT}"));
@@ -123,7 +128,10 @@ impl StepRunner<'_> {
         let names = names.map(|name| format!(",{name}")).collect::<String>();
         let direct = format!("{DIRECT},{}{names}", self.machine.id);
         let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), direct.clone()));
-        direct.to_vec()
+        // The agent tells nothing to the job's container.
+        let proxies = NAMES.iter().filter(|_| self.containers.job.is_some());
+        let proxies = proxies.map(|name| ((*name).to_owned(), own_proxy()));
+        proxies.chain(direct).collect()
     }
 
     /// How a container finds the machine's proxy, where the job has a network.
@@ -131,8 +139,7 @@ impl StepRunner<'_> {
         if !is_proxied(self.request) {
             return Vec::new();
         }
-        let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
-        let proxies = NAMES.map(|name| (name.to_owned(), proxy.clone()));
+        let proxies = NAMES.map(|name| (name.to_owned(), own_proxy()));
         let direct = ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), DIRECT.to_owned()));
         let mut others = BTreeMap::new();
         add(&[], &mut others);

@@ -48,7 +48,9 @@ for pem in "$@"; do
   number=$((number + 1))
 done
 # For containers that have no shell to be asked.
-[ -n "$bundle" ] && [ "$kind" = machine ] && cat "$bundle" > "$own/bundle.pem"
+if [ -n "$bundle" ] && [ "$kind" = machine ]; then
+  cat "$bundle" > "$own/bundle.pem" && echo '::set-output name=bundle::yes'
+fi
 said() {
   if [ "$kind" = container ]; then eval "printf '%s' \"\${$1-}\""; return; fi
   sed -n "s/^ *\(export \)\{0,1\} *$1=//p" /etc/environment 2> /dev/null | tail -n 1 | tr -d "\"'"
@@ -85,6 +87,7 @@ impl StepRunner<'_> {
             return;
         };
         let exit = self.command(argv).await;
+        self.containers.has_bundle = !exit.commands.outputs.is_empty();
         if exit.end != StepEnd::Exited(0) {
             self.say_untrusted("the machine").await;
         }
@@ -123,12 +126,13 @@ impl StepRunner<'_> {
             "REQUESTS_CA_BUNDLE",
             "PIP_CERT",
         ];
-        let bundles = bundles.map(|name| (name.to_owned(), bundle.clone()));
+        let bundles = bundles.iter().filter(|_| self.containers.has_bundle);
+        let bundles = bundles.map(|name| ((*name).to_owned(), bundle.clone()));
         let own = (
             "NODE_EXTRA_CA_CERTS".to_owned(),
             format!("{folder}/forge.pem"),
         );
-        bundles.into_iter().chain([own]).collect()
+        bundles.chain([own]).collect()
     }
 
     /// The command for it; nothing where no address of the forge has TLS.

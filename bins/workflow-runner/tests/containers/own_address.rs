@@ -56,7 +56,9 @@ fn i17_programs_and_containers_trust_the_forges_own_address() {
     let (run, record) = site.run(WORKFLOW);
     let log = site.log(&run);
     assert_eq!(record["state"], "succeeded", "{record:#}\n{log}");
-    let answer = format!("{{\\\"documentation_url\\\":\\\"https://docs.github.com/rest\\\",\\\"message\\\":\\\"{KNOWN}");
+    let answer = format!(
+        "{{\\\"documentation_url\\\":\\\"https://docs.github.com/rest\\\",\\\"message\\\":\\\"{KNOWN}"
+    );
     for name in ["curl", "wget", "node", "inside", "action"] {
         assert!(log.contains(&format!("{name} {answer}")), "{name}: {log}");
     }
