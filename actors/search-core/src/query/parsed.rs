@@ -119,7 +119,7 @@ impl ParsedQuery {
         &self.names
     }
 
-    /// Whether the query is like an order: `convert a glob`.
+    /// Whether the query is like an order that says what code does: `convert a glob`.
     #[must_use]
     pub fn is_order(&self) -> bool {
         self.is_order

@@ -84,6 +84,25 @@ const TASKS: [&str; 66] = [
     "write",
 ];
 
+/// Those of them that are done to programs, hardly by them.
+const OPERATIONS: [&str; 15] = [
+    "back",
+    "configure",
+    "deploy",
+    "disable",
+    "download",
+    "enable",
+    "install",
+    "migrate",
+    "publish",
+    "rotate",
+    "share",
+    "treat",
+    "turn",
+    "upgrade",
+    "use",
+];
+
 /// What stands behind such a verb, and not behind a noun that is written alike (`search service`).
 const BEHIND_TASKS: [&str; 14] = [
     "a", "all", "an", "any", "from", "it", "one", "that", "the", "these", "this", "to", "up",
@@ -98,10 +117,17 @@ pub(super) fn asks_how(line: &[String]) -> bool {
     is_task(line) || is_question_of_asker(line)
 }
 
-/// Whether a query begins like an order (`rotate the keys`). Where code is near it may as well say
-/// what code does (`convert a glob to a regular expression`).
+/// Whether a query is like an order that says what code does: `convert a glob to a regular
+/// expression`. What people do to programs (`rotate the keys`, `run it as a service`) is not.
 pub(super) fn is_order(line: &[String]) -> bool {
-    is_task(line) && !is_question_of_asker(line)
+    let is_of_people = |line: &[String]| {
+        let [verb, behind, ..] = line else {
+            return false;
+        };
+        OPERATIONS.contains(&verb.as_str())
+            || matches!(behind.as_str(), "it" | "that" | "these" | "this" | "up")
+    };
+    is_task(line) && !is_question_of_asker(line) && !is_of_people(line)
 }
 
 fn is_task(line: &[String]) -> bool {
@@ -158,11 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn i16_an_order_is_told_from_a_question_of_who_asks() {
+    fn i16_an_order_of_code_is_told_from_what_people_do() {
         for (line, expected) in [
             ("convert a glob to a regular expression", true),
-            ("rotate the keys", true),
-            ("rotate the keys of our server", false),
+            ("run a shell command", true),
+            ("run it as a service", false),
+            ("rotate the keys", false),
+            ("convert the keys of our server", false),
             ("how do i rotate the keys", false),
             ("search service of it", false),
         ] {
