@@ -3,8 +3,8 @@
 //! Matching with a Trigram Index", with words in the place of trigrams).
 //!
 //! A run stands inside one word of the index, because words are longest runs of letters. Where the
-//! expression has a sign that is part of no word beside the run, the word begins or ends there. What
-//! stands beside the run in the same word, and is more than letters, is its shape: of
+//! expression has a sign that is part of no word beside the run, the word begins or ends there.
+//! What stands beside the run in the same word, and is more than letters, is its shape: of
 //! `read_[a-z]*_at` the words with `read_` are held against the whole of it.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};

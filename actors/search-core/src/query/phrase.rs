@@ -1,8 +1,8 @@
 //! Whether words stand one behind the other in a text, in any of their forms.
 //!
-//! The rarest word, or the one that looks so, is searched for as excerpts do; around each place the words are compared
-//! with the phrase, all beginnings at once, a bit each (Shift-And, Baeza-Yates & Gonnet 1992). An
-//! identifier in the text counts as itself and as its parts.
+//! The rarest word, or the one that looks so, is searched for as excerpts do; around each place the
+//! words are compared with the phrase, all beginnings at once, a bit each (Shift-And, Baeza-Yates &
+//! Gonnet 1992). An identifier in the text counts as itself and as its parts.
 
 use std::ops::{ControlFlow, Range};
 

@@ -2,9 +2,10 @@
 //!
 //! The posting lists of the words are gone through together, the rarest leading; where all words
 //! stand in a document their places decide. Of identifiers as a whole the index does not know where
-//! they stand, nor how many numbers lie between their neighbours: a document with one of them, where
-//! nothing else decides, is for [`verify`](super::verify) to read. Of words of source code it knows
-//! the passages: where these lie too far apart the phrase is not there, all else is to be read.
+//! they stand, nor how many numbers lie between their neighbours: a document with one of them,
+//! where nothing else decides, is for [`verify`](super::verify) to read. Of words of source code it
+//! knows the passages: where these lie too far apart the phrase is not there, all else is to be
+//! read.
 
 use search_core::query::MatchState;
 use tantivy::postings::{Postings, SegmentPostings, TermInfo};
