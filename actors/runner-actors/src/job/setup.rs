@@ -59,6 +59,10 @@ impl StepRunner<'_> {
         let Some((main, given)) = chosen.last().cloned() else {
             return Err(absent(tool, "", &all));
         };
+        if tool.command == "rustc" {
+            // First: the original is to find a job without the image's Rust.
+            self.check_rust_parts(&main, step).await?;
+        }
         if step.input("set-default") == "false" && tool.command == "java" {
             // Only what names the release's own version.
             let env = chosen.iter().flat_map(|(_, effects)| &effects.env);
@@ -83,10 +87,7 @@ impl StepRunner<'_> {
             outputs.clone_from(&newest.outputs);
         }
         match tool.command {
-            "rustc" => {
-                self.check_rust_parts(&main, step).await?;
-                self.cargo_home(step).await?;
-            }
+            "rustc" => self.cargo_home(step).await?,
             "go" => self.add_go_programs(&main, step).await?,
             "node" => {
                 self.quieten_node(&main.says, step.input("update-environment"));
@@ -379,7 +380,11 @@ impl StepRunner<'_> {
         let parts = rust_parts(step.input("components"), &targets);
         let parts = parts.map_err(|reason| StepResult::error(format!("components: {reason}")))?;
         for part in parts {
-            let script = format!("PATH=\"$2:$PATH\"; {}", part.test);
+            // Outside of the workspace: its own toolchain is not the one that was chosen.
+            let script = format!(
+                "PATH=\"$2:$PATH\"; unset RUSTUP_TOOLCHAIN; cd /; {}",
+                part.test
+            );
             let argv = ["sh", "-c", &script, "sh", &part.name, chosen.folder()];
             let exit = self
                 .command_as_step(argv.map(str::to_owned).to_vec(), step.env)
@@ -389,7 +394,7 @@ impl StepRunner<'_> {
                 StepEnd::Lost => return Err(StepResult::lost(exit.reason.unwrap_or_default())),
                 _ => {
                     let reason = format!("the image's Rust has no {}", part.name);
-                    return Err(StepResult::error(reason));
+                    return Err(absent_of(reason));
                 }
             }
         }
@@ -413,6 +418,11 @@ fn absent(tool: SetupTool, version: &str, all: &[InstalledTool]) -> StepResult {
             has.join(", ")
         ),
     };
+    absent_of(reason)
+}
+
+/// What only the action's original could do.
+fn absent_of(reason: String) -> StepResult {
     StepResult {
         absent: true,
         ..StepResult::error(reason)
