@@ -13,6 +13,7 @@
 
 pub(crate) mod proxy;
 mod relay;
+mod tls;
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _, UdpSocket};
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+pub use tls::Trust;
 use vm_core::network::{Reach, Target};
 
 /// Bounds of one VM's network.
@@ -70,6 +72,8 @@ pub struct Uplink {
     pub traffic: Arc<Traffic>,
     /// How names are looked up: [`by_the_system`], but for tests.
     pub resolve: Resolve,
+    /// Whose certificates are taken where the manager opens TLS.
+    pub trust: Trust,
     /// Told of what was refused.
     pub on_refused: OnRefused,
 }
@@ -103,6 +107,9 @@ pub enum Refusal {
     /// It does not take the connection.
     #[error("{0} cannot be connected to")]
     Unreachable(String),
+    /// It was given a whole `https` URL, and there is no TLS with that host.
+    #[error("{0} cannot be spoken to through TLS: {1}")]
+    Tls(String, String),
     /// As many connections of all VMs together as the manager has memory for.
     #[error("the manager has no memory left for another connection of a VM; try again later")]
     NoRoom,
@@ -123,6 +130,7 @@ impl Refusal {
             Self::Unresolved(_) => 3,
             Self::Unreachable(_) => 4,
             Self::NoRoom => 5,
+            Self::Tls(..) => 6,
         }
     }
 
@@ -130,19 +138,20 @@ impl Refusal {
         match self {
             Self::BadRequest(_) => 400,
             Self::NotListed(_) | Self::Address(_) => 403,
-            Self::Unresolved(_) | Self::Unreachable(_) => 502,
+            Self::Unresolved(_) | Self::Unreachable(_) | Self::Tls(..) => 502,
             Self::NoRoom => 503,
         }
     }
 }
 
-const LABELS: [&str; 6] = [
+const LABELS: [&str; 7] = [
     "bad_request",
     "not_listed",
     "address",
     "unresolved",
     "unreachable",
     "no_room",
+    "tls",
 ];
 
 /// What went through, since the start.

@@ -7,7 +7,8 @@ use std::time::Instant;
 use vm_core::network::request::{self, Body, MAX_HEAD, Request, RequestError};
 use vm_core::network::{Reach, Target};
 
-use super::relay::relay;
+use super::relay::{Peer, relay};
+use super::tls::TlsPeer;
 use super::{Refusal, Traffic, Uplink};
 use crate::link::{GuestStream, StreamBroken, StreamRead, StreamServer};
 
@@ -42,6 +43,9 @@ fn serve(uplink: &Uplink, stream: &GuestStream) {
             Some(services) => connect(uplink, &services.reach, &services.target)
                 .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
         },
+        Ok(Request::ForwardByTls { target, head, body }) => connect(uplink, &uplink.reach, &target)
+            .and_then(|peer| by_tls(uplink, stream, &target, peer))
+            .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
         Ok(Request::Forward { target, head, body }) => connect(uplink, &uplink.reach, &target)
             .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
         Err(refusal) => Err(refusal),
@@ -55,7 +59,7 @@ fn serve(uplink: &Uplink, stream: &GuestStream) {
 fn forward(
     uplink: &Uplink,
     stream: &GuestStream,
-    peer: &TcpStream,
+    peer: &impl Peer,
     (head, body): (&str, Body),
     rest: &[u8],
 ) {
@@ -109,6 +113,20 @@ fn connect(uplink: &Uplink, reach: &Reach, target: &Target) -> Result<TcpStream,
     let peer = found.ok_or_else(|| Refusal::Unreachable(target.to_string()))?;
     Traffic::add(&uplink.traffic.connections, 1);
     Ok(peer)
+}
+
+/// The same connection through TLS; it ends with the stream already.
+fn by_tls(
+    uplink: &Uplink,
+    stream: &GuestStream,
+    target: &Target,
+    peer: TcpStream,
+) -> Result<TlsPeer, Refusal> {
+    let refused = |reason| Refusal::Tls(target.to_string(), reason);
+    stream
+        .tie(&peer)
+        .map_err(|_| refused("the request was given up".to_owned()))?;
+    TlsPeer::open(&uplink.trust, target, peer, uplink.limits.connect).map_err(refused)
 }
 
 /// Says why: in the status line as well, which is all that many programs show.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use vm_core::ExecEnd;
 use vm_core::network::{AllowList, Reach};
-use vm_engine::network::{Limits, Traffic, Uplink};
+use vm_engine::network::{Limits, Traffic, Trust, Uplink};
 use vm_engine::{Machine, StartRequest};
 
 use crate::support::{ExecResult, Lab, TEST_TIMEOUT, clone_of, identity, run};
@@ -84,6 +84,7 @@ impl Peers {
             limits: Limits::default(),
             traffic: Arc::clone(&self.traffic),
             resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),
+            trust: Trust::default(),
             on_refused: Box::new(|_, _| {}),
         };
         machine
