@@ -1,7 +1,7 @@
 //! Single requests to the kernel.
 #![allow(
     unsafe_code,
-    reason = "four requests to the kernel have no safe wrapper: each passes one struct or number that lives across the call"
+    reason = "five requests to the kernel have no safe wrapper: each passes one struct or number that lives across the call"
 )]
 
 use std::fs::{self, File};
@@ -220,6 +220,48 @@ pub(crate) fn loopback_up() {
     let _ = unsafe { set_interface_flags(socket.as_raw_fd(), &raw const request) };
 }
 
+nix::ioctl_write_ptr_bad!(
+    /// SIOCADDRT.
+    add_route, nix::libc::SIOCADDRT, nix::libc::rtentry);
+
+/// Leads everything to the loopback interface, where what is not the machine's own is dropped: a
+/// program that tries an address without the proxy waits in vain, as behind a firewall, instead of
+/// being told at once that there is no network. A machine with a device keeps its own routes.
+pub(crate) fn swallow_the_unreachable() {
+    use nix::libc::{AF_INET, RTF_UP, rtentry, sockaddr};
+    let devices = fs::read_to_string("/proc/net/dev").unwrap_or_default();
+    if !is_loopback_alone(&devices) {
+        return;
+    }
+    let Ok(socket) = socket(
+        AddressFamily::Inet,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    ) else {
+        return;
+    };
+    let any = sockaddr {
+        sa_family: AF_INET as u16,
+        sa_data: [0; 14],
+    };
+    let device = c"lo";
+    // SAFETY: a struct of numbers and one pointer, for which zero stands for none.
+    let mut route: rtentry = unsafe { std::mem::zeroed() };
+    (route.rt_dst, route.rt_genmask, route.rt_flags) = (any, any, RTF_UP);
+    route.rt_dev = device.as_ptr().cast_mut();
+    // SAFETY: `route` is the kernel's struct, it and the name live across the call, which only
+    // reads them.
+    let _ = unsafe { add_route(socket.as_raw_fd(), &raw const route) };
+}
+
+/// Whether of the devices, as the kernel lists them, there is the loopback interface only.
+fn is_loopback_alone(devices: &str) -> bool {
+    let names = devices.lines().filter_map(|line| line.split_once(':'));
+    let mut names = names.map(|(name, _)| name.trim()).peekable();
+    names.peek().is_some() && names.all(|name| name == "lo")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +277,22 @@ mod tests {
         let clone = hosts(&first, "vm-2");
         assert_eq!(clone, format!("{own}10.0.0.1 db\n{six}127.0.1.1 vm-2\n"));
         assert_eq!(hosts("", "vm-3"), format!("{own}{six}127.0.1.1 vm-3\n"));
+    }
+
+    #[test]
+    fn i17_routes_of_a_machine_with_a_device_are_left_alone() {
+        let head = "Inter-|   Receive    |  Transmit\n face |bytes    |bytes\n";
+        for (lines, expected) in [
+            ("    lo: 1 2\n", true),
+            ("    lo: 1 2\n  eth0: 1 2\n", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                is_loopback_alone(&format!("{head}{lines}")),
+                expected,
+                "{lines}"
+            );
+        }
     }
 
     /// `localhost` was no name of `::1`.
