@@ -208,6 +208,9 @@ pub const TOKEN_NAMES: [&str; 4] = [
     "FORGE_TOKEN",
 ];
 
+/// The variables of steps that hold it at Forgejo.
+pub const TOKEN_VARIABLES: [&str; 3] = ["GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN"];
+
 /// Gives a job its token: as `github.token`, and in `secrets` by its own names and where a caller
 /// has handed it on. Without one `github.token` is what `secrets.GITHUB_TOKEN` is.
 pub fn set_token(contexts: &mut Contexts, token: Option<&str>) {
@@ -309,8 +312,7 @@ pub fn forge_env(
     let token = contexts.get(Context::Github).get("token");
     let token = token.map(|token| token.as_text().to_string());
     if let Some(token) = token.filter(|token| !token.is_empty()) {
-        let names = ["GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN"];
-        all.extend(names.map(|name| (name.to_owned(), token.clone())));
+        all.extend(TOKEN_VARIABLES.map(|name| (name.to_owned(), token.clone())));
     }
     all
 }

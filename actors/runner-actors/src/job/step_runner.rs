@@ -210,13 +210,20 @@ impl<'a> StepRunner<'a> {
         secrets
     }
 
+    /// Whether a process of this environment, or every one, is to have the token for git.
+    pub(super) fn holds_token(&self, env: &BTreeMap<String, String>) -> bool {
+        let token = self.forge_token.as_deref();
+        let has = |token: &str| env.values().any(|text| text.contains(token));
+        self.keeps_token || token.is_some_and(has)
+    }
+
     /// The variables by which git in the machine finds the gateway: for the steps of a job whose
     /// checkout keeps credentials; else for a process that has the token by itself.
     pub(super) fn git_variables(&self, env: &BTreeMap<String, String>) -> Vec<(String, String)> {
         let Some(token) = self.forge_token.as_deref() else {
             return Vec::new();
         };
-        if !self.keeps_token && !env.values().any(|text| text.contains(token)) {
+        if !self.holds_token(env) {
             return Vec::new();
         }
         // `gh` finds its repository by where git is led.
