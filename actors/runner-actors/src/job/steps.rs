@@ -326,7 +326,9 @@ impl<'a> StepRunner<'a> {
         });
         match prepare::runs(step, &contexts, Some(&hash)) {
             Ok(true) => {}
-            Ok(false) => return StepResult::skipped(),
+            Ok(false) => {
+                return StepResult::skipped(step.condition.as_ref(), contexts.status());
+            }
             Err(error) => return StepResult::error(error.to_string()),
         }
         self.counters.count_step();
