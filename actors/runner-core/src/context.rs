@@ -10,6 +10,9 @@ use crate::expr::{Context, Contexts, Object, Value};
 pub const WORKSPACE: &str = "/workspace";
 /// The folder of a machine for temporary files (`runner.temp`).
 pub const TEMP: &str = "/tmp";
+/// The folder around the checkout as workflows see it (`runner.workspace`): the checkout is in it by
+/// the repository's name, and it takes what a job builds beside it.
+pub const RUNNER_WORKSPACE: &str = "/tmp/work";
 /// Where tools of a machine lie (`runner.tool_cache`).
 pub const TOOL_CACHE: &str = "/opt/tools";
 /// Where the runner keeps its own files in the machine: outside the checkout, which holds what the
@@ -288,7 +291,7 @@ pub fn default_variables(
         ("ENVIRONMENT", "self-hosted"),
         ("TEMP", TEMP),
         ("TOOL_CACHE", TOOL_CACHE),
-        ("WORKSPACE", "/"),
+        ("WORKSPACE", RUNNER_WORKSPACE),
     ];
     variables.extend(runner.map(|(name, value)| (format!("RUNNER_{name}"), value.to_owned())));
     variables
@@ -369,7 +372,7 @@ pub fn runner(arch: &str, debug: bool) -> Value {
         ("arch", arch.into()),
         ("temp", TEMP.into()),
         ("tool_cache", TOOL_CACHE.into()),
-        ("workspace", "/".into()),
+        ("workspace", RUNNER_WORKSPACE.into()),
         ("debug", if debug { "1" } else { "" }.into()),
         ("environment", "self-hosted".into()),
     ])

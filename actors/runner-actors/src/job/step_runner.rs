@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use cluster_actors::vm_hosts::tarball;
 use runner_core::cache_scope::cache_scopes;
 use runner_core::context::{self, WORKSPACE};
@@ -298,6 +299,10 @@ impl<'a> StepRunner<'a> {
         files: &[(&str, &[u8], u32)],
     ) -> Result<(), String> {
         let tar = tarball::of_files(files).map_err(|error| error.to_string())?;
+        self.put_tar(directory, tar).await
+    }
+
+    pub(super) async fn put_tar(&self, directory: &str, tar: Bytes) -> Result<(), String> {
         let _transfer = self.machine.transfer().await;
         let put = self.machine.vmm.put_files(
             &self.machine.id,
