@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use config_core::Environment;
-use runner_actors::{ActionStore, ActionStoreError, RunnerSettings};
+use runner_actors::{ActionStore, ActionStoreError, RunnerSettings, label_image};
 use runner_core::actions::{
     ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
 };
@@ -102,6 +102,10 @@ impl CheckedRunner {
         let facts = RunnerFacts {
             workspace: settings.workspace,
             has_network: &|labels| settings.has_network(labels),
+            // Machines of a configuration that nobody has named are not known to be this one's.
+            image: self
+                .is_named
+                .then_some(&|labels| label_image(settings, labels)),
             // One that nobody has named is not known to be this repository's.
             forge: self.is_named.then_some(settings.forge),
             token_permissions: settings.token_permissions,

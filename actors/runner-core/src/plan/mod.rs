@@ -43,7 +43,7 @@ pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{
     ActionLocation, CallTemplate, CalledWorkflow, Composite, ConcurrencyGroup, DeferredAction,
     DockerAction, InstanceEnvironment, Instances, JobInstance, NodeAction, Plan, PlanFinding,
-    PlannedJob, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
+    PlannedJob, PlannedSetup, PlannedStep, PlannedWork, StepKind, StoredLocation, run_defaults,
 };
 pub(crate) use workflow_inputs::typed as typed_input;
 pub(crate) use workspace::workspace_note;

@@ -5,7 +5,7 @@ mod table;
 mod types;
 
 use setup::checked;
-pub(super) use setup::{moving, setup_note};
+pub(super) use setup::{moving, planned_setup};
 use table::{Entry, NATIVE, harmless};
 pub use types::{NativeAction, SetupTool};
 
