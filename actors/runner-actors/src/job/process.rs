@@ -121,6 +121,9 @@ impl StepRunner<'_> {
         if result.end.outcome() == Conclusion::Failure {
             self.shell.failed(start);
             self.explain_failure(&mut result).await;
+            if exit.commands.wants_newer_rust {
+                self.explain_old_rust().await;
+            }
         }
         if result.end != StepEnd::Lost {
             self.apply_commands(exit.commands, &mut result).await;

@@ -47,7 +47,9 @@ impl StepRunner<'_> {
         let all = self.list_for(tool, &wanted, step).await?;
         let mut chosen = Vec::new();
         for version in &wanted {
-            let found = self.chosen_release(tool, version, &all, step).await?;
+            let found = self
+                .chosen_release((tool, uses), version, &all, step)
+                .await?;
             let wishes = SetupWishes {
                 distribution: step.input("distribution"),
                 version: &version.text,
@@ -126,7 +128,7 @@ impl StepRunner<'_> {
     /// The release for one of the versions that are wanted.
     async fn chosen_release(
         &mut self,
-        tool: SetupTool,
+        (tool, uses): (SetupTool, &str),
         version: &WantedVersion,
         all: &[InstalledTool],
         step: NativeStep<'_>,
@@ -137,6 +139,11 @@ impl StepRunner<'_> {
         };
         let found = found.ok_or_else(|| absent(tool, &version.text, all))?;
         self.note_choice(tool, version, found, step).await;
+        if tool.command == "rustc" {
+            let is_newest = is_newest(version, step);
+            let rust = is_newest.then(|| (uses.to_owned(), found.says.clone()));
+            self.machine.causes.lock().image_rust = rust;
+        }
         match found.with_python_names() {
             None => Ok(found.clone()),
             Some(named) => {
