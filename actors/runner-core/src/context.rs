@@ -10,8 +10,8 @@ use crate::expr::{Context, Contexts, Object, Value};
 pub const WORKSPACE: &str = "/workspace";
 /// The folder of a machine for temporary files (`runner.temp`).
 pub const TEMP: &str = "/tmp";
-/// The folder around the checkout as workflows see it (`runner.workspace`): the checkout is in it by
-/// the repository's name, and it takes what a job builds beside it.
+/// The folder around the checkout as workflows see it (`runner.workspace`): the checkout is in it
+/// by the repository's name, and it takes what a job builds beside it.
 pub const RUNNER_WORKSPACE: &str = "/tmp/work";
 /// Where tools of a machine lie (`runner.tool_cache`).
 pub const TOOL_CACHE: &str = "/opt/tools";

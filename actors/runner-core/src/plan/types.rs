@@ -84,26 +84,13 @@ pub struct PlannedJob {
     /// The releases of tools that its steps want, for those who ask before the run: the step itself
     /// says what it got.
     #[serde(skip)]
-    pub setups: Vec<PlannedSetup>,
+    pub setups: Vec<super::PlannedSetup>,
     /// The images that its scripts name: the machine gets those that the runner has or may fetch.
     #[serde(skip)]
     pub script_images: Vec<String>,
     /// Mistakes that only the files show which it uses: actions, called workflows.
     #[serde(skip)]
     pub findings: Vec<PlanFinding>,
-}
-
-/// A release of a tool that a step wants of the machine's image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlannedSetup {
-    /// The action, as it is written.
-    pub uses: String,
-    /// The tool's program.
-    pub command: &'static str,
-    /// What of the step means another release tomorrow.
-    pub newest: Option<String>,
-    /// The action's original is in the store.
-    pub is_stored: bool,
 }
 
 /// A mistake in what a job makes of an action or a workflow that it uses.

@@ -49,8 +49,8 @@ impl<'n> Fields<'n> {
 }
 
 impl Reader<'_> {
-    /// The mapping's values by their keys; keys that are not `known` are errors, but at Gitea, which
-    /// does not look at them.
+    /// The mapping's values by their keys; keys that are not `known` are errors, but at Gitea,
+    /// which does not look at them.
     pub(crate) fn fields<'n>(
         &self,
         node: &'n Node,

@@ -11,6 +11,7 @@
 //! only key. Each stream has two threads at most, a window of bytes in each direction, and ends
 //! when nothing moves for [`Limits::idle`].
 
+mod peer;
 pub(crate) mod proxy;
 mod relay;
 mod tls;

@@ -7,7 +7,8 @@ use std::time::Instant;
 use vm_core::network::request::{self, Body, MAX_HEAD, Request, RequestError};
 use vm_core::network::{Reach, Target};
 
-use super::relay::{Peer, relay};
+use super::peer::Peer;
+use super::relay::relay;
 use super::tls::TlsPeer;
 use super::{Refusal, Traffic, Uplink};
 use crate::link::{GuestStream, StreamBroken, StreamRead, StreamServer};

@@ -1,46 +1,14 @@
 //! Bytes both ways, until both have ended or nothing moves any more.
 
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::{Shutdown, TcpStream};
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use vm_core::guest::CHUNK;
 
+use super::peer::Peer;
 use super::{Traffic, Uplink};
 use crate::link::{GuestStream, StreamBroken, StreamRead};
-
-/// Whom a stream is relayed to; one thread sends and one receives.
-pub(super) trait Peer: Sync {
-    /// Its connection.
-    fn socket(&self) -> &TcpStream;
-    /// Sends all of these.
-    fn send(&self, bytes: &[u8]) -> io::Result<()>;
-    /// What came, none of it at its end.
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize>;
-    /// Nothing more is sent.
-    fn finish(&self);
-}
-
-impl Peer for TcpStream {
-    fn socket(&self) -> &TcpStream {
-        self
-    }
-
-    fn send(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut socket = self;
-        socket.write_all(bytes)
-    }
-
-    fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut socket = self;
-        socket.read(buffer)
-    }
-
-    fn finish(&self) {
-        let _ = self.shutdown(Shutdown::Write);
-    }
-}
 
 /// When something moved last, in either direction.
 struct Activity {

@@ -12,7 +12,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use vm_core::guest::CHUNK;
 use vm_core::network::{Target, TargetHost};
 
-use super::relay::Peer;
+use super::peer::Peer;
 
 /// Which authorities are trusted: those of the manager's system, but for tests.
 #[derive(Clone, Default)]

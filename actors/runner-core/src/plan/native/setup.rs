@@ -1,8 +1,7 @@
 //! What a `setup-…` step says of versions before it runs.
 
-use super::types::{NativeAction, SetupTool};
+use super::types::{NativeAction, PlannedSetup, SetupTool};
 use crate::expr::Template;
-use crate::plan::types::PlannedSetup;
 use crate::setup::{VersionRequirement, caching::setup_cache, npm, rust_parts};
 
 /// A tool whose version the image can be held to, as far as it is known before the run.
