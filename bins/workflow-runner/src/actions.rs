@@ -99,13 +99,12 @@ impl CheckedRunner {
         let Some(settings) = &self.settings else {
             return check_with(file, bytes, files, &*self.actions);
         };
+        let image_of = |labels: &[String]| label_image(settings, labels);
         let facts = RunnerFacts {
             workspace: settings.workspace,
             has_network: &|labels| settings.has_network(labels),
-            // Machines of a configuration that nobody has named are not known to be this one's.
-            image: self
-                .is_named
-                .then_some(&|labels| label_image(settings, labels)),
+            // As the forge below.
+            image: self.is_named.then_some(&image_of),
             // One that nobody has named is not known to be this repository's.
             forge: self.is_named.then_some(settings.forge),
             token_permissions: settings.token_permissions,
