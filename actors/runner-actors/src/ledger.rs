@@ -422,6 +422,12 @@ pub(crate) fn job_status(job: &JobRecord) -> StatusChange {
         .as_ref()
         .map(|reason| format!(": {reason}"))
         .unwrap_or_default();
+    let said = format!("{word}{took}{isolation}");
+    // "cancelled while it waited" says the word itself.
+    let (said, reason) = match reason.strip_prefix(": ") {
+        Some(reason) if reason.starts_with(&format!("{said} ")) => (reason.to_owned(), ""),
+        _ => (said, reason.as_str()),
+    };
     let deployed = deployed(job).unwrap_or_default();
     let tests = job.tests.filter(|tests| tests.total > 0);
     let tests = tests
@@ -430,7 +436,7 @@ pub(crate) fn job_status(job: &JobRecord) -> StatusChange {
     StatusChange {
         context: job.context.clone(),
         state,
-        description: format!("{word}{took}{isolation}{tests}{deployed}{reason}"),
+        description: format!("{said}{tests}{deployed}{reason}"),
         of_run: false,
     }
 }

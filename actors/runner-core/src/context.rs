@@ -10,6 +10,9 @@ use crate::expr::{Context, Contexts, Object, Value};
 pub const WORKSPACE: &str = "/workspace";
 /// The folder of a machine for temporary files (`runner.temp`).
 pub const TEMP: &str = "/tmp";
+/// The folder around the checkout as workflows see it (`runner.workspace`): the checkout is in it
+/// by the repository's name, and it takes what a job builds beside it.
+pub const RUNNER_WORKSPACE: &str = "/tmp/work";
 /// Where tools of a machine lie (`runner.tool_cache`).
 pub const TOOL_CACHE: &str = "/opt/tools";
 /// Where the runner keeps its own files in the machine: outside the checkout, which holds what the
@@ -208,6 +211,9 @@ pub const TOKEN_NAMES: [&str; 4] = [
     "FORGE_TOKEN",
 ];
 
+/// The variables of steps that hold it at Forgejo.
+pub const TOKEN_VARIABLES: [&str; 3] = ["GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN"];
+
 /// Gives a job its token: as `github.token`, and in `secrets` by its own names and where a caller
 /// has handed it on. Without one `github.token` is what `secrets.GITHUB_TOKEN` is.
 pub fn set_token(contexts: &mut Contexts, token: Option<&str>) {
@@ -285,7 +291,7 @@ pub fn default_variables(
         ("ENVIRONMENT", "self-hosted"),
         ("TEMP", TEMP),
         ("TOOL_CACHE", TOOL_CACHE),
-        ("WORKSPACE", "/"),
+        ("WORKSPACE", RUNNER_WORKSPACE),
     ];
     variables.extend(runner.map(|(name, value)| (format!("RUNNER_{name}"), value.to_owned())));
     variables
@@ -309,8 +315,7 @@ pub fn forge_env(
     let token = contexts.get(Context::Github).get("token");
     let token = token.map(|token| token.as_text().to_string());
     if let Some(token) = token.filter(|token| !token.is_empty()) {
-        let names = ["GITHUB_TOKEN", "FORGEJO_TOKEN", "GITEA_TOKEN"];
-        all.extend(names.map(|name| (name.to_owned(), token.clone())));
+        all.extend(TOKEN_VARIABLES.map(|name| (name.to_owned(), token.clone())));
     }
     all
 }
@@ -375,7 +380,7 @@ pub fn runner(arch: &str, debug: bool) -> Value {
         ("arch", arch.into()),
         ("temp", TEMP.into()),
         ("tool_cache", TOOL_CACHE.into()),
-        ("workspace", "/".into()),
+        ("workspace", RUNNER_WORKSPACE.into()),
         ("debug", if debug { "1" } else { "" }.into()),
         ("environment", "self-hosted".into()),
     ])

@@ -33,6 +33,7 @@ pub mod hashed;
 pub mod hosted_label;
 mod hosted_programs;
 pub mod id_token;
+pub mod image_notes;
 pub mod inject;
 pub mod keep;
 pub mod limits;

@@ -11,10 +11,9 @@ use crate::actions::{ActionSource, NoActions};
 use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
-use crate::hosted_label::{
-    ARCHITECTURE, beyond_small_image, is_other_architecture, is_other_system,
-};
+use crate::hosted_label::{ARCHITECTURE, is_other_architecture, is_other_system};
 use crate::hosted_programs::program_notes;
+use crate::image_notes::{ImageOf, LabelImage, image_notes};
 use crate::plan::{
     Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, WorkspaceStart,
     odd_copies, plan, workspace_note,
@@ -31,6 +30,9 @@ pub struct RunnerFacts<'a> {
     pub workspace: WorkspaceStart,
     /// Whether a machine with these labels has a network.
     pub has_network: &'a dyn Fn(&[String]) -> bool,
+    /// What is known of the image of a machine with these labels; `None`: what labels mean where
+    /// nobody has configured any.
+    pub image: Option<ImageOf<'a>>,
     /// The kind of forge; `None`: each file's folder says it.
     pub forge: Option<Forge>,
     /// What tokens may do by themselves, where that is set.
@@ -52,6 +54,7 @@ impl RunnerFacts<'_> {
     pub const USUAL: RunnerFacts<'static> = RunnerFacts {
         workspace: WorkspaceStart::Commit,
         has_network: &|_| false,
+        image: None,
         forge: None,
         token_permissions: None,
         token_at_forge: true,
@@ -418,6 +421,7 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
             .collect(),
         PlannedWork::Call { .. } => Vec::new(),
     };
+    let usual = |labels: &[String]| LabelImage::usual(labels, dialect);
     JobReport {
         key: job.key.clone(),
         copies,
@@ -435,7 +439,7 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
             .chain(&job.token_defaults)
             .cloned()
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
-            .chain(image_note(job))
+            .chain(image_notes(job, runner.image.unwrap_or(&usual)))
             .chain(program_notes(job, runner.has_network, dialect))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
@@ -453,18 +457,6 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
             .collect(),
         refused: !job.refusals.is_empty(),
     }
-}
-
-/// What the machine's image has to have.
-fn image_note(job: &PlannedJob) -> Option<String> {
-    let PlannedWork::Steps(steps) = &job.work else {
-        return None;
-    };
-    let beyond = beyond_small_image(&job.job, steps);
-    let what = beyond.join(", and ");
-    (!beyond.is_empty()).then(|| {
-        format!("it needs {what}: the image `full` has that (`vm-manager image build full`), the small one has not")
-    })
 }
 
 /// What expressions see while nothing has happened yet.

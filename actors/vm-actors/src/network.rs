@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use vm_core::network::{AllowList, HostPattern, Reach, Target};
 use vm_core::{DriverName, Network, VmId, VmSpec};
-use vm_engine::network::{OnRefused, OwnerServices, Traffic, Uplink, by_the_system};
+use vm_engine::network::{OnRefused, OwnerServices, Traffic, Trust, Uplink, by_the_system};
 use vm_engine::{DriverError, Machine, MachineError};
 
 use crate::refused_requests::RefusedRequests;
@@ -94,6 +94,7 @@ pub(crate) fn open(
         limits: settings.network,
         traffic: Arc::clone(traffic),
         resolve: by_the_system(),
+        trust: Trust::default(),
         on_refused: note_refused(machine.id().clone(), Arc::clone(refused)),
     };
     machine

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use vm_core::network::{AllowList, Reach};
 use vm_core::{ExecEnd, VmSpec, VmState};
 use vm_engine::image::ImageStore;
-use vm_engine::network::{Limits, Uplink};
+use vm_engine::network::{Limits, Trust, Uplink};
 use vm_engine::{Driver as _, Flow, Machine, Template};
 
 use support::{
@@ -121,6 +121,7 @@ fn network(lab: &Lab) {
         limits: Limits::default(),
         traffic: Arc::default(),
         resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),
+        trust: Trust::default(),
         on_refused: Box::new(|_, _| {}),
     };
     let machine = lab.start("vm-network");

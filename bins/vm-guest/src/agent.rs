@@ -160,6 +160,7 @@ impl Agent {
             return Err(std::io::Error::other("it has a network already"));
         }
         let network = Network::start(Arc::clone(&self.port), streams)?;
+        system::swallow_the_unreachable();
         // Set here alone, by the one reader.
         let _ = self.network.set(network);
         Ok(())

@@ -11,7 +11,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::reboot::{RebootMode, reboot};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, sendto, socket,
+};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_settime};
 
@@ -220,6 +222,79 @@ pub(crate) fn loopback_up() {
     let _ = unsafe { set_interface_flags(socket.as_raw_fd(), &raw const request) };
 }
 
+/// Leads everything to the loopback interface, where what is not the machine's own is dropped: a
+/// program that tries an address without the proxy waits in vain, as behind a firewall, instead of
+/// being told at once that there is no network. A machine with a device keeps its own routes.
+pub(crate) fn swallow_the_unreachable() {
+    let devices = fs::read_to_string("/proc/net/dev").unwrap_or_default();
+    if !is_loopback_alone(&devices) {
+        return;
+    }
+    let Ok(socket) = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkRoute,
+    ) else {
+        return;
+    };
+    // It is no fault where it may not: then what is tried fails at once.
+    let kernel = NetlinkAddr::new(0, 0);
+    let _ = sendto(
+        socket.as_raw_fd(),
+        &route_to_loopback(),
+        &kernel,
+        MsgFlags::empty(),
+    );
+}
+
+/// `ip route add default dev lo src 127.0.0.1` as a message for the kernel.
+fn route_to_loopback() -> Vec<u8> {
+    const NEW_ROUTE: u16 = 24;
+    const REQUEST_AND_CREATE: u16 = 0x401;
+    const MAIN_TABLE: u8 = 254;
+    const BY_BOOT: u8 = 3;
+    const LINK_SCOPE: u8 = 253;
+    const UNICAST: u8 = 1;
+    const OUT: u16 = 4;
+    const SOURCE: u16 = 7;
+    /// The loopback interface is the first of each network.
+    const LOOPBACK: u32 = 1;
+    let attribute = |kind: u16, value: [u8; 4]| {
+        let head = [8_u16, kind].map(u16::to_ne_bytes);
+        [head.concat(), value.to_vec()].concat()
+    };
+    // struct rtmsg: the family, lengths of prefixes, and what kind of route it is.
+    let family = 2;
+    let route = [
+        family, 0, 0, 0, MAIN_TABLE, BY_BOOT, LINK_SCOPE, UNICAST, 0, 0, 0, 0,
+    ];
+    let rest = [
+        route.to_vec(),
+        attribute(OUT, LOOPBACK.to_ne_bytes()),
+        attribute(SOURCE, [127, 0, 0, 1]),
+    ];
+    let rest = rest.concat();
+    // struct nlmsghdr, whose length is that of the whole.
+    let length = u32::try_from(16 + rest.len()).unwrap_or_default();
+    let mut message = length.to_ne_bytes().to_vec();
+    message.extend(
+        [NEW_ROUTE, REQUEST_AND_CREATE]
+            .map(u16::to_ne_bytes)
+            .concat(),
+    );
+    message.extend([1_u32, 0].map(u32::to_ne_bytes).concat());
+    message.extend(rest);
+    message
+}
+
+/// Whether of the devices, as the kernel lists them, there is the loopback interface only.
+fn is_loopback_alone(devices: &str) -> bool {
+    let names = devices.lines().filter_map(|line| line.split_once(':'));
+    let mut names = names.map(|(name, _)| name.trim()).peekable();
+    names.peek().is_some() && names.all(|name| name == "lo")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,6 +310,22 @@ mod tests {
         let clone = hosts(&first, "vm-2");
         assert_eq!(clone, format!("{own}10.0.0.1 db\n{six}127.0.1.1 vm-2\n"));
         assert_eq!(hosts("", "vm-3"), format!("{own}{six}127.0.1.1 vm-3\n"));
+    }
+
+    #[test]
+    fn i17_routes_of_a_machine_with_a_device_are_left_alone() {
+        let head = "Inter-|   Receive    |  Transmit\n face |bytes    |bytes\n";
+        for (lines, expected) in [
+            ("    lo: 1 2\n", true),
+            ("    lo: 1 2\n  eth0: 1 2\n", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                is_loopback_alone(&format!("{head}{lines}")),
+                expected,
+                "{lines}"
+            );
+        }
     }
 
     /// `localhost` was no name of `::1`.

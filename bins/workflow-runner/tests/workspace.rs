@@ -198,6 +198,7 @@ jobs:
           echo "$GITHUB_REPOSITORY $GITHUB_SERVER_URL $GITHUB_API_URL ${{ github.event.repository.name }} ${{ github.event.after == github.sha }}"
           echo "::debug::only for those who ask"
           case "$GITHUB_RUN_ID" in *[!0-9]*) echo "no number";; *) echo "a number";; esac
+          (cd "${{ runner.workspace }}/rocket" && echo "beside $(pwd -P) $(mkdir "$RUNNER_WORKSPACE/build" && cd "$RUNNER_WORKSPACE/build" && pwd)")
           echo "$GITHUB_REF_PROTECTED $GITHUB_RETENTION_DAYS ${GITHUB_ACTOR_ID-unset} debug=[${RUNNER_DEBUG}${{ runner.debug }}]"
 "#;
     let (code, said) = stage.exec(workflow);
@@ -207,6 +208,7 @@ jobs:
         &[
             "[a] acme/rocket https://github.com https://api.github.com rocket true",
             "[a] a number",
+            "[a] beside /workspace /tmp/work/build",
             "[a] false 90  debug=[]",
         ],
     );

@@ -13,7 +13,29 @@ use tokio::sync::mpsc;
 /// # Errors
 /// When a path is too long.
 pub fn of_files(files: &[(&str, &[u8], u32)]) -> std::io::Result<Bytes> {
+    of_files_beside(None, files)
+}
+
+/// The same, and before them a folder that everybody may write to (its path) with a link in it (its
+/// name, and where it leads).
+///
+/// # Errors
+/// When a path is too long.
+pub fn of_files_beside(
+    folder: Option<(&str, (&str, &str))>,
+    files: &[(&str, &[u8], u32)],
+) -> std::io::Result<Bytes> {
     let mut builder = tar::Builder::new(Vec::new());
+    if let Some((folder, (name, target))) = folder {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(0);
+        header.set_mode(0o1777);
+        header.set_entry_type(tar::EntryType::Directory);
+        builder.append_data(&mut header, folder, std::io::empty())?;
+        header.set_mode(0o777);
+        header.set_entry_type(tar::EntryType::Symlink);
+        builder.append_link(&mut header, format!("{folder}/{name}"), target)?;
+    }
     for (path, bytes, mode) in files {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);

@@ -50,13 +50,23 @@ pub(crate) struct OutputCommands {
     pub(crate) matchers: Option<ProblemMatchers>,
     /// Why a command fails the step.
     pub(crate) wrong: Option<String>,
+    /// A line of the output says that Rust is too old.
+    pub(crate) wants_newer_rust: bool,
     /// Bytes of the names and values so far.
     bytes: usize,
+}
+
+/// Whether Cargo says so that a package wants a newer Rust.
+fn is_of_old_rust(line: &str) -> bool {
+    line.contains("rustc 1.")
+        && (line.contains(" is not supported by the following package")
+            || line.contains(" cannot be built because it requires rustc "))
 }
 
 impl OutputCommands {
     /// Adds what a piece of output set, as far as one step may set so much.
     fn add(&mut self, output: &mut StepOutput) {
+        self.wants_newer_rust |= output.lines.iter().any(|(_, line)| is_of_old_rust(line));
         let pairs = output.outputs.iter().chain(&output.env);
         let pairs = pairs.chain(&output.state);
         let pairs: usize = pairs.map(|(name, value)| name.len() + value.len()).sum();

@@ -14,6 +14,16 @@ const COUNT_KILLED: &str = "sed -n 's/^oom_kill /::set-output name=killed::/p' /
 const KILLED: i32 = 128 + 9;
 
 impl StepRunner<'_> {
+    /// Cargo wants a newer Rust than the one that stood for the newest: says where that came from.
+    pub(super) async fn explain_old_rust(&self) {
+        let says = self.machine.causes.lock().image_rust.clone();
+        let Some((uses, says)) = says else { return };
+        let text = format!(
+            "{uses} has taken the newest Rust of the image, {says}: build the image anew where static.rust-lang.org is reached, or put the original into the store (`workflow-runner actions add {uses}`) and let the machine reach that host"
+        );
+        self.log.line(self.number, LineKind::Warning, &text).await;
+    }
+
     /// Says beside a failure what the step's own output cannot.
     pub(super) async fn explain_failure(&mut self, result: &mut StepResult) {
         let machine = self.machine;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use runner_core::context::WORKSPACE;
-use runner_core::expr::{Contexts, Object};
+use runner_core::expr::{Condition, Contexts, Object, Status};
 use runner_core::plan::StoredLocation;
 use runner_core::state::StepEnd;
 
@@ -82,11 +82,17 @@ pub(super) struct StepResult {
 }
 
 impl StepResult {
-    /// Its condition does not hold.
-    pub(super) fn skipped() -> Self {
+    /// Its condition does not hold, or, where it says nothing of it, a step before it failed.
+    pub(super) fn skipped(condition: Option<&Condition>, status: Status) -> Self {
+        let by_status = !status.success && condition.is_none_or(Condition::needs_success);
+        let reason = match by_status {
+            true if status.cancelled => "the job was cancelled",
+            true => "a step before it failed",
+            false => "its condition does not hold",
+        };
         Self {
             end: StepEnd::Skipped,
-            ..Self::error("its condition does not hold")
+            ..Self::error(reason)
         }
     }
 

@@ -9,6 +9,8 @@ use http_clients::vmm::RefusedRequest;
 pub(super) struct KnownCauses {
     refused: BTreeMap<String, u64>,
     killed: u64,
+    /// The action that has taken the newest Rust of the image, and what that says of itself.
+    pub(super) image_rust: Option<(String, String)>,
 }
 
 impl KnownCauses {

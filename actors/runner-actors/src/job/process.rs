@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use forge_core::Forge;
 use http_clients::vmm::{PROXY_SOCKET, USUAL_PATH};
 use runner_core::context::{
     self, ARTIFACTS_LIST, NO_ARTIFACTS, OWN_DIRECTORY, STEP_FILES, TOOL_CACHE,
@@ -126,6 +127,9 @@ impl StepRunner<'_> {
         if result.end.outcome() == Conclusion::Failure {
             self.shell.failed(start);
             self.explain_failure(&mut result).await;
+            if exit.commands.wants_newer_rust {
+                self.explain_old_rust().await;
+            }
         }
         if result.end != StepEnd::Lost {
             self.apply_commands(exit.commands, &mut result).await;
@@ -211,10 +215,16 @@ impl StepRunner<'_> {
         add_proxy(order, &self.env, &mut env);
         let identity = self.admission.iter();
         env.extend(identity.flat_map(|it| it.id_token_variables()));
+        let tokens = self.token_variables(&env);
+        // Whose checkout keeps no credentials has none for git by a token that it did not ask for.
+        let is_asked = tokens.is_empty() || self.holds_token(&env);
+        env.extend(tokens);
         let gh = self.gh_variables(&env, directory);
         env.extend(gh);
-        let git = self.git_variables(&env);
-        env.extend(git);
+        if is_asked {
+            let git = self.git_variables(&env);
+            env.extend(git);
+        }
         if order.facts.is_of_forge() {
             // As their own runners have it: scripts write to `FORGEJO_OUTPUT`.
             let again = env.iter().flat_map(|(name, value)| {
@@ -229,6 +239,18 @@ impl StepRunner<'_> {
     /// Whether a variable is the runner's at the forge of the run.
     fn is_of_forges(&self, name: &str) -> bool {
         self.request.facts.is_of_forge() && env_file::is_of_forges(name)
+    }
+
+    /// The job's token, which Forgejo's runner gives each step; what the workflow calls so stands.
+    fn token_variables(&self, env: &BTreeMap<String, String>) -> Vec<(String, String)> {
+        let is_forgejo = self.request.facts.forge == Some(Forge::Forgejo);
+        let Some(token) = self.forge_token.as_ref().filter(|_| is_forgejo) else {
+            return Vec::new();
+        };
+        let names = context::TOKEN_VARIABLES.iter();
+        let free = names.filter(|name| !env.contains_key(**name));
+        free.map(|name| ((*name).to_owned(), token.clone()))
+            .collect()
     }
 
     /// What GitHub's machines have in their environment, which any `env` may change.

@@ -47,7 +47,9 @@ impl StepRunner<'_> {
         let all = self.list_for(tool, &wanted, step).await?;
         let mut chosen = Vec::new();
         for version in &wanted {
-            let found = self.chosen_release(tool, version, &all, step).await?;
+            let found = self
+                .chosen_release((tool, uses), version, &all, step)
+                .await?;
             let wishes = SetupWishes {
                 distribution: step.input("distribution"),
                 version: &version.text,
@@ -59,6 +61,10 @@ impl StepRunner<'_> {
         let Some((main, given)) = chosen.last().cloned() else {
             return Err(absent(tool, "", &all));
         };
+        if tool.command == "rustc" {
+            // First: the original is to find a job without the image's Rust.
+            self.check_rust_parts(&main, step).await?;
+        }
         if step.input("set-default") == "false" && tool.command == "java" {
             // Only what names the release's own version.
             let env = chosen.iter().flat_map(|(_, effects)| &effects.env);
@@ -83,10 +89,7 @@ impl StepRunner<'_> {
             outputs.clone_from(&newest.outputs);
         }
         match tool.command {
-            "rustc" => {
-                self.check_rust_parts(&main, step).await?;
-                self.cargo_home(step).await?;
-            }
+            "rustc" => self.cargo_home(step).await?,
             "go" => self.add_go_programs(&main, step).await?,
             "node" => {
                 self.quieten_node(&main.says, step.input("update-environment"));
@@ -125,7 +128,7 @@ impl StepRunner<'_> {
     /// The release for one of the versions that are wanted.
     async fn chosen_release(
         &mut self,
-        tool: SetupTool,
+        (tool, uses): (SetupTool, &str),
         version: &WantedVersion,
         all: &[InstalledTool],
         step: NativeStep<'_>,
@@ -136,6 +139,11 @@ impl StepRunner<'_> {
         };
         let found = found.ok_or_else(|| absent(tool, &version.text, all))?;
         self.note_choice(tool, version, found, step).await;
+        if tool.command == "rustc" {
+            let is_newest = is_newest(version, step);
+            let rust = is_newest.then(|| (uses.to_owned(), found.says.clone()));
+            self.machine.causes.lock().image_rust = rust;
+        }
         match found.with_python_names() {
             None => Ok(found.clone()),
             Some(named) => {
@@ -379,7 +387,11 @@ impl StepRunner<'_> {
         let parts = rust_parts(step.input("components"), &targets);
         let parts = parts.map_err(|reason| StepResult::error(format!("components: {reason}")))?;
         for part in parts {
-            let script = format!("PATH=\"$2:$PATH\"; {}", part.test);
+            // Outside of the workspace: its own toolchain is not the one that was chosen.
+            let script = format!(
+                "PATH=\"$2:$PATH\"; unset RUSTUP_TOOLCHAIN; cd /; {}",
+                part.test
+            );
             let argv = ["sh", "-c", &script, "sh", &part.name, chosen.folder()];
             let exit = self
                 .command_as_step(argv.map(str::to_owned).to_vec(), step.env)
@@ -389,7 +401,7 @@ impl StepRunner<'_> {
                 StepEnd::Lost => return Err(StepResult::lost(exit.reason.unwrap_or_default())),
                 _ => {
                     let reason = format!("the image's Rust has no {}", part.name);
-                    return Err(StepResult::error(reason));
+                    return Err(absent_of(reason));
                 }
             }
         }
@@ -413,6 +425,11 @@ fn absent(tool: SetupTool, version: &str, all: &[InstalledTool]) -> StepResult {
             has.join(", ")
         ),
     };
+    absent_of(reason)
+}
+
+/// What only the action's original could do.
+fn absent_of(reason: String) -> StepResult {
     StepResult {
         absent: true,
         ..StepResult::error(reason)

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use cluster_actors::vm_hosts::tarball;
 use runner_core::cache_scope::cache_scopes;
 use runner_core::context::{self, WORKSPACE};
@@ -218,13 +219,20 @@ impl<'a> StepRunner<'a> {
         secrets
     }
 
+    /// Whether a process of this environment, or every one, is to have the token for git.
+    pub(super) fn holds_token(&self, env: &BTreeMap<String, String>) -> bool {
+        let token = self.forge_token.as_deref();
+        let has = |token: &str| env.values().any(|text| text.contains(token));
+        self.keeps_token || token.is_some_and(has)
+    }
+
     /// The variables by which git in the machine finds the gateway: for the steps of a job whose
     /// checkout keeps credentials; else for a process that has the token by itself.
     pub(super) fn git_variables(&self, env: &BTreeMap<String, String>) -> Vec<(String, String)> {
         let Some(token) = self.forge_token.as_deref() else {
             return Vec::new();
         };
-        if !self.keeps_token && !env.values().any(|text| text.contains(token)) {
+        if !self.holds_token(env) {
             return Vec::new();
         }
         // `gh` finds its repository by where git is led.
@@ -312,6 +320,10 @@ impl<'a> StepRunner<'a> {
         files: &[(&str, &[u8], u32)],
     ) -> Result<(), String> {
         let tar = tarball::of_files(files).map_err(|error| error.to_string())?;
+        self.put_tar(directory, tar).await
+    }
+
+    pub(super) async fn put_tar(&self, directory: &str, tar: Bytes) -> Result<(), String> {
         let _transfer = self.machine.transfer().await;
         let put = self.machine.vmm.put_files(
             &self.machine.id,

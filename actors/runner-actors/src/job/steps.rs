@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cluster_actors::vm_hosts::tarball;
-use runner_core::context::{self, OWN_DIRECTORY, WORKSPACE};
+use runner_core::context::{self, OWN_DIRECTORY, RUNNER_WORKSPACE, TEMP, WORKSPACE};
 use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
 use runner_core::forge_address::{AT_OWN_ADDRESS, calls_api};
 use runner_core::plan::{PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults};
@@ -175,8 +175,20 @@ impl<'a> StepRunner<'a> {
             self.put(WORKSPACE, &[]).await?;
         }
         let event = self.request.event.payload.to_json();
-        let files = [("event.json", event.as_bytes(), 0o644)];
-        self.put(OWN_DIRECTORY, &files).await
+        let around = |path: &'static str| path.strip_prefix(TEMP).map(|rest| &rest[1..]);
+        let own = format!("{}/event.json", around(OWN_DIRECTORY).unwrap_or_default());
+        let files = [(own.as_str(), event.as_bytes(), 0o644)];
+        // The checkout stands beside what a job builds around it.
+        let (_, name) = self
+            .request
+            .event
+            .repository
+            .rsplit_once('/')
+            .unwrap_or_default();
+        let folder = around(RUNNER_WORKSPACE).filter(|_| !name.is_empty());
+        let folder = folder.map(|folder| (folder, (name, WORKSPACE)));
+        let tar = tarball::of_files_beside(folder, &files).map_err(|error| error.to_string())?;
+        self.put_tar(TEMP, tar).await
     }
 
     fn first_frame(&self) -> Frame {
@@ -331,7 +343,9 @@ impl<'a> StepRunner<'a> {
         });
         match prepare::runs(step, &contexts, Some(&hash)) {
             Ok(true) => {}
-            Ok(false) => return StepResult::skipped(),
+            Ok(false) => {
+                return StepResult::skipped(step.condition.as_ref(), contexts.status());
+            }
             Err(error) => return StepResult::error(error.to_string()),
         }
         self.counters.count_step();

@@ -8,7 +8,7 @@ use serde_json::json;
 use store::{Options, Store};
 use tokio::sync::watch;
 
-use super::{Ledger, RunRecorder};
+use super::{Ledger, RunRecorder, job_status};
 use crate::event::StoredEvent;
 use crate::known_repository::KnownRepository;
 use crate::log::Logs;
@@ -140,4 +140,19 @@ async fn i17_the_other_workflows_of_an_event_are_stored_with_the_choice_of_the_f
     begun.await.unwrap();
     let states = stored(&ledger).await.into_iter().map(|run| run.state);
     assert!(states.collect::<Vec<_>>().contains(&RunState::Parsing));
+}
+
+#[test]
+fn i17_a_status_says_its_word_once() {
+    for (reason, expected) in [
+        ("cancelled while it waited", "cancelled while it waited"),
+        ("by alice", "cancelled: by alice"),
+    ] {
+        let record = json!({
+            "key": "a", "instance": 0, "name": "a", "context": "CI / a", "queued_at": 0,
+            "steps": [], "conclusion": "cancelled", "reason": reason,
+        });
+        let status = job_status(&serde_json::from_value(record).unwrap());
+        assert_eq!(status.description, expected);
+    }
 }

@@ -155,8 +155,11 @@ impl ActiveRun {
                         continue;
                     }
                     let record = self.left_out(job, conclusion, reason);
-                    let mut pending = job_status(&record);
-                    pending.state = forge_core::CommitState::Pending;
+                    let pending = job_status(&JobRecord {
+                        conclusion: None,
+                        reason: None,
+                        ..record.clone()
+                    });
                     ledger.record.jobs.push(record.clone());
                     self.copies.push(None);
                     // A status must be begun to be ended.

@@ -6,6 +6,9 @@ use http_clients::vmm::NewVm;
 use runner_core::hosted_label::{
     FULL_IMAGE, is_hosted_ubuntu, is_other_architecture, is_other_system, is_usual_at_forges,
 };
+use runner_core::image_notes::LabelImage;
+
+use crate::settings::RunnerSettings;
 
 /// What a job's machine is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +82,17 @@ pub(super) fn choose(
         container: machine.container.clone(),
     });
     Some(MachineChoice { machine, hosted })
+}
+
+/// What is known of the image of jobs with these labels.
+#[must_use]
+pub fn label_image(settings: &RunnerSettings, labels: &[String]) -> LabelImage {
+    let full = FULL_IMAGE.parse().ok();
+    match choose(&settings.machines, labels, None, settings.forge) {
+        Some(choice) if choice.hosted.is_some() => LabelImage::FullOnceBuilt,
+        Some(choice) if choice.machine.vm.image == full => LabelImage::Full,
+        _ => LabelImage::Other,
+    }
 }
 
 #[cfg(test)]

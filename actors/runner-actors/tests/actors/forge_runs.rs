@@ -11,6 +11,7 @@ on: push
 jobs:
   a:
     runs-on: docker
+    env: {GITEA_TOKEN: mine}
     steps:
     - run: make ${{ env.FORGEJO_SERVER_URL || 'nothing' }} ${{ env.GITHUB_REPOSITORY }}
 ";
@@ -23,7 +24,11 @@ async fn i17_steps_find_what_the_runner_of_forgejo_gives_them() {
         (Forge::GitHub, Some(Forge::Forgejo), ""),
     ] {
         let site = Site::new();
-        let runner = site.start_with(|settings| settings.forge = forge).await;
+        let start = site.start_with(|settings| {
+            settings.forge = forge;
+            settings.services = "127.0.0.1:3002".parse().ok();
+        });
+        let runner = start.await;
         let sha = site.commit(WORKFLOW);
         let event = site.push(REPOSITORY, "main", &sha).sent_by(sent_by);
         let run = runner.start_event(event).await;
@@ -52,6 +57,11 @@ async fn i17_steps_find_what_the_runner_of_forgejo_gives_them() {
             "{}",
             made.script
         );
+        // The job's token, but what the workflow calls so is its own.
+        let token = made.env.get("FORGEJO_TOKEN").map(String::len);
+        assert_eq!(token.is_some_and(|long| long > 20), is_forge, "{forge:?}");
+        let own = made.env.get("GITEA_TOKEN").map(String::as_str);
+        assert_eq!(own, Some("mine"));
         let argv = made.argv.join(" ");
         assert_eq!(argv.contains("pipefail"), !shell.is_empty(), "{argv}");
         let log = runner.log(&run).await;

@@ -3,7 +3,7 @@
 use runner_core::state::{Conclusion, RunState, StepEnd};
 use scripted_peers::Play;
 
-use crate::harness::{Site, job, until};
+use crate::harness::{REPOSITORY, Site, job, status, until};
 
 fn workflow(steps: &str) -> String {
     format!("name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps:\n{steps}")
@@ -116,5 +116,60 @@ async fn i17_summaries_of_an_action_s_steps_are_kept_in_order() {
         Some("## one\n## two\n## three\n## fails\n## last"),
         "{record:#?}"
     );
+    runner.stop().await;
+}
+
+/// Jobs and steps whose own condition did not hold were said to be skipped for what failed before
+/// them, and the other way round; the status of such a job was begun with the text of its end.
+#[actix_rt::test]
+async fn i17_what_is_left_out_says_why() {
+    let site = Site::playing(|command| Play::exit(i32::from(command.script.contains("first"))));
+    let runner = site.start().await;
+    let steps =
+        "    - run: first\n    - run: second\n    - run: third\n      if: always() && false\n";
+    let others = "
+  own: {needs: a, if: \"always() && github.ref == 'other'\", runs-on: x, steps: [{run: make}]}
+  needs: {needs: a, runs-on: x, steps: [{run: make}]}
+  both: {needs: a, if: \"github.ref == 'other'\", runs-on: x, steps: [{run: make}]}
+  absent: {runs-on: x, steps: [{uses: acme/absent@v1}]}
+";
+    let sha = site.commit(&(workflow(steps) + others));
+    let event = site.push(REPOSITORY, "main", &sha);
+    let run = runner.start_event(event).await;
+    let record = runner.ended(&run).await;
+    let steps = job(&record, "a").steps.iter();
+    let reasons: Vec<_> = steps.map(|step| step.reason.as_deref()).collect();
+    assert_eq!(
+        reasons[1..],
+        [
+            Some("a step before it failed"),
+            Some("its condition does not hold")
+        ]
+    );
+    for (name, expected) in [
+        (
+            "own",
+            "its condition does not hold: always() && github.ref == 'other'",
+        ),
+        ("needs", "a job it needs did not succeed"),
+        ("both", "a job it needs did not succeed"),
+        (
+            "absent",
+            "refused: uses: acme/absent@v1: it is not in the runner's store of actions; ",
+        ),
+    ] {
+        let reason = job(&record, name).reason.as_deref().unwrap_or_default();
+        assert!(reason.starts_with(expected), "{name}: {reason}");
+    }
+    let context = &job(&record, "absent").context;
+    let end = status(&site, &sha, context, "failure").await;
+    assert!(
+        end.starts_with("failed: refused: uses: acme/absent@v1: it is not in"),
+        "{end}"
+    );
+    let all = site.forge.statuses(REPOSITORY, &sha);
+    let begun = all.iter().find(|status| status.context == *context);
+    let begun = begun.map(|status| (status.state.as_str(), status.description.as_str()));
+    assert_eq!(begun, Some(("pending", "waiting or running")));
     runner.stop().await;
 }

@@ -278,12 +278,17 @@ impl Condition {
         &self.expr
     }
 
+    /// Whether it holds only after success, whatever else it asks.
+    pub fn needs_success(&self) -> bool {
+        !self.expr.asks_status()
+    }
+
     /// Whether it holds. Without a status function in it, it holds only after success.
     ///
     /// # Errors
     /// When the expression has no value.
     pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, EvalError> {
-        if !self.expr.asks_status() && !scope.contexts.status().success {
+        if self.needs_success() && !scope.contexts.status().success {
             return Ok(false);
         }
         Ok(self.expr.eval(scope)?.truthy())

@@ -130,6 +130,7 @@ impl Builder<'_> {
             instances,
             refusals: Vec::new(),
             notes: Vec::new(),
+            setups: Vec::new(),
             findings,
             script_images: Vec::new(),
             job: job.clone(),
@@ -144,6 +145,7 @@ impl Builder<'_> {
                 planner.known = KnownValues::of(&self.jobs[at].instances);
                 let steps = planner.plan(steps)?;
                 self.jobs[at].notes = planner.notes;
+                self.jobs[at].setups = planner.setups;
                 self.jobs[at].findings.extend(planner.findings);
                 let missing = planner.outputs.missing(job, &file);
                 self.jobs[at].findings.extend(missing);

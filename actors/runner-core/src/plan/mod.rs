@@ -36,7 +36,9 @@ pub use input::{Files, PlanError, PlanInput};
 pub use locked_uses::LockedUses;
 pub use matrix::combinations;
 pub(crate) use matrix::includes as excludes;
-pub use native::{NativeAction, SetupTool, is_release_since, native_actions, undone_value};
+pub use native::{
+    NativeAction, PlannedSetup, SetupTool, is_release_since, native_actions, undone_value,
+};
 pub(crate) use native::{native_outputs, required_inputs};
 pub use plan_state::{Action, PlanState};
 pub use status_contexts::{StatusContexts, run_context, status_context};

@@ -359,7 +359,7 @@ impl PlanState {
             }
             Ok(false) => {
                 let reason = match condition {
-                    Some(condition) if contexts.status().success => {
+                    Some(condition) if contexts.status().success || !condition.needs_success() => {
                         format!("its condition does not hold: {}", condition.source.trim())
                     }
                     _ => "a job it needs did not succeed".to_owned(),
@@ -369,7 +369,10 @@ impl PlanState {
             Err(error) => return JobDecision::End(Conclusion::Failure, format!("if: {error}")),
         }
         match job.refusals.first() {
-            Some(refusal) => JobDecision::End(Conclusion::Failure, format!("refused: {refusal}")),
+            Some(refusal) => JobDecision::End(
+                Conclusion::Failure,
+                format!("refused: {}", refusal.in_short()),
+            ),
             None => JobDecision::Start(Box::new(contexts)),
         }
     }

@@ -6,7 +6,7 @@ use super::input::{PlanError, PlanInput};
 use super::known_outputs::KnownOutputs;
 use super::likely::KnownValues;
 use super::locked_uses::LockedUses;
-use super::native::{NativeAction, action_name};
+use super::native::{NativeAction, PlannedSetup, action_name};
 use super::types::{PlanFinding, PlannedStep, StepKind, StoredLocation};
 use crate::expr::{Context, Expr, Template, Value};
 use crate::limits::MAX_STEPS;
@@ -29,6 +29,8 @@ pub(super) struct StepPlanner<'a> {
     /// What the lock file of the workflow says of what it uses.
     pub(super) locked: LockedUses,
     pub(super) notes: Vec<String>,
+    /// Releases of tools that steps want.
+    pub(super) setups: Vec<PlannedSetup>,
     pub(super) findings: Vec<PlanFinding>,
     /// Outputs of the steps of the job that are actions: by the step's id.
     pub(super) outputs: KnownOutputs,
@@ -63,6 +65,7 @@ impl<'a> StepPlanner<'a> {
             origin: None,
             locked: LockedUses::Open,
             notes: Vec::new(),
+            setups: Vec::new(),
             findings: Vec::new(),
             outputs: KnownOutputs::default(),
             declared: None,

@@ -81,6 +81,10 @@ pub struct PlannedJob {
     pub refusals: Vec<Refusal>,
     /// What is different from elsewhere, or missing, and no reason to refuse it.
     pub notes: Vec<String>,
+    /// The releases of tools that its steps want, for those who ask before the run: the step itself
+    /// says what it got.
+    #[serde(skip)]
+    pub setups: Vec<super::PlannedSetup>,
     /// The images that its scripts name: the machine gets those that the runner has or may fetch.
     #[serde(skip)]
     pub script_images: Vec<String>,

@@ -5,7 +5,7 @@ use config_core::quoted;
 
 use super::input::{PlanError, spend};
 use super::native::{
-    NativeAction, action_name, moving, native, sets_up, setup_note, unknown_inputs,
+    NativeAction, action_name, moving, native, planned_setup, sets_up, unknown_inputs,
 };
 use super::steps::{StepPlanner, asks_for_token, check_token};
 use super::types::{
@@ -144,10 +144,10 @@ impl StepPlanner<'_> {
     /// A step that the runner does.
     fn native_step(&mut self, used: StepUse<'_>, action: NativeAction) -> StepKind {
         self.note_native_locked(used);
-        if let Some(note) = setup_note(action, used.uses, used.with)
-            && !self.notes.contains(&note)
-        {
-            self.notes.push(note);
+        if sets_up(used.uses) {
+            let is_stored = self.is_stored(used.uses);
+            let setup = planned_setup(action, used.uses, used.with, is_stored);
+            self.setups.extend(setup);
         }
         for input in unknown_inputs(used.uses, used.with) {
             let input = config_core::quoted(input);

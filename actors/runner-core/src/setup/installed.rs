@@ -8,24 +8,54 @@ use super::versions::VersionRequirement;
 /// Lists a tool's releases: the one in `PATH`, then those where images and the tool cache of
 /// GitHub's toolkit have others. Arguments: the command, what makes it print its version, and
 /// patterns of further paths. Each is an output `tool`: path, real path, version, between tabs.
+///
+/// What a tool would fetch for the workspace is none of the image: each is asked outside of it and
+/// for itself, rustup for the program behind its own, and only a line that begins as the tool's
+/// version does counts. A program is started once, by whatever names it has.
 pub const LIST_SCRIPT: &str = r#"
 command=$1 argument=$2; shift 2
 case $argument in --list-*) lines=50 ;; *) lines=1 ;; esac
+tool=${command##*/}
+case $tool in
+  bun|dotnet) version='[0-9]*' ;;
+  deno|rustc) version="$tool [0-9]*" ;;
+  go) version='go version *' ;;
+  java) version='*version "*' ;;
+  node) version='v[0-9]*' ;;
+  python3) version='Python [0-9]*' ;;
+  *) version='*' ;;
+esac
+seen=:
 look() {
   [ -f "$1" ] && [ -x "$1" ] || return 0
+  own=$1
   real=$(readlink -f "$1" 2>/dev/null || printf %s "$1")
-  "$1" "$argument" 2>&1 | case $1 in
+  if [ $tool = rustc ] && [ "$real" -ef "${real%/*}/rustup" ]; then
+    own=$("${real%/*}/rustup" which rustc 2>/dev/null) && [ -x "$own" ] || return 0
+    real=$(readlink -f "$own" 2>/dev/null || printf %s "$own")
+  fi
+  case $seen in *:"$real":*) return 0 ;; esac
+  seen=$seen$real:
+  # Java alone says its version where errors go.
+  { if [ $tool = java ]; then "$own" "$argument" 2>&1; else "$own" "$argument"; fi; } |
+  case $1 in
     # Its own version stands on another line than Python's.
     *pypy*) head -n 2 | tr '\n' ' '; echo ;;
-    *) head -n "$lines" ;;
-  esac | while IFS= read -r says; do
+    *) cat ;;
+  esac | while [ "$lines" -gt 0 ] && IFS= read -r says; do
+    case $says in $version) ;; *) continue ;; esac
+    lines=$((lines - 1))
     printf '::set-output name=tool::%s\t%s\t%s\n' "$1" "$real" "$says"
   done
 }
-found=$(command -v "$command") && look "$found"
+found=$(command -v "$command")
+unset RUSTUP_TOOLCHAIN
+export GOTOOLCHAIN=local RUSTUP_AUTO_INSTALL=0
+cd /
+[ -z "$found" ] || look "$found"
 for pattern in "$@"; do
   case $pattern in "~"*) pattern=$HOME${pattern#"~"} ;; esac
-  for path in $pattern; do [ "$path" = "$found" ] || look "$path"; done
+  for path in $pattern; do look "$path"; done
 done
 exit 0
 "#;
@@ -351,7 +381,7 @@ mod tests {
         assert_eq!(words[4..6], ["node", "--version"]);
         assert!(words.len() > 6);
         let mut words = list_command("sh", "--list-x", false);
-        words[2] = words[2].replace("\"$1\" \"$argument\" 2>&1", "printf 'a b\\nc\\n'");
+        words[2] = words[2].replace("else \"$own\" \"$argument\"", "else printf 'a b\\nc\\n'");
         let output = std::process::Command::new(&words[0])
             .args(&words[1..])
             .output();
@@ -359,5 +389,68 @@ mod tests {
         let lines: Vec<&str> = output.lines().collect();
         assert_eq!(lines.len(), 2, "{output}");
         assert!(lines[0].starts_with("::set-output name=tool::/") && lines[0].ends_with("\ta b"));
+    }
+
+    const SPEAKING: &str = r#"
+        tool() { mkdir -p "${1%/*}"; printf '#!/bin/sh\n%s\n' "$2" > "$1"; chmod +x "$1"; }
+        tool bin/go '[ "$PWD $GOTOOLCHAIN" = "/ local" ] || exec echo "go: downloading go1.25.0" >&2
+            echo "go version go1.24.4 linux/amd64"'
+        tool bin/node 'echo "(node:1) Warning: v99.0.0"; echo v22.1.0'
+        tool bin/rustup '[ "${0##*/}" = rustup ] || exec echo "info: syncing 1.90.0" >&2
+            [ "$PWD $* ${RUSTUP_TOOLCHAIN-none}" = "/ which rustc none" ] || exit 1
+            echo "${0%/bin/rustup}/chains/a/bin/rustc"'
+        ln -s rustup bin/rustc
+        tool chains/a/bin/rustc 'echo "rustc 1.85.1 (4eb161250 2025-03-15)"; echo rustc >> ${0%/*}/asked'
+        tool jvm/21/bin/java 'echo "Picked up JAVA_TOOL_OPTIONS: -Dx=99" >&2
+            echo "openjdk version \"21.0.9\" 2025-10-21" >&2; own=$(readlink -f "$0"); echo java >> "${own%/*}/asked"'
+        ln -s 21 jvm/default; ln -s ../jvm/21/bin/java bin/java
+    "#;
+
+    /// What `go` fetched for the workspace was read as its version, `rustup` alike, and one JDK was
+    /// started by each of its names.
+    #[test]
+    fn i17_a_tool_is_asked_for_itself_and_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let sh = |words: &[String]| {
+            let output = std::process::Command::new(&words[0])
+                .args(&words[1..])
+                .current_dir(&root)
+                .env("PATH", format!("{}/bin:/usr/bin:/bin", root.display()))
+                .envs([("GOTOOLCHAIN", "auto"), ("RUSTUP_TOOLCHAIN", "1.90.0")])
+                .output();
+            String::from_utf8(output.unwrap().stdout).unwrap()
+        };
+        sh(&["sh", "-c", SPEAKING].map(str::to_owned));
+        for (command, argument, elsewhere, expected) in [
+            ("go", "version", "", "go version go1.24.4 linux/amd64"),
+            ("node", "--version", "", "v22.1.0"),
+            (
+                "rustc",
+                "--version",
+                "chains/*/bin/rustc",
+                "rustc 1.85.1 (4eb161250 2025-03-15)",
+            ),
+            (
+                "java",
+                "-version",
+                "jvm/*/bin/java",
+                "openjdk version \"21.0.9\" 2025-10-21",
+            ),
+        ] {
+            let mut words = list_command(command, argument, false);
+            words.push(format!("{}/{elsewhere}", root.display()));
+            let said = sh(&words);
+            let lines: Vec<_> = said
+                .lines()
+                .filter(|line| line.contains(&*root.to_string_lossy()))
+                .collect();
+            assert_eq!(lines.len(), 1, "{command}: {said}");
+            assert!(lines[0].ends_with(expected), "{command}: {said}");
+        }
+        for asked in ["chains/a/bin/asked", "jvm/21/bin/asked"] {
+            let times = std::fs::read_to_string(root.join(asked)).unwrap();
+            assert_eq!(times.lines().count(), 1, "{asked}");
+        }
     }
 }

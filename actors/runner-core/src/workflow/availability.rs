@@ -102,7 +102,7 @@ pub(crate) const ACTION_CONDITION: Availability = Availability {
 pub(crate) fn job_if(dialect: Dialect) -> Availability {
     match dialect {
         Dialect::GitHub => JOB_IF,
-        Dialect::Forge => Availability {
+        Dialect::Forge | Dialect::Gitea => Availability {
             contexts: FORGE_JOB_IF,
             ..JOB_IF
         },
@@ -113,7 +113,7 @@ pub(crate) fn job_if(dialect: Dialect) -> Availability {
 pub(crate) fn step_if(dialect: Dialect) -> Availability {
     match dialect {
         Dialect::GitHub => STEP_CONDITION,
-        Dialect::Forge => Availability {
+        Dialect::Forge | Dialect::Gitea => Availability {
             contexts: STEP,
             ..STEP_CONDITION
         },

@@ -10,8 +10,10 @@ pub enum Dialect {
     /// GitHub's: what it refuses is a mistake.
     #[default]
     GitHub,
-    /// That of Gitea Actions and Forgejo Actions: some keys more, and less that is a mistake.
+    /// That of Forgejo Actions, most of it Gitea's too: some keys more, and less that is a mistake.
     Forge,
+    /// That of Gitea Actions, which knows no mistake in a key that it does not know.
+    Gitea,
 }
 
 impl Dialect {
@@ -19,14 +21,14 @@ impl Dialect {
     /// forges only.
     #[must_use]
     pub fn of_file(file: &str) -> Self {
-        let own = [".forgejo/", ".gitea/"];
-        let is_own = |folder: &&str| {
-            let before = file.find(*folder).map(|at| &file[..at]);
+        let is_below = |folder: &str| {
+            let before = file.find(folder).map(|at| &file[..at]);
             before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
-        match own.iter().any(is_own) {
-            true => Self::Forge,
-            false => Self::GitHub,
+        match (is_below(".forgejo/"), is_below(".gitea/")) {
+            (true, _) => Self::Forge,
+            (false, true) => Self::Gitea,
+            (false, false) => Self::GitHub,
         }
     }
 
@@ -35,14 +37,15 @@ impl Dialect {
     pub fn of(file: &str, forge: Forge) -> Self {
         match forge {
             Forge::GitHub => Self::of_file(file),
-            Forge::Gitea | Forge::Forgejo => Self::Forge,
+            Forge::Gitea => Self::Gitea,
+            Forge::Forgejo => Self::Forge,
         }
     }
 
-    /// Whether it is that of Gitea and Forgejo.
+    /// Whether it is that of Gitea or Forgejo.
     #[must_use]
     pub fn is_forge(self) -> bool {
-        self == Self::Forge
+        matches!(self, Self::Forge | Self::Gitea)
     }
 }
 
@@ -52,15 +55,15 @@ mod tests {
 
     #[test]
     fn i17_a_folder_or_its_forge_says_whose_grammar_a_file_has() {
-        let forge = Dialect::Forge;
-        for (file, github, gitea) in [
-            (".forgejo/workflows/ci.yml", forge, forge),
-            ("a/.gitea/workflows/ci.yml", forge, forge),
-            (".github/workflows/ci.yml", Dialect::GitHub, forge),
-            ("x.forgejo/ci.yml", Dialect::GitHub, forge),
+        for (file, github) in [
+            (".forgejo/workflows/ci.yml", Dialect::Forge),
+            ("a/.gitea/workflows/ci.yml", Dialect::Gitea),
+            (".github/workflows/ci.yml", Dialect::GitHub),
+            ("x.forgejo/ci.yml", Dialect::GitHub),
         ] {
             assert_eq!(Dialect::of(file, Forge::GitHub), github, "{file}");
-            assert_eq!(Dialect::of(file, Forge::Forgejo), gitea, "{file}");
+            assert_eq!(Dialect::of(file, Forge::Forgejo), Dialect::Forge, "{file}");
+            assert_eq!(Dialect::of(file, Forge::Gitea), Dialect::Gitea, "{file}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use config_core::quoted;
 
+use super::dialect::Dialect;
 use super::reader::{Reader, unknown};
 use crate::yaml::{Entry, Node, NodeData};
 
@@ -48,7 +49,8 @@ impl<'n> Fields<'n> {
 }
 
 impl Reader<'_> {
-    /// The mapping's values by their keys; keys that are not `known` are errors.
+    /// The mapping's values by their keys; keys that are not `known` are errors, but at Gitea,
+    /// which does not look at them.
     pub(crate) fn fields<'n>(
         &self,
         node: &'n Node,
@@ -58,8 +60,16 @@ impl Reader<'_> {
         let entries = self.entries(node, what)?;
         for entry in unknown(entries, known) {
             let message = format!("unknown key {} in {what}", quoted(&entry.key));
-            let help = self.near(&entry.key, known, "known are");
-            self.error_help(entry.key_place, message, help);
+            match self.dialect {
+                Dialect::Gitea => {
+                    let help = self.near(&entry.key, known, "Gitea ignores it; known are");
+                    self.warn(entry.key_place, message, help);
+                }
+                _ => {
+                    let help = self.near(&entry.key, known, "known are");
+                    self.error_help(entry.key_place, message, help);
+                }
+            }
         }
         Some(Fields { entries })
     }

@@ -11,7 +11,7 @@ impl Reader<'_> {
     pub(super) fn with_own<'k>(&self, known: &[&'k str], own: &[&'k str]) -> Vec<&'k str> {
         match self.dialect {
             Dialect::GitHub => known.to_vec(),
-            Dialect::Forge => [known, own].concat(),
+            Dialect::Forge | Dialect::Gitea => [known, own].concat(),
         }
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn read_file<T>(
 fn merge_keys(dialect: Dialect) -> MergeKeys {
     match dialect {
         Dialect::GitHub => MergeKeys::Refused,
-        Dialect::Forge => MergeKeys::Merged,
+        Dialect::Forge | Dialect::Gitea => MergeKeys::Merged,
     }
 }
 

@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
     ) {
         match self.dialect {
             Dialect::GitHub => self.error_help(place, message, help),
-            Dialect::Forge => self.warn(place, message, note),
+            Dialect::Forge | Dialect::Gitea => self.warn(place, message, note),
         }
     }
 

@@ -112,6 +112,19 @@ impl Refusal {
         }
     }
 
+    /// For a line that a forge cuts off: what and why come before where.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        let Self {
+            feature,
+            reason,
+            file,
+            place,
+            ..
+        } = self;
+        format!("{feature}: {reason} ({file}:{place})")
+    }
+
     /// With what is missing.
     #[must_use]
     pub(crate) fn needing(self, need: Need) -> Self {

@@ -1,7 +1,9 @@
 //! What `workflow-runner check` prints.
 
 use config_core::Colours;
-use runner_core::report::{FileStatus, check};
+use runner_core::actions::NoActions;
+use runner_core::image_notes::LabelImage;
+use runner_core::report::{FileStatus, RunnerFacts, check, check_for};
 
 const FILE: &str = "\
 name: CI
@@ -45,7 +47,7 @@ fn people_see_what_would_run_and_what_is_refused() {
             needs build
             if github.ref == 'refs/heads/main'
              1. Run ./publish
-            note: it needs podman and crun for containers: the image `full` has that (`vm-manager image build full`), the small one has not
+            note: it needs podman and crun for containers: the image `full` has that, which its label stands for once it is built (`vm-manager image build full`)
           refused: ci.yml:21:5: container is not supported: the image debian:latest is not in the runner's store of images; the operator adds it with `workflow-runner images add debian:latest`, from a folder or archive with `--from`
     "#]]
     .assert_eq(&report.render(Colours::Off));
@@ -76,6 +78,57 @@ fn a_wrong_file_is_all_mistakes() {
         text.contains("ci.yml:1:5: unknown event `psuh`") && text.contains("did you mean `push`?"),
         "{text}"
     );
+}
+
+/// The notes of a job with these steps and a container on a machine with the label `label`.
+fn notes(file: &str, label: &str, image: Option<LabelImage>) -> String {
+    let text = format!(
+        "on: push\njobs:\n  a:\n    runs-on: {label}\n    steps:\n    - run: docker ps\n    - uses: denoland/setup-deno@v2\n    - {{uses: actions/setup-go@v5, with: {{go-version: 1.25}}}}\n"
+    );
+    let of_label = |_: &[String]| image.unwrap_or(LabelImage::Other);
+    let facts = RunnerFacts {
+        image: image.is_some().then_some(&of_label),
+        ..RunnerFacts::USUAL
+    };
+    let report = check_for(file, text.as_bytes(), &|_| None, &NoActions, facts);
+    report.jobs[0].notes.join("\n")
+}
+
+/// Podman was said to be missing at labels that get `full`, and Deno to be the image's to have.
+#[test]
+fn i17_check_knows_the_image_of_a_label() {
+    let (hosted, forge) = (".github/workflows/a.yml", ".forgejo/workflows/a.yml");
+    let small = "the image `full` has that (`vm-manager image build full`), the small one has not";
+    let once_built = "`full` has that, which its label stands for once it is built";
+    let no_deno = "setup-deno@v2: the image `full` has no deno; `workflow-runner actions add denoland/setup-deno@v2` stores";
+    let any_deno = "setup-deno@v2: the job's image has to have the release of deno";
+    for (file, label, image, podman, deno) in [
+        (hosted, "ubuntu-latest", None, Some(once_built), no_deno),
+        (hosted, "docker", None, Some(small), any_deno),
+        (forge, "docker", None, Some(once_built), no_deno),
+        (forge, "x", Some(LabelImage::Full), None, no_deno),
+        (
+            hosted,
+            "ubuntu-latest",
+            Some(LabelImage::Other),
+            Some(small),
+            any_deno,
+        ),
+    ] {
+        let notes = notes(file, label, image);
+        let said = notes
+            .lines()
+            .find(|note| note.starts_with("it needs podman"));
+        assert_eq!(said.is_some(), podman.is_some(), "{label}: {notes}");
+        assert!(
+            said.unwrap_or_default()
+                .contains(podman.unwrap_or_default()),
+            "{notes}"
+        );
+        assert!(notes.contains(deno), "{label}: {notes}");
+        let go = "(`workflow-runner actions add actions/setup-go@v5`)";
+        assert!(notes.contains(go), "{notes}");
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,7 @@
 //! What Gitea Actions and Forgejo Actions take beside GitHub's grammar.
 
 use config_core::Diagnostics;
+use forge_core::Forge;
 use runner_core::expr::{Context, Contexts, Value};
 use runner_core::plan::{
     Action, Plan, PlanInput, PlanState, PlannedWork, StepKind, plan as plan_of,
@@ -207,6 +208,29 @@ fn i17_tokens_write_by_themselves_only_where_that_is_so() {
     );
     let named = Permissions::over(named.unwrap().0.permissions, &write);
     assert!(!allows(&named, "contents"), "what a file says counts");
+}
+
+/// A key in the wrong place was a mistake of the whole file, which Gitea runs.
+#[test]
+fn i17_gitea_ignores_keys_that_it_does_not_know() {
+    let text = job("    steps:\n    - run: make\n      environment: {A: b}\n    timeout: 3\n");
+    let (workflow, warnings) = read(".gitea/workflows/ci.yml", &text).unwrap();
+    let warnings = warnings.to_string();
+    for part in [
+        "unknown key `environment` in a step",
+        "unknown key `timeout` in a job",
+        "Gitea ignores it",
+    ] {
+        assert!(warnings.contains(part), "{part}: {warnings}");
+    }
+    assert_eq!(workflow.jobs.len(), 1);
+    let wrong = read(FORGE, &text).unwrap_err().to_string();
+    assert!(
+        wrong.contains("unknown key `environment` in a step"),
+        "{wrong}"
+    );
+    assert!(parse_as(GITHUB, text.as_bytes(), Dialect::of(GITHUB, Forge::Gitea)).is_ok());
+    assert!(parse_as(FORGE, text.as_bytes(), Dialect::of(FORGE, Forge::Forgejo)).is_err());
 }
 
 #[test]

@@ -189,6 +189,13 @@ fn i17_what_is_newest_is_the_originals_or_noted() {
             "{uses: actions/setup-go@v5, with: {go-version: 1.21}}",
             Some("uses: actions/setup-go@v5: the job's image has to have the release of go"),
         ),
+        // What `check` says is not of the log: the step itself says what it got, or lacked.
+        (
+            "{uses: actions/setup-node@v4, with: {node-version: 20}}",
+            Some(
+                "uses: actions/setup-node@v4: where the job's image has no such release of node, the stored original fetches it",
+            ),
+        ),
         (
             "{uses: dtolnay/rust-toolchain@nightly}",
             Some("uses: dtolnay/rust-toolchain@nightly: `nightly` moves with time"),

@@ -1,4 +1,4 @@
-//! Requests to the proxy: `CONNECT host:port`, and plain HTTP with the whole URL.
+//! Requests to the proxy: `CONNECT host:port`, and HTTP with the whole URL.
 
 use std::fmt::Write as _;
 use std::net::Ipv4Addr;
@@ -9,6 +9,10 @@ use super::{PROXY_PORT, Target, TargetError, TargetHost};
 pub const MAX_HEAD: usize = 32 * 1024;
 /// Most fields of a head.
 const MAX_FIELDS: usize = 128;
+
+/// The ports that schemes stand for.
+const HTTP: u16 = 80;
+const HTTPS: u16 = 443;
 
 /// Fields that belong to the connection with the proxy, or that it sets itself.
 const OWN: [&str; 8] = [
@@ -43,6 +47,16 @@ pub enum Request {
         /// What follows it.
         body: Body,
     },
+    /// The same of an `https` URL: the proxy opens TLS. Whoever asks so would use `CONNECT` if it
+    /// knew proxies better, as axios before 2026 does not.
+    ForwardByTls {
+        /// To whom.
+        target: Target,
+        /// The head for it, as above.
+        head: String,
+        /// What follows it.
+        body: Body,
+    },
 }
 
 /// What follows a head.
@@ -66,7 +80,7 @@ pub enum RequestError {
     )]
     TooLong,
     /// It does not say where to.
-    #[error("this is a proxy: ask for a whole http URL, or use CONNECT")]
+    #[error("this is a proxy: ask for a whole http or https URL, or use CONNECT")]
     NotForProxies,
     /// No host and port, or not readable ones.
     #[error(transparent)]
@@ -109,13 +123,17 @@ pub fn read(head: &[u8]) -> Result<Request, RequestError> {
     if method == "CONNECT" {
         return Ok(Request::Connect(Target::parse(target, None)?));
     }
-    let (target, path) = match target.starts_with('/') {
-        true if target.bytes().all(|byte| byte.is_ascii_graphic()) => (itself(), target),
+    let (target, path, port) = match target.starts_with('/') {
+        true if target.bytes().all(|byte| byte.is_ascii_graphic()) => (itself(), target, HTTP),
         _ => absolute(target)?,
     };
-    let target = if is_itself(&target) { itself() } else { target };
     let body = body(version, &fields)?;
-    let head = rewritten(method, &target, path, &fields);
+    if port == HTTPS {
+        let head = rewritten(method, (&target, HTTPS), path, &fields);
+        return Ok(Request::ForwardByTls { target, head, body });
+    }
+    let target = if is_itself(&target) { itself() } else { target };
+    let head = rewritten(method, (&target, HTTP), path, &fields);
     Ok(if target == itself() {
         Request::Services { head, body }
     } else {
@@ -165,19 +183,20 @@ fn is_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(of_token)
 }
 
-/// Host and path of an `http` URL.
-fn absolute(url: &str) -> Result<(Target, &str), RequestError> {
-    const SCHEME: &str = "http://";
+/// Host and path of an `http` or `https` URL, and the port that its scheme stands for.
+fn absolute(url: &str) -> Result<(Target, &str, u16), RequestError> {
     let visible = url.bytes().all(|byte| byte.is_ascii_graphic());
-    let scheme = url.get(..SCHEME.len());
-    if !scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(SCHEME)) || !visible {
-        return Err(RequestError::NotForProxies);
-    }
-    let rest = &url[SCHEME.len()..];
+    let (scheme, rest) = url.split_once("://").ok_or(RequestError::NotForProxies)?;
+    let port = match scheme {
+        _ if !visible => return Err(RequestError::NotForProxies),
+        _ if scheme.eq_ignore_ascii_case("http") => HTTP,
+        _ if scheme.eq_ignore_ascii_case("https") => HTTPS,
+        _ => return Err(RequestError::NotForProxies),
+    };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let path = path.split('#').next().unwrap_or_default();
-    Ok((Target::parse(authority, Some(80))?, path))
+    Ok((Target::parse(authority, Some(port))?, path, port))
 }
 
 fn body(version: &str, fields: &[Field<'_>]) -> Result<Body, RequestError> {
@@ -207,10 +226,16 @@ fn body(version: &str, fields: &[Field<'_>]) -> Result<Body, RequestError> {
     }
 }
 
-fn rewritten(method: &str, target: &Target, path: &str, fields: &[Field<'_>]) -> String {
+fn rewritten(
+    method: &str,
+    (target, port): (&Target, u16),
+    path: &str,
+    fields: &[Field<'_>],
+) -> String {
     let slash = if path.starts_with('/') { "" } else { "/" };
     let shown = target.to_string();
-    let host = shown.strip_suffix(":80").unwrap_or(&shown);
+    let usual = format!(":{port}");
+    let host = shown.strip_suffix(&usual).unwrap_or(&shown);
     let mut head = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {host}\r\n");
     let named: Vec<&str> = fields
         .iter()

@@ -253,13 +253,36 @@ fn what_is_asked_of_the_proxy_itself_is_for_the_services_of_the_owner() {
     assert!(matches!(other, Ok(Request::Forward { .. })), "{other:?}");
 }
 
+/// axios asked so until 2026, and was refused.
+#[test]
+fn i17_a_whole_https_url_is_passed_on_through_tls() {
+    for (url, target, host) in [
+        ("https://a.test/x?y", "a.test:443", "a.test"),
+        ("HTTPS://a.test:80/x?y", "a.test:80", "a.test:80"),
+        (
+            "https://127.0.0.1:3128/x?y",
+            "127.0.0.1:3128",
+            "127.0.0.1:3128",
+        ),
+    ] {
+        let asked = format!("GET {url} HTTP/1.1\r\nHost: b\r\nAccept: c\r\n\r\n");
+        let expected = Request::ForwardByTls {
+            target: target.parse().unwrap(),
+            head: format!(
+                "GET /x?y HTTP/1.1\r\nHost: {host}\r\nAccept: c\r\nVia: 1.1 vm-manager\r\nConnection: close\r\n\r\n"
+            ),
+            body: Body::Length(0),
+        };
+        assert_eq!(read(asked.as_bytes()), Ok(expected), "{url}");
+    }
+}
+
 #[test]
 fn what_can_be_read_in_two_ways_is_refused() {
     use RequestError as E;
     let table = [
         ("GET * HTTP/1.1\r\n\r\n", E::NotForProxies),
         ("GET /\u{e4} HTTP/1.1\r\n\r\n", E::NotForProxies),
-        ("GET https://a.test/ HTTP/1.1\r\n\r\n", E::NotForProxies),
         ("GET ftp://a.test/ HTTP/1.1\r\n\r\n", E::NotForProxies),
         ("GET http://a.test/ HTTP/2\r\n\r\n", E::Malformed),
         ("GET http://a.test/ HTTP/1.1 x\r\n\r\n", E::Malformed),

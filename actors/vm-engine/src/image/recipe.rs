@@ -196,6 +196,55 @@ mod tests {
         }
     }
 
+    /// rustup knew Debian's Rust as a toolchain without components: `component add rustfmt` failed,
+    /// and `stable` was to be downloaded.
+    #[test]
+    fn i17_rustup_takes_debian_s_rust_for_its_own() {
+        let recipe = Recipe::known("full").unwrap();
+        let mut steps = recipe.run.iter();
+        let step = steps.find(|step| step.contains("multirust")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+        let make = format!(
+            "mkdir -p toolchains/stable-{host}/bin toolchains/stable-{host}/lib/rustlib && cd toolchains/stable-{host} && printf '#!/bin/sh\necho \"rustc 1.85.1 (4eb161250 2025-03-15)\"\n' > bin/rustc && chmod +x bin/rustc && ln -s rustc bin/cargo"
+        );
+        let run = |script: &str| {
+            std::process::Command::new("sh")
+                .args(["-ec", script])
+                .current_dir(folder.path())
+                .env("RUSTUP_HOME", folder.path())
+                .env("CARGO_HOME", folder.path().join("cargo"))
+                // Nothing is fetched.
+                .env("RUSTUP_DIST_SERVER", "https://127.0.0.1:9")
+                .env_remove("RUSTUP_TOOLCHAIN")
+                .output()
+                .unwrap()
+        };
+        for script in [make.as_str(), step, step] {
+            let output = run(script);
+            assert!(output.status.success(), "{output:?}");
+        }
+        let lib = folder
+            .path()
+            .join(format!("toolchains/stable-{host}/lib/rustlib"));
+        let files = std::fs::read_to_string(lib.join(format!("manifest-rustc-{host}"))).unwrap();
+        assert_eq!(files, "file:bin/rustc\nfile:bin/cargo\n");
+        let manifest = std::fs::read_to_string(lib.join("multirust-channel-manifest.toml"));
+        let manifest: toml::Table = manifest.unwrap().parse().unwrap();
+        assert_eq!(manifest["pkg"].as_table().unwrap().len(), 6);
+        // Where there is rustup, it says so itself.
+        if run("command -v rustup").status.success() {
+            for words in [
+                "default stable",
+                "component add rustfmt clippy",
+                "target add $HOST",
+            ] {
+                let output = run(&format!("HOST={host}; rustup {words}"));
+                assert!(output.status.success(), "{words}: {output:?}");
+            }
+        }
+    }
+
     #[test]
     fn i17_the_full_image_has_what_workflows_expect() {
         let recipe = Recipe::known("full").unwrap();

@@ -351,6 +351,7 @@ fn open_network(lab: &mut Lab, port: u16) {
         limits: Limits::default(),
         traffic: Arc::new(Traffic::default()),
         resolve: crate::network::by_the_system(),
+        trust: crate::network::Trust::default(),
         on_refused: Box::new(|_, _| {}),
     };
     let link = lab.link.clone();

@@ -11,8 +11,10 @@
 //! only key. Each stream has two threads at most, a window of bytes in each direction, and ends
 //! when nothing moves for [`Limits::idle`].
 
+mod peer;
 pub(crate) mod proxy;
 mod relay;
+mod tls;
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _, UdpSocket};
@@ -20,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+pub use tls::Trust;
 use vm_core::network::{REACH_FIELD, REACHED, Reach, Target};
 
 /// Bounds of one VM's network.
@@ -72,6 +75,8 @@ pub struct Uplink {
     pub traffic: Arc<Traffic>,
     /// How names are looked up: [`by_the_system`], but for tests.
     pub resolve: Resolve,
+    /// Whose certificates are taken where the manager opens TLS.
+    pub trust: Trust,
     /// Told of what was refused.
     pub on_refused: OnRefused,
 }
@@ -105,6 +110,9 @@ pub enum Refusal {
     /// It does not take the connection.
     #[error("{0} cannot be connected to")]
     Unreachable(String),
+    /// It was given a whole `https` URL, and there is no TLS with that host.
+    #[error("{0} cannot be spoken to through TLS: {1}")]
+    Tls(String, String),
     /// As many connections of all VMs together as the manager has memory for.
     #[error("the manager has no memory left for another connection of a VM; try again later")]
     NoRoom,
@@ -125,6 +133,7 @@ impl Refusal {
             Self::Unresolved(_) => 3,
             Self::Unreachable(_) => 4,
             Self::NoRoom => 5,
+            Self::Tls(..) => 6,
         }
     }
 
@@ -132,19 +141,20 @@ impl Refusal {
         match self {
             Self::BadRequest(_) => 400,
             Self::NotListed(_) | Self::Address(_) => 403,
-            Self::Unresolved(_) | Self::Unreachable(_) => 502,
+            Self::Unresolved(_) | Self::Unreachable(_) | Self::Tls(..) => 502,
             Self::NoRoom => 503,
         }
     }
 }
 
-const LABELS: [&str; 6] = [
+const LABELS: [&str; 7] = [
     "bad_request",
     "not_listed",
     "address",
     "unresolved",
     "unreachable",
     "no_room",
+    "tls",
 ];
 
 /// What went through, since the start.

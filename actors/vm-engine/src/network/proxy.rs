@@ -7,7 +7,9 @@ use std::time::Instant;
 use vm_core::network::request::{self, Body, MAX_HEAD, Request, RequestError};
 use vm_core::network::{Reach, Target};
 
+use super::peer::Peer;
 use super::relay::relay;
+use super::tls::TlsPeer;
 use super::{Refusal, Traffic, Uplink};
 use crate::link::{GuestStream, StreamBroken, StreamRead, StreamServer};
 
@@ -43,12 +45,18 @@ fn serve(uplink: &Uplink, stream: &GuestStream) {
             Some(services) => connect(uplink, &services.reach, &services.target)
                 .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest)),
         },
-        Ok(Request::Forward { target, head, body }) => {
-            peer_of(uplink, &target).map(|(peer, opening)| {
-                let head = format!("{opening}{head}");
-                forward(uplink, stream, &peer, (&head, body), &rest);
-            })
+        Ok(Request::ForwardByTls { target, head, body }) if uplink.leads(&target).is_none() => {
+            connect(uplink, &uplink.reach, &target)
+                .and_then(|peer| by_tls(uplink, stream, &target, peer))
+                .map(|peer| forward(uplink, stream, &peer, (&head, body), &rest))
         }
+        // The services of the VM's owner take it as it is: TLS would end at them.
+        Ok(
+            Request::Forward { target, head, body } | Request::ForwardByTls { target, head, body },
+        ) => peer_of(uplink, &target).map(|(peer, opening)| {
+            let head = format!("{opening}{head}");
+            forward(uplink, stream, &peer, (&head, body), &rest);
+        }),
         Err(refusal) => Err(refusal),
     };
     if let Err(refusal) = outcome {
@@ -72,7 +80,7 @@ fn peer_of(uplink: &Uplink, target: &Target) -> Result<(TcpStream, String), Refu
 fn forward(
     uplink: &Uplink,
     stream: &GuestStream,
-    peer: &TcpStream,
+    peer: &impl Peer,
     (head, body): (&str, Body),
     rest: &[u8],
 ) {
@@ -126,6 +134,20 @@ fn connect(uplink: &Uplink, reach: &Reach, target: &Target) -> Result<TcpStream,
     let peer = found.ok_or_else(|| Refusal::Unreachable(target.to_string()))?;
     Traffic::add(&uplink.traffic.connections, 1);
     Ok(peer)
+}
+
+/// The same connection through TLS; it ends with the stream already.
+fn by_tls(
+    uplink: &Uplink,
+    stream: &GuestStream,
+    target: &Target,
+    peer: TcpStream,
+) -> Result<TlsPeer, Refusal> {
+    let refused = |reason| Refusal::Tls(target.to_string(), reason);
+    stream
+        .tie(&peer)
+        .map_err(|_| refused("the request was given up".to_owned()))?;
+    TlsPeer::open(&uplink.trust, target, peer, uplink.limits.connect).map_err(refused)
 }
 
 /// Says why: in the status line as well, which is all that many programs show.

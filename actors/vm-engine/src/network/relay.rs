@@ -1,12 +1,12 @@
 //! Bytes both ways, until both have ended or nothing moves any more.
 
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{Shutdown, TcpStream};
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use vm_core::guest::CHUNK;
 
+use super::peer::Peer;
 use super::{Traffic, Uplink};
 use crate::link::{GuestStream, StreamBroken, StreamRead};
 
@@ -47,14 +47,14 @@ impl Activity {
 pub(super) fn relay(
     uplink: &Uplink,
     stream: &GuestStream,
-    peer: &TcpStream,
+    peer: &impl Peer,
     begin: &[u8],
     most: Option<u64>,
 ) -> Result<(), StreamBroken> {
-    stream.tie(peer)?;
+    stream.tie(peer.socket())?;
     let activity = Activity::new(uplink.limits.idle);
-    let _ = peer.set_nodelay(true);
-    let _ = peer.set_write_timeout(Some(uplink.limits.idle));
+    let _ = peer.socket().set_nodelay(true);
+    let _ = peer.socket().set_write_timeout(Some(uplink.limits.idle));
     std::thread::scope(|scope| {
         let download = std::thread::Builder::new()
             .name("vm-download".to_owned())
@@ -75,7 +75,7 @@ pub(super) fn relay(
 fn upload(
     uplink: &Uplink,
     stream: &GuestStream,
-    mut peer: &TcpStream,
+    peer: &impl Peer,
     activity: &Activity,
     begin: &[u8],
     most: Option<u64>,
@@ -86,7 +86,7 @@ fn upload(
             bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX))
         });
         // A peer that takes no more may still have something to say: its side ends this.
-        if peer.write_all(&bytes[..count]).is_err() {
+        if peer.send(&bytes[..count]).is_err() {
             return true;
         }
         activity.moved();
@@ -106,7 +106,7 @@ fn upload(
                 }
             }
             StreamRead::End => {
-                let _ = peer.shutdown(Shutdown::Write);
+                peer.finish();
                 return Ok(());
             }
             StreamRead::TimedOut => {}
@@ -118,15 +118,17 @@ fn upload(
 fn download(
     uplink: &Uplink,
     stream: &GuestStream,
-    mut peer: &TcpStream,
+    peer: &impl Peer,
     activity: &Activity,
 ) -> Result<(), StreamBroken> {
     let mut buffer = vec![0; CHUNK];
     loop {
         let left = activity.left().ok_or(StreamBroken)?;
-        peer.set_read_timeout(Some(left))
+        let socket = peer.socket();
+        socket
+            .set_read_timeout(Some(left))
             .map_err(|_| StreamBroken)?;
-        match peer.read(&mut buffer) {
+        match peer.receive(&mut buffer) {
             // Breaking the stream off ends the connection as well, which reads like this.
             Ok(0) => return stream.finish(),
             Ok(count) => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use vm_core::ExecEnd;
 use vm_core::network::{AllowList, Reach};
-use vm_engine::network::{Limits, Traffic, Uplink};
+use vm_engine::network::{Limits, Traffic, Trust, Uplink};
 use vm_engine::{Machine, StartRequest};
 
 use crate::support::{ExecResult, Lab, TEST_TIMEOUT, clone_of, identity, run};
@@ -84,6 +84,7 @@ impl Peers {
             limits: Limits::default(),
             traffic: Arc::clone(&self.traffic),
             resolve: Arc::new(|_| Ok(vec!["127.0.0.1".parse().unwrap()])),
+            trust: Trust::default(),
             on_refused: Box::new(|_, _| {}),
         };
         machine
@@ -191,6 +192,31 @@ fn r13_a_vm_reaches_what_its_list_names_and_nothing_else() {
     machine.kill().unwrap();
     drop(machine);
     lab.assert_nothing_left();
+}
+
+/// It said "Network is unreachable" at once, where tests of HTTP clients want a timeout.
+#[test]
+fn i17_an_address_that_is_not_reached_is_waited_for() {
+    let lab = Lab::new();
+    let (machine, peers) = (lab.start("vm-route"), Peers::new());
+    let attempt = r#"python3 - <<'P'
+import socket
+def how(act):
+    try: return act()
+    except OSError as error: return type(error).__name__
+print(how(lambda: socket.create_connection(("10.255.255.1", 80), 2)))
+print(how(lambda: socket.create_connection(("nowhere.test", 80), 60)))
+probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print(how(lambda: (probe.connect(("192.0.2.1", 53)), probe.getsockname()[0])[1]))
+P"#;
+    let before = "OSError\ngaierror\nOSError\n";
+    assert_eq!(run(&*machine, attempt).stdout, before);
+    peers.open(&*machine);
+    let outcome = run(&*machine, attempt);
+    let expected = "TimeoutError\ngaierror\n127.0.0.1\n";
+    assert_eq!(outcome.stdout, expected, "{outcome:?}");
+    assert_eq!(peers.fetch(&*machine).stdout, "here is /greeting\n");
+    machine.kill().unwrap();
 }
 
 #[test]

@@ -103,7 +103,8 @@ impl Front {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         match (is_secure, begin.first() == Some(&HANDSHAKE)) {
-            (false, false) => Ok(JobStream::plain(begin, stream, led)),
+            // Also of a place for TLS, where the proxy was asked for the whole `https` URL.
+            (_, false) => Ok(JobStream::plain(begin, stream, led)),
             (true, true) => {
                 let config = self.config(&target)?;
                 let replayed = Replayed {
@@ -116,8 +117,7 @@ impl Front {
                     led,
                 })
             }
-            // Plain text at a port for TLS, or the other way round.
-            _ => Err(io::ErrorKind::InvalidData.into()),
+            (false, true) => Err(io::ErrorKind::InvalidData.into()),
         }
     }
 

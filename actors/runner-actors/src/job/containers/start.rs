@@ -6,7 +6,7 @@ use http_clients::vmm::PROXY_SOCKET;
 use runner_core::container::engine::{Inspected, Launch, Member, Mount, inspected};
 use runner_core::container::ports::{self, PortMapping, PortRequest};
 use runner_core::container::{ContainerRequest, Credentials, ImageReference, container, services};
-use runner_core::context::{OWN_DIRECTORY, WORKSPACE};
+use runner_core::context::{OWN_DIRECTORY, RUNNER_WORKSPACE, WORKSPACE};
 use runner_core::expr::{Scope, Value};
 use runner_core::hosted_label::calls_docker;
 use runner_core::plan::{DockerAction, PlannedStep};
@@ -331,6 +331,7 @@ impl StepRunner<'_> {
         let mounts = [
             Mount::new(WORKSPACE, WORKSPACE),
             Mount::new(WORKSPACE, "/__w"),
+            Mount::new(RUNNER_WORKSPACE, RUNNER_WORKSPACE),
             Mount::new(OWN_DIRECTORY, OWN_DIRECTORY),
             Mount::new(HOME, CONTAINER_HOME),
             Mount::new(OWN_DIRECTORY, CONTAINER_WORKFLOW),

@@ -5,9 +5,9 @@ mod table;
 mod types;
 
 use setup::checked;
-pub(super) use setup::{moving, setup_note};
+pub(super) use setup::{moving, planned_setup};
 use table::{Entry, NATIVE, harmless};
-pub use types::{NativeAction, SetupTool};
+pub use types::{NativeAction, PlannedSetup, SetupTool};
 
 use crate::expr::Template;
 use crate::workflow::Need;

@@ -1,6 +1,6 @@
 //! What a `setup-…` step says of versions before it runs.
 
-use super::types::{NativeAction, SetupTool};
+use super::types::{NativeAction, PlannedSetup, SetupTool};
 use crate::expr::Template;
 use crate::setup::{VersionRequirement, caching::setup_cache, npm, rust_parts};
 
@@ -70,23 +70,21 @@ pub(in crate::plan) fn moving(
     })
 }
 
-/// What differs from GitHub, where the release is downloaded.
-pub(in crate::plan) fn setup_note(
+/// What such a step asks of the image.
+pub(in crate::plan) fn planned_setup(
     action: NativeAction,
     uses: &str,
     with: &[(String, Template)],
-) -> Option<String> {
+    is_stored: bool,
+) -> Option<PlannedSetup> {
     let NativeAction::Setup(tool) = action else {
         return None;
     };
-    Some(match moving(action, uses, with) {
-        Some(newest) => format!(
-            "uses: {uses}: {newest} moves with time; here it is the newest that the job's image has, nothing is downloaded"
-        ),
-        None => format!(
-            "uses: {uses}: the job's image has to have the release of {} that it names, nothing is downloaded",
-            tool.command
-        ),
+    Some(PlannedSetup {
+        uses: uses.to_owned(),
+        command: tool.command,
+        newest: moving(action, uses, with),
+        is_stored,
     })
 }
 

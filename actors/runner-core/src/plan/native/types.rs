@@ -36,3 +36,16 @@ pub struct SetupTool {
     /// Whether the version stands behind the action's name, `…@1.75`.
     pub named_by_reference: bool,
 }
+
+/// A release of a tool that a step wants of the machine's image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedSetup {
+    /// The action, as it is written.
+    pub uses: String,
+    /// The tool's program.
+    pub command: &'static str,
+    /// What of the step means another release tomorrow.
+    pub newest: Option<String>,
+    /// The action's original is in the store.
+    pub is_stored: bool,
+}

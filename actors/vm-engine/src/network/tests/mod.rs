@@ -115,6 +115,14 @@ fn world(allow: &[String], limits: Limits) -> World {
 }
 
 fn world_with(allow: &[String], limits: Limits, services: Option<OwnerServices>) -> World {
+    world_of((allow, limits), services, Trust::default())
+}
+
+fn world_of(
+    (allow, limits): (&[String], Limits),
+    services: Option<OwnerServices>,
+    trust: Trust,
+) -> World {
     let (host, guest) = UnixStream::pair().unwrap();
     guest.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
     let (sender, gone) = channel();
@@ -141,6 +149,7 @@ fn world_with(allow: &[String], limits: Limits, services: Option<OwnerServices>)
             count.fetch_add(1, Ordering::SeqCst);
             looked_up(name)
         }),
+        trust,
         on_refused: Box::new(move |text, _| drop(refused.send(text.to_owned()))),
     };
     let mut agent = Agent {

@@ -219,3 +219,76 @@ fn the_machines_own_addresses_are_not_foreign() {
         assert!(!is_foreign(own.parse().unwrap()), "{own}");
     }
 }
+
+/// A server that asks for TLS as `name`, answers one request, and what signs its certificate.
+fn tls_server(name: &str) -> (u16, JoinHandle<String>, Vec<u8>) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+    let certificate = params.self_signed(&key).unwrap().der().clone();
+    let authority = certificate.to_vec();
+    let key = rustls::pki_types::PrivatePkcs8KeyDer::from(key.serialize_der());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key.into())
+        .unwrap();
+    let (port, served) = server(move |peer| {
+        let connection = rustls::ServerConnection::new(Arc::new(config)).unwrap();
+        let mut peer = rustls::StreamOwned::new(connection, peer);
+        let mut head = Vec::new();
+        let mut byte = [0];
+        while !head.ends_with(b"\r\n\r\n") && matches!(peer.read(&mut byte), Ok(1)) {
+            head.push(byte[0]);
+        }
+        let body = "y".repeat(300_000);
+        let _ = peer.write_all(format!("HTTP/1.1 200 OK\r\n\r\n{body}").as_bytes());
+        // Without a word at its end, as many do.
+        let _ = peer.flush();
+        String::from_utf8(head).unwrap()
+    });
+    (port, served, authority)
+}
+
+/// It was refused, and with it each program that asks a proxy so.
+#[test]
+fn i17_a_whole_https_url_is_answered_through_tls_of_the_manager() {
+    let get = |port: u16| format!("GET https://files.test:{port}/x HTTP/1.1\r\n\r\n");
+    let (port, served, authority) = tls_server("files.test");
+    let trust = Trust::only(authority).unwrap();
+    let mut world = world_of((&allowed(port), Limits::default()), None, trust.clone());
+    world.agent.open(S, &get(port));
+    let answer = world.agent.text(S);
+    let body = answer.strip_prefix("HTTP/1.1 200 OK\r\n\r\n").unwrap();
+    assert_eq!(body.len(), 300_000);
+    let head = served.join().unwrap();
+    let begin = format!("GET /x HTTP/1.1\r\nHost: files.test:{port}\r\n");
+    assert!(head.starts_with(&begin), "{head}");
+
+    // What is not on the list is not spoken to, and who is not the one named is not believed.
+    world
+        .agent
+        .open(S + 1, "GET https://other.example/ HTTP/1.1\r\n\r\n");
+    assert!(world.agent.text(S + 1).starts_with("HTTP/1.1 403 "));
+    for (name, authority) in [("other.test", true), ("files.test", false)] {
+        let (port, served, own) = tls_server(name);
+        let trust = match authority {
+            true => Trust::only(own).unwrap(),
+            false => trust.clone(),
+        };
+        let mut world = world_of((&allowed(port), Limits::default()), None, trust);
+        world.agent.open(S, &get(port));
+        let answer = world.agent.text(S);
+        let said = format!("HTTP/1.1 502 files.test:{port} cannot be spoken to through TLS: ");
+        assert!(answer.starts_with(&said), "{answer}");
+        assert!(
+            world
+                .refusals
+                .recv_timeout(TEST_TIMEOUT)
+                .unwrap()
+                .contains("certificate")
+        );
+        served.join().unwrap();
+    }
+}

@@ -74,6 +74,7 @@ fn a_vm_without_network_opens_no_stream_and_none_has_two() {
         limits: Limits::default(),
         traffic: Arc::default(),
         resolve: by_the_system(),
+        trust: Trust::default(),
         on_refused: Box::new(|_, _| {}),
     };
     let second = world
