@@ -145,7 +145,10 @@ fn i18_tables_of_another_version_are_refused_with_what_to_do() {
     let first = shared(&server, "first");
     drop(first.try_take(|_| true).unwrap().unwrap());
     drop(first);
-    for (version, expected) in [(4, "migrate them into a folder with"), (6, "has schema 6, this program knows 5")] {
+    for (version, expected) in [
+        (4, "migrate them into a folder with"),
+        (6, "has schema 6, this program knows 5"),
+    ] {
         server.sql(&format!(
             "UPDATE shared_test.layout SET version = {version}"
         ));
