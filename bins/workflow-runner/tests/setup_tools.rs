@@ -468,12 +468,12 @@ fn i17_what_the_image_s_rust_lacks_is_set_up_by_the_stored_original() {
           tool /opt/rust91/bin/rustc 'case $1 in --version) echo "rustc 1.91.0 (a 2040-01-02)" ;; *) echo /nowhere ;; esac'
       - {uses: dtolnay/rust-toolchain@stable}
       - {continue-on-error: true, run: "echo 'error: rustc 1.91.0 is not supported by the following packages:'; exit 1"}
-      - {uses: dtolnay/rust-toolchain@1.91.0, with: {targets: wasm32-wasip2}}
+      - {uses: dtolnay/rust-toolchain@v1, with: {toolchain: 1.91.0, targets: wasm32-wasip2}}
       - run: echo "now ${PATH%%:*}"
 "#);
     let (code, said) = stage.exec(&workflow);
     assert_ne!(code, Some(0), "{said}");
-    let command = "workflow-runner actions add dtolnay/rust-toolchain@1.91.0";
+    let command = "workflow-runner actions add dtolnay/rust-toolchain@v1";
     assert!(
         said.contains("Rust has no wasm32-wasip2") && said.contains(command),
         "{said}"
@@ -481,13 +481,13 @@ fn i17_what_the_image_s_rust_lacks_is_set_up_by_the_stored_original() {
     let old = "dtolnay/rust-toolchain@stable has taken the newest Rust of the image, rustc 1.91.0";
     assert_eq!(said.matches(old).count(), 1, "{said}");
     let action = "runs:\n  using: composite\n  steps: [{shell: bash, run: echo /of-the-original >> \"$GITHUB_PATH\"}]\n";
-    stage.add_as("dtolnay/rust-toolchain@1.91.0", &[("action.yml", action)]);
+    stage.add_as("dtolnay/rust-toolchain@v1", &[("action.yml", action)]);
     let (code, said) = stage.exec(&workflow);
     assert_eq!(code, Some(0), "{said}");
     in_order(
         &said,
         &[
-            "the original of dtolnay/rust-toolchain@1.91.0 does it",
+            "the original of dtolnay/rust-toolchain@v1 does it",
             "now /of-the-original",
         ],
     );

@@ -61,10 +61,8 @@ impl StepRunner<'_> {
         let Some((main, given)) = chosen.last().cloned() else {
             return Err(absent(tool, "", &all));
         };
-        if tool.command == "rustc" {
-            // First: the original is to find a job without the image's Rust.
-            self.check_rust_parts(&main, step).await?;
-        }
+        // First: the original is to find a job without the image's Rust.
+        self.check_rust_parts(tool, &main, step).await?;
         if step.input("set-default") == "false" && tool.command == "java" {
             // Only what names the release's own version.
             let env = chosen.iter().flat_map(|(_, effects)| &effects.env);
@@ -377,12 +375,16 @@ impl StepRunner<'_> {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Checks that the chosen Rust has the components and targets that are wanted.
+    /// Checks that a chosen Rust has the components and targets that are wanted.
     async fn check_rust_parts(
         &mut self,
+        tool: SetupTool,
         chosen: &InstalledTool,
         step: NativeStep<'_>,
     ) -> Result<(), StepResult> {
+        if tool.command != "rustc" {
+            return Ok(());
+        }
         let targets = format!("{},{}", step.input("targets"), step.input("target"));
         let parts = rust_parts(step.input("components"), &targets);
         let parts = parts.map_err(|reason| StepResult::error(format!("components: {reason}")))?;
