@@ -178,15 +178,10 @@ impl<'a> StepRunner<'a> {
         let around = |path: &'static str| path.strip_prefix(TEMP).map(|rest| &rest[1..]);
         let own = format!("{}/event.json", around(OWN_DIRECTORY).unwrap_or_default());
         let files = [(own.as_str(), event.as_bytes(), 0o644)];
-        // The checkout stands beside what a job builds around it.
-        let (_, name) = self
-            .request
-            .event
-            .repository
-            .rsplit_once('/')
-            .unwrap_or_default();
-        let folder = around(RUNNER_WORKSPACE).filter(|_| !name.is_empty());
-        let folder = folder.map(|folder| (folder, (name, WORKSPACE)));
+        // The checkout stands beside what a job builds around it; containers are given the folder.
+        let name = self.request.event.repository.rsplit('/').next();
+        let name = name.filter(|name| !name.is_empty()).unwrap_or("checkout");
+        let folder = around(RUNNER_WORKSPACE).map(|folder| (folder, (name, WORKSPACE)));
         let tar = tarball::of_files_beside(folder, &files).map_err(|error| error.to_string())?;
         self.put_tar(TEMP, tar).await
     }
