@@ -80,8 +80,7 @@ impl Workflow {
     }
 }
 
-/// Something a file asks for that is not done here; the job (or the run) is refused with the
-/// reason.
+/// What a file asks for and is not done here: the job (or the run) is refused.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Refusal {
     /// What: `services`, `container`, `uses: docker://…`.
@@ -489,8 +488,7 @@ pub enum StepWork {
     Cancel(Located<String>),
 }
 
-/// The background steps that a step waits for (page "Workflow syntax",
-/// `jobs.<job_id>.steps[*].wait`, `wait-all`, `parallel`).
+/// The background steps that a step waits for (`wait`, `wait-all`, `parallel`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitFor {

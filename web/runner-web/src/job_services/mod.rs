@@ -9,8 +9,8 @@
 //! /owner/name/info/refs, git-upload-pack, …  git's smart protocol: the same placeholder
 //! PUT, GET /blobs/job/{id}?sig=…            signed address: blocks, block lists, ranges
 //! ```
-//! What the VM manager leads here of the forge's own address is told by its connection ([`front`])
-//! and answered in [`own_address`].
+//! What the VM manager leads here of the forge's own address is told by its connection (`front`)
+//! and answered in `own_address`.
 //!
 //! It has a listener of its own: nothing else of the runner is reached from a machine. Only the VM
 //! manager connects to it, for programs of the job's VM.
