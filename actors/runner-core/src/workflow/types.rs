@@ -194,8 +194,7 @@ pub struct EventTrigger {
     pub kind: EventKind,
     /// Which actions; empty is every one, of `pull_request_target` the three usual ones.
     pub types: Vec<String>,
-    /// Which branches: of `pull_request_target` and `merge_group` the base, of `workflow_run` that
-    /// of the run that is followed.
+    /// Which branches: those of the base, or of the run that `workflow_run` follows.
     pub branches: Filter,
     /// Which changed files, of `pull_request_target`.
     pub paths: Filter,
