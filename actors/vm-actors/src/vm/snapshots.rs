@@ -5,17 +5,20 @@ use std::time::{Duration, Instant};
 
 use actix::{ActorFutureExt, Handler, ResponseActFuture, WrapFuture};
 use actix_rt::task::spawn_blocking;
-use vm_core::MAX_SNAPSHOTS;
+use vm_core::{MAX_SNAPSHOTS, SnapshotName};
 use vm_engine::Machine;
 use vmm_api_core::SnapshotView;
 
-use super::Vm;
+use super::{MAX_TRANSFERS, Vm};
 use crate::entry::Pause;
 use crate::messages::{ForgetSnapshot, RestoreSnapshot, TakeSnapshot, VmFailure};
 use crate::provisioning::identity;
 
 /// Longest time to write or read the memory of a VM.
 pub const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Longest wait for the end of transfers, before a snapshot is refused for them.
+const TRANSFER_END: Duration = Duration::from_secs(2);
 
 /// What a snapshot of it was asked for gives.
 type SnapshotReply<T> = ResponseActFuture<Vm, Result<T, VmFailure>>;
@@ -64,11 +67,8 @@ impl Vm {
     }
 }
 
-impl Handler<TakeSnapshot> for Vm {
-    type Result = SnapshotReply<(SnapshotView, bool)>;
-
-    fn handle(&mut self, message: TakeSnapshot, _: &mut Self::Context) -> Self::Result {
-        let TakeSnapshot { name } = message;
+impl Vm {
+    fn take_snapshot(&mut self, name: SnapshotName) -> SnapshotReply<(SnapshotView, bool)> {
         let machine = match self.machine_at_rest() {
             Ok(machine) => machine,
             Err(failure) => return refused(failure),
@@ -101,6 +101,25 @@ impl Handler<TakeSnapshot> for Vm {
             vm.entry.add_snapshot(view.clone());
             taken
         })
+    }
+}
+
+impl Handler<TakeSnapshot> for Vm {
+    type Result = SnapshotReply<(SnapshotView, bool)>;
+
+    fn handle(&mut self, message: TakeSnapshot, _: &mut Self::Context) -> Self::Result {
+        let TakeSnapshot { name } = message;
+        if !self.is_transferring() {
+            return self.take_snapshot(name);
+        }
+        // Whoever asked for files may have them all before their end is noted here.
+        let all = u32::try_from(MAX_TRANSFERS).unwrap_or(u32::MAX);
+        let ended = Arc::clone(&self.transfers).acquire_many_owned(all);
+        let ended = actix_rt::time::timeout(TRANSFER_END, ended).into_actor(self);
+        Box::pin(ended.then(move |ended, vm, _| {
+            drop(ended);
+            vm.take_snapshot(name)
+        }))
     }
 }
 

@@ -109,12 +109,9 @@ fn part_end(text: &[u8], start: usize) -> usize {
         Some(first) if first.is_ascii_digit() => run(1, u8::is_ascii_digit),
         Some(first) if first.is_ascii_uppercase() => match run(1, u8::is_ascii_uppercase) {
             1 => run(1, u8::is_ascii_lowercase),
-            // The last capital of `HTTPServer` begins the next part; that of `IDs` does not.
-            capitals => match run(capitals, u8::is_ascii_lowercase) - capitals {
-                0 => capitals,
-                1 => capitals + 1,
-                _ => capitals - 1,
-            },
+            // The last capital of `HTTPServer` begins the next part.
+            capitals if rest.get(capitals).is_some_and(u8::is_ascii_lowercase) => capitals - 1,
+            capitals => capitals,
         },
         Some(_) => run(1, u8::is_ascii_lowercase),
         None => 0,

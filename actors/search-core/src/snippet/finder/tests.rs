@@ -143,7 +143,6 @@ fn a_scan_finds_words_and_the_parts_of_identifiers() {
         ("éclair", "Éclair, eclair", &["Éclair", "eclair"]),
         ("漢", "a漢字", &["漢"]),
         ("mem*", "kmem_memo remember", &["memo"]),
-        ("id", "getIDs of IPv4", &["IDs"]),
         ("", "text", &[]),
     ] {
         assert_eq!(scanned(query, text), expected, "{query}");
