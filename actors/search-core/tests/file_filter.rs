@@ -93,6 +93,16 @@ fn excluded_folders_need_not_be_walked() {
     }
 }
 
+/// A folder is skipped only where the pattern excludes what lies in it.
+#[test]
+fn i16_patterns_that_mean_no_file_skip_no_folder() {
+    for text in ["!{a,}/", "!{a/,b}/", "!{,a}/**"] {
+        let filter = filter(text);
+        let skipped = filter.skips_directory(Path::new("src"));
+        assert_eq!(skipped, !filter.matches(Path::new("src/main.rs")), "{text}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn names_that_are_not_unicode_are_matched() {
@@ -132,6 +142,8 @@ fn s08_hostile_patterns_are_refused() {
         ("~/x", "a pattern must be relative"),
         ("[a-é].md", "brackets can hold ASCII characters only"),
         ("C:/x", "a pattern must be relative"),
+        ("a//b", "a pattern must not hold `//`"),
+        ("!.//", "a pattern must not hold `//`"),
     ] {
         let error = FileFilter::parse(text).expect_err(&text[..text.len().min(40)]);
         assert_eq!(error.message, message);
@@ -178,11 +190,16 @@ proptest! {
     /// A folder that is skipped holds no file that is meant.
     #[test]
     fn skipped_folders_hold_nothing(
-        patterns in prop::collection::vec("!?[ab*]{1,3}(/[ab*]{1,2})?(/|/\\*\\*)?", 1..5),
+        patterns in prop::collection::vec(
+            "!?([ab*]{1,3}|\\{[ab*]{0,2},[ab]?/?\\}|\\./)(/[ab*]{1,2})?(/|/\\*\\*)?",
+            1..5,
+        ),
         folder in "[ab]{1,3}(/[ab]{1,3}){0,2}",
         file in "[ab]{1,3}(/[ab]{1,3}){0,2}",
     ) {
-        let filter = filter(&patterns.join(","));
+        let Ok(filter) = FileFilter::parse(&patterns.join(",")) else {
+            return Ok(());
+        };
         let path = Path::new(&folder).join(&file);
         prop_assert!(!filter.skips_directory(Path::new(&folder)) || !filter.matches(&path));
     }

@@ -24,8 +24,8 @@ pub struct FileFilter {
     text: String,
     included: GlobSet,
     excluded: GlobSet,
-    /// Folders below which everything is excluded.
-    excluded_directories: GlobSet,
+    /// Those of `excluded` that mean everything below folders: they end in `/**`.
+    excluded_trees: GlobSet,
     only_excludes: bool,
 }
 
@@ -39,7 +39,7 @@ impl FileFilter {
         let patterns = split(text)?;
         let mut included = GlobSetBuilder::new();
         let mut excluded = GlobSetBuilder::new();
-        let mut folders = GlobSetBuilder::new();
+        let mut trees = GlobSetBuilder::new();
         for pattern in &patterns {
             let full = pattern.full();
             let glob = pattern.compile(&full)?;
@@ -47,10 +47,10 @@ impl FileFilter {
                 included.add(glob);
                 continue;
             }
-            excluded.add(glob);
-            if let Some(folder) = full.strip_suffix("/**") {
-                folders.add(pattern.compile(folder)?);
+            if full.ends_with("/**") {
+                trees.add(glob.clone());
             }
+            excluded.add(glob);
         }
         let build = |builder: GlobSetBuilder| {
             let error = FilterError::new(0..text.len(), "the patterns are too complex".to_owned());
@@ -60,7 +60,7 @@ impl FileFilter {
             text: text.to_owned(),
             included: build(included)?,
             excluded: build(excluded)?,
-            excluded_directories: build(folders)?,
+            excluded_trees: build(trees)?,
             only_excludes: patterns.iter().all(|Pattern { excludes, .. }| *excludes),
         })
     }
@@ -75,7 +75,8 @@ impl FileFilter {
     /// Whether nothing below the folder can be meant, so that it need not be walked; `path` is
     /// relative to the haystack's folder.
     pub fn skips_directory(&self, path: &Path) -> bool {
-        self.excluded_directories.is_match(path)
+        // What of `/**` matches one file matches all: its end is any text.
+        self.excluded_trees.is_match(path.join("file"))
     }
 
     /// The patterns as they were written; empty when every file is meant.
@@ -91,7 +92,7 @@ impl Default for FileFilter {
             text: String::new(),
             included: GlobSet::empty(),
             excluded: GlobSet::empty(),
-            excluded_directories: GlobSet::empty(),
+            excluded_trees: GlobSet::empty(),
             only_excludes: true,
         }
     }

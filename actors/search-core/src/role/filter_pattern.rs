@@ -156,6 +156,12 @@ impl Pattern<'_> {
                 "it is matched against paths inside the haystack's location",
             );
         }
+        if self.text.contains("//") {
+            return wrong(
+                "a pattern must not hold `//`",
+                "no path has an empty name in it: write one `/`",
+            );
+        }
         if self
             .text
             .split(['/', '{', '}', ',', '\\'])
@@ -181,7 +187,7 @@ impl Pattern<'_> {
         format!("{anywhere}{text}{below}")
     }
 
-    /// Compiles `full`, which is this pattern or a part of it.
+    /// Compiles what `full` gave.
     pub(super) fn compile(&self, full: &str) -> Result<Glob, FilterError> {
         let built = GlobBuilder::new(full)
             .literal_separator(true)
