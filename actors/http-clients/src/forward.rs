@@ -7,7 +7,6 @@
 //! way. Dropping the answer closes the connection.
 
 use std::net::SocketAddr;
-use std::rc::Rc;
 use std::time::Duration;
 
 use actix_http::Method;
@@ -18,13 +17,8 @@ use futures_util::Stream;
 use tokio::time::timeout;
 use url::Url;
 
-use crate::http::{
-    AddressPolicy, ConnectOptions, Connector, HttpError, Phase, Tls, failure, shown,
-};
+use crate::http::{AddressPolicy, ConnectOptions, HttpError, Phase, Tls, failure, shown};
 use crate::ws::{self, WsOptions, WsReceiver, WsSender};
-
-/// Idle connections are kept for less than the usual 5 s of servers.
-const KEEP_ALIVE: Duration = Duration::from_secs(4);
 
 /// How requests are passed on.
 #[derive(Debug, Clone)]
@@ -213,24 +207,13 @@ impl Forwarder {
 }
 
 fn client(options: &ForwardOptions, tls: Option<Tls>) -> Client {
-    let connector = Connector(Rc::new(ConnectOptions {
+    let connect = ConnectOptions {
         within: options.connect,
         addresses: AddressPolicy::Any,
         unix_socket: None,
         tls,
-    }));
-    let connector = awc::Connector::new()
-        .connector(connector)
-        // Ours is the deadline; this one must not come before it.
-        .timeout(options.connect * 2)
-        .conn_keep_alive(KEEP_ALIVE)
-        .limit(options.connections.max(1));
-    Client::builder()
-        .connector(connector)
-        .no_default_headers()
-        .disable_timeout()
-        .disable_redirects()
-        .finish()
+    };
+    connect.client(options.connections)
 }
 
 impl Forwarded {

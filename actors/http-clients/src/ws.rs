@@ -5,11 +5,9 @@
 //! nothing grows.
 
 use std::pin::Pin;
-use std::rc::Rc;
 use std::time::Duration;
 
 use actix_http::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use awc::Client;
 use awc::error::{WsClientError, WsProtocolError};
 use config_core::Secret;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
@@ -17,7 +15,7 @@ use url::Url;
 
 pub use actix_http::ws::{CloseCode, CloseReason, Frame, Item, Message};
 
-use crate::http::{AddressPolicy, ConnectOptions, Connector, HttpError, Tls, failure, shown};
+use crate::http::{AddressPolicy, ConnectOptions, HttpError, Tls, failure, shown};
 
 /// How a connection is made, and how large its frames may be.
 #[derive(Debug, Clone)]
@@ -100,21 +98,13 @@ pub(crate) async fn open(
     (headers, protocols): (Vec<(HeaderName, HeaderValue)>, &[String]),
 ) -> Result<(Option<String>, WsSender, WsReceiver), HttpError> {
     let secure = matches!(url.scheme(), "wss" | "https");
-    let connector = Connector(Rc::new(ConnectOptions {
+    let connect = ConnectOptions {
         within: options.connect,
         addresses: options.addresses.clone(),
         unix_socket: None,
         tls: secure.then(|| options.tls.clone()),
-    }));
-    let connector = awc::Connector::new()
-        .connector(connector)
-        .timeout(options.connect * 2);
-    let client = Client::builder()
-        .connector(connector)
-        .no_default_headers()
-        .disable_timeout()
-        .disable_redirects()
-        .finish();
+    };
+    let client = connect.client(1);
     let mut request = client.ws(plain).max_frame_size(options.max_frame);
     for (name, value) in headers {
         request = request.header(name, value);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use http_clients::http::Tls;
 use vm_core::network::{AllowList, HostPattern, Reach, Target};
 use vm_core::{DriverName, Network, VmId, VmSpec};
 use vm_engine::network::{OnRefused, OwnerServices, Traffic, Trust, Uplink, by_the_system};
@@ -94,7 +95,7 @@ pub(crate) fn open(
         limits: settings.network,
         traffic: Arc::clone(traffic),
         resolve: by_the_system(),
-        trust: Trust::default(),
+        trust: Trust::by(|| Tls::System.config().map_err(|error| error.to_string())),
         on_refused: note_refused(machine.id().clone(), Arc::clone(refused)),
     };
     machine

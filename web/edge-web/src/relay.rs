@@ -57,8 +57,7 @@ pub fn request_body(
     body: web::Payload,
     too_large: &TooLarge,
 ) -> Result<ForwardBody<impl Stream<Item = io::Result<web::Bytes>> + use<>>, Problem> {
-    let headers = request.headers();
-    let length = length(headers);
+    let length = length(request.headers());
     if length.is_some_and(|length| length > MAX_BODY_BYTES) {
         return Err(body_too_large().closing());
     }
@@ -72,15 +71,21 @@ pub fn request_body(
         })?;
         Ok(chunk)
     });
-    Ok(match length {
-        Some(0) => ForwardBody::Empty,
+    Ok(framed(request.headers(), chunks))
+}
+
+/// A request's body, framed as it came: what is empty on purpose says so.
+pub fn framed<S>(headers: &HeaderMap, chunks: S) -> ForwardBody<S> {
+    match length(headers) {
         Some(length) => ForwardBody::Sized(length, chunks),
         None if headers.contains_key(header::TRANSFER_ENCODING) => ForwardBody::Chunked(chunks),
         None => ForwardBody::Empty,
-    })
+    }
 }
 
-fn length(headers: &HeaderMap) -> Option<u64> {
+/// The length that a message says its body has, in bytes.
+#[must_use]
+pub fn length(headers: &HeaderMap) -> Option<u64> {
     let length = headers.get(header::CONTENT_LENGTH)?;
     length.to_str().ok()?.parse().ok()
 }

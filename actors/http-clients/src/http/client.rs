@@ -1,14 +1,14 @@
 //! The client: sends requests, follows redirects, reads bodies, repeats what may pass.
 
 use std::rc::Rc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use awc::{Client, ClientResponse};
 use futures_util::StreamExt;
 use tokio::time::timeout;
 use url::Url;
 
-use super::connect::{ConnectOptions, Connector};
+use super::connect::ConnectOptions;
 use super::error::{HttpError, Phase, shown};
 use super::failure::failure;
 use super::gzip::{BodyDecoder, InflateError};
@@ -20,10 +20,6 @@ use crate::http::{HttpOptions, Redirects};
 
 /// Who asks.
 const USER_AGENT: &str = concat!("orrery/", env!("CARGO_PKG_VERSION"));
-
-/// Idle connections are kept for less than the usual 5 s of servers, so that a request seldom meets
-/// one that is just being closed.
-const KEEP_ALIVE: Duration = Duration::from_secs(4);
 
 /// How much is read of an answer that says why there is no stream.
 const BEGINNING: usize = 64 << 10;
@@ -177,24 +173,13 @@ impl HttpClient {
 }
 
 fn client(options: &HttpOptions, secure: bool) -> Client {
-    let connector = Connector(Rc::new(ConnectOptions {
+    let connect = ConnectOptions {
         within: options.connect,
         addresses: options.addresses.clone(),
         unix_socket: options.unix_socket.clone(),
         tls: secure.then(|| options.tls.clone()),
-    }));
-    let connector = awc::Connector::new()
-        .connector(connector)
-        // Ours is the deadline; this one must not come before it.
-        .timeout(options.connect * 2)
-        .conn_keep_alive(KEEP_ALIVE)
-        .limit(options.connections.max(1));
-    Client::builder()
-        .connector(connector)
-        .no_default_headers()
-        .disable_timeout()
-        .disable_redirects()
-        .finish()
+    };
+    connect.client(options.connections)
 }
 
 impl Inner {

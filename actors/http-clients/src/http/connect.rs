@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use actix_service::Service;
 use actix_tls::connect::{ConnectError, ConnectInfo, Connection};
+use awc::Client;
 use awc::http::Uri;
 use futures_util::future::LocalBoxFuture;
 use rustls::pki_types::ServerName;
@@ -30,6 +31,30 @@ pub(crate) struct ConnectOptions {
     pub(crate) unix_socket: Option<PathBuf>,
     /// `None`: plain HTTP.
     pub(crate) tls: Option<Tls>,
+}
+
+/// Idle connections are kept for less than the usual 5 s of servers, so that a request seldom meets
+/// one that is just being closed.
+const KEEP_ALIVE: Duration = Duration::from_secs(4);
+
+impl ConnectOptions {
+    /// A client of these connections that adds nothing of its own, no header, deadline or redirect;
+    /// at most `connections` at once.
+    pub(crate) fn client(self, connections: usize) -> Client {
+        // Ours is the deadline; this one must not come before it.
+        let within = self.within * 2;
+        let connector = awc::Connector::new()
+            .connector(Connector(Rc::new(self)))
+            .timeout(within)
+            .conn_keep_alive(KEEP_ALIVE)
+            .limit(connections.max(1));
+        Client::builder()
+            .connector(connector)
+            .no_default_headers()
+            .disable_timeout()
+            .disable_redirects()
+            .finish()
+    }
 }
 
 /// Why there is no connection. Nothing of the request was sent.

@@ -41,7 +41,7 @@ mod tls;
 
 pub use address::{AddressPolicy, AllowedAddress, AllowedAddressError};
 pub use client::HttpClient;
-pub(crate) use connect::{ConnectOptions, Connector};
+pub(crate) use connect::ConnectOptions;
 pub(crate) use error::shown;
 pub use error::{HttpError, Phase};
 pub(crate) use failure::failure;

@@ -51,7 +51,11 @@ impl Tls {
         Ok(Self::Only(TrustedRoots(config(roots))))
     }
 
-    pub(crate) fn config(&self) -> Result<Arc<ClientConfig>, TlsError> {
+    /// The configuration of rustls, for HTTP/1.1.
+    ///
+    /// # Errors
+    /// [`TlsError::NoSystemRoots`].
+    pub fn config(&self) -> Result<Arc<ClientConfig>, TlsError> {
         match self {
             Self::System => system(),
             Self::Only(TrustedRoots(config)) => Ok(config.clone()),

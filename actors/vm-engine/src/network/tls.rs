@@ -3,63 +3,34 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
 use vm_core::guest::CHUNK;
 use vm_core::network::{Target, TargetHost};
 
 use super::peer::Peer;
 
-/// Which authorities are trusted: those of the manager's system, but for tests.
-#[derive(Clone, Default)]
-pub struct Trust(Option<Arc<ClientConfig>>);
+type Configured = Result<Arc<ClientConfig>, String>;
+
+/// Which authorities are trusted, asked for with the first connection; nobody's by default.
+#[derive(Clone)]
+pub struct Trust(Arc<dyn Fn() -> Configured + Send + Sync>);
 
 impl Trust {
-    /// Trusts this authority only (a certificate in DER).
-    ///
-    /// # Errors
-    /// It is no certificate.
-    pub fn only(authority: Vec<u8>) -> Result<Self, String> {
-        let mut roots = RootCertStore::empty();
-        roots
-            .add(CertificateDer::from(authority))
-            .map_err(|error| error.to_string())?;
-        Ok(Self(Some(config(roots))))
-    }
-
-    fn config(&self) -> Result<Arc<ClientConfig>, String> {
-        self.0.clone().map_or_else(of_the_system, Ok)
+    /// Trusts whom the configuration trusts; an error is why there is none.
+    pub fn by(config: impl Fn() -> Configured + Send + Sync + 'static) -> Self {
+        Self(Arc::new(config))
     }
 }
 
-/// The system's certificates do not change while a manager runs; they are read when first needed.
-fn of_the_system() -> Result<Arc<ClientConfig>, String> {
-    static SYSTEM: OnceLock<Option<Arc<ClientConfig>>> = OnceLock::new();
-    let read = || {
-        let found = rustls_native_certs::load_native_certs();
-        let mut roots = RootCertStore::empty();
-        let (usable, _) = roots.add_parsable_certificates(found.certs);
-        (usable > 0).then(|| config(roots))
-    };
-    let none = "the manager's machine has no certificates of authorities";
-    SYSTEM
-        .get_or_init(read)
-        .clone()
-        .ok_or_else(|| none.to_owned())
-}
-
-fn config(roots: RootCertStore) -> Arc<ClientConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring's provider serves the default versions");
-    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Arc::new(config)
+impl Default for Trust {
+    fn default() -> Self {
+        Self::by(|| Err("no authority is trusted here".to_owned()))
+    }
 }
 
 /// A peer that is spoken to through TLS; one thread sends and one receives.
@@ -87,7 +58,7 @@ impl TlsPeer {
             }
             TargetHost::Address(address) => ServerName::from(*address),
         };
-        let connection = ClientConnection::new(trust.config()?, name);
+        let connection = ClientConnection::new((trust.0)()?, name);
         let mut connection = connection.map_err(|error| error.to_string())?;
         shake_hands(&mut connection, &socket, within).map_err(|error| error.to_string())?;
         Ok(Self {

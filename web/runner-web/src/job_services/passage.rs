@@ -13,7 +13,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
 use bytes::{Bytes, BytesMut};
-use edge_web::relay::end_to_end;
+use edge_web::relay::{end_to_end, framed, length};
 use futures_util::{Stream, StreamExt as _, stream};
 use http_clients::forward::{ForwardBody, ForwardOptions, Forwarded, Forwarder};
 use http_clients::http::HttpError;
@@ -194,21 +194,8 @@ fn unanswered(error: &HttpError) -> HttpResponse {
 }
 
 fn body(request: &HttpRequest, payload: web::Payload) -> ForwardBody<Chunks> {
-    let headers = request.headers();
-    let length = length(headers);
-    let chunks = payload.map(|chunk| chunk.map_err(io::Error::other));
-    let chunks: Chunks = Box::pin(chunks);
-    match length {
-        // What is empty on purpose says so.
-        Some(length) => ForwardBody::Sized(length, chunks),
-        None if headers.contains_key(header::TRANSFER_ENCODING) => ForwardBody::Chunked(chunks),
-        None => ForwardBody::Empty,
-    }
-}
-
-fn length(headers: &HeaderMap) -> Option<u64> {
-    let length = headers.get(header::CONTENT_LENGTH)?;
-    length.to_str().ok()?.parse().ok()
+    let chunks: Chunks = Box::pin(payload.map(|chunk| chunk.map_err(io::Error::other)));
+    framed(request.headers(), chunks)
 }
 
 fn respond(
