@@ -1,15 +1,12 @@
 //! Files that a query names by their names or paths, and the lines of them that it asks for:
 //! `types.py`, `click/core.py:1328`, `src/a.rs:120:9`.
 
+mod pasted;
+
 use std::ops::Range;
 
+use self::pasted::{Pasted, line_behind};
 use crate::names::{file_name, squeezed};
-
-/// Longest extension of a file, in bytes.
-const MAX_EXTENSION: usize = 8;
-
-/// Most digits of the number of a line.
-const MAX_DIGITS: usize = 7;
 
 /// What a file of the name is where no other word of the query lies in its path: in a sentence its
 /// name is one word of several.
@@ -24,11 +21,6 @@ const WITH_GAPS: f32 = 0.9;
 /// From how likely on a file is one that the query means, not one that it speaks of.
 pub const MEANT: f32 = 0.6;
 
-/// What is around a file name in a text where it does not belong to it.
-const AROUND: [char; 17] = [
-    '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '«', '»', '“', '”',
-];
-
 /// A file that is looked for by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WantedFile {
@@ -42,22 +34,23 @@ pub struct WantedFile {
     pub line: Option<usize>,
 }
 
+/// How a document is like a file that is looked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FileLikeness {
+    /// How likely it is the file, up to 1.
+    pub share: f32,
+    /// Whether its name is written as it was typed.
+    pub is_same: bool,
+    /// Whether a line of it is asked for.
+    pub has_line: bool,
+}
+
 impl WantedFile {
-    /// The file that a piece of text without white space names, and where in it the number of a
-    /// line stands with what follows it.
+    /// The file that a piece of text without white space names, and what of the piece tells the
+    /// line and where the file is kept, which are no words.
     #[must_use]
-    pub fn of_token(token: &str) -> Option<(Self, Range<usize>)> {
-        let inner = token.trim_start_matches(AROUND);
-        let start = token.len() - inner.len();
-        let is_around = |c: char| AROUND.contains(&c) || matches!(c, '.' | ':');
-        let inner = inner.trim_end_matches(is_around);
-        let (path, line) = match numbered(inner) {
-            Some((path, line)) => (path, Some(line)),
-            None => (inner, None),
-        };
-        if path.contains(':') || !has_extension(path) {
-            return None;
-        }
+    pub fn of_token(token: &str) -> Option<(Self, [Range<usize>; 2])> {
+        let Pasted { path, line, noise } = Pasted::of(token)?;
         let surface = path.rsplit(['/', '\\']).next().unwrap_or(path);
         let before = &path[..path.len() - surface.len()];
         let folders = before.split(['/', '\\']).map(squeezed);
@@ -67,15 +60,24 @@ impl WantedFile {
             folders: folders.filter(|folder| !folder.is_empty()).collect(),
             line,
         };
-        let number = start + path.len()..token.len();
-        Some((file, if line.is_some() { number } else { 0..0 }))
+        Some((file, noise))
     }
 
-    /// How likely a document with this key in a source of this name is the file, up to 1, and
-    /// whether its name is written as it was typed; none where its name is another. `beside` are
-    /// the other words of the query, squeezed.
+    /// Takes the line that the text right behind the file names (`", line 451`); gives how much of
+    /// the text that is.
+    pub fn take_line(&mut self, behind: &str) -> Option<usize> {
+        if self.line.is_some() {
+            return None;
+        }
+        let (line, end) = line_behind(behind)?;
+        self.line = Some(line);
+        Some(end)
+    }
+
+    /// How a document with this key in a source of this name is like the file; none where its name
+    /// is another. `beside` are the other words of the query, squeezed.
     #[must_use]
-    pub fn likeness(&self, key: &str, source: &str, beside: &[String]) -> Option<(f32, bool)> {
+    pub fn likeness(&self, key: &str, source: &str, beside: &[String]) -> Option<FileLikeness> {
         let name = file_name(key);
         if squeezed(name) != self.name {
             return None;
@@ -92,13 +94,17 @@ impl WantedFile {
             };
             beside.iter().map(of_word).sum::<f32>() / beside.len() as f32
         };
-        let likeness = if self.folders.is_empty() {
+        let share = if self.folders.is_empty() {
             BY_NAME_ALONE + (1.0 - BY_NAME_ALONE) * by_words
         } else {
             // What else lies in the path tells files of one path apart.
             self.by_folders(&folders) * 0.95 + 0.05 * by_words
         };
-        Some((likeness, name == self.surface))
+        Some(FileLikeness {
+            share,
+            is_same: name == self.surface,
+            has_line: self.line.is_some(),
+        })
     }
 
     /// How far the folders of a key, the innermost first, are those typed.
@@ -124,8 +130,10 @@ impl WantedFile {
 #[must_use]
 pub fn path_alone(text: &str) -> &str {
     let token = text.trim();
-    match WantedFile::of_token(token) {
-        Some((_, number)) if !number.is_empty() => token[..number.start].trim_start_matches("./"),
+    match Pasted::of(token) {
+        Some(found) if found.noise.iter().any(|part| !part.is_empty()) => {
+            found.path.trim_start_matches("./")
+        }
         _ => text,
     }
 }
@@ -156,90 +164,16 @@ impl FolderWords {
     }
 }
 
-/// The path in front of `:line` or `:line:column`, and the line.
-fn numbered(text: &str) -> Option<(&str, usize)> {
-    let (before, last) = split_number(text)?;
-    match split_number(before) {
-        Some((path, line)) => Some((path, line)),
-        None => Some((before, last)),
-    }
-}
-
-fn split_number(text: &str) -> Option<(&str, usize)> {
-    let (before, number) = text.rsplit_once(':')?;
-    let is_number = (1..=MAX_DIGITS).contains(&number.len())
-        && number.bytes().all(|byte| byte.is_ascii_digit());
-    let line = is_number.then(|| number.parse::<usize>().ok())??;
-    (line > 0).then_some((before, line))
-}
-
-/// Whether a path ends with a name that has an extension.
-fn has_extension(path: &str) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let Some((stem, extension)) = name.rsplit_once('.') else {
-        return false;
-    };
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '@' | '$');
-    stem.contains(char::is_alphanumeric)
-        && stem.chars().all(is_name)
-        && extension.starts_with(|c: char| c.is_ascii_alphabetic())
-        && extension.len() <= MAX_EXTENSION
-        && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
-}
-
 #[cfg(test)]
 mod tests {
     use super::WantedFile;
-
-    #[test]
-    fn i16_files_and_their_lines_are_read() {
-        for (token, expected) in [
-            ("types.py", Some(("", "types.py", None, ""))),
-            (
-                "pattern.rs:155",
-                Some(("", "pattern.rs", Some(155), ":155")),
-            ),
-            (
-                "click/core.py:1328",
-                Some(("click", "core.py", Some(1328), ":1328")),
-            ),
-            (
-                "(./src/a.rs:120:9):",
-                Some(("src", "a.rs", Some(120), ":120:9):")),
-            ),
-            ("docs\\CONFIG.md", Some(("docs", "CONFIG.md", None, ""))),
-            ("1.95.0", None),
-            ("127.0.0.1:80", None),
-            ("std::vec::Vec", None),
-            ("http://host.example:80", None),
-            ("std::fs.rs", None),
-            (".env", None),
-            ("a.rs:0", None),
-            ("e", None),
-            (":12", None),
-        ] {
-            let found = WantedFile::of_token(token);
-            let found = found.as_ref().map(|(file, number)| {
-                let folders = file.folders.join("/");
-                (
-                    folders,
-                    file.surface.as_str(),
-                    file.line,
-                    &token[number.clone()],
-                )
-            });
-            let expected = expected
-                .map(|(folders, name, line, number)| (folders.to_owned(), name, line, number));
-            assert_eq!(found, expected, "{token}");
-        }
-    }
 
     #[test]
     fn i16_files_are_told_apart_by_all_folders_and_their_source() {
         let likeness = |token: &str, key: &str, source: &str, beside: &[&str]| {
             let (file, _) = WantedFile::of_token(token).expect("a file");
             let beside: Vec<String> = beside.iter().map(|&one| one.to_owned()).collect();
-            file.likeness(key, source, &beside).map(|(share, _)| share)
+            file.likeness(key, source, &beside).map(|one| one.share)
         };
         let main = "bins/search-server/src/main.rs";
         assert_eq!(likeness("main.rs", main, "S", &["searchserver"]), Some(1.0));

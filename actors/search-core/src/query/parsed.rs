@@ -6,7 +6,7 @@ use super::pattern::{PatternFinder, TextPattern};
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::definitions::DefinitionKind;
 use crate::names::{WantedName, squeezed};
-use crate::wanted_files::{MEANT, WantedFile};
+use crate::wanted_files::{FileLikeness, MEANT, WantedFile};
 
 /// A query that is understood: its words without stop words, its distinct terms, its condition.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -149,13 +149,13 @@ impl ParsedQuery {
         &self.files
     }
 
-    /// How likely a document with this key in a source of this name is a file that the query names,
-    /// and whether its name is written so; none where it has another name.
+    /// How a document with this key in a source of this name is like a file that the query names;
+    /// none where it has another name.
     #[must_use]
-    pub fn file_likeness(&self, key: &str, source: &str) -> Option<(f32, bool)> {
+    pub fn file_likeness(&self, key: &str, source: &str) -> Option<FileLikeness> {
         let files = self.files.iter();
         let found = files.filter_map(|file| file.likeness(key, source, &self.beside_files));
-        found.max_by(|a, b| a.0.total_cmp(&b.0))
+        found.max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
     /// The line that the query asks for of a document with this key, from 1: of several the first.
@@ -165,10 +165,10 @@ impl ParsedQuery {
         let mut best: Option<(f32, usize)> = None;
         for file in with_line {
             let likeness = file.likeness(key, "", &[]);
-            if let (Some((share, _)), Some(line)) = (likeness, file.line)
-                && best.is_none_or(|(before, _)| share > before)
+            if let (Some(found), Some(line)) = (likeness, file.line)
+                && best.is_none_or(|(before, _)| found.share > before)
             {
-                best = Some((share, line));
+                best = Some((found.share, line));
             }
         }
         // Who asks for a file and nothing else wants it from its beginning on.
@@ -178,7 +178,7 @@ impl ParsedQuery {
                 .map(|(_, line)| line);
         };
         let is_all = file.line.is_none() && self.beside_files.is_empty();
-        let whole = || file.likeness(key, "", &[]).map(|(share, _)| (share, 1));
+        let whole = || file.likeness(key, "", &[]).map(|found| (found.share, 1));
         let best = best.or_else(|| is_all.then(whole).flatten());
         best.filter(|(share, _)| *share >= MEANT)
             .map(|(_, line)| line)

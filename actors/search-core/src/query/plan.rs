@@ -49,6 +49,8 @@ pub(super) struct Planner<'q> {
     scores: bool,
     /// Folded words for the title line.
     line: Vec<String>,
+    /// Up to where what follows a file in quotes tells its line.
+    taken_until: usize,
 }
 
 /// What a list of things beside one another comes to.
@@ -96,6 +98,7 @@ impl<'q> Planner<'q> {
             seen: 0,
             scores: true,
             line: Vec::new(),
+            taken_until: 0,
         }
     }
 
@@ -200,13 +203,16 @@ impl<'q> Planner<'q> {
         match clause {
             Clause::Text(text) => {
                 self.note_literals(text);
-                let numbers = self.note_files(text);
+                let noise = self.note_files(text);
                 for word in words(text) {
-                    if !numbers.iter().any(|number| number.contains(&word.start)) {
+                    if !noise.iter().any(|part| part.contains(&word.start)) {
                         list.words
                             .extend(self.word(word.text, true)?.map(Condition::Word));
                     }
                 }
+            }
+            Clause::Phrase { text, .. } if self.is_frame(text) => {
+                self.add(&Clause::Text(text), list)?;
             }
             Clause::Phrase { .. } | Clause::Expression { .. } => {
                 list.required.extend(self.expression(clause)?);

@@ -69,9 +69,9 @@ impl Excerpter {
             let start = line.start + shown.len() - shown.trim_start().len();
             let end = text.floor_char_boundary((line.start + shown.trim_end().len()).max(start));
             let end = text.floor_char_boundary(end.min(start + MAX_MARKED));
-            if start < end {
-                return Some((line, start..end));
-            }
+            // A blank line is shown as well, with nothing marked: what is around it tells more than
+            // the definition of a word beside.
+            return Some((line, start..end));
         }
         let (finder, key) = (self.definitions.as_ref()?, self.meant.defines.as_ref()?);
         let found = finder.best(key, text)?;

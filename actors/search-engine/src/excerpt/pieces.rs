@@ -132,7 +132,7 @@ pub(super) fn whole_words(hits: &[Hit], text: &str, slice: &Range<usize>) -> Vec
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
     let mut words: Vec<Hit> = Vec::new();
     for hit in hits {
-        if hit.start < slice.start || hit.end > slice.end {
+        if hit.start < slice.start || hit.end > slice.end || hit.start == hit.end {
             continue;
         }
         let (start, end) = (hit.start - slice.start, hit.end - slice.start);

@@ -11,7 +11,7 @@ mod weights;
 use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
 use search_core::query::{Field, ParsedQuery};
-use search_core::wanted_files::MEANT;
+use search_core::wanted_files::{FileLikeness, MEANT};
 
 use self::weights::{
     DECIDING, DEFINED_ASIDE, DEFINED_WORDS, DEFINITION, IDENTIFIER, MANUAL, MANUAL_BESIDE_CODE,
@@ -181,7 +181,7 @@ impl<'r> Refiner<'r> {
         // A file that is named is meant, whatever other texts say of it.
         let names_file = |(one, record): (&RankedCandidate, &DocumentRecord)| {
             let file = self.file_likeness(record, one.candidate.source);
-            file.is_some_and(|(share, _)| share >= MEANT)
+            file.is_some_and(|file| file.share >= MEANT)
         };
         if ranked.iter().zip(records).any(names_file) {
             return Ok(());
@@ -224,9 +224,10 @@ impl<'r> Refiner<'r> {
     ) -> usize {
         let file = self.file_likeness(record, one.candidate.source);
         let of_file = file
-            .filter(|(share, _)| *share >= MEANT)
+            .filter(|file| file.share >= MEANT)
             .map_or(0.0, file_bonus);
-        let name = self.name_bonus(record).max(of_file);
+        let called = self.name_bonus(record);
+        let name = called.max(of_file);
         let defined = self.outcome.definers.weight(&one.candidate);
         let mut held = self.outcome.holders.count(&one.candidate);
         if defined > 0.0 && !self.outcome.holders.are_few() {
@@ -243,8 +244,9 @@ impl<'r> Refiner<'r> {
         let of_words = one.candidate.score;
         let named_alike = self.called_alike(record, one.candidate.source);
         // A sentence may speak of a file and mean another.
-        let spoken_of = file.filter(|_| name == 0.0).map_or(0.0, |(share, _)| share);
-        let path = (self.path(&record.key, name > 0.0, one.candidate.source)
+        let spoken_of = file.filter(|_| name == 0.0).map_or(0.0, |file| file.share);
+        // Of a file named beside words of its folders, folders count as they do of others.
+        let path = (self.path(&record.key, called > 0.0, one.candidate.source)
             + spoken_of
             + self.placer.place(record, one.candidate.source))
             * scale.unit;
@@ -412,7 +414,7 @@ impl<'r> Refiner<'r> {
     }
 
     /// How likely a document is a file that the query names.
-    fn file_likeness(&self, record: &DocumentRecord, source: u32) -> Option<(f32, bool)> {
+    fn file_likeness(&self, record: &DocumentRecord, source: u32) -> Option<FileLikeness> {
         let name = self.names.get(source as usize).copied().unwrap_or_default();
         self.query.file_likeness(&record.key, name)
     }

@@ -95,6 +95,91 @@ fn i16_files_are_found_by_their_names_beside_words_of_their_folders() {
     }
 }
 
+/// Frames as twelve languages write them, beside files that hold the identifiers of the message,
+/// and addresses of forges.
+#[test]
+fn i16_the_file_of_a_frame_or_an_address_comes_before_its_other_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let long = "use std::fmt;\n".repeat(60);
+    let files = [
+        "core/flags/parse.rs",
+        "celery/app/trace.py",
+        "exceptions/ExceptionFactory.java",
+        "lib/sidekiq/job_retry.rb",
+        "src/router/trie-router/node.ts",
+        "src/Loader/FilesystemLoader.php",
+        "Retry/RetryStrategy.cs",
+        "modules/caddyhttp/server.go",
+    ];
+    for key in files
+        .into_iter()
+        .chain(["modules/http/server.go", "router/node.ts"])
+    {
+        put(&mut index, key, "", &long);
+    }
+    for key in ["release.yml", "package-lock.json", "Changes.md", "trace.md"] {
+        let words = "RUST_BACKTRACE wrapException trace_task perform_job caddyserver Hono.dispatch";
+        put(
+            &mut index,
+            key,
+            "",
+            &format!("{words} retry loader at in line\n").repeat(8),
+        );
+    }
+    let snapshot = commit(&mut index);
+    for function in BOTH {
+        for (query, file) in [
+            (
+                "panicked at core/flags/parse.rs:93:14: set RUST_BACKTRACE=1",
+                0,
+            ),
+            (
+                "File \"/lib/celery/app/trace.py\", line 451, in trace_task",
+                1,
+            ),
+            (
+                "at a.b.ExceptionFactory.wrapException(ExceptionFactory.java:30)",
+                2,
+            ),
+            ("/gems/lib/sidekiq/job_retry.rb:85:in `perform_job'", 3),
+            (
+                "at Hono.dispatch (file:///app/src/router/trie-router/node.ts:55:10)",
+                4,
+            ),
+            (
+                "#0 vendor/twig/src/Loader/FilesystemLoader.php(131): retry loader",
+                5,
+            ),
+            ("in /_/src/Polly/Retry/RetryStrategy.cs:line 45 retry", 6),
+            (
+                "https://forge.example/caddyserver/caddy/blob/master/modules/caddyhttp/server.go#L300",
+                7,
+            ),
+        ] {
+            assert_eq!(first(&snapshot, query, function), files[file], "{query}");
+        }
+    }
+}
+
+#[test]
+fn i16_a_folder_called_as_typed_comes_before_longer_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let own = "actors/search-engine/Cargo.toml";
+    let others =
+        ["graph-", "formats-", "z-"].map(|one| format!("actors/search-{one}engine/Cargo.toml"));
+    for key in others.iter().map(String::as_str).chain([own]) {
+        put(&mut index, key, "", "[package]\nname = \"search\"\n");
+    }
+    let snapshot = commit(&mut index);
+    for function in BOTH {
+        for query in ["cargo.toml search-engine", "search-engine cargo.toml"] {
+            assert_eq!(first(&snapshot, query, function), own, "{query}");
+        }
+    }
+}
+
 #[test]
 fn i16_the_definition_that_is_written_as_it_was_typed_comes_first() {
     let folder = tempfile::tempdir().expect("a folder");

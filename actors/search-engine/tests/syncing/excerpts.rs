@@ -422,7 +422,12 @@ fn i16_the_line_that_is_asked_for_is_shown() {
     let query = parse(&SearchRequest::for_text("pattern")).unwrap();
     let root = RootDirectory::open(folder.path()).unwrap();
     let mut excerpter = Excerpter::new(&query, 120);
-    for (asked, expected) in [(Some(3), Some(3)), (Some(9), Some(1)), (None, Some(1))] {
+    for (asked, expected) in [
+        (Some(3), Some(3)),
+        (Some(2), Some(2)),
+        (Some(9), Some(1)),
+        (None, Some(1)),
+    ] {
         excerpter.prefer_line(asked);
         let found = excerpter.excerpt(&root, "a.rs", "");
         assert_eq!(found.line, expected, "{asked:?}");

@@ -10,16 +10,56 @@ use crate::wanted_files::WantedFile;
 /// Files that one query names.
 const MAX_FILES: usize = 8;
 
+/// What stands behind a file that is followed by the word `line`.
+const END_OF_FILE: [char; 6] = ['"', '\'', '`', ',', ':', '('];
+
 impl Planner<'_> {
-    /// Keeps the files that a text names, and the words beside them. Gives where numbers of lines
-    /// stand, which are no words.
+    /// Whether a text in quotes is the file of a stack trace, with its line behind the quotes:
+    /// `"/app/trace.py", line 451`.
+    pub(super) fn is_frame(&self, text: &str) -> bool {
+        let file = WantedFile::of_token(text).filter(|_| !text.contains(char::is_whitespace));
+        file.is_some_and(|(mut file, _)| file.take_line(self.behind(text)).is_some())
+    }
+
+    /// Where a part of the query begins; none of a text that is none of its parts.
+    fn place_of(&self, part: &str) -> Option<usize> {
+        let at = part
+            .as_ptr()
+            .addr()
+            .checked_sub(self.text.as_ptr().addr())?;
+        (at + part.len() <= self.text.len()).then_some(at)
+    }
+
+    /// What stands behind a part of the query.
+    fn behind(&self, part: &str) -> &str {
+        let end = self.place_of(part).map(|at| at + part.len());
+        end.and_then(|end| self.text.get(end..)).unwrap_or_default()
+    }
+
+    /// Keeps the files that a text names, and the words beside them. Gives where the text says what
+    /// line is meant, or where a forge keeps the file, which are no words.
     pub(super) fn note_files(&mut self, text: &str) -> Vec<Range<usize>> {
-        let mut numbers = Vec::new();
+        let at_text = self.place_of(text);
+        // What the file of the quotes before has taken.
+        let taken = at_text.map_or(0, |at| self.taken_until.saturating_sub(at));
+        let mut noise = vec![0..taken];
         for token in text.split_whitespace() {
             let at = token.as_ptr().addr() - text.as_ptr().addr();
+            if noise.last().is_some_and(|known| known.contains(&at)) {
+                continue;
+            }
             match WantedFile::of_token(token).filter(|_| self.query.files.len() < MAX_FILES) {
-                Some((file, number)) => {
-                    numbers.push(at + number.start..at + number.end);
+                Some((mut file, parts)) => {
+                    noise.extend(parts.map(|part| at + part.start..at + part.end));
+                    let end = at + token.trim_end_matches(END_OF_FILE).len();
+                    let behind = match at_text {
+                        Some(_) => self.behind(&text[..end]),
+                        None => &text[end..],
+                    };
+                    if let Some(length) = file.take_line(behind) {
+                        noise.push(end..end + length);
+                        self.taken_until = at_text.unwrap_or(0) + end + length;
+                    }
                     if !self.query.files.contains(&file) {
                         self.query.files.push(file);
                     }
@@ -33,6 +73,6 @@ impl Planner<'_> {
                 None => {}
             }
         }
-        numbers
+        noise
     }
 }

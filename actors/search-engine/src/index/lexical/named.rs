@@ -94,7 +94,7 @@ impl SegmentSearch<'_> {
         for document in self.called(names)? {
             let key = self.snapshot.key(self.segment, document)?;
             let likeness = query.file_likeness(&key, source);
-            files.extend(likeness.map(|(share, _)| (share, document)));
+            files.extend(likeness.map(|file| (file.share, document)));
         }
         Ok(files)
     }

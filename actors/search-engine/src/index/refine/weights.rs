@@ -3,6 +3,7 @@
 
 use search_core::file_roles::FileRole;
 use search_core::names::NameKind;
+use search_core::wanted_files::FileLikeness;
 
 /// What holding an identifier adds: more than any name, which is in the text as well where it is
 /// written so.
@@ -18,10 +19,15 @@ pub(super) const fn name_bonus(kind: NameKind) -> f32 {
 }
 
 /// What being a file that the query names adds, by how likely it is that file and whether its name
-/// is written so.
-pub(super) fn file_bonus((share, is_same): (f32, bool)) -> f32 {
-    name_bonus(NameKind::File) * share + if is_same { SAME_SPELLING } else { 0.0 }
+/// is written so. Who names a line of it asks for nothing else: the identifiers beside it, in a
+/// stack trace, are in many files.
+pub(super) fn file_bonus(file: FileLikeness) -> f32 {
+    let of_name = name_bonus(NameKind::File) + if file.has_line { LINE_OF_FILE } else { 0.0 };
+    of_name * file.share + if file.is_same { SAME_SPELLING } else { 0.0 }
 }
+
+/// What being a file adds of which the query names a line.
+const LINE_OF_FILE: f32 = 2.0;
 
 /// What defining what the query names adds; a file that is called so as well has both.
 pub(super) const DEFINITION: f32 = 1.6;
