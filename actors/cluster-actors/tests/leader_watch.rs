@@ -73,6 +73,7 @@ impl Stage {
         });
         let (control, time) = (RoleControl::new("own:1"), Arc::new(AtomicU64::new(0)));
         let (hints, heard) = watch::channel(0);
+        #[expect(clippy::disallowed_methods, reason = "a test looks at a few")]
         let (sender, taken) = mpsc::unbounded_channel();
         let read = Arc::clone(&time);
         let clock = Arc::new(move || Duration::from_millis(read.load(Ordering::SeqCst)));

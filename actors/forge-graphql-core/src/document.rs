@@ -71,6 +71,7 @@ impl GraphQl {
             Ok(parsed) => parsed,
             Err(message) => return refused(&message),
         };
+        #[expect(clippy::disallowed_methods, reason = "the calls of one document")]
         let (requests, mut waiting) = mpsc::unbounded();
         let session = Arc::new(Session::new(job, requests));
         let mut document = Document::new(asked.query)

@@ -76,8 +76,8 @@ pub struct RunnerService {
     pub job_services: JobServices,
 }
 
-/// What several actors have in common.
-struct SharedState {
+/// What those hold that work with the machines of jobs: files, hosts, and machines that are kept.
+struct MachineHandles {
     files: RunFiles,
     hosts: VmHosts,
     kept: KeptVms,
@@ -104,7 +104,7 @@ impl RunnerService {
         let repositories = Repositories::new(&settings);
         let (changed, changes) = watch::channel(0);
         let files = run_files(&settings, &store)?;
-        let shared = SharedState {
+        let machines = MachineHandles {
             files: files.clone(),
             hosts: hosts.clone(),
             kept: KeptVms::new(&settings, &hosts, &files.logs),
@@ -126,19 +126,19 @@ impl RunnerService {
             queue: queue.clone(),
             repositories: repositories.clone(),
             checkouts: CheckoutPermits::new(&settings.checkouts),
-            jobs: job_launcher(&settings, &jobs, &groups, offered, &shared),
+            jobs: job_launcher(&settings, &jobs, &groups, offered, &machines),
             groups,
             arrivals: RunArrivals::default(),
             parked: ParkedRuns::default(),
         };
-        let coordinator = coordinator_spec(&shared, runs.reference(), run_services);
+        let coordinator = coordinator_spec(&machines, runs.reference(), run_services);
         let reference = coordinator.reference();
         let supervisor = with_outbox(outbox)
             .supervisor(jobs)
             .supervisor(runs)
             .child(coordinator);
         let mirrors = repositories.clone();
-        let supervisor = with_collectors(supervisor, &settings, &recorder, &shared);
+        let supervisor = with_collectors(supervisor, &settings, &recorder, &machines);
         let supervisor = with_periodic_actors(supervisor, &settings, repositories, &queue, &store);
         let view = RunnerView {
             log_reader: LogReader::new(files.logs.clone()),
@@ -150,7 +150,7 @@ impl RunnerService {
             hosts,
             public_url: settings.public_url.clone(),
             changes,
-            kept: shared.kept,
+            kept: machines.kept,
         };
         Ok(Self {
             supervisor,
@@ -198,17 +198,17 @@ fn with_collectors(
     supervisor: SupervisorSpec,
     settings: &Arc<RunnerSettings>,
     recorder: &RunRecorder,
-    shared: &SharedState,
+    machines: &MachineHandles,
 ) -> SupervisorSpec {
-    let watcher = KeptVmWatcher::new(shared.kept.clone());
+    let watcher = KeptVmWatcher::new(machines.kept.clone());
     let collector = RunGarbageCollector::new(
         settings,
         recorder,
-        shared.files.clone(),
-        shared.hosts.clone(),
-        shared.kept.clone(),
+        machines.files.clone(),
+        machines.hosts.clone(),
+        machines.kept.clone(),
     );
-    let hosts = VmHostWatcher::new(shared.hosts.clone(), settings.gc_interval);
+    let hosts = VmHostWatcher::new(machines.hosts.clone(), settings.gc_interval);
     supervisor
         .child(ChildSpec::new("vm-hosts", move |_| hosts.clone()))
         .child(ChildSpec::new("kept-vms", move |_| watcher.clone()))
@@ -242,20 +242,20 @@ fn with_periodic_actors(
 }
 
 fn coordinator_spec(
-    shared: &SharedState,
+    machines: &MachineHandles,
     runs: ChildRef<Supervisor>,
     run_services: RunServices,
 ) -> ChildSpec<RunCoordinator> {
     let recovery = RunRecovery {
         recorder: run_services.recorder.clone(),
         settings: Arc::clone(&run_services.settings),
-        hosts: shared.hosts.clone(),
+        hosts: machines.hosts.clone(),
     };
     let services = CoordinatorServices {
         store: recovery.recorder.store.clone(),
         queue: run_services.queue.clone(),
         handles: RunHandles::default(),
-        files: shared.files.clone(),
+        files: machines.files.clone(),
         repositories: run_services.repositories.clone(),
         runs,
         keep_runs: recovery.settings.keep_runs,
@@ -316,20 +316,20 @@ fn job_launcher(
     supervisor: &SupervisorSpec,
     groups: &ConcurrencyGroups,
     (caches, services): (CacheStore, JobServices),
-    shared: &SharedState,
+    machines: &MachineHandles,
 ) -> JobLauncher {
     JobLauncher {
         supervisor: supervisor.reference(),
         permits: RepositoryPermits::new(settings.max_jobs, settings.max_jobs_per_repository),
         groups: groups.clone(),
-        logs: shared.files.logs.clone(),
-        artifacts: shared.files.artifacts.clone(),
+        logs: machines.files.logs.clone(),
+        artifacts: machines.files.artifacts.clone(),
         actions: ActionStore::new(settings),
         images: ImageStore::new(&settings.images),
         caches,
         services,
-        hosts: shared.hosts.clone(),
-        kept: shared.kept.clone(),
+        hosts: machines.hosts.clone(),
+        kept: machines.kept.clone(),
     }
 }
 

@@ -83,10 +83,10 @@ const ISSUES: &str = r#"[
 /// The search part of a server over one role.
 struct Running {
     root: Root,
-    peers: Peers,
+    peers: Servers,
 }
 
-struct Peers {
+struct Servers {
     registry: search_actors::RoleRegistry,
     search: supervision::ChildRef<search_actors::SearchService>,
     threads: search_actors::IndexThreads,
@@ -113,7 +113,7 @@ impl Running {
             learning_rests: search_actors::LearningRests::default(),
             limits: search_actors::SearchLimits::default(),
         });
-        let peers = Peers {
+        let peers = Servers {
             registry: tree.registry,
             search: tree.search,
             threads: tree.threads,

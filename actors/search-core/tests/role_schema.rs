@@ -160,3 +160,30 @@ fn every_key_of_the_schema_is_read() {
         }
     }
 }
+
+/// docs/CONFIG.md has each key, and each choice as a file of today writes it.
+#[test]
+fn the_reference_names_every_key_and_choice() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CONFIG.md");
+    let reference = std::fs::read_to_string(path).expect("docs/CONFIG.md exists");
+    let mut missing = Vec::new();
+    let mut parts = vec![role::schema()];
+    while let Some(part) = parts.pop() {
+        let keys = part["properties"].as_object().into_iter().flatten();
+        let mut names: Vec<&str> = keys.map(|(key, _)| key.as_str()).collect();
+        let choices = part["enum"].as_array().into_iter().flatten();
+        let choices = choices.filter_map(Value::as_str);
+        // The older spellings are all small.
+        names.extend(choices.filter(|one| one.contains(char::is_uppercase)));
+        let unnamed = |name: &&str| !reference.contains(&format!("`{name}`"));
+        let unnamed = names.into_iter().filter(unnamed);
+        missing.extend(unnamed.map(str::to_owned));
+        parts.extend(
+            part.as_object()
+                .into_iter()
+                .flatten()
+                .map(|(_, part)| part.clone()),
+        );
+    }
+    assert_eq!(missing, [""; 0], "docs/CONFIG.md lacks them");
+}

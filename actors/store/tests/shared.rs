@@ -7,7 +7,7 @@
 
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use scripted_peers::postgres::{PostgresServer, Stop};
 use store::maintenance::{MaintenanceError, backup, check, copy};
@@ -22,6 +22,20 @@ fn options() -> Options {
 fn shared(server: &PostgresServer, name: &str) -> SharedStore {
     let url = server.url().parse().unwrap();
     SharedStore::new(&url, &options(), (&format!("{name}:1"), name)).unwrap()
+}
+
+fn of_installation(server: &PostgresServer, installation: &str) -> SharedStore {
+    let options = options().installation(installation.to_owned());
+    SharedStore::new(&server.url().parse().unwrap(), &options, ("", "")).unwrap()
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        let patient = begun.elapsed() < Duration::from_secs(60);
+        assert!(patient, "never: {what}");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
 }
 
 fn wait<T>(work: impl Future<Output = T>) -> T {
@@ -268,21 +282,13 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
     assert_eq!(waiting.entries, 1);
     assert!(waiting.oldest >= Duration::from_secs(3600), "{waiting:?}");
     drop(second);
-    let begun = std::time::Instant::now();
-    while first.beside().unwrap() > 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "its note stays");
-        std::thread::park_timeout(Duration::from_millis(10));
-    }
+    until("its note is gone", || first.beside().unwrap() == 0);
 }
 
 #[test]
 fn i18_a_holder_of_another_installation_is_told_from_one_of_this() {
     let server = PostgresServer::start();
-    let url = server.url().parse().unwrap();
-    let of = |installation: &str| {
-        let options = options().installation(installation.to_owned());
-        SharedStore::new(&url, &options, ("", "")).unwrap()
-    };
+    let of = |installation| of_installation(&server, installation);
     let (first, second, other) = (of("forge one"), of("forge one"), of("forge two"));
     let former = shared(&server, "says nothing");
     assert!(!other.look().unwrap().is_anothers, "nobody leads");
@@ -332,14 +338,12 @@ fn i18_readers_use_no_connection_from_before_the_writers() {
     // Given back: the transaction's end is what they did last.
     let idle = "SELECT pid FROM pg_stat_activity WHERE state = 'idle' AND query = 'ROLLBACK'";
     let reader = || {
-        let begun = std::time::Instant::now();
-        loop {
-            let found = server.sql(idle).trim().to_owned();
-            if !found.is_empty() {
-                return found;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "none is idle");
-        }
+        let mut found = String::new();
+        until("one is idle", || {
+            server.sql(idle).trim().clone_into(&mut found);
+            !found.is_empty()
+        });
+        found
     };
     assert_eq!(put(1), Ok(()));
     assert_eq!(read(), Some(1));
@@ -349,21 +353,14 @@ fn i18_readers_use_no_connection_from_before_the_writers() {
     other.end_holder().unwrap();
     assert_eq!(put(2), Ok(()));
     assert_eq!(read(), Some(2));
-    let begun = std::time::Instant::now();
-    while reader().contains(&before) {
-        assert!(begun.elapsed() < Duration::from_secs(30), "it is kept");
-    }
+    until("it is closed", || !reader().contains(&before));
 }
 
 /// Nobody leads at the moment, and those who stand by are of the installation that did.
 #[test]
 fn i18_a_store_stays_with_the_installation_whose_processes_stand_beside_it() {
     let server = PostgresServer::start();
-    let url = server.url().parse().unwrap();
-    let of = |installation: &str| {
-        let options = options().installation(installation.to_owned());
-        SharedStore::new(&url, &options, ("", "")).unwrap()
-    };
+    let of = |installation| of_installation(&server, installation);
     let (first, second, other) = (of("forge one"), of("forge one"), of("forge two"));
     let (store, _) = first.try_take(|seen| seen.is_released).unwrap().unwrap();
     assert!(!second.look().unwrap().is_anothers);
@@ -376,14 +373,9 @@ fn i18_a_store_stays_with_the_installation_whose_processes_stand_beside_it() {
     assert!(!shared(&server, "says nothing").look().unwrap().is_anothers);
     // All of them have gone: the settings were changed.
     drop((first, second));
-    let begun = std::time::Instant::now();
-    while other.look().unwrap().is_anothers {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "their notes stay"
-        );
-        std::thread::park_timeout(Duration::from_millis(10));
-    }
+    until("their notes are gone", || {
+        !other.look().unwrap().is_anothers
+    });
     let (store, _) = other.try_take(|_| true).unwrap().unwrap();
     store.close();
     drop(store);
@@ -423,14 +415,7 @@ fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
     let (first, gone) = (shared(&server, "first"), shared(&server, "gone"));
     gone.look().unwrap();
     assert_eq!(first.beside().unwrap(), 1);
-    let begun = std::time::Instant::now();
-    while first.beside().unwrap() > 0 {
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "it counts for ever"
-        );
-        std::thread::park_timeout(Duration::from_millis(100));
-    }
+    until("it counts no more", || first.beside().unwrap() == 0);
     gone.look().unwrap();
     assert_eq!(first.beside().unwrap(), 1, "it is there again");
 }

@@ -76,17 +76,17 @@ struct TickSignal {
 /// use actix::prelude::{Actor, Context, WrapFuture};
 /// use supervision::start_tick;
 ///
-/// struct Sweeper {
-///     sweeps: u64,
+/// struct Cleaner {
+///     rounds: u64,
 /// }
 ///
-/// impl Actor for Sweeper {
+/// impl Actor for Cleaner {
 ///     type Context = Context<Self>;
 ///
 ///     fn started(&mut self, ctx: &mut Context<Self>) {
-///         start_tick(ctx, Duration::from_secs(300), |sweeper: &mut Self, _| {
-///             sweeper.sweeps += 1;
-///             Box::pin(async { /* the part that waits */ }.into_actor(sweeper))
+///         start_tick(ctx, Duration::from_secs(300), |cleaner: &mut Self, _| {
+///             cleaner.rounds += 1;
+///             Box::pin(async { /* the part that waits */ }.into_actor(cleaner))
 ///         });
 ///     }
 /// }

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::time::Duration;
 
 use supervision::RootHandle;
 use tokio::signal::unix::{SignalKind, signal};
@@ -23,17 +24,45 @@ pub fn listening(
     bound: SocketAddr,
     actors: &RootHandle,
 ) -> io::Result<ShutdownSignal> {
+    announce(program, bound, RESTART, notify::supervisor_answers(actors))
+}
+
+/// As [`listening`], of a process without one tree of actors: `hangup` says why SIGHUP has nothing
+/// read again, and the service manager is told for as long as `check` is good.
+///
+/// # Errors
+/// When the signal handlers cannot be installed.
+pub fn announce<F>(
+    program: &'static str,
+    bound: SocketAddr,
+    hangup: &'static str,
+    check: impl Fn(Duration) -> F + 'static,
+) -> io::Result<ShutdownSignal>
+where
+    F: Future<Output = Result<(), String>> + 'static,
+{
     let signal = edge_web::shutdown_signal()?;
-    ignore_hangup(RESTART)?;
+    ignore_hangup(hangup)?;
     tracing::info!(event = "server.listening", url = %format!("http://{bound}/"), "the {program} listens");
     notify::ready();
-    notify::keep_alive(notify::supervisor_answers(actors));
-    Ok(Box::pin(async move {
+    notify::keep_alive(check);
+    Ok(stopping(signal, |signal| {
+        tracing::info!(event = "server.stopping", signal);
+    }))
+}
+
+/// Resolves with `signal`, once the service manager and the terminal know of it; `log` writes the
+/// line of the log.
+pub fn stopping(
+    signal: impl Future<Output = &'static str> + Send + 'static,
+    log: impl FnOnce(&'static str) + Send + 'static,
+) -> ShutdownSignal {
+    Box::pin(async move {
         let name = signal.await;
         notify::stopping();
         first_screen::line("stopping", name);
-        tracing::info!(event = "server.stopping", signal = name);
-    }))
+        log(name);
+    })
 }
 
 /// What SIGHUP means to a program whose settings are read once.

@@ -228,6 +228,7 @@ where
     LF: Future<Output = anyhow::Result<()>> + 'static,
 {
     let _watch = BacklogWatch::start(shared, control);
+    #[expect(clippy::disallowed_methods, reason = "a standby takes the store once")]
     let (taken_sender, mut taken) = mpsc::unbounded_channel();
     let mut stop = stop;
     let mut former: Option<Serving> = None;

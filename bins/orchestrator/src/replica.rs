@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use config_core::Environment;
-use daemon::lifecycle::ShutdownSignal;
+use daemon::lifecycle::{self, ShutdownSignal};
 use daemon::{first_screen, notify, replica};
 use edge_web::ServeOptions;
 use orchestrator_actors::OperatorApi;
@@ -68,15 +68,8 @@ pub(crate) fn serve(
         first_screen::line("ready", "it leads, or stands by. Ctrl-C ends it.");
         notify::ready();
         notify::keep_alive(|_| async { Ok(()) });
-        let stop: ShutdownSignal = Box::pin(async move {
-            let name = signal.await;
-            notify::stopping();
-            first_screen::line("stopping", name);
-            tracing::info!(
-                event = "orchestrator.stopping",
-                signal = name,
-                "agents are ended"
-            );
+        let stop = lifecycle::stopping(signal, |signal| {
+            tracing::info!(event = "orchestrator.stopping", signal, "agents are ended");
         });
         let stand_by = |taken, stop: ShutdownSignal| {
             let config = settings.source();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use config_core::Environment;
 use daemon::objects::{self, ConfiguredFiles, MigrateObjectsOptions};
 use daemon::store::ConfigFile;
-use daemon::{first_screen, notify};
+use daemon::{first_screen, lifecycle, notify};
 use orchestrator_actors::messages::GetJournal;
 use orchestrator_actors::{OperatorApi, OrchestratorService, file_migration};
 use orchestrator_core::config::Checked;
@@ -116,16 +116,9 @@ async fn serve(
         "`orchctl top` shows what it does. Ctrl-C ends agents and orchestrator.",
     );
     notify::ready();
-    let stopped = async move {
-        let name = signal.await;
-        notify::stopping();
-        first_screen::line("stopping", name);
-        tracing::info!(
-            event = "orchestrator.stopping",
-            signal = name,
-            "agents are ended"
-        );
-    };
+    let stopped = lifecycle::stopping(signal, |signal| {
+        tracing::info!(event = "orchestrator.stopping", signal, "agents are ended");
+    });
     let stopped = daemon::store::stop_or_taken_over(stopped, &store);
     server.serve(listening, stopped).await?;
     tracing::info!(event = "orchestrator.stopped", "everything has ended");

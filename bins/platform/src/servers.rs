@@ -24,6 +24,7 @@ struct ProductServer {
 
 impl ProductServers {
     pub(crate) fn new() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "one end a product")]
         let (end_sender, ends) = mpsc::unbounded_channel();
         Self {
             all: Vec::new(),

@@ -10,6 +10,7 @@ mod image_arguments;
 mod images;
 mod label_arguments;
 mod labels;
+mod listening;
 mod replica;
 mod repository;
 mod review_options;

@@ -9,15 +9,15 @@ use daemon::settings::{ConfigText, effective, schema};
 use daemon::store::ConfigFile;
 use daemon::vm_hosts;
 use daemon::{first_screen, lifecycle};
-use edge_web::BodyLimits;
 use runner_actors::{RunnerService, file_migration};
 use runner_web::config::{Flags, RunnerConfig, keys};
-use runner_web::{RunnerServer, ServerOptions, boot};
+use runner_web::{RunnerServer, boot};
 use store::{Options, Store, StorePlace};
 
 use crate::arguments::{
     ObjectsCommand, ServeOptions as Arguments, SettingsOptions, StoreCommand, ended, print, say,
 };
+use crate::listening::Listening;
 use crate::replica;
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
@@ -203,27 +203,19 @@ fn serve(
         return replica::serve(config, &url, &store_options(), serve);
     }
     let store = Store::open_in(&config.runner.data, config.store.as_ref(), &store_options())?;
-    let listener = edge_web::bind(config.listen, "PORT and HOST, or --listen")?;
-    let bound = listener.local_addr()?;
-    boot::warn(&config);
-    let token = boot::token(&config, bound, || uuid::Uuid::new_v4().to_string());
+    let Listening {
+        listener,
+        services,
+        bound,
+        options,
+    } = Listening::open(&config, serve)?;
     let rows = [
         ("page", format!("http://{bound}/")),
         ("webhook", format!("http://{bound}/webhook")),
         ("VMs from", managers(&config)),
         ("data", first_screen::path(data)),
     ];
-    let services = config.services_listen;
-    let services = services.map(|address| edge_web::bind(address, "services_listen"));
-    let services = services.transpose()?;
     let service = RunnerService::new(config.runner, store.clone())?;
-    let options = ServerOptions {
-        secrets: config.secrets,
-        body: BodyLimits::default(),
-        hosts: config.hosts,
-        token,
-        serve,
-    };
     lifecycle::run(async move {
         let server = RunnerServer::start(service, options).services_on(services);
         let stopped = lifecycle::listening("workflow runner", bound, &server.actors())?;

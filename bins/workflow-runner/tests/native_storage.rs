@@ -148,3 +148,120 @@ jobs:
         assert!(said.contains(line), "{line}: {said}");
     }
 }
+
+#[test]
+fn i17_artifacts_have_numbers_digests_and_single_files() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: mkdir out; echo one > out/one.txt; echo two > out/two.txt
+      - {id: folder, uses: actions/upload-artifact@v7, with: {name: folder, path: out}}
+      - {id: single, uses: actions/upload-artifact@v7, with: {name: other, path: out/one.txt, archive: false}}
+      - {id: many, continue-on-error: true, uses: actions/upload-artifact@v7, with: {path: out, archive: false}}
+      - run: |
+          echo '${{ steps.folder.outputs.artifact-digest }} x' | grep -cE '^[0-9a-f]{64} x$'
+          echo '${{ steps.folder.outputs.artifact-id }}' | grep -cE '^[0-9]+$'
+      - uses: actions/download-artifact@v5
+        with: {artifact-ids: "${{ steps.single.outputs.artifact-id }}", path: by-number}
+      - uses: actions/download-artifact@v5
+        with: {artifact-ids: "${{ steps.single.outputs.artifact-id }}, ${{ steps.folder.outputs.artifact-id }}", path: both}
+      - uses: actions/download-artifact@v8
+        with: {path: packed, skip-decompress: true}
+      - run: find by-number both packed -type f | sort; python3 -m zipfile -l packed/folder/folder.zip | cut -d' ' -f1
+      - continue-on-error: true
+        uses: actions/download-artifact@v5
+        with: {artifact-ids: "12"}
+      - continue-on-error: true
+        uses: actions/download-artifact@v5
+        with: {artifact-ids: "12", name: folder}
+"#,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "artifact folder:",
+            "artifact one.txt:",
+            "2 files were found for out; with `archive: false` an artifact is one file",
+            "] 1\n",
+            "] 1\n",
+            "both/folder/one.txt",
+            "both/folder/two.txt",
+            "both/one.txt/one.txt",
+            "by-number/one.txt",
+            "packed/folder/folder.zip",
+            "packed/one.txt/one.txt",
+            "one.txt",
+            "two.txt",
+            "the run has no artifact with the number 12",
+            "`name` and `artifact-ids` cannot be given both",
+        ],
+    );
+}
+
+#[test]
+fn i17_artifacts_are_taken_and_laid_as_the_releases_of_the_actions_do() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: |
+          mkdir -p out/deep elsewhere; echo one > out/one.txt; echo far > elsewhere/far.txt
+          ln -s one.txt out/link.txt; ln -s nowhere out/broken; ln -s ../elsewhere out/folder; ln -s .. out/deep/up
+      - {id: only, uses: actions/upload-artifact@v7, with: {name: only, path: out, retention-days: 3}}
+      - {uses: actions/download-artifact@v4, with: {path: four}}
+      - {uses: actions/download-artifact@v5, with: {path: five}}
+      - {id: home, uses: actions/download-artifact@v8, with: {name: only, path: ~/six}}
+      - run: |
+          find four five -type f | sort; find four five -type l | wc -l; cat five/link.txt five/folder/far.txt
+          ls ~/six; echo '${{ steps.home.outputs.download-path }}'
+      - {uses: actions/download-artifact@v8, with: {artifact-ids: "${{ steps.only.outputs.artifact-id }}, 12", path: some}}
+      - run: ls some
+      - {continue-on-error: true, uses: actions/upload-artifact@v7, with: {path: out, retention-days: soon}}
+      - {continue-on-error: true, uses: actions/upload-artifact@v7, with: {path: none, if-no-files-found: fail}}
+      - {continue-on-error: true, uses: actions/download-artifact@v8, with: {name: only, digest-mismatch: maybe}}
+      - {id: miss, uses: actions/cache@v5, with: {key: one, path: out}}
+      - run: echo "hit<${{ steps.miss.outputs.cache-hit }}>"
+  b:
+    needs: a
+    runs-on: x
+    steps:
+      - {id: hit, uses: actions/cache@v5, with: {key: one, path: out}}
+      - {id: other, uses: actions/cache@v5, with: {key: one-more, restore-keys: one, path: out}}
+      - run: echo "hit<${{ steps.hit.outputs.cache-hit }}> <${{ steps.other.outputs.cache-hit }}>"
+"#,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(
+        &said,
+        &[
+            "five/folder/far.txt",
+            "five/link.txt",
+            "five/one.txt",
+            "four/only/folder/far.txt",
+            "four/only/link.txt",
+            "four/only/one.txt",
+            "] 0\n",
+            "] one\n",
+            "] far\n",
+            "one.txt",
+            "/six",
+            "the run has no artifact with the number 12",
+            "link.txt",
+            "`retention-days` is `soon`",
+            "`if-no-files-found` is `fail`",
+            "`digest-mismatch` is `maybe`",
+            "hit<>",
+            "hit<true> <false>",
+        ],
+    );
+}

@@ -234,7 +234,7 @@ async fn a_vm_manager_that_is_killed_costs_its_jobs_and_nothing_is_left_once_it_
     let after = stage.machines();
     assert!(
         before.iter().all(|pid| !after.contains(pid)),
-        "a machine of the former life runs"
+        "a machine of the previous incarnation runs"
     );
     until("something is left", || stage.nothing_is_left()).await;
     // Machines of the pool have folders; none is of the killed manager.

@@ -76,11 +76,6 @@ impl Asset {
         self
     }
 
-    /// The strong validator of the content as it is.
-    pub fn etag(&self) -> &HeaderValue {
-        &self.etag
-    }
-
     /// Answers GET and HEAD: 200, 206, 304 or 416.
     pub fn respond(&self, request: &HttpRequest) -> HttpResponse {
         if let Some(packed) = self.packed(request) {

@@ -112,6 +112,21 @@ impl Routes {
         })
     }
 
+    /// Answers every usual method at `path`, each by a route that `make` gives.
+    #[must_use]
+    pub fn every_method(self, path: &str, make: impl Fn() -> Route) -> Self {
+        let methods = [
+            Method::GET,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+        ];
+        methods
+            .into_iter()
+            .fold(self, |routes, method| routes.route(method, path, make()))
+    }
+
     /// Answers `method` at `path` by a route without a method guard of its own.
     #[must_use]
     pub fn route(mut self, method: Method, path: &str, route: Route) -> Self {

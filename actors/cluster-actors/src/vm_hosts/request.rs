@@ -84,7 +84,7 @@ impl VmRequest {
     }
 
     /// Asks each host that may have room, the best first; of several not those that do not answer,
-    /// for which it would wait in vain: their watcher says when they do.
+    /// which would only cost time: their watcher says when they do.
     async fn ask_hosts(&self, machine: &MachineType) -> Result<HeldVm, NoVm> {
         let mut placement = self.hosts.place(machine, &self.repository);
         if self.hosts.count() == 1 {

@@ -36,8 +36,6 @@ pub struct ForgeComment {
 /// An issue as a forge has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgeIssue {
-    /// Its repository, where the forge says so.
-    pub repo: Option<RepoName>,
     /// Its number.
     pub number: IssueNumber,
     /// Its title.
@@ -48,37 +46,8 @@ pub struct ForgeIssue {
     pub is_open: bool,
     /// Its page, for people.
     pub html_url: String,
-    /// Who wrote it.
-    pub author: Option<Login>,
-    /// Its labels' names.
-    pub labels: Vec<String>,
-    /// When it was written.
-    pub created_at: Option<Timestamp>,
-    /// When it was last changed.
-    pub updated_at: Option<Timestamp>,
     /// When it was closed, of one that is.
     pub closed_at: Option<Timestamp>,
-}
-
-/// Which issues are asked for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct IssueFilter<'a> {
-    /// Words they hold; empty: any.
-    pub text: &'a str,
-    /// Open ones, closed ones, or both.
-    pub open: Option<bool>,
-    /// Which page of 50, from 1; 0 counts as 1.
-    pub page: usize,
-}
-
-impl IssueFilter<'_> {
-    fn state_word(&self) -> &'static str {
-        match self.open {
-            None => "all",
-            Some(true) => "open",
-            Some(false) => "closed",
-        }
-    }
 }
 
 impl ForgeClient {
@@ -166,63 +135,6 @@ impl ForgeClient {
         let found = self.list::<wire::Comment>(&path, &query).await?;
         found.try_map(ForgeComment::try_from)
     }
-
-    /// One page of a repository's issues, pull requests not among them. Words are matched by Gitea
-    /// and Forgejo; for words on GitHub use [`search_issues`](Self::search_issues).
-    ///
-    /// # Errors
-    /// See [`ForgeError`].
-    pub async fn issues(
-        &self,
-        repo: &RepoName,
-        filter: IssueFilter<'_>,
-    ) -> Result<Listing<ForgeIssue>, ForgeError> {
-        let query = [
-            ("state", filter.state_word()),
-            ("type", "issues"),
-            ("q", filter.text),
-        ];
-        let query = &query[..if filter.text.is_empty() { 2 } else { 3 }];
-        let path = repo_path(repo, "/issues");
-        let mut found: Listing<wire::Issue> =
-            self.list_pages(&path, query, filter.page.max(1), 1).await?;
-        found.items.retain(|issue| !issue.is_pull());
-        found.try_map(ForgeIssue::try_from)
-    }
-
-    /// One page of the issues that hold words, in all repositories the token can see; on GitHub
-    /// the words may hold its qualifiers (`repo:acme/site`).
-    ///
-    /// # Errors
-    /// See [`ForgeError`].
-    pub async fn search_issues(
-        &self,
-        filter: IssueFilter<'_>,
-    ) -> Result<Listing<ForgeIssue>, ForgeError> {
-        let state = filter.state_word();
-        if self.kind() != forge_core::Forge::GitHub {
-            let query = [("q", filter.text), ("type", "issues"), ("state", state)];
-            let page = filter.page.max(1);
-            let found = self.list_pages::<wire::Issue>("/repos/issues/search", &query, page, 1);
-            return found.await?.try_map(ForgeIssue::try_from);
-        }
-        let mut words = format!("{} is:issue", filter.text);
-        if filter.open.is_some() {
-            words.push_str(" state:");
-            words.push_str(state);
-        }
-        let page = filter.page.max(1).to_string();
-        let query = [("q", &*words), ("per_page", "50"), ("page", &*page)];
-        let found: wire::SearchPage = self
-            .read(self.request(Method::Get, "/search/issues", &query))
-            .await?;
-        let read = (filter.page.max(1) - 1) * 50 + found.items.len();
-        let listing = Listing {
-            more: (read as u64) < found.total_count && !found.items.is_empty(),
-            items: found.items,
-        };
-        listing.try_map(ForgeIssue::try_from)
-    }
 }
 
 /// A time to the second: what all forges read.
@@ -230,38 +142,16 @@ fn seconds(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-impl wire::Issue {
-    fn is_pull(&self) -> bool {
-        self.pull_request
-            .as_ref()
-            .is_some_and(|pull| !pull.is_null())
-    }
-
-    fn repo(&self) -> Option<RepoName> {
-        if let Some(repo) = &self.repository {
-            return repo.full_name.parse().ok();
-        }
-        let mut parts = self.repository_url.as_deref()?.rsplit('/');
-        let (repo, owner) = (parts.next()?, parts.next()?);
-        format!("{owner}/{repo}").parse().ok()
-    }
-}
-
 impl TryFrom<wire::Issue> for ForgeIssue {
     type Error = ForgeError;
 
     fn try_from(issue: wire::Issue) -> Result<Self, ForgeError> {
         Ok(Self {
-            repo: issue.repo(),
             number: issue.number.try_into().map_err(bad_reply)?,
             title: issue.title,
             body: issue.body.unwrap_or_default(),
             is_open: issue.state == "open",
             html_url: issue.html_url,
-            author: issue.user.and_then(|user| user.login.parse().ok()),
-            labels: issue.labels.into_iter().map(|label| label.name).collect(),
-            created_at: issue.created_at.and_then(|at| at.parse().ok()),
-            updated_at: issue.updated_at.and_then(|at| at.parse().ok()),
             closed_at: issue.closed_at.and_then(|at| at.parse().ok()),
         })
     }

@@ -21,7 +21,7 @@ mod wire;
 pub use client::ForgeClient;
 pub use error::{ForgeError, Refusal};
 pub use hooks::{ForgeHook, HookChange, HookEvent, HookSpec};
-pub use issues::{ForgeComment, ForgeIssue, IssueFilter};
+pub use issues::{ForgeComment, ForgeIssue};
 pub use listing::Listing;
 pub use pulls::{ForgePull, Permission};
 pub use statuses::PostedStatus;

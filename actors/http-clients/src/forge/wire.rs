@@ -55,11 +55,6 @@ pub(super) struct Version {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Label {
-    pub(super) name: String,
-}
-
-#[derive(Debug, Deserialize)]
 pub(super) struct Repo {
     pub(super) full_name: String,
 }
@@ -72,22 +67,7 @@ pub(super) struct Issue {
     pub(super) body: Option<String>,
     pub(super) state: String,
     pub(super) html_url: String,
-    pub(super) user: Option<User>,
-    #[serde(default)]
-    pub(super) labels: Vec<Label>,
-    pub(super) created_at: Option<String>,
-    pub(super) updated_at: Option<String>,
     pub(super) closed_at: Option<String>,
-    pub(super) pull_request: Option<serde_json::Value>,
-    pub(super) repository: Option<Repo>,
-    pub(super) repository_url: Option<String>,
-}
-
-/// GitHub's search.
-#[derive(Debug, Deserialize)]
-pub(super) struct SearchPage {
-    pub(super) total_count: u64,
-    pub(super) items: Vec<Issue>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -225,12 +225,6 @@ impl Request {
         self
     }
 
-    /// Asks for a body only if it is not the one with this `ETag`: else the status is 304.
-    #[must_use]
-    pub fn if_none_match(self, etag: impl Into<String>) -> Self {
-        self.header("if-none-match", etag)
-    }
-
     /// The same request once more; `None` when its body can be sent only once.
     #[must_use]
     pub fn again(&self) -> Option<Self> {

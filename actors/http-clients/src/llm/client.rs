@@ -1,7 +1,5 @@
 //! The client.
 
-use std::time::Duration;
-
 use config_core::Secret;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -12,19 +10,13 @@ use super::protocol::{LlmProtocol, ends_in_version};
 use super::shapes::{ChatReply, ChatRequest};
 use super::stream::{ChatStream, Parser};
 use super::{ollama, openai};
-use crate::http::{HttpClient, Method, Request, Response, RetryPolicy};
+use crate::http::{HttpClient, Method, Request, Response};
 
 /// Where a hosted provider is when none is configured.
 pub const OPENROUTER: &str = "https://openrouter.ai/api/v1";
 
 /// The largest answer that is read, in bytes.
 const ANSWER: usize = 16 << 20;
-/// Lists of models are asked for so often.
-const READS: RetryPolicy = RetryPolicy {
-    attempts: 2,
-    first: Duration::from_millis(200),
-    longest: Duration::from_secs(5),
-};
 
 /// A language-model server. Clones share the connections.
 #[derive(Clone)]
@@ -60,36 +52,6 @@ impl LlmClient {
     #[must_use]
     pub fn protocol(&self) -> LlmProtocol {
         self.protocol
-    }
-
-    /// The names of the models the server has.
-    ///
-    /// # Errors
-    /// See [`LlmError`].
-    pub async fn models(&self) -> Result<Vec<String>, LlmError> {
-        let path = self.path("api/tags", "models");
-        let request = self.request(Method::Get, path).at_most(ANSWER);
-        let response = self.http.call_retrying(request, &READS).await?;
-        let response = checked(response)?;
-        Ok(match self.protocol {
-            LlmProtocol::Ollama => {
-                let tags: ollama::Tags = json(&response)?;
-                tags.models.into_iter().map(|tag| tag.name).collect()
-            }
-            LlmProtocol::OpenAi => {
-                let models: openai::Models = json(&response)?;
-                models.data.into_iter().map(|model| model.id).collect()
-            }
-        })
-    }
-
-    /// Whether a server with these models has one: for Ollama a name without a tag means `:latest`.
-    #[must_use]
-    pub fn has_model(&self, models: &[String], name: &str) -> bool {
-        let latest = format!("{name}:latest");
-        let untagged = self.protocol == LlmProtocol::Ollama && !name.contains(':');
-        let same = |model: &String| model == name || (untagged && *model == latest);
-        models.iter().any(same)
     }
 
     /// Asks a model and reads the whole answer.

@@ -4,7 +4,6 @@
 //! LlmClient::chat         ──▶ ChatReply                    whole, bounded
 //! LlmClient::chat_stream  ──▶ ChatStream ──▶ ChatEvent…    as it comes, idle time-out
 //! LlmClient::embed        ──▶ vectors, one for each text
-//! LlmClient::models       ──▶ names
 //! ```
 //!
 //! A stream that ends without the protocol's own end (`[DONE]`, `"done": true`) is an error, never

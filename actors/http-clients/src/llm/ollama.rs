@@ -99,17 +99,6 @@ pub(super) fn events(line: &[u8], events: &mut impl Extend<ChatEvent>) -> Result
     Ok(())
 }
 
-/// `GET /api/tags`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Tags {
-    pub(super) models: Vec<Tag>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Tag {
-    pub(super) name: String,
-}
-
 /// The answer of `POST /api/embed`.
 #[derive(Debug, Deserialize)]
 pub(super) struct EmbedReply {

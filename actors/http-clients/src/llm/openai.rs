@@ -152,17 +152,6 @@ impl StreamEnd {
     }
 }
 
-/// `GET /v1/models`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Models {
-    pub(super) data: Vec<Model>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct Model {
-    pub(super) id: String,
-}
-
 /// The answer of `POST /v1/embeddings`.
 #[derive(Debug, Deserialize)]
 pub(super) struct EmbedReply {

@@ -23,6 +23,10 @@ impl Worker {
     /// # Errors
     /// When there can be no further thread.
     pub(crate) fn start() -> io::Result<(Self, HttpBridge)> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "whoever asks waits for its answer"
+        )]
         let (bridge, exchanges) = mpsc::unbounded_channel();
         let (started, handle) = blocking::channel();
         std::thread::Builder::new()

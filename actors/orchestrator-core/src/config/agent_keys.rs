@@ -19,16 +19,28 @@ const MAX_WALL: i64 = 604_800;
 const MOST_BYTES: i64 = 1 << 42;
 const MOST_CENTS: i64 = 1_000_000_000;
 
-/// The programs; those with keys of their own are made from these.
-pub(super) const CLIS: &Choices<u8> = &[
-    ("claude", 0),
-    ("codex", 1),
-    ("opencode", 2),
-    ("gemini", 3),
-    ("aider", 4),
-    ("browser", 5),
-    ("sh", 6),
-    ("command", 7),
+/// The words of `cli`. Some programs are made of further keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CliWord {
+    Claude,
+    Codex,
+    Opencode,
+    Gemini,
+    Aider,
+    Browser,
+    Sh,
+    Command,
+}
+
+pub(super) const CLIS: &Choices<CliWord> = &[
+    ("claude", CliWord::Claude),
+    ("codex", CliWord::Codex),
+    ("opencode", CliWord::Opencode),
+    ("gemini", CliWord::Gemini),
+    ("aider", CliWord::Aider),
+    ("browser", CliWord::Browser),
+    ("sh", CliWord::Sh),
+    ("command", CliWord::Command),
 ];
 pub(super) const PROMPTS: &Choices<PromptBy> =
     &[("stdin", PromptBy::Stdin), ("argv", PromptBy::Argv)];

@@ -4,7 +4,7 @@ use config_core::{Fields, Item, ValueError, quoted};
 use forge_core::{AgentName, ProjectId};
 
 use super::agent::{AgentCli, AgentSpec, DEFAULT_MACHINE, Isolation, Schedule};
-use super::agent_keys::{AGENT, CLIS, PROMPTS, blank_agent};
+use super::agent_keys::{AGENT, CLIS, CliWord, PROMPTS, blank_agent};
 use super::declared::unknown;
 use super::decoder::Context;
 use super::schedule::DueTimes;
@@ -76,7 +76,7 @@ impl Context<'_> {
         let prompt_by =
             fields.optional("prompt_by", |item| item.choice("way of prompting", PROMPTS));
         let cli = fields.required("cli", |item| item.choice("agent program", CLIS))?;
-        let only = |key: &str, of: u8, word: &str| {
+        let only = |key: &str, of: CliWord, word: &str| {
             if fields.has(key) && cli != of {
                 fields.error_at(
                     key,
@@ -87,18 +87,18 @@ impl Context<'_> {
                 fields.error_at("cli", format!("`cli = \"{word}\"` needs the key `{key}`"));
             }
         };
-        only("script", 6, "sh");
-        only("command", 7, "command");
-        only("prompt_by", 7, "command");
+        only("script", CliWord::Sh, "sh");
+        only("command", CliWord::Command, "command");
+        only("prompt_by", CliWord::Command, "command");
         Some(match cli {
-            0 => AgentCli::Claude,
-            1 => AgentCli::Codex,
-            2 => AgentCli::Opencode,
-            3 => AgentCli::Gemini,
-            4 => AgentCli::Aider,
-            5 => AgentCli::Browser,
-            6 => AgentCli::Sh { script: script? },
-            _ => AgentCli::Command {
+            CliWord::Claude => AgentCli::Claude,
+            CliWord::Codex => AgentCli::Codex,
+            CliWord::Opencode => AgentCli::Opencode,
+            CliWord::Gemini => AgentCli::Gemini,
+            CliWord::Aider => AgentCli::Aider,
+            CliWord::Browser => AgentCli::Browser,
+            CliWord::Sh => AgentCli::Sh { script: script? },
+            CliWord::Command => AgentCli::Command {
                 argv: argv?,
                 prompt_by: prompt_by.unwrap_or_default(),
             },

@@ -32,6 +32,7 @@ pub(super) struct CallGroups {
 
 impl Default for CallGroups {
     fn default() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "two events a call of the run")]
         let (sender, receiver) = mpsc::unbounded_channel();
         Self {
             sender,

@@ -10,7 +10,8 @@ use super::fields::Fields;
 use super::parse::{Parsed, read_file};
 use super::reader::Reader;
 use super::step::{StepHost, read_all};
-use super::types::{InputKind, InputSpec, Step};
+use super::trigger_types::{InputKind, InputSpec};
+use super::types::Step;
 use crate::expr::{Condition, Template};
 use crate::yaml::{Entry, Node};
 

@@ -3,7 +3,8 @@
 use config_core::quoted;
 
 use super::events;
-use super::types::{InputKind, Workflow};
+use super::trigger_types::InputKind;
+use super::types::Workflow;
 use crate::event_kind::EventKind;
 use crate::expr::{Chain, Context, Expr, Kind, KindLookup, Operator, Value};
 

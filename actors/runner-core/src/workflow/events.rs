@@ -6,7 +6,7 @@ use config_core::quoted;
 use super::fields::Fields;
 use super::filters::{patterns, same_for_both};
 use super::reader::Reader;
-use super::types::EventTrigger;
+use super::trigger_types::EventTrigger;
 use crate::event_kind::EventKind;
 use crate::glob::Filter;
 use crate::source_location::SourceLocation;

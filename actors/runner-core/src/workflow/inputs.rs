@@ -6,7 +6,7 @@ use config_core::quoted;
 use super::availability::{CALL_DEFAULT, CALL_OUTPUT};
 use super::fields::Fields;
 use super::reader::Reader;
-use super::types::{CallTrigger, InputKind, InputSpec, SecretSpec};
+use super::trigger_types::{CallTrigger, InputKind, InputSpec, SecretSpec};
 use crate::expr::{Context, Expr, Value};
 use crate::yaml::{Entry, Node};
 

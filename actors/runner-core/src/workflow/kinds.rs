@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::types::{InputKind, InputSpec, Job, Workflow};
+use super::trigger_types::{InputKind, InputSpec};
+use super::types::{Job, Workflow};
 use crate::expr::{Data, Kind};
 
 /// Names in lower case with the kind of their values; nothing where they are of several, or where

@@ -32,6 +32,7 @@ mod references;
 mod sites;
 mod step;
 mod strategy;
+mod trigger_types;
 mod triggers;
 mod types;
 mod uses;
@@ -46,9 +47,12 @@ pub use environment::{JobEnvironment, wrong_name};
 pub use need::Need;
 pub use parse::{Parsed, parse, parse_as};
 pub use permissions::{PermissionLevel, Permissions};
+pub use trigger_types::{
+    CallTrigger, EventTrigger, InputKind, InputSpec, PullRequestTrigger, PushTrigger, SecretSpec,
+    Triggers,
+};
 pub use types::{
-    CallSecrets, CallTrigger, Concurrency, ConcurrencyQueue, Env, EventTrigger, InputKind,
-    InputSpec, Job, JobWork, PullRequestTrigger, PushTrigger, Refusal, RunDefaults, SecretSpec,
-    Step, StepWork, Strategy, Triggers, WORKFLOW_DIRECTORIES, WaitFor, Workflow,
+    CallSecrets, Concurrency, ConcurrencyQueue, Env, Job, JobWork, Refusal, RunDefaults, Step,
+    StepWork, Strategy, WORKFLOW_DIRECTORIES, WaitFor, Workflow,
 };
 pub(crate) use uses::in_repository;

@@ -5,7 +5,7 @@ use config_core::quoted;
 use super::events::{self, PULL_REQUEST_TYPES};
 use super::filters::filter;
 use super::reader::Reader;
-use super::types::{PullRequestTrigger, PushTrigger, Triggers};
+use super::trigger_types::{PullRequestTrigger, PushTrigger, Triggers};
 use crate::expr::Value;
 use crate::schedule::{self, Schedule};
 use crate::source_location::{Located, SourceLocation};

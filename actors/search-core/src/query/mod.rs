@@ -29,6 +29,7 @@ mod reading;
 mod request;
 mod shape;
 mod terms;
+mod word_edges;
 
 pub use condition::{Condition, MatchState};
 pub use correction::in_case_of;

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::matcher::TermMatcher;
 use super::parsed::ParsedQuery;
 use super::terms::QueryTerm;
+use super::word_edges::{word_before, word_behind, word_edge};
 use crate::analysis::{MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms, is_stop_word, words};
 use crate::snippet::TermFinder;
 
@@ -298,50 +299,11 @@ fn step(reached: u64, places: u64) -> u64 {
     (reached << 1 | 1) & places
 }
 
-/// Bytes beside a word in which the next one is looked for.
-const MAX_GAP: usize = 64;
-
-/// The first word of a text; none where it is not ASCII, far away, or cut.
-fn word_behind(text: &str) -> Option<&str> {
-    let near = text.as_bytes();
-    let near = &near[..near.len().min(MAX_GAP)];
-    if !near.is_ascii() {
-        return None;
-    }
-    let word = words(&text[..near.len()]).next()?;
-    (word.end() < near.len() || near.len() == text.len()).then_some(word.text)
-}
-
-/// The last word of a text; none where it is not ASCII, far away, or may be more than letters: a
-/// contraction, `C++`.
-fn word_before(text: &str) -> Option<&str> {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let bytes = text.as_bytes();
-    let from = bytes.len().saturating_sub(MAX_GAP);
-    let near = &bytes[from..];
-    let end = near.iter().rposition(is_part)? + 1;
-    let start = near[..end].iter().rposition(|byte| !is_part(byte))? + 1;
-    let is_joined = |byte: &u8| !byte.is_ascii() || matches!(byte, b'\'' | b'+' | b'#');
-    let beside = near[start - 1..start].iter().chain(&near[end..]);
-    let has_letter = near[start..end].iter().any(u8::is_ascii_alphanumeric);
-    let is_word = has_letter && !beside.into_iter().any(is_joined);
-    is_word.then(|| &text[from + start..from + end])
-}
-
-/// The end of the word that `at` may have cut.
-fn word_edge(text: &str, at: usize) -> usize {
-    let at = text.ceil_char_boundary(at);
-    if at == 0 {
-        return 0;
-    }
-    let gap = text[at..].find(|character: char| !character.is_alphanumeric() && character != '_');
-    at + gap.unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::word_edges::MAX_GAP;
     use super::*;
     use crate::query::{SearchRequest, parse};
 

@@ -27,15 +27,6 @@ impl ConceptVector {
             factor: dot(&exact, &exact).sqrt().recip(),
         })
     }
-
-    /// The 128 numbers.
-    #[must_use]
-    pub fn to_numbers(&self) -> Vec<f32> {
-        self.bytes
-            .iter()
-            .map(|byte| f32::from(*byte) * self.factor)
-            .collect()
-    }
 }
 
 /// The bytes of a vector in a file.

@@ -49,13 +49,13 @@ fn echo(mut peer: TcpStream) {
 }
 
 /// Two servers of this machine, named `files.test` and `echo.test`.
-struct Peers {
+struct LocalServers {
     files: u16,
     echo: u16,
     traffic: Arc<Traffic>,
 }
 
-impl Peers {
+impl LocalServers {
     fn new() -> Self {
         Self {
             files: server(files),
@@ -132,7 +132,7 @@ P"#
 #[test]
 fn r13_a_vm_reaches_what_its_list_names_and_nothing_else() {
     let lab = Lab::new();
-    let peers = Peers::new();
+    let peers = LocalServers::new();
     let machine = lab.start("vm-network");
     let vm = &*machine;
 
@@ -198,7 +198,7 @@ fn r13_a_vm_reaches_what_its_list_names_and_nothing_else() {
 #[test]
 fn i17_an_address_that_is_not_reached_is_waited_for() {
     let lab = Lab::new();
-    let (machine, peers) = (lab.start("vm-route"), Peers::new());
+    let (machine, peers) = (lab.start("vm-route"), LocalServers::new());
     let attempt = r#"python3 - <<'P'
 import socket
 def how(act):
@@ -222,7 +222,7 @@ P"#;
 #[test]
 fn a_clone_is_given_a_network_as_a_booted_vm_is() {
     let lab = Lab::new();
-    let peers = Peers::new();
+    let peers = LocalServers::new();
     let template = lab.template();
     let (online, offline) = (clone_of(&template, "vm-on"), clone_of(&template, "vm-off"));
     for (machine, name) in [(&online, "vm-on"), (&offline, "vm-off")] {
@@ -261,7 +261,7 @@ fn a_sandbox_has_the_same_way_out_and_no_other() {
     let machine = driver
         .start(request)
         .unwrap_or_else(|error| panic!("{error}"));
-    let peers = Peers::new();
+    let peers = LocalServers::new();
     peers.open(&*machine);
     let way = format!(
         "(exec 3<>/dev/tcp/127.0.0.1/3128; printf 'GET http://files.test:{port}/x HTTP/1.1\\r\\n\\r\\n' >&3; tail -n 1 <&3); echo; (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null || echo no other",

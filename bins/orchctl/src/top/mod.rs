@@ -107,6 +107,7 @@ async fn live(
     let size = crossterm::terminal::size().map_err(failed)?;
     let palette = Palette::of(ColourDepth::of(environment));
     let mut model = Model::new(size, Timestamp::now());
+    #[expect(clippy::disallowed_methods, reason = "answers to what was asked here")]
     let (sender, mut answers) = unbounded_channel();
     let mut work = Work::new(bridge, sender);
     let mut ticks = tokio::time::interval(Duration::from_secs(options.interval.into()));

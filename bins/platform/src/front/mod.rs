@@ -24,7 +24,6 @@ mod tests;
 
 use std::sync::Arc;
 
-use actix_web::http::Method;
 use actix_web::{HttpRequest, web};
 use edge_web::guard::ApiToken;
 use edge_web::{
@@ -81,18 +80,9 @@ pub(crate) fn door(mounts: Vec<Mount>, token: ApiToken, is_open: bool) -> FrontD
 
 fn add(routes: Routes, passage: &Passage, mount: &Mount) -> Routes {
     let path = format!("{}/{{rest:.*}}", mount.prefix);
-    let methods = [
-        Method::GET,
-        Method::POST,
-        Method::PUT,
-        Method::PATCH,
-        Method::DELETE,
-    ];
-    methods.into_iter().fold(routes, |routes, method| {
+    routes.every_method(&path, || {
         let passage = passage.clone();
-        let route = web::route().to(move |request: HttpRequest, body: web::Payload| {
-            passage.clone().pass(request, body)
-        });
-        routes.route(method, &path, route)
+        web::route()
+            .to(move |request: HttpRequest, body: web::Payload| passage.clone().pass(request, body))
     })
 }

@@ -1,11 +1,18 @@
 //! What `--check` opens, and the limits that variables set.
 
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use scripted_peers::Program;
 
 use crate::{DEADLINE, home, program, search, text};
+
+/// What `--check` ends with, and what it says.
+fn checked(server: &mut Command) -> (Option<i32>, String) {
+    let checked = server.arg("--check").output().expect("it runs");
+    (checked.status.code(), text(&checked))
+}
 
 #[test]
 fn check_opens_thesauri_and_models() {
@@ -16,14 +23,8 @@ fn check_opens_thesauri_and_models() {
         "extra": {"thesaurus": "words.json", "embedding_model": "model"}});
     std::fs::write(&config, role.to_string()).expect("written");
     std::fs::write(home.path().join("words.json"), "[1, 2").expect("written");
-    let checked = program(home.path())
-        .arg("--check")
-        .arg("--config")
-        .arg(&config)
-        .output();
-    let checked = checked.expect("it runs");
-    let said = text(&checked);
-    assert_eq!(checked.status.code(), Some(1), "{said}");
+    let (code, said) = checked(program(home.path()).arg("--config").arg(&config));
+    assert_eq!(code, Some(1), "{said}");
     assert!(
         said.contains("`extra.thesaurus`") && said.contains("words.json"),
         "{said}"
@@ -77,15 +78,10 @@ fn v13_check_refuses_what_the_first_search_would_refuse() {
             "{{\"name\": \"R\", \"haystacks\": [\n {{\"name\": \"H\", \"service\": \"{service}\", \"location\": \"{location}\"}}]}}"
         );
         std::fs::write(&config, role).expect("written");
-        let checked = program(home.path())
-            .env("PATH", home.path().join("empty"))
-            .arg("--check")
-            .arg("--config")
-            .arg(&config)
-            .output()
-            .expect("it runs");
-        let said = text(&checked);
-        assert_eq!(checked.status.code(), Some(1), "{location}: {said}");
+        let mut server = program(home.path());
+        server.env("PATH", home.path().join("empty"));
+        let (code, said) = checked(server.arg("--config").arg(&config));
+        assert_eq!(code, Some(1), "{location}: {said}");
         assert!(said.contains(message), "{location}: {said}");
         assert!(said.contains("roles.json:2:"), "{location}: {said}");
     }
@@ -101,14 +97,8 @@ fn contract_a_folder_that_is_not_there_is_a_warning_of_check() {
             "{{\"name\": \"R\", \"haystacks\": [\n {{\"name\": \"H\", \"service\": \"{service}\", \"location\": \"Nowhere\"}}]}}"
         );
         std::fs::write(&config, role).expect("written");
-        let checked = program(home.path())
-            .arg("--check")
-            .arg("--config")
-            .arg(&config)
-            .output()
-            .expect("it runs");
-        let said = text(&checked);
-        assert_eq!(checked.status.code(), Some(0), "{said}");
+        let (code, said) = checked(program(home.path()).arg("--config").arg(&config));
+        assert_eq!(code, Some(0), "{said}");
         assert!(
             said.contains("roles.json:2:") && said.contains("warning: "),
             "{said}"
@@ -121,16 +111,11 @@ fn contract_a_folder_that_is_not_there_is_a_warning_of_check() {
 #[test]
 fn contract_check_before_the_first_start_warns() {
     let home = home();
-    let checked = |more: &[&str]| {
-        let checked = program(home.path()).arg("--check").args(more).output();
-        let checked = checked.expect("it runs");
-        (checked.status.code(), text(&checked))
-    };
-    let (code, said) = checked(&[]);
+    let (code, said) = checked(&mut program(home.path()));
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("warning: there is no role file at"), "{said}");
     assert!(said.contains("the first start creates it"), "{said}");
-    let (code, said) = checked(&["--listen", "0.0.0.0:1"]);
+    let (code, said) = checked(program(home.path()).args(["--listen", "0.0.0.0:1"]));
     assert_eq!(code, Some(1), "what is wrong is wrong all the same: {said}");
 }
 

@@ -58,6 +58,7 @@ pub(crate) async fn run(
         opened.client.url().to_string()
     };
     let mut model = Model::new(size, &server);
+    #[expect(clippy::disallowed_methods, reason = "answers to what was asked here")]
     let (sender, mut answers) = unbounded_channel();
     let mut work = Work::new(opened.client.clone(), sender);
     let mut screen = Screen::enter().map_err(failed)?;

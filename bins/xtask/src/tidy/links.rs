@@ -1,10 +1,13 @@
-//! Links in the documentation: what they point at is there.
+//! Links and paths in the documentation: what they point at is there.
 
 use super::finding::Finding;
 use super::markdown;
 use super::tree::Tree;
 
-/// Checks the relative links of one Markdown file.
+/// The folders of sources: a path in code that begins with one is meant from the root.
+const SOURCES: [&str; 4] = ["actors/", "web/", "bins/", "integration-tests/"];
+
+/// Checks the relative links of one Markdown file, and the paths of sources that it names.
 pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
     let (_, prose) = markdown::split(text);
     let mut findings = Vec::new();
@@ -13,6 +16,10 @@ pub(super) fn check(path: &str, text: &str, tree: &Tree) -> Vec<Finding> {
             let problem = broken(path, &target, tree);
             findings
                 .extend(problem.map(|problem| Finding::error(format!("{path}:{number}"), problem)));
+        }
+        for file in source_paths(line).filter(|file| !tree.holds(file)) {
+            let text = format!("there is no `{file}` in this checkout");
+            findings.push(Finding::error(format!("{path}:{number}"), text));
         }
     }
     findings
@@ -39,6 +46,30 @@ fn broken(path: &str, target: &str, tree: &Tree) -> Option<String> {
             .is_some_and(|text| markdown::anchors(text).iter().any(|known| known == anchor))
     };
     (!known).then(|| format!("the link `{target}` leads to no heading of {file}"))
+}
+
+/// The paths of sources in a line's `code spans`; `a/{b,c}.rs` is two, patterns are none.
+fn source_paths(line: &str) -> impl Iterator<Item = String> {
+    let spans = line.split('`').skip(1).step_by(2);
+    let is_path = |span: &&str| {
+        SOURCES.iter().any(|folder| span.starts_with(folder))
+            && !span.contains(['*', '…', '<', ' ', ':'])
+    };
+    spans.filter(is_path).flat_map(|span| {
+        let group = span.split_once('{').and_then(|(before, rest)| {
+            let (names, after) = rest.split_once('}')?;
+            Some((before, names, after))
+        });
+        match group {
+            None => vec![span.to_owned()],
+            Some((before, names, after)) => {
+                let paths = names
+                    .split(',')
+                    .map(|name| format!("{before}{name}{after}"));
+                paths.collect()
+            }
+        }
+    })
 }
 
 /// The path from the root that `link` means in the file `from`; `None` when it leaves the root.
@@ -84,6 +115,7 @@ mod tests {
             ("README.md", "# Orrery\n"),
             ("docs/A.md", "# One\n## Two words\n"),
             ("docs/adr/0001.md", "# First\n"),
+            ("web/a/src/b.rs", "//! B.\n"),
         ]);
         for (path, text, problems) in [
             (
@@ -103,6 +135,11 @@ mod tests {
             ("docs/A.md", "[a](docs/adr/0001.md) [b](#three)", 2),
             ("README.md", "[a](../outside.md)", 1),
             ("README.md", "<img src=\"docs/picture.svg\">", 1),
+            (
+                "README.md",
+                "`web/a/src` `web/a/src/{b,c}.rs` `web/*/x` `x/y.rs`",
+                1,
+            ),
         ] {
             assert_eq!(check(path, text, &tree).len(), problems, "{path}: {text}");
         }

@@ -4,6 +4,7 @@
 //! refuse; this file reads the checkout and calls them. The unit test at the end runs them over
 //! the checkout itself, so that a plain test run cannot forget them.
 
+mod actors;
 mod commands;
 mod documents;
 mod events;
@@ -181,6 +182,7 @@ fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     let page = |path| tree.text(path).unwrap_or_default();
     findings.extend(events::check(programs(), page(events::PAGE)));
     findings.extend(problems::check(programs(), page(problems::PAGE)));
+    findings.extend(actors::check(programs(), page(actors::PAGE)));
     findings
 }
 

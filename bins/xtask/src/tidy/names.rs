@@ -185,6 +185,7 @@ pub(super) fn check<'a>(
         let text = format!("{total} names hold a retired word: {}", list.join(", "));
         findings.push(Finding::warning(PAGE, text));
     }
+    findings.extend(repeated_terms(page));
     for (line, name) in terms(page).filter(|(_, name)| !types.contains(name)) {
         let text = format!("no type is called `{name}`");
         findings.push(Finding::error(format!("{PAGE}:{line}"), text));
@@ -278,6 +279,18 @@ fn terms(page: &str) -> impl Iterator<Item = (usize, &str)> {
                 .map(move |name| (number, name))
                 .collect::<Vec<_>>()
         })
+}
+
+/// Terms that the tables have more than once.
+fn repeated_terms(page: &str) -> impl Iterator<Item = Finding> {
+    let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+    let terms = rows(page, |heading| heading != RETIRED).into_iter();
+    terms.filter_map(move |(number, cells)| {
+        let term = cells.first().copied().unwrap_or_default();
+        let first = lines.insert(term, number)?;
+        let text = format!("`{term}` stands in line {first} already: one name means one thing");
+        Some(Finding::error(format!("{PAGE}:{number}"), text))
+    })
 }
 
 /// The cells of table rows below the second-level headings that are asked for, without heads.
@@ -424,6 +437,14 @@ mod tests {
         assert_eq!(
             texts(&format!("{HEAD}| `Desk` | any name | x |\n")),
             ["docs/GLOSSARY.md:7 no type is called `Batch`"]
+        );
+        let twice = HEAD.replace(
+            "| batch | x | `Batch` |",
+            "| batch | x | |\n| batch | y | |",
+        );
+        assert_eq!(
+            texts(&format!("{twice}| `Desk` | any name | x |\n")),
+            ["docs/GLOSSARY.md:8 `batch` stands in line 7 already: one name means one thing"]
         );
         let found = texts(&format!("{HEAD}| `Desk` | somewhere | x |\n"));
         assert!(found[0].contains("the second cell is one of"), "{found:?}");

@@ -68,16 +68,7 @@ impl LeaderPassage {
     #[must_use]
     pub fn add(&self, routes: Routes) -> Routes {
         let known = KnownForwarder::default();
-        let methods = [
-            Method::GET,
-            Method::POST,
-            Method::PUT,
-            Method::PATCH,
-            Method::DELETE,
-        ];
-        methods.into_iter().fold(routes, |routes, method| {
-            routes.route(method, "/{rest:.*}", self.route(&known))
-        })
+        routes.every_method("/{rest:.*}", || self.route(&known))
     }
 
     /// Adds it for a path that has a route of its own, behind that: for whom that one does not

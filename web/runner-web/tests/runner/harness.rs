@@ -288,8 +288,8 @@ impl Drop for Runner {
     }
 }
 
-/// The store in a folder. The lock of a former life is held until a git that was just started
-/// closes what it inherited.
+/// The store in a folder. The lock of a previous incarnation is held until a git that was just
+/// started closes what it inherited.
 async fn opened(folder: &Path) -> Store {
     let mut store = Store::open(folder, &Options::new("workflow-runner"));
     let began = Instant::now();

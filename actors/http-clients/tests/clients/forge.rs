@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use config_core::Secret;
 use forge_core::{CommitSha, CommitState, CommitStatus, Forge, PullRequestNumber, RepoName};
-use http_clients::forge::{ForgeClient, ForgeError, IssueFilter, Permission, Refusal};
+use http_clients::forge::{ForgeClient, ForgeError, Permission, Refusal};
 use http_clients::http::{HttpClient, HttpOptions};
 use jiff::Timestamp;
 use scripted_peers::{Failure, PlannedFailure, Pull, ScriptedForge};
@@ -302,30 +302,6 @@ async fn v7_an_old_gitea_that_does_not_know_the_question_is_no_stranger() {
     assert_eq!(error.refusal(), Some(Refusal::TooOld));
     assert!(error.to_string().contains("Gitea 1.15.11"), "{error}");
     assert!(error.to_string().contains("1.17"), "{error}");
-}
-
-#[actix_rt::test]
-async fn issues_are_listed_and_searched() {
-    for kind in KINDS {
-        let forge = forge();
-        forge.add_issue("acme/site", 2, "the window is open");
-        let client = client(&forge, kind);
-        let all = client
-            .issues(&repo(), IssueFilter::default())
-            .await
-            .unwrap();
-        let numbers: Vec<_> = all.items.iter().map(|issue| issue.number.get()).collect();
-        assert_eq!(numbers, [1, 2], "{kind:?}: no pull request among them");
-        let filter = IssueFilter {
-            text: "window",
-            open: Some(true),
-            page: 1,
-        };
-        let found = client.search_issues(filter).await.unwrap().items;
-        assert_eq!(found.len(), 1, "{kind:?}");
-        assert_eq!(found[0].repo.as_ref(), Some(&repo()), "{kind:?}");
-        assert_eq!(found[0].labels, ["bug"]);
-    }
 }
 
 #[actix_rt::test]

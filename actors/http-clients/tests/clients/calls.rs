@@ -241,7 +241,7 @@ async fn a_condition_that_holds_gives_304() {
     let client = client();
     let first = client.call(Request::get(url(server, "/"))).await.unwrap();
     let tag = first.headers.get("etag").unwrap();
-    let again = Request::get(url(server, "/")).if_none_match(tag);
+    let again = Request::get(url(server, "/")).header("if-none-match", tag);
     let second = client.call(again).await.unwrap();
     assert_eq!((first.status, second.status), (200, 304));
     assert!(second.body.is_empty());
