@@ -5,8 +5,8 @@ use crate::event_trigger::skip_reason;
 use crate::expr::Value;
 use crate::workflow::{EventTrigger, PullRequestTrigger, PushTrigger, Workflow};
 use forge_core::{
-    Activity, CommentAction, Event, IssueCommentEvent, PullRequestAction, PullRequestEvent,
-    RefChange, Repository, skip_mark,
+    Activity, CommentAction, Event, IssueCommentEvent, Origin, PullRequestAction,
+    PullRequestEvent, RefChange, Repository, skip_mark,
 };
 
 /// What started a run.
@@ -157,7 +157,7 @@ impl EventContext {
             sha: head.map(|head| head.sha.to_string()).unwrap_or_default(),
             base_branch: base.map(|base| base.branch.to_string()),
             head_branch: head.map(|head| head.branch.to_string()),
-            untrusted: event.origin() != forge_core::Origin::SameRepository,
+            untrusted: event.origin() != Origin::SameRepository,
             ..bare
         }
     }
@@ -220,12 +220,12 @@ impl EventContext {
                     return nothing();
                 };
                 let head = pull.head.as_ref();
-                let own = head.and_then(|head| head.repository.as_ref());
                 event.reference = format!("refs/pull/{number}/head");
                 event.sha = head.map(|head| head.sha.to_string()).unwrap_or_default();
                 event.head_branch = head.map(|head| head.branch.to_string());
                 event.base_branch = pull.base.as_ref().map(|base| base.branch.to_string());
-                event.untrusted = own != Some(&activity.repository.name);
+                let origin = pull.origin(&activity.repository.name);
+                event.untrusted = origin != Origin::SameRepository;
             }
             // A push that does not say of what: the default branch's newest commit.
             (RunCommit::Named, None, None) if kind == EventKind::Push => event.action = None,
