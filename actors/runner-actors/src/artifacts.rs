@@ -37,6 +37,10 @@ pub struct Artifact {
     /// When it goes, in milliseconds since the Unix epoch; otherwise with its run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
+    /// Its name for people, where a secret stands in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub(crate) shown: Option<String>,
 }
 
 /// The attempt of a job's copy that stores an artifact.
@@ -56,6 +60,15 @@ impl Artifact {
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
         (u64::from_be_bytes(first) >> 11).max(1)
+    }
+
+    /// As people see it: without the secrets in its name.
+    fn for_people(self) -> Self {
+        Self {
+            name: self.shown.unwrap_or(self.name),
+            shown: None,
+            ..self
+        }
     }
 
     fn is_expired(&self, now: u64) -> bool {
@@ -93,6 +106,19 @@ impl ArtifactStore {
         raw: Option<String>,
         expires_at: Option<u64>,
     ) -> std::io::Result<Artifact> {
+        self.keep_shown(run, pending, by, raw, expires_at, None)
+    }
+
+    /// The same of one that people see by another name (`shown`): a secret stands in its own.
+    pub(crate) fn keep_shown(
+        &self,
+        run: &str,
+        pending: PendingTar,
+        by: &ArtifactMaker,
+        raw: Option<String>,
+        expires_at: Option<u64>,
+        shown: Option<String>,
+    ) -> std::io::Result<Artifact> {
         let tar = pending.finish(MAX_STORED)?;
         let about = Artifact {
             name: tar.name.clone(),
@@ -101,6 +127,7 @@ impl ArtifactStore {
             raw,
             by: Some(by.clone()),
             expires_at,
+            shown,
         };
         self.tars.keep(&of_run(run), &tar, &about)?;
         Ok(about)
@@ -137,6 +164,27 @@ impl ArtifactStore {
     pub fn find(&self, run: &str, name: &str) -> std::io::Result<Option<PathBuf>> {
         let entry = self.entry(run, name)?;
         entry.map(|entry| self.tars.open(&entry)).transpose()
+    }
+
+    /// The same by the name that people see.
+    ///
+    /// # Errors
+    /// When it cannot be read where it is.
+    pub fn find_shown(&self, run: &str, name: &str) -> std::io::Result<Option<PathBuf>> {
+        let mut all = self.entries(run)?.into_iter();
+        match all.find(|entry| entry.about.shown.as_deref() == Some(name)) {
+            Some(entry) => self.tars.open(&entry).map(Some),
+            None => self.find(run, name),
+        }
+    }
+
+    /// All artifacts of a run as people see them, by name.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn list_shown(&self, run: &str) -> std::io::Result<Vec<Artifact>> {
+        let all = self.list(run)?.into_iter();
+        Ok(all.map(Artifact::for_people).collect())
     }
 
     /// What is known of the artifact of this name.

@@ -408,7 +408,9 @@ impl StoredEvent {
         let mut head = branch(&pull.head_branch, &pull.head_sha);
         // One that is gone is null, as forges send it.
         let fork = pull.head_repo.as_ref();
-        head["repo"] = fork.map(|name| serde_json::json!({ "full_name": name.as_str() })).into();
+        head["repo"] = fork
+            .map(|name| serde_json::json!({ "full_name": name.as_str() }))
+            .into();
         self.payload = serde_json::json!({
             "action": action, "number": pull.number.get(),
             "pull_request": { "number": pull.number.get(), "title": pull.title, "body": pull.body, "html_url": pull.html_url,

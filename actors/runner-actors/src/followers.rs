@@ -72,7 +72,7 @@ fn following(
     let head = before.pointer("/pull_request/head/repo");
     let head = head.or_else(|| before.pointer("/workflow_run/head_repository"));
     // A fork that is gone stays nothing: it is not the repository itself.
-    let is_target = event.kind == EventKind::PullRequestTarget;
+    let is_target = event.kind() == EventKind::PullRequestTarget;
     let is_gone = event.number.is_some() && (event.untrusted || is_target);
     let elsewhere = if is_gone { &Value::Null } else { &repository };
     let head = head.filter(|head| head["full_name"].is_string());

@@ -5,8 +5,8 @@ use crate::event_trigger::skip_reason;
 use crate::expr::Value;
 use crate::workflow::{EventTrigger, PullRequestTrigger, PushTrigger, Workflow};
 use forge_core::{
-    Activity, CommentAction, Event, IssueCommentEvent, Origin, PullRequestAction,
-    PullRequestEvent, RefChange, Repository, skip_mark,
+    Activity, CommentAction, Event, IssueCommentEvent, Origin, PullRequestAction, PullRequestEvent,
+    RefChange, Repository, skip_mark,
 };
 
 /// What started a run.

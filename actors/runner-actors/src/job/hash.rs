@@ -190,7 +190,10 @@ mod tests {
         assert_eq!(lines(&["--Follow-Symbolic-Links", "a"]), found(true, "a"));
         assert_eq!(lines(&["a", "--b"]), found(false, "a --b"));
         let other = lines(&["--other", "a"]).unwrap_err();
-        assert!(other.contains("--other") && other.contains(FOLLOW), "{other}");
+        assert!(
+            other.contains("--other") && other.contains(FOLLOW),
+            "{other}"
+        );
     }
 
     #[test]

@@ -200,6 +200,10 @@ impl OutputParser {
             Command::Group(title) => (LineKind::Group, title),
             Command::EndGroup => (LineKind::EndGroup, String::new()),
             Command::Annotation(note) => annotation_line(note),
+            Command::AddMask(text) if text.trim().is_empty() => (
+                LineKind::Warning,
+                "`::add-mask::` without a value, or with blanks only, masks nothing".to_owned(),
+            ),
             Command::AddMask(text) => return output.masks.push(text),
             Command::SetOutput { name, value } => return output.outputs.push((name, value)),
             Command::SaveState { name, value } => return output.state.push((name, value)),

@@ -173,7 +173,7 @@ impl<'a> StepRunner<'a> {
             outlives_cancel: false,
             around_outlives: true,
             events,
-            secrets: JobSecrets::default(),
+            secrets: log.secrets().clone(),
             env: Vec::new(),
             path: Vec::new(),
             matchers: ProblemMatchers::default(),

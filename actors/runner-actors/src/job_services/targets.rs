@@ -152,9 +152,8 @@ async fn pull_head(
     let pull: Value = answer.json().unwrap_or_default();
     let text = |at: &str| pull.pointer(at).and_then(Value::as_str);
     let sha = text("/head/sha").filter(|_| answer.is_success());
-    let origin = text("/head/ref").map(|name| {
-        Origin::of_head(name, text("/head/repo/full_name"), &grant.may.repository)
-    });
+    let origin = text("/head/ref")
+        .map(|name| Origin::of_head(name, text("/head/repo/full_name"), &grant.may.repository));
     Ok(PullHead {
         sha: sha.ok_or_else(unknown)?.to_owned(),
         is_own: origin == Some(Origin::SameRepository),

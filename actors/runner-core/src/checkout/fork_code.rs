@@ -136,7 +136,10 @@ mod tests {
             let after = |kind: &str| {
                 let run = serde_json::json!({"event": kind, "head_sha": HEAD,
                     "head_branch": branch, "head_repository": repository});
-                event(EventKind::WorkflowRun, &serde_json::json!({"workflow_run": run}))
+                event(
+                    EventKind::WorkflowRun,
+                    &serde_json::json!({"workflow_run": run}),
+                )
             };
             [
                 event(EventKind::PullRequestTarget, &target),

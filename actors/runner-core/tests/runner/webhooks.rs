@@ -123,9 +123,7 @@ fn i17_every_action_of_a_pull_request_is_an_event_of_its_head() {
 fn i17_a_head_is_trusted_only_on_a_branch_of_the_repository() {
     let own = serde_json::json!({"full_name": "O/R"});
     let fork = serde_json::json!({"full_name": "fork/r"});
-    let head = |name: &str, repo: &serde_json::Value| {
-        serde_json::json!({"ref": name, "sha": "c".repeat(40), "repo": repo})
-    };
+    let head = |name: &str, repo: &serde_json::Value| serde_json::json!({"ref": name, "sha": "c".repeat(40), "repo": repo});
     let none = serde_json::Value::Null;
     for (head, untrusted) in [
         (head("topic", &own), false),
