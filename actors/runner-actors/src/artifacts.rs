@@ -363,6 +363,40 @@ mod tests {
     }
 
     #[test]
+    fn i17_people_see_and_find_an_artifact_without_the_secret_in_its_name() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let artifacts = ArtifactStore::new(directory.path(), None);
+        for (name, shown) in [("art-hunter2", Some("art-***")), ("plain", None)] {
+            let mut pending = artifacts.create("run-1", name).unwrap();
+            pending.write(&tar_of(name, 3)).unwrap();
+            let (by, shown) = (maker("a#0", "1"), shown.map(str::to_owned));
+            let kept = artifacts.keep_shown("run-1", pending, &by, None, None, shown);
+            assert_eq!(kept.unwrap().name, name);
+        }
+        let names = |all: Vec<Artifact>| all.into_iter().map(|one| one.name).collect::<Vec<_>>();
+        let shown = artifacts.list_shown("run-1").unwrap();
+        assert!(!serde_json::to_string(&shown).unwrap().contains("hunter2"));
+        assert_eq!(names(shown), ["art-***", "plain"]);
+        // Jobs know it by its name.
+        let known = artifacts.list("run-1").unwrap();
+        assert_eq!(names(known), ["art-hunter2", "plain"]);
+        let by_jobs = artifacts.find("run-1", "art-hunter2").unwrap();
+        assert!(by_jobs.is_some());
+        for (name, expected) in [
+            ("art-***", &by_jobs),
+            ("art-hunter2", &by_jobs),
+            ("x", &None),
+        ] {
+            assert_eq!(
+                &artifacts.find_shown("run-1", name).unwrap(),
+                expected,
+                "{name}"
+            );
+        }
+        assert!(artifacts.find_shown("run-1", "plain").unwrap().is_some());
+    }
+
+    #[test]
     fn r15_names_never_become_paths_and_runs_see_their_own_only() {
         let directory = tempfile::TempDir::new().unwrap();
         let artifacts = ArtifactStore::new(directory.path(), None);

@@ -372,6 +372,18 @@ mod tests {
     }
 
     #[test]
+    fn i17_a_blank_mask_is_none() {
+        for blank in ["", "  ", "%0A", "\t"] {
+            let output = parse(&[&format!("::add-mask::{blank}\n")], &[]);
+            assert!(output.masks.is_empty(), "{blank:?}");
+            assert_eq!(output.lines[0].0, LineKind::Warning, "{blank:?}");
+            assert!(output.lines[0].1.contains("masks nothing"), "{output:?}");
+        }
+        // Nor is a secret of that kind.
+        assert_eq!(texts(&parse(&["a  b\n"], &["  "])), ["a  b"]);
+    }
+
+    #[test]
     fn x7_setting_variables_through_the_output_fails_the_step_unless_allowed() {
         let lines = "::set-env name=A::1\n::add-path::/opt/bin\n";
         for (unsecure, wrong) in [(false, true), (true, false)] {
