@@ -3,7 +3,7 @@
 pub use crate::event_kind::{EventKind, FOLLOWED_RUN, RunCommit};
 use crate::event_trigger::skip_reason;
 use crate::expr::Value;
-use crate::workflow::{EventTrigger, PullRequestTrigger, PushTrigger, Workflow};
+use crate::workflow::{EventTrigger, Filter, PullRequestTrigger, PushTrigger, Workflow};
 use forge_core::{
     Activity, CommentAction, Event, IssueCommentEvent, Origin, PullRequestAction, PullRequestEvent,
     RefChange, Repository, skip_mark,
@@ -301,7 +301,9 @@ fn decide_other(trigger: &EventTrigger, event: &EventContext) -> Decision {
         let trigger = PullRequestTrigger {
             types: trigger.types.clone(),
             branches: trigger.branches.clone(),
-            paths: trigger.paths.clone(),
+            // Nothing of the pull request is fetched to compare it: it counts as one that touches
+            // them all.
+            paths: Filter::All,
         };
         return decide_pull_request(&trigger, event);
     }

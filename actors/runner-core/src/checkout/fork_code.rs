@@ -29,7 +29,7 @@ pub fn refused_fork_code(event: &EventContext, request: &CheckoutRequest) -> Opt
     let whose = match (fork, &head.repository) {
         (Some(fork), _) => format!("of the fork {fork}"),
         (None, Some(_)) => format!("that was pushed to {} without a branch", head.branch),
-        (None, None) => "of a fork that is gone".to_owned(),
+        (None, None) => "of a repository that is gone or not known".to_owned(),
     };
     let kind = event.kind.as_str();
     Some(format!(

@@ -292,6 +292,12 @@ fn i17_types_branches_and_followed_workflows_decide_which_workflows_start() {
         ("pull_request_target", "pull_request", "opened", true),
         ("pull_request_target", "pull_request", "closed", false),
         (
+            "{pull_request_target: {paths: ['src/**']}}",
+            "pull_request",
+            "opened",
+            true,
+        ),
+        (
             "{pull_request_target: {types: [closed], branches: [main]}}",
             "pull_request",
             "closed",
