@@ -53,8 +53,8 @@ pub(super) fn hash_of<'a>(digests: impl Iterator<Item = &'a [u8]>) -> String {
     }
 }
 
-/// What may stand before the patterns of `hashFiles`: links to folders are followed, in the machine,
-/// whose files those are.
+/// What may stand before the patterns of `hashFiles`: links to folders are followed, in the
+/// machine, whose files those are.
 const FOLLOW: &str = "--follow-symbolic-links";
 
 /// The patterns of one `hashFiles`.
