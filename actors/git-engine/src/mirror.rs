@@ -316,6 +316,16 @@ impl Mirror {
         })
     }
 
+    /// The paths of all files of the commit; for `paths` filters where it is compared with nothing.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn paths(&self, commit: &CommitSha) -> Result<Vec<String>, GitError> {
+        let call = self.call("ls-tree");
+        let call = call.args(["-r", "-z", "--name-only", "--full-tree", commit.as_str()]);
+        Ok(names(&call.output()?))
+    }
+
     /// The bytes of one file of the commit, at most `limit`.
     ///
     /// # Errors
@@ -357,12 +367,7 @@ impl Mirror {
             "--no-textconv",
         ]);
         let output = call.args(commits).arg("--").output()?;
-        let names = output
-            .split(|byte| *byte == 0)
-            .filter(|name| !name.is_empty());
-        Ok(names
-            .map(|name| String::from_utf8_lossy(name).into_owned())
-            .collect())
+        Ok(names(&output))
     }
 
     /// Puts the commit's files and a `.git` folder into `folder`, which must not exist or be empty:
@@ -431,4 +436,12 @@ impl Mirror {
     pub(crate) fn call(&self, what: &str) -> crate::command::Call {
         self.git.call(&self.folder, what)
     }
+}
+
+/// Names between zero bytes.
+fn names(output: &[u8]) -> Vec<String> {
+    let names = output.split(|byte| *byte == 0);
+    let names = names.filter(|name| !name.is_empty());
+    let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
+    names.collect()
 }

@@ -37,6 +37,10 @@ pub struct Artifact {
     /// When it goes, in milliseconds since the Unix epoch; otherwise with its run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
+    /// Its name for people, where a secret stands in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub(crate) shown: Option<String>,
 }
 
 /// The attempt of a job's copy that stores an artifact.
@@ -56,6 +60,15 @@ impl Artifact {
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
         (u64::from_be_bytes(first) >> 11).max(1)
+    }
+
+    /// As people see it: without the secrets in its name.
+    fn for_people(self) -> Self {
+        Self {
+            name: self.shown.unwrap_or(self.name),
+            shown: None,
+            ..self
+        }
     }
 
     fn is_expired(&self, now: u64) -> bool {
@@ -93,6 +106,19 @@ impl ArtifactStore {
         raw: Option<String>,
         expires_at: Option<u64>,
     ) -> std::io::Result<Artifact> {
+        self.keep_shown(run, pending, by, raw, expires_at, None)
+    }
+
+    /// The same of one that people see by another name (`shown`): a secret stands in its own.
+    pub(crate) fn keep_shown(
+        &self,
+        run: &str,
+        pending: PendingTar,
+        by: &ArtifactMaker,
+        raw: Option<String>,
+        expires_at: Option<u64>,
+        shown: Option<String>,
+    ) -> std::io::Result<Artifact> {
         let tar = pending.finish(MAX_STORED)?;
         let about = Artifact {
             name: tar.name.clone(),
@@ -101,6 +127,7 @@ impl ArtifactStore {
             raw,
             by: Some(by.clone()),
             expires_at,
+            shown,
         };
         self.tars.keep(&of_run(run), &tar, &about)?;
         Ok(about)
@@ -137,6 +164,27 @@ impl ArtifactStore {
     pub fn find(&self, run: &str, name: &str) -> std::io::Result<Option<PathBuf>> {
         let entry = self.entry(run, name)?;
         entry.map(|entry| self.tars.open(&entry)).transpose()
+    }
+
+    /// The same by the name that people see.
+    ///
+    /// # Errors
+    /// When it cannot be read where it is.
+    pub fn find_shown(&self, run: &str, name: &str) -> std::io::Result<Option<PathBuf>> {
+        let mut all = self.entries(run)?.into_iter();
+        match all.find(|entry| entry.about.shown.as_deref() == Some(name)) {
+            Some(entry) => self.tars.open(&entry).map(Some),
+            None => self.find(run, name),
+        }
+    }
+
+    /// All artifacts of a run as people see them, by name.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn list_shown(&self, run: &str) -> std::io::Result<Vec<Artifact>> {
+        let all = self.list(run)?.into_iter();
+        Ok(all.map(Artifact::for_people).collect())
     }
 
     /// What is known of the artifact of this name.
@@ -312,6 +360,40 @@ mod tests {
         assert_eq!(artifacts.list("one").unwrap()[0].bytes, old.len() as u64);
         artifacts.remove_run("one").unwrap();
         assert_eq!(artifacts.list("two").unwrap().len(), 2);
+    }
+
+    #[test]
+    fn i17_people_see_and_find_an_artifact_without_the_secret_in_its_name() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let artifacts = ArtifactStore::new(directory.path(), None);
+        for (name, shown) in [("art-hunter2", Some("art-***")), ("plain", None)] {
+            let mut pending = artifacts.create("run-1", name).unwrap();
+            pending.write(&tar_of(name, 3)).unwrap();
+            let (by, shown) = (maker("a#0", "1"), shown.map(str::to_owned));
+            let kept = artifacts.keep_shown("run-1", pending, &by, None, None, shown);
+            assert_eq!(kept.unwrap().name, name);
+        }
+        let names = |all: Vec<Artifact>| all.into_iter().map(|one| one.name).collect::<Vec<_>>();
+        let shown = artifacts.list_shown("run-1").unwrap();
+        assert!(!serde_json::to_string(&shown).unwrap().contains("hunter2"));
+        assert_eq!(names(shown), ["art-***", "plain"]);
+        // Jobs know it by its name.
+        let known = artifacts.list("run-1").unwrap();
+        assert_eq!(names(known), ["art-hunter2", "plain"]);
+        let by_jobs = artifacts.find("run-1", "art-hunter2").unwrap();
+        assert!(by_jobs.is_some());
+        for (name, expected) in [
+            ("art-***", &by_jobs),
+            ("art-hunter2", &by_jobs),
+            ("x", &None),
+        ] {
+            assert_eq!(
+                &artifacts.find_shown("run-1", name).unwrap(),
+                expected,
+                "{name}"
+            );
+        }
+        assert!(artifacts.find_shown("run-1", "plain").unwrap().is_some());
     }
 
     #[test]

@@ -364,20 +364,20 @@ impl Handler<Dispatch> for RunCoordinator {
             self.services.repositories.clone(),
         );
         let resolved = async move {
-            let event = dispatch::event_at_head(&store, repositories, &request).await;
-            (request, event)
+            let found = dispatch::event_at_head(&store, repositories, &request).await;
+            (request, found)
         };
         Box::pin(Box::pin(resolved).into_actor(self).then(
-            move |(request, event), coordinator, _| {
-                let event = match event {
-                    Ok(Ok(event)) => event,
+            move |(request, found), coordinator, _| {
+                let (event, file) = match found {
+                    Ok(Ok(found)) => found,
                     Ok(Err(refused)) => {
                         return Box::pin(actix::fut::ready(Ok(Err(refused)))) as Self::Result;
                     }
                     Err(error) => return Box::pin(actix::fut::ready(Err(error))),
                 };
                 let mut record = RunRecord::received(&event, "dispatch".to_owned());
-                record.workflow_file = Some(request.workflow);
+                record.workflow_file = Some(file);
                 record.keep = request.keep || request.snapshots;
                 record.snapshots = request.snapshots;
                 let stored = coordinator.store_run(&record, &event);

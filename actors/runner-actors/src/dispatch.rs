@@ -3,6 +3,9 @@
 
 use std::time::Duration;
 
+use forge_core::CommitSha;
+use git_engine::{GitError, Mirror, Remote};
+use runner_core::context::check_dispatch_inputs;
 use runner_core::event::EventKind;
 use runner_core::workflow::{InputKind, InputSpec};
 use serde::Serialize;
@@ -12,30 +15,66 @@ use utoipa::ToSchema;
 use crate::event::StoredEvent;
 use crate::known_repository::KnownRepository;
 use crate::messages::{Dispatch, NotDispatched};
-use crate::repositories::Repositories;
+use crate::repositories::{Repositories, SourceError};
 use crate::rows;
 use crate::source::Source;
 
 /// Longest wait for the repository's answer: whoever asks waits too.
 const GIT_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// The event of a dispatch, at the branch's head.
+/// The event of a dispatch, at the branch's head or the tag's commit, and the file of the workflow,
+/// which takes these inputs.
 pub(crate) async fn event_at_head(
     store: &Store,
     repositories: Repositories,
     request: &Dispatch,
-) -> Result<Result<StoredEvent, NotDispatched>, StoreError> {
+) -> Result<Result<(StoredEvent, String), NotDispatched>, StoreError> {
     let repository = request.repository.clone();
     let known = store.read(move |rows| rows::known(rows, &repository));
     let Some(known) = known.await? else {
         return Ok(Err(NotDispatched::Repository));
     };
-    let branch = request.branch.clone();
-    let found = tokio::task::spawn_blocking(move || at_head(&repositories, &known, branch));
+    let (branch, workflow) = (request.branch.clone(), request.workflow.clone());
+    let inputs = request.inputs.clone();
+    let found = tokio::task::spawn_blocking(move || {
+        let event = at_head(&repositories, &known, branch)?;
+        let file = started_file(&repositories, &event, &workflow, &inputs)?;
+        Ok((event, file))
+    });
     let found = found
         .await
         .unwrap_or_else(|error| Err(NotDispatched::Unreachable(error.to_string())));
-    Ok(found.map(|event| event.dispatched(&request.actor, request.inputs.clone())))
+    let dispatched = |event: StoredEvent| event.dispatched(&request.actor, request.inputs.clone());
+    Ok(found.map(|(event, file)| (dispatched(event), file)))
+}
+
+/// The file that is meant, where its workflow may be started with these inputs. One that cannot be
+/// read is: its run says why.
+fn started_file(
+    repositories: &Repositories,
+    event: &StoredEvent,
+    workflow: &str,
+    inputs: &[(String, String)],
+) -> Result<String, NotDispatched> {
+    let unreachable = |error: SourceError| NotDispatched::Unreachable(error.to_string());
+    let source = Source::fetch(repositories, event).map_err(unreachable)?;
+    let read = source.workflows().map_err(unreachable)?;
+    let is_meant = |file: &str| {
+        let name = file.rsplit('/').next();
+        file == workflow || name == Some(workflow)
+    };
+    let mut read = read.into_iter();
+    let Some((file, parsed)) = read.find(|(file, _)| is_meant(file)) else {
+        return Err(NotDispatched::Workflow(config_core::quoted(workflow)));
+    };
+    if let Ok(parsed) = parsed {
+        let Some(specs) = &parsed.on.workflow_dispatch else {
+            let text = format!("{file} does not say `workflow_dispatch`");
+            return Err(NotDispatched::Inputs(text));
+        };
+        check_dispatch_inputs(specs, inputs).map_err(NotDispatched::Inputs)?;
+    }
+    Ok(file)
 }
 
 /// A repository that has pushed.
@@ -190,18 +229,44 @@ fn at_head(
     let remote = remote.map_err(|error| unreachable(error.to_string()))?;
     let mirror = repositories.mirror(&repo);
     let mirror = mirror.map_err(|error| unreachable(error.to_string()))?;
-    let (branch, head) = match branch.or_else(|| known.default_branch.clone()) {
-        Some(branch) => {
-            let head = mirror.remote_ref(&remote, &format!("refs/heads/{branch}"), GIT_TIMEOUT);
-            (branch, head)
-        }
+    let (reference, head) = match branch.or_else(|| known.default_branch.clone()) {
+        Some(name) => named(&mirror, &remote, &name)?,
         None => match mirror.remote_default(&remote, GIT_TIMEOUT) {
-            Ok(Some((branch, head))) => (branch, Ok(Some(head))),
+            Ok(Some((branch, head))) => (format!("refs/heads/{branch}"), head),
             Ok(None) => return Err(NotDispatched::Branch),
             Err(error) => return Err(unreachable(error.to_string())),
         },
     };
-    let head = head.map_err(|error| unreachable(error.to_string()))?;
-    let head = head.ok_or(NotDispatched::Branch)?;
-    Ok(known.event_at_branch(EventKind::WorkflowDispatch, &branch, head.as_str()))
+    Ok(known.event_at_reference(EventKind::WorkflowDispatch, &reference, head.as_str()))
+}
+
+/// A branch, else a tag, by its name or its whole name, and its commit.
+fn named(
+    mirror: &Mirror,
+    remote: &Remote,
+    name: &str,
+) -> Result<(String, CommitSha), NotDispatched> {
+    let unreachable = |error: GitError| NotDispatched::Unreachable(error.to_string());
+    let tag = name.strip_prefix("refs/tags/");
+    if tag.is_none() {
+        let branch = format!(
+            "refs/heads/{}",
+            name.strip_prefix("refs/heads/").unwrap_or(name)
+        );
+        let head = mirror.remote_ref(remote, &branch, GIT_TIMEOUT);
+        if let Some(head) = head.map_err(unreachable)? {
+            return Ok((branch, head));
+        }
+        if name.starts_with("refs/") {
+            return Err(NotDispatched::Branch);
+        }
+    }
+    // Through an annotated tag to its commit.
+    let found = mirror.remote_commit(remote, tag.unwrap_or(name), GIT_TIMEOUT);
+    let found = found.map_err(unreachable)?;
+    let found = found.and_then(|(commit, reference)| {
+        let tag = reference.filter(|reference| reference.tag().is_some())?;
+        Some((tag.to_string(), commit))
+    });
+    found.ok_or(NotDispatched::Branch)
 }

@@ -405,11 +405,17 @@ impl StoredEvent {
             .unwrap_or_default();
         let branch =
             |name: &str, sha: &CommitSha| serde_json::json!({ "ref": name, "sha": sha.as_str() });
+        let mut head = branch(&pull.head_branch, &pull.head_sha);
+        // One that is gone is null, as forges send it.
+        let fork = pull.head_repo.as_ref();
+        head["repo"] = fork
+            .map(|name| serde_json::json!({ "full_name": name.as_str() }))
+            .into();
         self.payload = serde_json::json!({
             "action": action, "number": pull.number.get(),
             "pull_request": { "number": pull.number.get(), "title": pull.title, "body": pull.body, "html_url": pull.html_url,
                 "state": "open", "draft": pull.is_draft, "merged": false, "user": { "login": self.actor },
-                "head": branch(&pull.head_branch, &pull.head_sha), "base": branch(pull.base_branch.as_str(), &pull.base_sha) },
+                "head": head, "base": branch(pull.base_branch.as_str(), &pull.base_sha) },
             "repository": { "full_name": self.repository, "clone_url": self.clone_url, "html_url": self.html_url,
                 "default_branch": self.default_branch },
             "sender": { "login": self.actor },

@@ -1,6 +1,7 @@
 //! Workflows that follow others (`workflow_run`): how far a run has come is told in the transaction
 //! that stores it, so that no end of this process lies between.
 
+use forge_core::Origin;
 use runner_core::context::run_number_id;
 use runner_core::event::{EventKind, FOLLOWED_RUN};
 use runner_core::state::{RunProgress, RunState};
@@ -68,11 +69,17 @@ fn following(
         "owner": { "login": owner }, "html_url": known.html_url, "clone_url": known.clone_url,
         "default_branch": known.default_branch,
     });
-    // Where a pull request came from; what follows a following run comes from there too.
-    let head = before.pointer("/pull_request/head/repo");
-    let head = head.or_else(|| before.pointer("/workflow_run/head_repository"));
-    let head = head.filter(|head| head["full_name"].is_string());
-    let head = head.unwrap_or(&repository).clone();
+    // What is not known to be the repository's own is not called so: workflows ask by it whom they
+    // trust.
+    let is_target = event.kind() == EventKind::PullRequestTarget;
+    let is_stranger = event.number.is_some() && (event.untrusted || is_target);
+    let unknown = if is_stranger {
+        &Value::Null
+    } else {
+        &repository
+    };
+    let head = head_repository(&before, &record.repository).unwrap_or(unknown);
+    let head = head.clone();
     let pulls = event.number.map(|number| json!({ "number": number }));
     let number = run_number_id(&record.id);
     // Scripts have it without quotes.
@@ -102,6 +109,19 @@ fn following(
     debug_assert!(FOLLOWED_RUN.iter().all(given));
     let head = known.event_at_head(EventKind::WorkflowRun, None)?;
     Some(head.following(progress.as_str(), (&record.actor, branch), &payload))
+}
+
+/// Where a pull request came from; what follows a following run comes from there too. Nothing where
+/// that is gone, or anybody's.
+fn head_repository<'p>(before: &'p Value, own: &str) -> Option<&'p Value> {
+    let Some(head) = before.pointer("/pull_request/head") else {
+        return before.pointer("/workflow_run/head_repository");
+    };
+    let name = head["repo"]["full_name"].as_str()?;
+    let branch = head["ref"].as_str().unwrap_or_default();
+    let is_own = name.eq_ignore_ascii_case(own);
+    let origin = Origin::of_head(branch, Some(name), own);
+    (!is_own || origin == Origin::SameRepository).then_some(&head["repo"])
 }
 
 /// The end of a run in GitHub's words.
@@ -170,6 +190,30 @@ mod tests {
                 expected,
                 "{state:?} {announced:?}"
             );
+        }
+    }
+
+    #[test]
+    fn i17_a_head_without_a_branch_is_of_no_repository() {
+        let own = json!({"full_name": "A/B"});
+        let fork = json!({"full_name": "c/b"});
+        let pull = |name: &str, repo: &Value| json!({"pull_request": {"head": {"ref": name, "repo": repo}}});
+        for (before, expected) in [
+            (pull("topic", &own), Some(&own)),
+            (pull("topic", &fork), Some(&fork)),
+            (pull("refs/pull/7/head", &own), None),
+            (pull("topic", &Value::Null), None),
+            (
+                json!({"workflow_run": {"head_repository": fork}}),
+                Some(&fork),
+            ),
+            (
+                json!({"workflow_run": {"head_repository": null}}),
+                Some(&Value::Null),
+            ),
+            (json!({}), None),
+        ] {
+            assert_eq!(head_repository(&before, "a/b"), expected, "{before}");
         }
     }
 

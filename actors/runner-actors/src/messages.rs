@@ -29,9 +29,9 @@ pub struct StartEvent {
 pub struct Dispatch {
     /// `owner/repo`.
     pub repository: String,
-    /// The branch; `None`: the default branch.
+    /// The branch or tag; `None`: the default branch.
     pub branch: Option<String>,
-    /// The workflow's file.
+    /// The workflow's file, by its path or its name alone.
     pub workflow: String,
     /// Its inputs.
     pub inputs: Vec<(String, String)>,
@@ -49,9 +49,15 @@ pub enum NotDispatched {
     /// It has not pushed yet.
     #[error("no push of this repository has been run, so it is not known where it is; push once")]
     Repository,
-    /// It has no such branch.
-    #[error("the repository has no such branch")]
+    /// It has no such branch or tag.
+    #[error("the repository has no such branch or tag")]
     Branch,
+    /// There is no such file there.
+    #[error("the newest commit has no workflow file {0}")]
+    Workflow(String),
+    /// The workflow cannot be started so: why.
+    #[error("{0}")]
+    Inputs(String),
     /// Which commit is its newest cannot be asked now; an older one is not taken in its place.
     #[error("the repository cannot be asked for the branch's newest commit: {0}")]
     Unreachable(String),

@@ -104,17 +104,22 @@ impl RepositoryPermits {
     }
 }
 
-impl fmt::Display for Turn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::OfRepository { most, place } | Self::OfAll { most, place }) = self;
+impl Turn {
+    /// What is waited for, whoever else does.
+    pub(crate) fn reason(self) -> String {
+        let (Self::OfRepository { most, .. } | Self::OfAll { most, .. }) = self;
         let (of, setting) = match self {
             Self::OfRepository { .. } => ("this repository's jobs", "max_jobs_per_repository"),
             Self::OfAll { .. } => ("all jobs", "max_jobs"),
         };
-        write!(
-            f,
-            "waits for its turn: of {of} {most} run at once (`{setting}`); place {place}"
-        )
+        format!("waits for its turn: of {of} {most} run at once (`{setting}`)")
+    }
+}
+
+impl fmt::Display for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::OfRepository { place, .. } | Self::OfAll { place, .. }) = self;
+        write!(f, "{}; place {place}", self.reason())
     }
 }
 

@@ -187,6 +187,23 @@ impl RunRecord {
         review.is_some_and(|review| review.verdict == Verdict::Approved)
     }
 
+    /// Whether nothing of it has begun yet: it waits for its turn.
+    #[must_use]
+    pub fn waits_for_turn(&self) -> bool {
+        let may_wait = matches!(self.state, RunState::Planned | RunState::Allocating);
+        may_wait && self.started_at.is_none()
+    }
+
+    /// Forgets that it was to begin, where every job that is left waits for its turn.
+    pub(crate) fn note_waiting(&mut self) {
+        let own = || self.jobs.iter().filter(|job| job.kept_from.is_none());
+        let has_begun = |job: &JobRecord| job.started_at.is_some() || !job.lost.is_empty();
+        let is_left = |job: &&JobRecord| job.conclusion.is_none();
+        if !own().any(has_begun) && own().filter(is_left).all(|job| job.reason.is_some()) {
+            self.started_at = None;
+        }
+    }
+
     /// Whether nothing of it runs before somebody approves.
     #[must_use]
     pub fn awaits_approval(&self) -> bool {

@@ -128,6 +128,15 @@ fn exposed<'a>(
     secrets.map(|(name, value)| (name.as_str(), value.expose().as_str()))
 }
 
+/// Whether a secret is a switch of GitHub's that makes logs say more: what it is set to is no
+/// secret, and stands in every log.
+pub(crate) fn is_switch(name: &str, value: &str) -> bool {
+    let is_it = |known: &str| known.eq_ignore_ascii_case(name);
+    let switches = ["ACTIONS_STEP_DEBUG", "ACTIONS_RUNNER_DEBUG"];
+    let values = ["true", "false", "1", "0"];
+    switches.into_iter().any(is_it) && values.iter().any(|it| it.eq_ignore_ascii_case(value))
+}
+
 /// Of values with the same name the last one: it is of the narrowest scope.
 pub(crate) fn narrowest<'a>(
     values: impl Iterator<Item = (&'a str, &'a str)>,
@@ -151,6 +160,19 @@ mod tests {
             vars: vars.iter().map(pair).collect(),
             secrets: secrets.iter().map(pair).map(secret).collect(),
             token_permissions: None,
+        }
+    }
+
+    #[test]
+    fn i17_the_switches_of_debugging_are_no_secrets() {
+        for (name, value, expected) in [
+            ("ACTIONS_STEP_DEBUG", "true", true),
+            ("actions_runner_debug", "True", true),
+            ("ACTIONS_STEP_DEBUG", "0", true),
+            ("ACTIONS_STEP_DEBUG", "hunter2", false),
+            ("KEY", "true", false),
+        ] {
+            assert_eq!(is_switch(name, value), expected, "{name} {value}");
         }
     }
 

@@ -1,10 +1,11 @@
 //! The commit of an event: fetched, its workflow files read, its tree laid out. Blocking.
 
 use std::path::Path;
+use std::time::Duration;
 
 use config_core::Diagnostics;
 use forge_core::{CommitSha, Forge, GitRef, ObjectFormats, RepoName};
-use git_engine::{Depth, EntryKind, Fetch, Mirror, TreeSize};
+use git_engine::{Depth, EntryKind, Fetch, Mirror, Remote, TreeLimits, TreeSize};
 use runner_core::event::{Decision, EventContext, EventKind, decide};
 use runner_core::state::RunProgress;
 use runner_core::workflow::{self, Dialect, EventTrigger, Parsed, WORKFLOW_DIRECTORIES, Workflow};
@@ -20,9 +21,15 @@ const MAX_FILES: usize = 200;
 /// Bytes of a commit's message.
 const MAX_MESSAGE: usize = 1 << 20;
 
+/// Longest time to ask the repository where a branch is.
+const ASK_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// A commit that was fetched.
 pub(crate) struct Source {
     mirror: Mirror,
+    remote: Remote,
+    limits: TreeLimits,
+    default_branch: Option<String>,
     sha: CommitSha,
     reference: Option<GitRef>,
     /// The commit whose workflow files count: the base's for events from elsewhere.
@@ -98,6 +105,9 @@ impl Source {
         };
         Ok(Self {
             mirror,
+            remote,
+            limits: limits.clone(),
+            default_branch: event.default_branch.clone(),
             sha,
             reference,
             definition,
@@ -212,8 +222,7 @@ impl Source {
 
     fn changed(&self, event: &EventContext) -> Result<Vec<String>, SourceError> {
         let Some(before) = &self.before else {
-            // A new branch: every file of it is new.
-            return Ok(vec!["**".to_owned()]);
+            return self.changed_since_default(event);
         };
         let names = if event.base_branch.is_some() {
             self.mirror.changed_since_fork(before, &self.sha)
@@ -221,6 +230,38 @@ impl Source {
             self.mirror.changed(before, &self.sha)
         };
         Ok(names?)
+    }
+
+    /// The files that are changed where nothing is known of before: a new branch, a push over a
+    /// commit that the forge has dropped, or one that no webhook told of. It is compared with the
+    /// default branch, as forges do; on that one, and with another history, every file is new.
+    fn changed_since_default(&self, event: &EventContext) -> Result<Vec<String>, SourceError> {
+        let own = event.reference.strip_prefix("refs/heads/");
+        let base = event.base_branch.as_ref();
+        let branch = base.or(self.default_branch.as_ref());
+        let (name, head) = match branch {
+            Some(name) if Some(name.as_str()) == own => (name.clone(), None),
+            Some(name) => {
+                let reference = format!("refs/heads/{name}");
+                let head = self
+                    .mirror
+                    .remote_ref(&self.remote, &reference, ASK_TIMEOUT)?;
+                (name.clone(), head)
+            }
+            None => match self.mirror.remote_default(&self.remote, ASK_TIMEOUT)? {
+                Some((name, head)) => (name, Some(head)),
+                None => (String::new(), None),
+            },
+        };
+        let head = head.filter(|_| own != Some(&*name));
+        if let Some(head) = head {
+            self.mirror.fetch(&self.remote, &head, None)?;
+            self.mirror.tree_size(&head, &self.limits)?;
+            if let Ok(names) = self.mirror.changed_since_fork(&head, &self.sha) {
+                return Ok(names);
+            }
+        }
+        Ok(self.mirror.paths(&self.sha)?)
     }
 
     /// A file of the commit whose definitions count.

@@ -182,7 +182,7 @@ impl RunnerView {
     /// # Errors
     /// When the store cannot be read.
     pub fn artifacts(&self, run: &str) -> std::io::Result<Vec<Artifact>> {
-        self.files.artifacts.list(run)
+        self.files.artifacts.list_shown(run)
     }
 
     /// The tar of an artifact, as a file of this machine. Blocks.
@@ -190,7 +190,7 @@ impl RunnerView {
     /// # Errors
     /// When it cannot be read where it is stored.
     pub fn artifact(&self, run: &str, name: &str) -> std::io::Result<Option<std::path::PathBuf>> {
-        self.files.artifacts.find(run, name)
+        self.files.artifacts.find_shown(run, name)
     }
 
     /// Why logs, artifacts and caches cannot be shared now, as it was last seen.

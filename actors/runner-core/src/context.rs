@@ -420,6 +420,38 @@ pub fn with_dispatch(mut event: EventContext, inputs: &Value, file: &str) -> Eve
     event
 }
 
+/// Whether somebody may start a workflow with these inputs.
+///
+/// # Errors
+/// Which input is missing, unknown or of another kind.
+pub fn check_dispatch_inputs(
+    specs: &[crate::workflow::InputSpec],
+    inputs: &[(String, String)],
+) -> Result<(), String> {
+    let is = |spec: &crate::workflow::InputSpec, name: &str| spec.name.eq_ignore_ascii_case(name);
+    let unknown = inputs
+        .iter()
+        .find(|(name, _)| !specs.iter().any(|spec| is(spec, name)));
+    if let Some((name, _)) = unknown {
+        let name = config_core::quoted(name);
+        return Err(format!("the workflow has no input {name}"));
+    }
+    for spec in specs {
+        let given = inputs.iter().find(|(name, _)| is(spec, name));
+        match given {
+            Some((_, text)) => {
+                crate::plan::typed_input(Some(Value::text(text)), &spec.kind, &spec.name)?;
+            }
+            None if spec.required && spec.default.is_none() => {
+                let name = config_core::quoted(&spec.name);
+                return Err(format!("the input {name} is missing"));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
 /// The context `inputs` of a run someone started: each of the kind it declares.
 ///
 /// # Errors
@@ -433,17 +465,7 @@ pub fn dispatch_inputs(
     if event.kind != EventKind::WorkflowDispatch {
         return Ok(Value::object::<&str, Value>([]));
     }
-    let unknown = event.inputs.iter().find(|(name, _)| {
-        !specs
-            .iter()
-            .any(|spec| spec.name.eq_ignore_ascii_case(name))
-    });
-    if let Some((name, _)) = unknown {
-        return Err(format!(
-            "the workflow has no input {}",
-            config_core::quoted(name)
-        ));
-    }
+    check_dispatch_inputs(specs, &event.inputs)?;
     let mut object = Object::default();
     for spec in specs {
         let given = event
@@ -453,12 +475,6 @@ pub fn dispatch_inputs(
         let value = match (given, &spec.default) {
             (Some((_, text)), _) => Some(Value::text(text)),
             (None, Some(default)) => Some(input_default(default, &object, contexts)?),
-            (None, None) if spec.required => {
-                return Err(format!(
-                    "the input {} is missing",
-                    config_core::quoted(&spec.name)
-                ));
-            }
             (None, None) => None,
         };
         object.set(

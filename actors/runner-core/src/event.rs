@@ -3,9 +3,9 @@
 pub use crate::event_kind::{EventKind, FOLLOWED_RUN, RunCommit};
 use crate::event_trigger::skip_reason;
 use crate::expr::Value;
-use crate::workflow::{EventTrigger, PullRequestTrigger, PushTrigger, Workflow};
+use crate::workflow::{EventTrigger, Filter, PullRequestTrigger, PushTrigger, Workflow};
 use forge_core::{
-    Activity, CommentAction, Event, IssueCommentEvent, PullRequestAction, PullRequestEvent,
+    Activity, CommentAction, Event, IssueCommentEvent, Origin, PullRequestAction, PullRequestEvent,
     RefChange, Repository, skip_mark,
 };
 
@@ -157,7 +157,7 @@ impl EventContext {
             sha: head.map(|head| head.sha.to_string()).unwrap_or_default(),
             base_branch: base.map(|base| base.branch.to_string()),
             head_branch: head.map(|head| head.branch.to_string()),
-            untrusted: event.origin() != forge_core::Origin::SameRepository,
+            untrusted: event.origin() != Origin::SameRepository,
             ..bare
         }
     }
@@ -220,12 +220,12 @@ impl EventContext {
                     return nothing();
                 };
                 let head = pull.head.as_ref();
-                let own = head.and_then(|head| head.repository.as_ref());
                 event.reference = format!("refs/pull/{number}/head");
                 event.sha = head.map(|head| head.sha.to_string()).unwrap_or_default();
                 event.head_branch = head.map(|head| head.branch.to_string());
                 event.base_branch = pull.base.as_ref().map(|base| base.branch.to_string());
-                event.untrusted = own != Some(&activity.repository.name);
+                let origin = pull.origin(&activity.repository.name);
+                event.untrusted = origin != Origin::SameRepository;
             }
             // A push that does not say of what: the default branch's newest commit.
             (RunCommit::Named, None, None) if kind == EventKind::Push => event.action = None,
@@ -301,7 +301,9 @@ fn decide_other(trigger: &EventTrigger, event: &EventContext) -> Decision {
         let trigger = PullRequestTrigger {
             types: trigger.types.clone(),
             branches: trigger.branches.clone(),
-            paths: trigger.paths.clone(),
+            // Nothing of the pull request is fetched to compare it: it counts as one that touches
+            // them all.
+            paths: Filter::All,
         };
         return decide_pull_request(&trigger, event);
     }

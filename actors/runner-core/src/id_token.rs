@@ -7,14 +7,15 @@ use serde_json::{Map, Value, json};
 
 use crate::context::RunFacts;
 use crate::event::{EventContext, EventKind};
+use crate::plan::WorkflowPlace;
 
-/// The claims of a job of `workflow_file` (of a called workflow: its file) and of `environment`,
+/// The claims of a job of `workflow` (where it is called, of the called one) and of `environment`,
 /// where it names one, but for issuer, audience and times.
 #[must_use]
 pub fn id_token_claims(
     event: &EventContext,
     facts: &RunFacts,
-    workflow_file: &str,
+    workflow: &WorkflowPlace,
     environment: Option<&str>,
 ) -> Map<String, Value> {
     let (owner, _) = event
@@ -44,8 +45,8 @@ pub fn id_token_claims(
         "base_ref": event.base_branch.as_deref().filter(|_| is_pull).unwrap_or_default(),
         "event_name": event.kind.as_str(),
         "head_ref": head.unwrap_or_default(),
-        "job_workflow_ref": of_file(workflow_file),
-        "job_workflow_sha": event.sha,
+        "job_workflow_ref": workflow.full_reference(),
+        "job_workflow_sha": workflow.commit,
         "ref": event.reference,
         "ref_type": ref_type,
         "repository": event.repository,

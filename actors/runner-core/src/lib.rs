@@ -20,6 +20,7 @@ pub mod checkout;
 pub mod command;
 pub mod container;
 pub mod context;
+mod debian_packages;
 pub mod env_file;
 pub mod event;
 mod event_kind;

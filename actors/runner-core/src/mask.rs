@@ -26,11 +26,15 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Adds a secret in all the forms it is known to be printed in. An empty one is none.
+    /// Adds a secret in all the forms it is known to be printed in. One that is empty or blank is
+    /// none: it stands everywhere.
     ///
     /// # Errors
     /// When there are too many: the caller must then withhold the output.
     pub fn add(&mut self, secret: &str) -> Result<(), TooManySecrets> {
+        if secret.trim().is_empty() {
+            return Ok(());
+        }
         self.compiled = OnceLock::new();
         let added = self.forms.add(secret, MINIMUMS);
         added.map_err(|redaction_core::TooManySecrets| TooManySecrets)

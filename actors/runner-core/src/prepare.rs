@@ -207,9 +207,21 @@ pub fn step_result(
     Value::object([
         ("outcome", outcome.as_str().into()),
         ("conclusion", conclusion.as_str().into()),
-        (
-            "outputs",
-            Value::object(outputs.iter().map(|(name, value)| (name, value.as_str()))),
-        ),
+        ("outputs", outputs_by_name(outputs)),
     ])
+}
+
+/// Outputs, whose names ignore case: of two that differ in nothing else the last one counts.
+fn outputs_by_name(outputs: &[(String, String)]) -> Value {
+    let mut last: Vec<(&str, &str)> = Vec::new();
+    for (name, value) in outputs {
+        match last
+            .iter_mut()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        {
+            Some((_, known)) => *known = value,
+            None => last.push((name, value)),
+        }
+    }
+    Value::object(last)
 }

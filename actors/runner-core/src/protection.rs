@@ -144,7 +144,11 @@ impl ForkApproval {
         match self {
             Self::Never => false,
             Self::All => true,
-            Self::FirstTime => !(approved_before || (is_known && own_event)),
+            // What the forge says of the author counts, as on GitHub: approved once is not merged.
+            Self::FirstTime if association.is_some() => {
+                !(is_known && (own_event || approved_before))
+            }
+            Self::FirstTime => !approved_before,
         }
     }
 }
@@ -238,7 +242,14 @@ mod tests {
             (FirstTime, Some("MEMBER"), true, false, false),
             // Somebody else reopened it: who that is, is not said.
             (FirstTime, Some("CONTRIBUTOR"), false, false, true),
+            (FirstTime, Some("MEMBER"), false, true, false),
             (FirstTime, None, false, true, false),
+            (FirstTime, None, true, true, false),
+            // Approved before, and nothing of it merged yet: each of its pushes is asked about.
+            (FirstTime, Some("FIRST_TIME_CONTRIBUTOR"), true, true, true),
+            (FirstTime, Some("FIRST_TIMER"), true, true, true),
+            (FirstTime, Some("NONE"), true, true, true),
+            (FirstTime, Some("NONE"), false, true, true),
             (All, Some("OWNER"), true, true, true),
             (Never, None, false, false, false),
         ] {

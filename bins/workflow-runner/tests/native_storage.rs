@@ -265,3 +265,54 @@ jobs:
         ],
     );
 }
+
+#[test]
+fn i17_what_native_actions_say_is_masked_and_switches_of_debugging_are_not() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec_with(
+        r##"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: mkdir out; echo one > out/one
+      - {uses: actions/cache@v4, with: {key: "linux-${{ secrets.KEY }}-x", path: out}}
+      - {uses: actions/upload-artifact@v4, with: {name: "art-${{ secrets.KEY }}", path: out}}
+      - {uses: actions/download-artifact@v4, with: {name: "art-${{ secrets.KEY }}", path: got}}
+      - run: |
+          echo "always-true-text"
+          echo "::add-mask::  "
+          printf '{\n    "a": 1 }\n'
+      - {id: q, run: "printf 'dup=2\\nDup=3\\n' >> $GITHUB_OUTPUT"}
+      - run: "echo dup<${{ steps.q.outputs.dup }}><${{ steps.q.outputs.DUP }}>"
+  b:
+    needs: a
+    runs-on: x
+    steps:
+      - {uses: actions/cache@v4, with: {key: "linux-${{ secrets.KEY }}-x", path: out}}
+"##,
+        &[
+            "--secret",
+            "KEY=hunter2-hunter2",
+            "--secret",
+            "ACTIONS_STEP_DEBUG=true",
+        ],
+    );
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!said.contains("hunter2"), "{said}");
+    in_order(
+        &said,
+        &[
+            "there is no cache for linux-***-x",
+            "artifact art-***: ",
+            "artifact art-*** is in ",
+            "always-true-text",
+            "masks nothing",
+            "    \"a\": 1 }",
+            "dup<3><3>",
+            "cache linux-***-x: ",
+            "cache linux-***-x is restored",
+        ],
+    );
+}

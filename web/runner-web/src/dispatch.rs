@@ -21,10 +21,10 @@ const MAX_INPUTS: usize = 25;
 pub(crate) struct DispatchRequest {
     /// `owner/repo`; it must have pushed before, so that it is known where it is.
     pub repository: String,
-    /// The branch; without it the default branch.
-    #[serde(default)]
+    /// The branch or tag; without it the default branch. `ref` means the same.
+    #[serde(default, alias = "ref")]
     pub branch: Option<String>,
-    /// The workflow's file, for example `.github/workflows/deploy.yml`.
+    /// The workflow's file, for example `.github/workflows/deploy.yml`, or its name alone.
     pub workflow: String,
     /// Its inputs, as text.
     #[serde(default)]
@@ -46,8 +46,8 @@ pub(crate) struct Dispatched {
 
 /// Starts a workflow. Only where an API token is configured: whoever may start runs must be known.
 #[utoipa::path(post, path = "/runs/dispatch", tag = "runs", request_body = DispatchRequest,
-    responses((status = 202, body = Dispatched, description = "Stored; the run starts, and says so if the workflow takes no dispatch or other inputs"), (status = 400, description = "Not such a request"),
-        (status = 401, description = "The token is missing or wrong"), (status = 403, description = "No API token is configured"), (status = 404, description = "The repository or branch is not known"), (status = 503, description = "The store takes no writes")))]
+    responses((status = 202, body = Dispatched, description = "Stored; the run starts"), (status = 400, description = "Not such a request"),
+        (status = 401, description = "The token is missing or wrong"), (status = 403, description = "No API token is configured"), (status = 404, description = "The repository, branch or workflow is not known"), (status = 422, description = "The workflow takes no `workflow_dispatch`, or other inputs"), (status = 503, description = "The store takes no writes")))]
 pub(crate) async fn dispatch(
     state: web::Data<RunnerState>,
     request: ApiJson<DispatchRequest>,

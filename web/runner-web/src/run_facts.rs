@@ -81,8 +81,9 @@ pub(crate) async fn workflows(
 pub(crate) fn of_dispatch(refused: &NotDispatched) -> Problem {
     match refused {
         NotDispatched::Unreachable(_) => Problem::unavailable(refused.to_string(), 30),
-        NotDispatched::Repository | NotDispatched::Branch => {
+        NotDispatched::Repository | NotDispatched::Branch | NotDispatched::Workflow(_) => {
             Problem::not_found(refused.to_string())
         }
+        NotDispatched::Inputs(_) => Problem::unprocessable(refused.to_string(), Vec::new()),
     }
 }

@@ -99,6 +99,23 @@ pub enum Origin {
     Unknown,
 }
 
+impl Origin {
+    /// Where a head comes from: the branch `branch` of the repository `head`, proposed for
+    /// `repository`. Everything that gives a pull request rights asks here.
+    #[must_use]
+    pub fn of_head(branch: &str, head: Option<&str>, repository: &str) -> Self {
+        // What is pushed for review without a branch (AGit) is in no fork, and anybody's.
+        let has_branch = !branch.starts_with("refs/");
+        // A repository that is gone counts as another one.
+        let is_own = head.is_some_and(|head| head.eq_ignore_ascii_case(repository));
+        if has_branch && is_own {
+            Self::SameRepository
+        } else {
+            Self::Fork
+        }
+    }
+}
+
 impl PullRequestEvent {
     pub(super) fn read(body: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         let pull_request = body.field("pull_request");
@@ -132,15 +149,7 @@ impl PullRequestEvent {
 
     /// Where the commits come from.
     pub fn origin(&self) -> Origin {
-        match &self.pull_request.head {
-            None => Origin::Unknown,
-            // What is pushed for review without a branch (AGit) is in no fork, and anybody's.
-            Some(head) if head.branch.as_str().starts_with("refs/") => Origin::Fork,
-            Some(head) if head.repository.as_ref() == Some(&self.repository.name) => {
-                Origin::SameRepository
-            }
-            Some(_) => Origin::Fork,
-        }
+        self.pull_request.origin(&self.repository.name)
     }
 }
 
@@ -182,6 +191,15 @@ impl PullRequestAction {
 }
 
 impl PullRequest {
+    /// Where its commits come from, proposed for `repository`.
+    #[must_use]
+    pub fn origin(&self, repository: &RepoName) -> Origin {
+        self.head.as_ref().map_or(Origin::Unknown, |head| {
+            let of = head.repository.as_ref().map(RepoName::as_str);
+            Origin::of_head(head.branch.as_str(), of, repository.as_str())
+        })
+    }
+
     pub(super) fn read(node: &Node<'_>, formats: ObjectFormats) -> Result<Self, EventError> {
         Ok(Self {
             title: node.field("title").opt_string()?,

@@ -1,6 +1,6 @@
 //! Pull requests, and who may do what.
 
-use forge_core::{BranchName, CommitSha, Forge, Login, PullRequestNumber, RepoName};
+use forge_core::{BranchName, CommitSha, Forge, Login, Origin, PullRequestNumber, RepoName};
 use jiff::Timestamp;
 
 use super::client::{ForgeClient, repo_path};
@@ -163,8 +163,10 @@ impl TryFrom<wire::Pull> for ForgePull {
             branch.repo.as_ref()?.full_name.parse().ok()
         };
         let (head_repo, base_repo) = (repo(&pull.head), repo(&pull.base));
-        // What is pushed for review without a branch (AGit) is in no fork, and anybody's.
-        let has_branch = !pull.head.name.starts_with("refs/");
+        let (from, base) = (head_repo.as_ref(), base_repo.as_ref());
+        let origin = base.map_or(Origin::Unknown, |base| {
+            Origin::of_head(&pull.head.name, from.map(RepoName::as_str), base.as_str())
+        });
         Ok(Self {
             number: pull.number.try_into().map_err(bad_reply)?,
             title: pull.title,
@@ -175,8 +177,7 @@ impl TryFrom<wire::Pull> for ForgePull {
             author: pull.user.and_then(|user| user.login.parse().ok()),
             head_sha: pull.head.sha.parse().map_err(bad_reply)?,
             head_branch: pull.head.name,
-            // A repository that is gone counts as another one.
-            is_fork: head_repo.is_none() || head_repo != base_repo || !has_branch,
+            is_fork: origin != Origin::SameRepository,
             head_repo,
             base_sha: pull.base.sha.parse().map_err(bad_reply)?,
             base_branch: pull.base.name.parse().map_err(bad_reply)?,

@@ -107,6 +107,7 @@ impl ActionStore {
             commit: commit.as_str().to_owned(),
             tree: tree_digest(&new)?.as_str().to_owned(),
             private,
+            reference: from.map(|reference| reference.to_string()),
         };
         let added = self.put(reference, locked, &new);
         // Moved to its place, or of no use.

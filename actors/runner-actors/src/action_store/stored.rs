@@ -40,24 +40,30 @@ impl StoredLock {
         }
     }
 
-    /// What the lock has of a reference, by one of the two names that mean the configured forge.
+    /// What the lock has of a reference, by one of the two names that mean the same server: the one
+    /// that names without a host are of (`actions_url`), or the configured forge.
     fn entry<'l>(
         &self,
         reference: &ActionReference,
         get: impl Fn(&ActionReference) -> Option<&'l LockedAction>,
     ) -> Option<&'l LockedAction> {
         get(reference).or_else(|| {
-            let own = self.store.repositories.clone_base()?.as_str();
-            let own = own.trim_end_matches('/');
-            let other = match reference.server() {
-                Some(server) if server == own => None,
-                None if self.store.server_of(reference).trim_end_matches('/') == own => Some(own),
-                _ => return None,
+            let bare = reference.on(None);
+            let usual = self.store.server_of(&bare).trim_end_matches('/');
+            let own = self.store.repositories.clone_base();
+            let own = own.map(|own| own.as_str().trim_end_matches('/'));
+            let (server, other) = match reference.server() {
+                Some(server) if server == usual || Some(server) == own => (server, None),
+                None => (usual, Some(usual)),
+                Some(_) => return None,
             };
             let found = get(&reference.on(other))?;
-            // Names without a host may have meant another forge when they were added.
-            let of_forge = found.url.strip_prefix(own)?.starts_with('/');
-            of_forge.then_some(found)
+            // Names without a host may have meant another server when they were added. What came
+            // out of a folder is what the operator calls so.
+            let rest = found.url.strip_prefix(server);
+            let of_server = rest.is_some_and(|rest| rest.starts_with('/'));
+            let of_folder = server == usual && found.url.starts_with("file://");
+            (of_server || of_folder).then_some(found)
         })
     }
 

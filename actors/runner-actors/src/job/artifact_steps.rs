@@ -199,9 +199,10 @@ impl StepRunner<'_> {
         let raw = single.then(|| "application/octet-stream".to_owned());
         let days = retention(input(inputs, "retention-days"));
         let expires_at = expiry(days.map_err(StepResult::error)?);
+        let shown = Some(self.secrets.mask(name)).filter(|shown| shown != name);
         let kept = blocking(move || {
             let digest = pending.sha256()?;
-            let kept = artifacts.keep(&run, pending, &by, raw, expires_at)?;
+            let kept = artifacts.keep_shown(&run, pending, &by, raw, expires_at, shown)?;
             Ok((kept, digest))
         });
         let (kept, digest) = kept
@@ -434,6 +435,7 @@ mod tests {
             raw: None,
             by: None,
             expires_at: None,
+            shown: None,
         };
         let all = [stored("a"), stored("b"), stored("c")];
         let both = format!("{}, {},", all[2].id(), all[0].id());

@@ -340,7 +340,7 @@ impl OutputSink<'_> {
             self.mask_new();
         }
         for (kind, text) in self.cap.pass(output.lines) {
-            self.log.line(self.step, kind, &text).await;
+            self.log.masked_line(self.step, kind, &text).await;
         }
         for change in output.matchers {
             self.change_matchers(change).await;
@@ -405,7 +405,7 @@ impl OutputSink<'_> {
             self.apply(output).await;
         }
         for (kind, text) in std::mem::take(&mut self.cap).finish() {
-            self.log.line(self.step, kind, &text).await;
+            self.log.masked_line(self.step, kind, &text).await;
         }
         self.commands.matchers = self.matchers;
         self.commands

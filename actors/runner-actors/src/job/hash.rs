@@ -53,20 +53,37 @@ pub(super) fn hash_of<'a>(digests: impl Iterator<Item = &'a [u8]>) -> String {
     }
 }
 
+/// What may stand before the patterns of `hashFiles`: links to folders are followed, in the
+/// machine, whose files those are.
+const FOLLOW: &str = "--follow-symbolic-links";
+
 /// The patterns of one `hashFiles`.
 pub(super) struct Patterns(Vec<(bool, Pattern)>);
 
+/// The lines of the patterns, and whether the option stands before them.
+///
+/// # Errors
+/// When another option does.
+pub(super) fn pattern_lines(patterns: &[String]) -> Result<(bool, Vec<&str>), String> {
+    let option = patterns.first().filter(|first| first.starts_with("--"));
+    if let Some(other) = option.filter(|option| !option.eq_ignore_ascii_case(FOLLOW)) {
+        return Err(format!("{other} is no option: there is `{FOLLOW}` alone"));
+    }
+    let patterns = &patterns[usize::from(option.is_some())..];
+    let lines = patterns.iter().flat_map(|pattern| pattern.lines());
+    let lines = lines.map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok((option.is_some(), lines.collect()))
+}
+
 impl Patterns {
     pub(super) fn parse(patterns: &[String]) -> Result<Self, String> {
-        let lines = patterns.iter().flat_map(|pattern| pattern.lines());
-        let lines = lines
-            .map(str::trim)
-            .filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let parsed = lines.map(|pattern| {
+        let (_, lines) = pattern_lines(patterns)?;
+        let parsed = lines.into_iter().map(|pattern| {
             let (negated, text) = pattern
                 .strip_prefix('!')
                 .map_or((false, pattern), |text| (true, text));
-            Pattern::of_files(relative(text)).map(|pattern| (negated, pattern))
+            Pattern::of_files(&relative(text)).map(|pattern| (negated, pattern))
         });
         parsed.collect::<Result<_, _>>().map(Self)
     }
@@ -82,10 +99,15 @@ impl Patterns {
     }
 }
 
-/// A pattern from the workspace on.
-pub(super) fn relative(pattern: &str) -> &str {
+/// A pattern from the workspace on. The workspace itself is all below it, as any folder is.
+pub(super) fn relative(pattern: &str) -> String {
     let own = pattern.strip_prefix(WORKSPACE).unwrap_or(pattern);
-    own.trim_start_matches("./").trim_matches('/')
+    let parts = own.split('/').filter(|part| !matches!(*part, "" | "."));
+    let parts: Vec<&str> = parts.collect();
+    match &parts[..] {
+        [] => "**".to_owned(),
+        parts => parts.join("/"),
+    }
 }
 
 /// Files below a directory, relative to it, and links to files of it; `.git` is left out.
@@ -117,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_hashed_by_pattern() {
+    fn i17_files_are_hashed_by_pattern() {
         let root = tempfile::TempDir::new().unwrap();
         std::fs::create_dir_all(root.path().join("a/.git")).unwrap();
         std::fs::write(root.path().join("a/x.lock"), "1").unwrap();
@@ -132,6 +154,12 @@ mod tests {
         assert_eq!(both.len(), 64);
         assert_ne!(both, hash(&["**/*.lock", "!z.lock"]));
         assert_eq!(hash(&["*.none"]), "");
+        // A folder stands for all below it, the workspace too, however it is written.
+        for all in [".", "./", "././.", "/", WORKSPACE, &format!("{WORKSPACE}/")] {
+            assert_eq!(hash(&[all]), hash(&["**"]), "{all}");
+            assert_eq!(hash(&[all, "!z.lock"]), hash(&["a"]), "{all}");
+        }
+        assert_eq!(hash(&["a/./x.lock"]), hash(&["a/x.lock"]));
         // The toolkit's patterns are no filters of events.
         assert_eq!(hash(&["# all of them\n?.lock"]), hash(&["z.lock"]));
         assert_eq!(hash(&["[!a].lock", "z.loc+"]), hash(&["z.lock"]));
@@ -147,6 +175,25 @@ mod tests {
             .map(|byte| format!("{byte:02x}"))
             .collect();
         assert_eq!(one, expected);
+    }
+
+    #[test]
+    fn i17_the_option_of_hash_files_is_no_pattern() {
+        let lines = |patterns: &[&str]| {
+            let patterns: Vec<String> = patterns.iter().map(|it| (*it).to_owned()).collect();
+            let read = pattern_lines(&patterns);
+            read.map(|(follows, lines)| (follows, lines.join(" ")))
+        };
+        let found = |follows, lines: &str| Ok((follows, lines.to_owned()));
+        assert_eq!(lines(&["a\n# b\n\n c "]), found(false, "a c"));
+        assert_eq!(lines(&[FOLLOW, "a"]), found(true, "a"));
+        assert_eq!(lines(&["--Follow-Symbolic-Links", "a"]), found(true, "a"));
+        assert_eq!(lines(&["a", "--b"]), found(false, "a --b"));
+        let other = lines(&["--other", "a"]).unwrap_err();
+        assert!(
+            other.contains("--other") && other.contains(FOLLOW),
+            "{other}"
+        );
     }
 
     #[test]

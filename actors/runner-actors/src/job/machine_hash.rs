@@ -9,7 +9,7 @@ use runner_core::plan::PlannedStep;
 use runner_core::state::StepEnd;
 
 use super::frame::{Frame, StepResult};
-use super::hash::{CheckedOut, Patterns, hash_files, hash_of, relative};
+use super::hash::{CheckedOut, Patterns, hash_files, hash_of, pattern_lines, relative};
 use super::step_runner::StepRunner;
 
 /// What `hashFiles` gives in one step.
@@ -29,23 +29,25 @@ impl FileHashes {
 
 /// Where the files' hashes are written.
 const DIRECTORY: &str = "hashed";
-/// Arguments: where to write, the workspace, then pairs of a folder and the names looked for.
-const SCRIPT: &str = "mkdir -p \"$1\" && cd \"$2\" || exit 1; out=\"$1/list\"; shift 2; \
-while [ $# -gt 1 ]; do [ ! -e \"./$1\" ] || find \"./$1\" -name .git -prune -o -name \"$2\" \\( -type f -o -type l -exec test -f {} \\; \\) -print0; shift 2; done \
+/// Arguments: where to write, the workspace, how `find` takes links, then pairs of a folder and the
+/// names looked for.
+const SCRIPT: &str = "mkdir -p \"$1\" && cd \"$2\" || exit 1; out=\"$1/list\"; links=\"$3\"; shift 3; \
+while [ $# -gt 1 ]; do [ ! -e \"./$1\" ] || find \"$links\" \"./$1\" -name .git -prune -o -name \"$2\" \\( -type f -o -type l -exec test -f {} \\; \\) -print0; shift 2; done \
 | sort -zu | xargs -0 -r sha256sum -z -- > \"$out\"";
 
 impl StepRunner<'_> {
     /// The hashes that a step asks for, of the workspace as it is now. None while nothing but
-    /// checkouts has run: what is checked out is on the host too.
+    /// checkouts has run: what is checked out is on the host too, where links to folders are not
+    /// followed.
     pub(super) async fn file_hashes(
         &mut self,
         step: &PlannedStep,
         frame: &Frame,
     ) -> Result<FileHashes, StepResult> {
         let mut known = HashMap::new();
-        if self.has_run_more() {
-            let contexts = self.step_contexts(step, frame);
-            for patterns in hashed_patterns(step, &contexts) {
+        let contexts = self.step_contexts(step, frame);
+        for patterns in hashed_patterns(step, &contexts) {
+            if self.is_of_machine(&patterns) {
                 let hash = self.machine_hash(&patterns).await?;
                 known.insert(patterns, hash);
             }
@@ -59,9 +61,15 @@ impl StepRunner<'_> {
         self.counters.now().steps as usize > self.trees.len()
     }
 
+    /// Whether files are hashed in the machine.
+    fn is_of_machine(&self, patterns: &[String]) -> bool {
+        let follows = pattern_lines(patterns).is_ok_and(|(follows, _)| follows);
+        follows || self.has_run_more()
+    }
+
     /// The hash of files as they are now; empty where no file is meant.
     pub(super) async fn hash_now(&mut self, patterns: &[String]) -> Result<String, StepResult> {
-        let hash = if self.has_run_more() {
+        let hash = if self.is_of_machine(patterns) {
             self.machine_hash(patterns).await?
         } else {
             hash_files(&self.checked_out(), patterns)
@@ -79,15 +87,16 @@ impl StepRunner<'_> {
         };
         // Of its own: steps beside each other hash at the same time.
         let directory = format!("{}/{DIRECTORY}", self.own_directory());
-        let mut argv = ["sh", "-c", SCRIPT, "sh", &directory, WORKSPACE]
+        let (follows, lines) = match pattern_lines(patterns) {
+            Ok(read) => read,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let links = if follows { "-L" } else { "-P" };
+        let mut argv = ["sh", "-c", SCRIPT, "sh", &directory, WORKSPACE, links]
             .map(str::to_owned)
             .to_vec();
-        let lines = patterns.iter().flat_map(|pattern| pattern.lines());
-        let wanted = lines
-            .map(str::trim)
-            .filter(|line| !line.starts_with('!') && !line.is_empty());
-        for line in wanted {
-            let (folder, names) = search(relative(line));
+        for line in lines.into_iter().filter(|line| !line.starts_with('!')) {
+            let (folder, names) = search(&relative(line));
             // What lies outside of the workspace is never hashed.
             if !folder.split('/').any(|part| part == "..") {
                 argv.extend([folder, names]);

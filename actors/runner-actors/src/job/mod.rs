@@ -109,7 +109,7 @@ pub(crate) async fn run_job(
     let (machine, resumed) = match machine {
         Ok(machine) => machine,
         Err(error) => {
-            let reason = format!("no VM: {}", error.reason);
+            let reason = log.secrets().mask(&format!("no VM: {}", error.reason));
             log.error(0, &reason).await;
             let end = if error.is_temporary {
                 JobEnd::Lost
@@ -144,6 +144,8 @@ pub(crate) async fn run_job(
     let steps = Box::pin(runner.run(resumed.as_ref()));
     let overdue = format!("the job took longer than its {minutes} minutes");
     let mut report = within(limit, steps, (&end, cancel), (&log, &overdue)).await;
+    // Statuses and pages show it too.
+    report.reason = report.reason.map(|reason| log.secrets().mask(&reason));
     let shell = runner.shell_environment();
     if report.end != JobEnd::Lost {
         report.tests = Box::pin(runner.read_tests()).await.map(Arc::new);

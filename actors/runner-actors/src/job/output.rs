@@ -200,6 +200,10 @@ impl OutputParser {
             Command::Group(title) => (LineKind::Group, title),
             Command::EndGroup => (LineKind::EndGroup, String::new()),
             Command::Annotation(note) => annotation_line(note),
+            Command::AddMask(text) if text.trim().is_empty() => (
+                LineKind::Warning,
+                "`::add-mask::` without a value, or with blanks only, masks nothing".to_owned(),
+            ),
             Command::AddMask(text) => return output.masks.push(text),
             Command::SetOutput { name, value } => return output.outputs.push((name, value)),
             Command::SaveState { name, value } => return output.state.push((name, value)),
@@ -365,6 +369,18 @@ mod tests {
                 vec![("k".to_owned(), "v".to_owned())]
             )
         );
+    }
+
+    #[test]
+    fn i17_a_blank_mask_is_none() {
+        for blank in ["", "  ", "%0A", "\t"] {
+            let output = parse(&[&format!("::add-mask::{blank}\n")], &[]);
+            assert!(output.masks.is_empty(), "{blank:?}");
+            assert_eq!(output.lines[0].0, LineKind::Warning, "{blank:?}");
+            assert!(output.lines[0].1.contains("masks nothing"), "{output:?}");
+        }
+        // Nor is a secret of that kind.
+        assert_eq!(texts(&parse(&["a  b\n"], &["  "])), ["a  b"]);
     }
 
     #[test]

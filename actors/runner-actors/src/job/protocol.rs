@@ -110,6 +110,10 @@ impl JobRequest {
 /// What a job tells while it runs.
 #[derive(Debug)]
 pub(crate) enum JobEvent {
+    /// It waits for its turn: for what, for people.
+    Waits(String),
+    /// It has waited, and asks for a machine now.
+    HasTurn,
     /// It has a machine.
     Allocated {
         /// The VM's id.

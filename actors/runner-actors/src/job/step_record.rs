@@ -58,13 +58,12 @@ impl StepRunner<'_> {
             .as_deref()
             .filter(|_| result.end != StepEnd::Skipped)
         {
-            let reason = self.secrets.mask(reason);
             let kind = if forgiven {
                 LineKind::Warning
             } else {
                 LineKind::Error
             };
-            self.log.line(self.number, kind, &reason).await;
+            self.log.line(self.number, kind, reason).await;
         }
         self.log.line(self.number, LineKind::EndGroup, "").await;
         record.ended_at = Some(now_ms());

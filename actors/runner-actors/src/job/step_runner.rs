@@ -142,10 +142,10 @@ fn identity(request: &JobRequest) -> Option<JobIdentity> {
     if !planned.id_token || event.untrusted {
         return None;
     }
-    let file = &request.plan.workflows[planned.workflow].workflow.file;
+    let workflow = request.plan.workflows[planned.workflow].place(event);
     let (owner, _) = event.repository.split_once('/')?;
     Some(JobIdentity {
-        claims: id_token_claims(event, facts, file, request.environment.as_deref()),
+        claims: id_token_claims(event, facts, &workflow, request.environment.as_deref()),
         audience: format!("{}/{owner}", facts.server_url),
     })
 }
@@ -173,7 +173,7 @@ impl<'a> StepRunner<'a> {
             outlives_cancel: false,
             around_outlives: true,
             events,
-            secrets: JobSecrets::default(),
+            secrets: log.secrets().clone(),
             env: Vec::new(),
             path: Vec::new(),
             matchers: ProblemMatchers::default(),
@@ -373,22 +373,12 @@ impl<'a> StepRunner<'a> {
     fn workflow_context(&self) -> [(&'static str, Value); 4] {
         let (plan, event) = (&self.request.plan, &self.request.event);
         let called = &plan.workflows[plan.jobs[self.request.job].workflow];
-        let (repository, sha, reference) = match &called.origin {
-            Some(origin) => (&origin.repository, &origin.locked.commit, &origin.reference),
-            None => (&event.repository, &event.sha, &event.reference),
-        };
-        let file = &*called.workflow.file;
-        // One of another repository is named with it.
-        let of_other = format!("{repository}@{reference}/");
-        let file = file.strip_prefix(&of_other).unwrap_or(file).to_owned();
+        let place = called.place(event);
         [
-            (
-                "workflow_ref",
-                format!("{repository}/{file}@{reference}").into(),
-            ),
-            ("workflow_sha", Value::text(sha)),
-            ("workflow_repository", Value::text(repository)),
-            ("workflow_file_path", file.into()),
+            ("workflow_ref", place.full_reference().into()),
+            ("workflow_sha", place.commit.into()),
+            ("workflow_repository", place.repository.into()),
+            ("workflow_file_path", place.file.into()),
         ]
     }
 

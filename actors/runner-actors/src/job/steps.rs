@@ -309,7 +309,7 @@ impl<'a> StepRunner<'a> {
         let forgiven = prepare::is_forgiven(template, &Scope::new(&contexts));
         if let Err(error) = &forgiven {
             let text = format!("{error}: the step has failed");
-            self.log.error(self.number, &self.secrets.mask(&text)).await;
+            self.log.error(self.number, &text).await;
         }
         forgiven.unwrap_or(false)
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use forge_core::Forge;
+use forge_core::{Forge, Origin};
 use git_engine::{GitError, Quarantine};
 use http_clients::http::{HttpClient, Method};
 use runner_core::gateway::{CommitTarget, is_true, pull_path};
@@ -152,12 +152,11 @@ async fn pull_head(
     let pull: Value = answer.json().unwrap_or_default();
     let text = |at: &str| pull.pointer(at).and_then(Value::as_str);
     let sha = text("/head/sha").filter(|_| answer.is_success());
-    // What is pushed for review without a branch (AGit) is in no fork, and anybody's.
-    let is_branch = text("/head/ref").is_some_and(|name| !name.starts_with("refs/"));
-    let own = text("/head/repo/full_name").filter(|_| is_branch);
+    let origin = text("/head/ref")
+        .map(|name| Origin::of_head(name, text("/head/repo/full_name"), &grant.may.repository));
     Ok(PullHead {
         sha: sha.ok_or_else(unknown)?.to_owned(),
-        is_own: own.is_some_and(|own| own.eq_ignore_ascii_case(&grant.may.repository)),
+        is_own: origin == Some(Origin::SameRepository),
     })
 }
 

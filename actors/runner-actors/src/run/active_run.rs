@@ -24,7 +24,7 @@ use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
 use crate::records::{JobEnd, JobEnvironmentRecord, JobRecord, ResumePoint};
 use crate::run_finder::RunFinder;
-use crate::scopes::{EnvironmentSettings, narrowest};
+use crate::scopes::{EnvironmentSettings, is_switch, narrowest};
 use crate::vm_owner::vm_key;
 
 /// Where jobs tell what happens, by the index of their records.
@@ -409,7 +409,9 @@ impl ActiveRun {
             |point: &ResumePoint| point.key == *key && point.instance == instance.index;
         let resume = ledger.record.resume.clone().filter(is_of_copy);
         let secrets = self.secrets(environment.as_deref());
-        let secrets = secrets.into_iter().map(|(_, secret)| secret);
+        let secrets = secrets.into_iter();
+        let secrets = secrets.filter(|(name, value)| !is_switch(name, value));
+        let secrets = secrets.map(|(_, secret)| secret);
         let forge = settings.forge_token.as_ref();
         let secrets = secrets.chain(forge.map(|token| token.expose().as_str()));
         let secrets = secrets.map(str::to_owned).collect();

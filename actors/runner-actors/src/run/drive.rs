@@ -349,6 +349,14 @@ async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
     let job = &mut ledger.record.jobs[index];
     let mut awaited = None;
     match event {
+        JobEvent::Waits(reason) => {
+            job.reason = Some(reason);
+            ledger.record.note_waiting();
+        }
+        JobEvent::HasTurn => {
+            job.reason = None;
+            ledger.record.started_at.get_or_insert_with(now_ms);
+        }
         JobEvent::Allocated {
             vm,
             host,

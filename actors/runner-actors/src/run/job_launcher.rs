@@ -14,11 +14,14 @@ use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
 use crate::groups::ConcurrencyGroups;
 use crate::image_store::ImageStore;
-use crate::job::{JobEvents, JobReport, JobRequest, LogWriter};
+use crate::job::{JobEvent, JobEvents, JobReport, JobRequest, LogWriter};
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::permits::{RepositoryPermits, Turn};
+
+/// What a copy waits for whose group another holds.
+const IN_GROUP: &str = "waits for its turn: another of its concurrency group runs";
 
 /// Starts copies of jobs, as many at once as may run; clones share the bounds.
 #[derive(Clone)]
@@ -60,6 +63,7 @@ impl JobLauncher {
     }
 
     async fn run_in_turn(&self, launch: &JobLaunch, has_actor: &Cell<bool>) -> JobReport {
+        let has_waited = Cell::new(false);
         let ticket = match &launch.group {
             None => None,
             Some(group) => {
@@ -67,20 +71,35 @@ impl JobLauncher {
                 let end = Arc::new(move |_| {
                     let _ = cancel.send(true);
                 });
-                match self
-                    .groups
-                    .enter(&launch.request.repository, group, end)
-                    .await
-                {
+                let repository = &launch.request.repository;
+                let entering = self.groups.enter(repository, group, end);
+                tokio::pin!(entering);
+                let entered = tokio::select! {
+                    biased;
+                    entered = &mut entering => entered,
+                    () = std::future::ready(()) => {
+                        has_waited.set(true);
+                        launch.events.send(JobEvent::Waits(IN_GROUP.to_owned())).await;
+                        entering.await
+                    }
+                };
+                match entered {
                     Ok(ticket) => Some(ticket),
                     Err(reason) => return JobReport::cancelled(&reason.to_string()),
                 }
             }
         };
         let log = LogWriter::new(&launch.request, self.logs.clone());
-        let told = async |turn: Turn| log.info(0, &turn.to_string()).await;
+        let told = async |turn: Turn| {
+            log.info(0, &turn.to_string()).await;
+            has_waited.set(true);
+            launch.events.send(JobEvent::Waits(turn.reason())).await;
+        };
         let repository = &launch.request.repository;
         let _permit = self.permits.acquire_in_turn(repository, told).await;
+        if has_waited.get() {
+            launch.events.send(JobEvent::HasTurn).await;
+        }
         has_actor.set(true);
         let report = self.run_as_child(launch).await;
         drop(ticket);

@@ -112,6 +112,45 @@ async fn i17_a_commit_is_found_by_whichever_name_it_is_stored() {
 }
 
 #[actix_rt::test]
+async fn i17_an_action_is_found_with_and_without_the_server_that_names_mean() {
+    let stored = Stored::new(|settings| {
+        settings.actions.server = "https://code.example".parse().unwrap();
+    });
+    assert_eq!(stored.add("acme/tool@v1"), Ok(LockChange::Added));
+    let second = commit(stored.upstream.path(), "second");
+    let far = format!("https://code.example/acme/tool@{second}");
+    assert_eq!(stored.add(&far), Ok(LockChange::Added));
+    let lock = stored.store.stored();
+    let find = |name: &str| lock.find(&reference(name)).map(|found| found.commit);
+    for (version, found) in [("v1", &stored.first), (second.as_str(), &second)] {
+        for server in ["", "https://code.example/", "https://Code.Example/"] {
+            let name = format!("{server}acme/tool/sub@{version}");
+            assert_eq!(find(&name).as_ref(), Ok(found), "{name}");
+        }
+    }
+    for other in [
+        "https://other.example/acme/tool@v1",
+        "http://code.example/acme/tool@v1",
+    ] {
+        let refused = find(other).unwrap_err();
+        assert!(refused.contains("not in the runner's store"), "{refused}");
+    }
+    let tool = reference("https://code.example/acme/tool@v1");
+    let found = lock.find_commit(&tool, &second).map(|found| found.commit);
+    assert_eq!(found.as_ref(), Ok(&second));
+    assert_eq!(
+        stored
+            .store
+            .lock()
+            .unwrap()
+            .get(&reference("acme/tool@v1"))
+            .unwrap()
+            .reference,
+        Some("refs/tags/v1".to_owned())
+    );
+}
+
+#[actix_rt::test]
 async fn actions_are_locked_to_commits_and_move_only_when_told() {
     let stored = Stored::new(|_| {});
     assert!(stored.store.verify().unwrap().is_empty());

@@ -50,6 +50,48 @@ async fn i17_a_step_is_cancelled_while_its_files_are_on_their_way() {
     runner.stop().await;
 }
 
+#[actix_rt::test]
+async fn i17_a_run_that_waits_its_turn_waits_and_begins_with_its_turn() {
+    let site = Site::playing(|_| Play::hang());
+    let runner = site.start_with(|settings| settings.max_jobs = 1).await;
+    let cancel = async |run: &str| {
+        let cancel = CancelRun {
+            run: run.to_owned(),
+            reason: "ada".to_owned(),
+        };
+        assert!(runner.coordinator.ask(cancel).await.unwrap());
+    };
+    let first = runner.run(&site, WORKFLOW).await;
+    let begun = |record: &RunRecord| record.jobs.iter().any(|job| !job.steps.is_empty());
+    let record = runner.reached(&first, begun).await;
+    assert!(!record.waits_for_turn() && record.started_at.is_some());
+    let second = runner.run(&site, WORKFLOW).await;
+    let record = runner
+        .reached(&second, |record| {
+            record.jobs.iter().any(|job| job.reason.is_some())
+        })
+        .await;
+    assert!(record.waits_for_turn(), "{record:#?}");
+    let reason = record.jobs[0].reason.as_deref().unwrap();
+    assert_eq!(
+        reason,
+        "waits for its turn: of all jobs 1 run at once (`max_jobs`)"
+    );
+    cancel(&first).await;
+    let former = runner.ended(&first).await;
+    let record = runner.reached(&second, begun).await;
+    assert_eq!(record.jobs[0].reason, None);
+    assert!(!record.waits_for_turn());
+    assert!(
+        record.started_at >= former.jobs[0].started_at
+            && record.started_at > Some(record.created_at),
+        "{record:#?}"
+    );
+    cancel(&second).await;
+    runner.ended(&second).await;
+    runner.stop().await;
+}
+
 /// The runner of GitHub merges both results, and the later one of its list wins
 /// (`TaskResultUtil.MergeTaskResults`).
 #[actix_rt::test]

@@ -31,6 +31,10 @@ pub struct LockedAction {
     /// Not everybody may read its repository: it was fetched with the runner's token.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
+    /// What the version was when it was fetched: `refs/tags/v1`, `refs/heads/main`. Nothing where
+    /// it is a commit, and in locks of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
 }
 
 /// What a change to the lock did.
@@ -210,6 +214,7 @@ mod tests {
             commit: commit.to_string().repeat(40),
             tree: format!("sha256:{}", tree.to_string().repeat(64)),
             private: false,
+            reference: None,
         }
     }
 

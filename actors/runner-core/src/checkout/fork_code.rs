@@ -3,6 +3,8 @@
 //! `allow-unsafe-pr-checkout` is `true`
 //! (<https://github.com/actions/checkout/blob/main/README.md>).
 
+use forge_core::Origin;
+
 use super::CheckoutRequest;
 use crate::event::{EventContext, EventKind};
 use crate::expr::Value;
@@ -10,32 +12,49 @@ use crate::expr::Value;
 /// Why a step does not get what it asks for; nothing where it may.
 #[must_use]
 pub fn refused_fork_code(event: &EventContext, request: &CheckoutRequest) -> Option<String> {
-    let (fork, commits) = fork(event)?;
-    if fork.eq_ignore_ascii_case(&event.repository) {
+    let head = head(event)?;
+    let own = &event.repository;
+    if Origin::of_head(&head.branch, head.repository.as_deref(), own) == Origin::SameRepository {
         return None;
     }
-    let is_fork = request.repository.to_string().eq_ignore_ascii_case(&fork);
+    let fork = head.repository.as_ref();
+    let fork = fork.filter(|fork| !fork.eq_ignore_ascii_case(own));
+    let asked = request.repository.to_string();
+    let is_fork = fork.is_some_and(|fork| asked.eq_ignore_ascii_case(fork));
     let commit = request.commit().map(|commit| commit.to_string());
-    let is_commit = commit.is_some_and(|commit| commits.contains(&commit));
+    let is_commit = commit.is_some_and(|commit| head.commits.contains(&commit));
     if !is_fork && !is_pull_reference(&request.reference) && !is_commit {
         return None;
     }
+    let whose = match (fork, &head.repository) {
+        (Some(fork), _) => format!("of the fork {fork}"),
+        (None, Some(_)) => format!("that was pushed to {} without a branch", head.branch),
+        (None, None) => "of a repository that is gone or not known".to_owned(),
+    };
     let kind = event.kind.as_str();
     Some(format!(
-        "this is code of the fork {fork} in a run of `{kind}`, which has the repository's own secrets and rights: whoever opens a pull request could run anything with them. Where that is meant, set `allow-unsafe-pr-checkout: true`"
+        "this is code {whose} in a run of `{kind}`, which has the repository's own secrets and rights: whoever opens a pull request could run anything with them. Where that is meant, set `allow-unsafe-pr-checkout: true`"
     ))
 }
 
-/// Where a pull request comes from, and its commits.
-fn fork(event: &EventContext) -> Option<(String, Vec<String>)> {
+/// The head of the pull request that an event is about.
+struct Head {
+    branch: String,
+    /// Nothing: it is gone.
+    repository: Option<String>,
+    commits: Vec<String>,
+}
+
+fn head(event: &EventContext) -> Option<Head> {
     let at = |path: &[&str]| {
         let value = path
             .iter()
             .try_fold(&event.payload, |value, key| value.get(key));
         value.map(Value::as_text).filter(|text| !text.is_empty())
     };
-    let (repository, commits) = match event.kind {
+    let (branch, repository, commits) = match event.kind {
         EventKind::PullRequestTarget => (
+            at(&["pull_request", "head", "ref"]),
             at(&["pull_request", "head", "repo", "full_name"]),
             [
                 at(&["pull_request", "head", "sha"]),
@@ -45,10 +64,11 @@ fn fork(event: &EventContext) -> Option<(String, Vec<String>)> {
         EventKind::WorkflowRun => {
             let followed = at(&["workflow_run", "event"])?;
             // Of `pull_request_target` it is the commit of the base.
-            let is_head = &*followed == "pull_request";
+            let is_head = &*followed != "pull_request_target";
             let head = at(&["workflow_run", "head_sha"]).filter(|_| is_head);
             followed.strip_prefix("pull_request")?;
             (
+                at(&["workflow_run", "head_branch"]),
                 at(&["workflow_run", "head_repository", "full_name"]),
                 [head, at(&["workflow_run", "head_commit", "id"])],
             )
@@ -57,7 +77,11 @@ fn fork(event: &EventContext) -> Option<(String, Vec<String>)> {
     };
     let commits = commits.into_iter().flatten();
     let commits = commits.map(|commit| commit.to_ascii_lowercase()).collect();
-    Some((repository?.to_string(), commits))
+    Some(Head {
+        branch: branch.map(|branch| branch.to_string()).unwrap_or_default(),
+        repository: repository.map(|repository| repository.to_string()),
+        commits,
+    })
 }
 
 /// `refs/pull/7/head`, `refs/pull/7/merge`
@@ -102,6 +126,43 @@ mod tests {
         serde_json::json!({"workflow_run": {
             "event": event, "head_sha": HEAD, "head_repository": {"full_name": from},
         }})
+    }
+
+    #[test]
+    fn i17_a_head_without_a_branch_and_one_that_is_gone_are_a_strangers() {
+        let of = |branch: &str, repository: serde_json::Value| {
+            let head = serde_json::json!({"ref": branch, "sha": HEAD, "repo": repository});
+            let target = serde_json::json!({"pull_request": {"head": head}});
+            let after = |kind: &str| {
+                let run = serde_json::json!({"event": kind, "head_sha": HEAD,
+                    "head_branch": branch, "head_repository": repository});
+                event(
+                    EventKind::WorkflowRun,
+                    &serde_json::json!({"workflow_run": run}),
+                )
+            };
+            [
+                event(EventKind::PullRequestTarget, &target),
+                after("pull_request"),
+                after("pull_request_review"),
+            ]
+        };
+        let own = serde_json::json!({"full_name": "acme/rocket"});
+        for (branch, repository, asked, refused) in [
+            ("topic", own.clone(), HEAD, false),
+            ("refs/pull/8/head", own.clone(), HEAD, true),
+            ("refs/pull/8/head", own.clone(), "refs/pull/8/head", true),
+            ("refs/pull/8/head", own, "main", false),
+            ("topic", serde_json::Value::Null, HEAD, true),
+            ("topic", serde_json::Value::Null, "main", false),
+        ] {
+            for event in of(branch, repository.clone()) {
+                let inputs = [("ref".to_owned(), asked.to_owned())];
+                let request = CheckoutRequest::parse(&inputs, "acme/rocket", "https://f.example");
+                let found = refused_fork_code(&event, &request.unwrap());
+                assert_eq!(found.is_some(), refused, "{event:?} {asked}");
+            }
+        }
     }
 
     #[test]

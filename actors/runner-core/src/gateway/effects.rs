@@ -1,6 +1,7 @@
 //! What a call of the forge's API moves there, and what its answer adds to that: events about it
 //! start nothing.
 
+use forge_core::Origin;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -146,8 +147,8 @@ impl CausingCall {
             return;
         };
         // A fork's branch moves elsewhere, and no push of it is heard of here.
-        let own = text("/head/repo/full_name");
-        self.effects.moves = match own.is_some_and(|own| own.eq_ignore_ascii_case(repository)) {
+        let origin = Origin::of_head(branch, text("/head/repo/full_name"), repository);
+        self.effects.moves = match origin == Origin::SameRepository {
             true => vec![CallMove::of(format!("{BRANCHES}{branch}"), Some(sha), None)],
             false => Vec::new(),
         };

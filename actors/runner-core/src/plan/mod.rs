@@ -19,6 +19,7 @@ mod lock_files;
 mod locked_uses;
 mod matrix;
 mod native;
+mod place;
 mod plan_state;
 mod script_images;
 mod status_contexts;
@@ -40,6 +41,7 @@ pub use native::{
     NativeAction, PlannedSetup, SetupTool, is_release_since, native_actions, undone_value,
 };
 pub(crate) use native::{native_outputs, required_inputs};
+pub use place::WorkflowPlace;
 pub use plan_state::{Action, PlanState};
 pub use status_contexts::{StatusContexts, run_context, status_context};
 pub use types::{

@@ -131,6 +131,23 @@ fn i17_check_knows_the_image_of_a_label() {
     }
 }
 
+#[test]
+fn i17_check_names_the_packages_that_debian_has_not() {
+    let job = |more: &str| {
+        let text = format!(
+            "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    {more}\n    steps:\n      - run: sudo apt-get install clang-14 valgrind\n      - run: apt-get install gcc-11 clang-14\n"
+        );
+        let report = check(".github/workflows/a.yml", text.as_bytes(), &|_| None);
+        report.jobs[0].notes.join("\n")
+    };
+    let said = job("name: a");
+    let expected = "its scripts install clang-14, gcc-11, which Ubuntu 24.04 has and Debian 13, the image `full`, has not: apt will not find them (it has clang-17 to clang-19, gcc-12 to gcc-14)";
+    assert!(said.contains(expected), "{said}");
+    // A container has its own packages.
+    let said = job("container: ubuntu:24.04");
+    assert!(!said.contains("clang-14"), "{said}");
+}
+
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn i17_check_refuses_labels_of_another_architecture() {

@@ -6,6 +6,7 @@ use runner_core::context::RunFacts;
 use runner_core::event::{EventContext, EventKind};
 use runner_core::expr::{Context, Contexts, Value};
 use runner_core::id_token::id_token_claims;
+use runner_core::plan::WorkflowPlace;
 use runner_core::plan::{Instances, Plan, PlanInput, expand, plan};
 use runner_core::workflow::parse;
 
@@ -113,22 +114,36 @@ fn i17_identity_tokens_name_the_environment() {
     ] {
         let event = EventContext {
             kind,
-            action: None,
-            reference: "refs/heads/main".to_owned(),
-            sha: "1".repeat(40),
-            repository: "o/r".to_owned(),
-            actor: String::new(),
-            base_branch: None,
-            head_branch: None,
-            untrusted: false,
-            changed_paths: None,
-            message: None,
-            inputs: Vec::new(),
-            payload: Value::Null,
+            ..pushed_event()
         };
-        let claims = id_token_claims(&event, &RunFacts::default(), "ci.yml", environment);
+        let place = WorkflowPlace {
+            repository: "o/r".to_owned(),
+            file: "ci.yml".to_owned(),
+            reference: event.reference.clone(),
+            commit: event.sha.clone(),
+        };
+        let claims = id_token_claims(&event, &RunFacts::default(), &place, environment);
         assert_eq!(claims["sub"], subject);
         let claim = claims.get("environment").and_then(|claim| claim.as_str());
         assert_eq!(claim, environment);
+    }
+}
+
+/// A push to the branch `main` of `o/r`.
+pub(crate) fn pushed_event() -> EventContext {
+    EventContext {
+        kind: EventKind::Push,
+        action: None,
+        reference: "refs/heads/main".to_owned(),
+        sha: "1".repeat(40),
+        repository: "o/r".to_owned(),
+        actor: String::new(),
+        base_branch: None,
+        head_branch: None,
+        untrusted: false,
+        changed_paths: None,
+        message: None,
+        inputs: Vec::new(),
+        payload: Value::Null,
     }
 }

@@ -31,6 +31,7 @@ impl ActionSource for Store {
             commit: "c0ffee00".repeat(5),
             tree: format!("sha256:{}", "0".repeat(64)),
             private: false,
+            reference: None,
         })
     }
 

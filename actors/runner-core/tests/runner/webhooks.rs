@@ -1,7 +1,7 @@
 //! Events of real forges: what starts a run, and what never does.
 
 use forge_core::{Event, ObjectFormats, WebhookHeaders};
-use runner_core::event::{EventContext, EventKind, StartsNothing};
+use runner_core::event::{EventContext, EventKind, RunCommit, StartsNothing};
 
 fn context(event: &str, body: &serde_json::Value) -> Result<EventContext, StartsNothing> {
     let headers = [("X-GitHub-Event", event)];
@@ -116,6 +116,43 @@ fn i17_every_action_of_a_pull_request_is_an_event_of_its_head() {
         assert!(!target.untrusted, "the default branch is run");
         assert_eq!(target.base_branch.as_deref(), Some("main"));
     }
+}
+
+/// Every event that runs the head of a pull request trusts the same heads.
+#[test]
+fn i17_a_head_is_trusted_only_on_a_branch_of_the_repository() {
+    let own = serde_json::json!({"full_name": "O/R"});
+    let fork = serde_json::json!({"full_name": "fork/r"});
+    let head = |name: &str, repo: &serde_json::Value| serde_json::json!({"ref": name, "sha": "c".repeat(40), "repo": repo});
+    let none = serde_json::Value::Null;
+    for (head, untrusted) in [
+        (head("topic", &own), false),
+        (head("topic", &fork), true),
+        // Pushed for review without a branch (AGit), by anybody who reads.
+        (head("refs/pull/7/head", &own), true),
+        (head("refs/for/main", &own), true),
+        // The fork is gone.
+        (head("topic", &none), true),
+        (none.clone(), true),
+    ] {
+        let by_head = |kind: &&EventKind| kind.commit() == RunCommit::PullHead;
+        let kinds: Vec<&EventKind> = EventKind::ALL.iter().filter(by_head).collect();
+        assert_eq!(kinds.len(), 3);
+        for kind in kinds {
+            let mut body = pull("opened");
+            body["pull_request"]["head"] = head.clone();
+            let found = context(kind.as_str(), &body).unwrap();
+            assert_eq!(found.kind, *kind);
+            assert_eq!(found.untrusted, untrusted, "{kind:?} {head}");
+        }
+    }
+    // As Gitea names the event of a review.
+    let mut body = pull("reviewed");
+    body["pull_request"]["head"] = head("refs/pull/7/head", &own);
+    body["review"] = serde_json::json!({"type": "pull_request_review_comment", "content": "!"});
+    let found = context("pull_request_comment", &body).unwrap();
+    assert_eq!(found.kind, EventKind::PullRequestReview);
+    assert!(found.untrusted);
 }
 
 fn pull(action: &str) -> serde_json::Value {
@@ -254,6 +291,12 @@ fn i17_types_branches_and_followed_workflows_decide_which_workflows_start() {
         ),
         ("pull_request_target", "pull_request", "opened", true),
         ("pull_request_target", "pull_request", "closed", false),
+        (
+            "{pull_request_target: {paths: ['src/**']}}",
+            "pull_request",
+            "opened",
+            true,
+        ),
         (
             "{pull_request_target: {types: [closed], branches: [main]}}",
             "pull_request",

@@ -3,7 +3,11 @@
 use runner_core::actions::{
     ActionReference, ActionSource, LockedAction, WORKFLOW_LOCK, how_to_add,
 };
-use runner_core::plan::{ActionLocation, LockedUses, PlanInput, PlannedWork, StepKind, plan};
+use runner_core::context::RunFacts;
+use runner_core::id_token::id_token_claims;
+use runner_core::plan::{
+    ActionLocation, LockedUses, PlanInput, PlannedWork, StepKind, WorkflowPlace, plan,
+};
 use runner_core::report::{FileReport, FileStatus, check_with};
 use runner_core::workflow::{Need, parse};
 
@@ -31,6 +35,7 @@ impl ActionSource for Store {
             commit: commit(digit),
             tree: format!("sha256:{}", "0".repeat(64)),
             private: false,
+            reference: (digit == 'd').then(|| "refs/tags/v1".to_owned()),
         })
     }
 
@@ -244,4 +249,36 @@ fn i17_what_the_lock_file_does_not_decide_is_noted_or_left() {
     let report = checked(&own, Some(&lock(WORKFLOW, &[])));
     assert_eq!(report.status(), FileStatus::Good, "{:?}", report.refused);
     assert_eq!(LockedUses::default(), LockedUses::Open);
+}
+
+/// Page "Using OpenID Connect with reusable workflows": trust is built on these claims.
+#[test]
+fn i17_the_claims_of_a_called_workflow_are_of_its_own_repository() {
+    let event = crate::environments::pushed_event();
+    let calls = |uses: &str| {
+        let work = format!("{{uses: {uses}}}");
+        let parsed = parse(WORKFLOW, workflow(&work).as_bytes()).expect("a workflow");
+        let input = PlanInput {
+            contexts: &runner_core::expr::Contexts::default(),
+            files: &files(None),
+            actions: &Store,
+        };
+        let planned = plan(parsed.value, input).expect("a plan");
+        let places: Vec<WorkflowPlace> = planned
+            .workflows
+            .iter()
+            .map(|called| called.place(&event))
+            .collect();
+        places
+    };
+    let places = calls("acme/calls/.github/workflows/in.yml@v1");
+    let claims = |place: &WorkflowPlace| {
+        let claims = id_token_claims(&event, &RunFacts::default(), place, None);
+        let text = |name: &str| claims[name].as_str().unwrap().to_owned();
+        (text("job_workflow_ref"), text("job_workflow_sha"))
+    };
+    let own = format!("o/r/{WORKFLOW}@refs/heads/main");
+    assert_eq!(claims(&places[0]), (own, event.sha.clone()));
+    let called = "acme/calls/.github/workflows/in.yml@refs/tags/v1".to_owned();
+    assert_eq!(claims(&places[1]), (called, commit('d')));
 }

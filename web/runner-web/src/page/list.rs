@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use runner_actors::RunRecord;
 
 use super::frame::frame;
-use super::text::{Visible, badge, name, number, reference, time, took, word};
+use super::text::{Visible, badge, name, number, reference, run_word, time, took};
 
 /// The list of runs; where a token is wanted, with the way out.
 pub(crate) fn list(runs: &[RunRecord], can_sign_out: bool) -> String {
@@ -27,7 +27,7 @@ fn row(run: &RunRecord) -> Markup {
     let (kind, branch) = reference(&run.reference);
     html! {
         li {
-            (badge(&word(&run.state)))
+            (badge(&run_word(run)))
             div {
                 a class="name" href={ "/runs/" (Visible(&run.id)) } { (Visible(name(run))) }
                 " "
@@ -41,8 +41,10 @@ fn row(run: &RunRecord) -> Markup {
             }
             p class="when" {
                 (time(run.created_at))
-                br;
-                (took(run.started_at.unwrap_or(run.created_at), run.ended_at))
+                @if !run.waits_for_turn() {
+                    br;
+                    (took(run.started_at.unwrap_or(run.created_at), run.ended_at))
+                }
             }
         }
     }

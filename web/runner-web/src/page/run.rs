@@ -7,7 +7,7 @@ use super::frame::frame;
 use super::job::{JobView, job, waiting};
 use super::log::{LogSection, RunLog, class};
 use super::tests::tests as tests_of;
-use super::text::{Visible, badge, name, number, reference, time, took, word};
+use super::text::{Visible, badge, name, number, reference, run_word, time, took, word};
 
 /// What a run's page is made of.
 pub(crate) struct RunPage<'a> {
@@ -64,7 +64,7 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
 }
 
 fn head(run: &RunRecord, may_review: bool) -> Markup {
-    let state = word(&run.state);
+    let state = run_word(run);
     html! {
         h1 {
             (badge(&state)) " " (Visible(name(run))) " "
@@ -110,8 +110,12 @@ fn facts(run: &RunRecord) -> Vec<(&'static str, Markup)> {
         facts.push(("Environment", environment(gate)));
     }
     let from = run.started_at.unwrap_or(run.created_at);
-    facts.push(("Started", time(from)));
-    facts.push(("Duration", took(from, run.ended_at)));
+    if run.waits_for_turn() {
+        facts.push(("Waiting since", time(from)));
+    } else {
+        facts.push(("Started", time(from)));
+        facts.push(("Duration", took(from, run.ended_at)));
+    }
     for (name, other) in [
         ("Former attempt", &run.repeats),
         ("Next attempt", &run.repeated_by),

@@ -20,6 +20,14 @@ pub(super) fn word<T: serde::Serialize>(value: &T) -> String {
         .unwrap_or_default()
 }
 
+/// How far a run is, for people: one that waits for its turn does not ask for a machine yet.
+pub(super) fn run_word(run: &RunRecord) -> String {
+    match run.waits_for_turn() {
+        true => "waiting".to_owned(),
+        false => word(&run.state),
+    }
+}
+
 /// A state as a label; its word is one of ours.
 pub(super) fn badge(word: &str) -> Markup {
     html! { span class={ "state " (word) } { (word.replace('_', " ")) } }

@@ -196,3 +196,70 @@ fn i17_a_workflow_follows_how_far_another_is() {
     let all = ["completed", "in_progress", "requested"];
     assert!(within(|| told() == all), "{:?}", told());
 }
+
+/// Page "Workflow syntax", `paths`, "Git diff comparisons".
+#[test]
+fn i17_paths_of_a_branch_without_a_before_are_compared_with_the_default_branch() {
+    let site = site();
+    let runner = site.start();
+    site.git_init();
+    site.write("src/a", "a");
+    site.write("docs/a", "a");
+    let main = site.commit(
+        "on: {push: {paths: ['src/**', '!src/doc/**']}}
+jobs: {build: {runs-on: x, steps: [{run: echo built}]}}
+",
+    );
+    let zeros = "0".repeat(40);
+    let gone = "e".repeat(40);
+    let state = |branch: &str, sha: &str, before: &str| {
+        let mut push = site.push(sha);
+        push["ref"] = format!("refs/heads/{branch}").into();
+        push["before"] = before.into();
+        push["created"] = (before == zeros).into();
+        push["forced"] = (before != zeros).into();
+        let delivery = format!("d-{branch}-{}", &before[..1]);
+        let record = runner.ended(&runner.run("push", &delivery, &push));
+        record["state"].as_str().unwrap().to_owned()
+    };
+    // A first push, of which nothing was there.
+    assert_eq!(state("main", &main, &zeros), "succeeded");
+    assert_eq!(
+        state("main", &main, &gone),
+        "succeeded",
+        "over a commit that is gone"
+    );
+    let commit_on = |branch: &str, path: &str| {
+        site.git(&["checkout", "--quiet", "-b", branch, &main]);
+        site.write(path, "new");
+        site.commit_all()
+    };
+    for (branch, path, expected) in [
+        ("code", "src/new", "succeeded"),
+        ("docs", "docs/new", "ignored"),
+        ("doc", "src/doc/new", "ignored"),
+    ] {
+        let sha = commit_on(branch, path);
+        for before in [&zeros, &gone] {
+            assert_eq!(state(branch, &sha, before), expected, "{branch} {before}");
+        }
+    }
+    // At the default branch's own commit nothing is changed.
+    site.git(&["branch", "same", &main]);
+    assert_eq!(state("same", &main, &zeros), "ignored");
+    // With a history of its own every file is new.
+    site.git(&["checkout", "--quiet", "--orphan", "pages", &main]);
+    let pages = site.commit_all();
+    assert_eq!(state("pages", &pages, &zeros), "succeeded");
+    // `paths-ignore` by the same comparison.
+    site.git(&["checkout", "--quiet", "main"]);
+    let main = site.commit(
+        "on: {push: {paths-ignore: ['docs/**']}}
+jobs: {build: {runs-on: x, steps: [{run: echo built}]}}
+",
+    );
+    site.git(&["checkout", "--quiet", "-b", "page", &main]);
+    site.write("docs/page", "new");
+    let page = site.commit_all();
+    assert_eq!(state("page", &page, &zeros), "ignored");
+}

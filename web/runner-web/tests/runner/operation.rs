@@ -81,9 +81,8 @@ fn a_workflow_is_started_by_hand_with_its_inputs_by_whoever_has_the_token() {
         json!({"where": "sun"}),
         json!({"where": "moon", "x": "y"}),
     ] {
-        let started = dispatch(&runner, token, &order(wrong.clone()));
-        let ended = record(started.json()["run"].as_str().unwrap());
-        assert_eq!(ended["state"], "failed", "{wrong}: {ended:#}");
+        let refused = dispatch(&runner, token, &order(wrong.clone()));
+        assert_eq!(refused.code, 422, "{wrong}: {refused:?}");
     }
     let branch = json!({"repository": "acme/rocket", "workflow": "x.yml", "branch": "nowhere"});
     assert_eq!(dispatch(&runner, token, &branch).code, 404);
@@ -91,6 +90,64 @@ fn a_workflow_is_started_by_hand_with_its_inputs_by_whoever_has_the_token() {
         dispatch(&runner, token, &json!({"repository": "acme/rocket"})).code,
         400
     );
+}
+
+/// As GitHub's API: a branch or a tag, the file's name alone, and no run where it cannot be.
+#[test]
+fn i17_a_dispatch_takes_a_tag_and_a_file_s_name_and_makes_no_run_in_vain() {
+    let site = Site::new();
+    let token = "an api token of some length";
+    let runner = site.start_with(Setup {
+        token: Some(token),
+        ..Setup::default()
+    });
+    site.git_init();
+    site.write(
+        ".github/workflows/pushed.yml",
+        "on: push\njobs: {a: {runs-on: x, steps: [{run: pushed}]}}\n",
+    );
+    let tagged = site.commit(DISPATCHED);
+    site.git(&["tag", "-a", "-m", "the first", "v1", &tagged]);
+    let newest = site.commit_all();
+    assert_eq!(runner.deliver("push", "d-1", &site.push(&newest)).code, 202);
+    assert!(within(|| site.vmm.commands().len() == 2));
+    let authorization = format!("Bearer {token}");
+    let headers = [("Authorization", authorization.as_str())];
+    let ask = |path: &str| runner.ask("GET", path, &headers, b"").json();
+    let runs = || ask("/runs")["runs"].as_array().map_or(0, Vec::len);
+    let before = runs();
+    let order = |workflow: &str, reference: &str| json!({"repository": "acme/rocket", "workflow": workflow, "ref": reference, "inputs": {"where": "moon"}});
+    for (workflow, reference, code, detail) in [
+        (
+            "pushed.yml",
+            "main",
+            422,
+            "does not say `workflow_dispatch`",
+        ),
+        ("none.yml", "main", 404, "no workflow file"),
+        ("ci.yml", "v2", 404, "no such branch or tag"),
+        ("ci.yml", "refs/tags/main", 404, "no such branch or tag"),
+        ("ci.yml", "refs/heads/v1", 404, "no such branch or tag"),
+    ] {
+        let refused = dispatch(&runner, token, &order(workflow, reference));
+        assert_eq!(refused.code, code, "{workflow} {reference}: {refused:?}");
+        assert!(refused.body.contains(detail), "{refused:?}");
+    }
+    assert_eq!(runs(), before, "nothing was made of those");
+    for (reference, full, sha) in [
+        ("v1", "refs/tags/v1", &tagged),
+        ("refs/tags/v1", "refs/tags/v1", &tagged),
+        ("main", "refs/heads/main", &newest),
+        ("refs/heads/main", "refs/heads/main", &newest),
+    ] {
+        let started = dispatch(&runner, token, &order("ci.yml", reference));
+        assert_eq!(started.code, 202, "{reference}: {started:?}");
+        let started = started.json();
+        let record = ask(&format!("/runs/{}", started["run"].as_str().unwrap()));
+        assert_eq!(record["reference"], full, "{record:#}");
+        assert_eq!(record["sha"], **sha, "{record:#}");
+        assert_eq!(record["workflow_file"], ".github/workflows/ci.yml");
+    }
 }
 
 #[test]
