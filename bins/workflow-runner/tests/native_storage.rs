@@ -316,3 +316,33 @@ jobs:
         ],
     );
 }
+
+#[test]
+fn i17_a_folder_and_the_workspace_are_hashed_however_they_are_written() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(
+        r##"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: mkdir -p src linked; echo a > src/a; echo b > b; echo c > linked/c; ln -s linked l
+      - run: |
+          echo "all ${{ hashFiles('.') != '' }} ${{ hashFiles('.') == hashFiles('./') }} ${{ hashFiles('.') == hashFiles(github.workspace) }} ${{ hashFiles('.') == hashFiles('**') }}"
+          echo "src ${{ hashFiles('src') != '' }} ${{ hashFiles('src') == hashFiles('./src/.') }}"
+          echo "link <${{ hashFiles('l/*') }}> ${{ hashFiles('--follow-symbolic-links', 'l/*') == hashFiles('linked/*') }}"
+      - {run: "echo ${{ hashFiles('--other', 'b') }}"}
+"##,
+    );
+    assert_eq!(code, Some(1), "{said}");
+    in_order(
+        &said,
+        &[
+            "all true true true true",
+            "src true true",
+            "link <> true",
+            "--other is no option",
+        ],
+    );
+}
