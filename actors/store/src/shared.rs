@@ -105,6 +105,14 @@ impl SharedStore {
         self.server.signs(&self.options.compared)
     }
 
+    /// What is wrong where more than one server of the address accepts writes: one of them is a
+    /// former primary, and somebody may take it for the right one. Blocks, for some seconds at
+    /// most.
+    #[must_use]
+    pub fn two_primaries(&self) -> Option<String> {
+        self.server.two_primaries()
+    }
+
     /// Ends the session that has the store: what it had begun is undone, or was committed before.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use scripted_peers::postgres::{PostgresServer, Stop};
-use store::maintenance::{MaintenanceError, backup, check, copy};
+use store::maintenance::{MaintenanceError, backup, check, copy, migrate};
 use store::{Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
@@ -433,4 +433,32 @@ fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
     }
     gone.look().unwrap();
     assert_eq!(first.beside().unwrap(), 1, "it is there again");
+}
+
+/// A host that was forgotten, with the address from before.
+#[test]
+fn i18_a_store_that_was_moved_takes_nothing_in_and_is_nobodys() {
+    let server = PostgresServer::start();
+    let before = shared(&server, "before");
+    let (store, epoch) = before.try_take(|_| true).unwrap().unwrap();
+    store.close();
+    drop(store);
+    let used = StorePlace::Postgres(server.url().parse().unwrap());
+    let root = tempfile::tempdir().unwrap();
+    let elsewhere = StorePlace::Directory(root.path().join("moved"));
+    migrate(&used, &elsewhere, &options()).unwrap();
+    let taken_until = server.sql("SELECT max(epoch) FROM shared_test.epochs");
+    for standby in [before, shared(&server, "forgotten")] {
+        let refused = take_in(&standby, "one", b"body").unwrap_err().to_string();
+        assert!(refused.contains("was moved to "), "{refused}");
+        let closed = standby.look().unwrap().closed.unwrap();
+        assert!(closed.contains("was moved to "), "{closed}");
+        assert!(standby.try_take(|_| true).unwrap().is_none());
+    }
+    let now = server.sql("SELECT max(epoch) FROM shared_test.epochs");
+    assert_eq!(now, taken_until, "after {epoch}");
+    assert_eq!(server.sql("SELECT count(*) FROM shared_test.intake"), "0");
+    let url = server.url().parse().unwrap();
+    let probed = store::probe(&url, &options()).unwrap_err();
+    assert!(matches!(probed, store::OpenError::Moved { .. }), "{probed}");
 }

@@ -75,6 +75,7 @@ fn sight_of(address: String) -> StoreSight {
             forward_key: "the key".to_owned(),
             is_locked: true,
             is_anothers: false,
+            closed: None,
             epoch: 1,
             by: String::new(),
             is_released: false,

@@ -144,6 +144,15 @@ impl Connector {
         answers.collect()
     }
 
+    /// What is wrong where more than one server accepts writes.
+    pub(super) fn two_primaries(&self) -> Option<String> {
+        if !self.servers.are_several() {
+            return None;
+        }
+        let found = self.others(&self.servers.all());
+        primaries::complaint(&found, |at| self.servers.name(at))
+    }
+
     fn tls(&self, server: &Config) -> Result<MakeTls, Fault> {
         if server.get_ssl_mode() == SslMode::Disable {
             return Ok(MakeTls::none());

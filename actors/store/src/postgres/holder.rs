@@ -43,7 +43,33 @@ pub(super) struct Owner {
     pub(super) is_released: bool,
     /// The number of its installation; 0: it said none.
     installation: i64,
+    /// Why nobody starts on the store.
+    pub(super) closed: Option<Closed>,
 }
+
+/// Why nobody starts on a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// It was moved, to there.
+    Moved(String),
+    /// It is a copy that did not end.
+    HalfCopied,
+}
+
+impl Closed {
+    /// The same for whoever wants to open the store.
+    pub(super) fn error(&self, place: &str) -> OpenError {
+        let place = place.to_owned();
+        match self.clone() {
+            Self::Moved(to) => OpenError::Moved { place, to },
+            Self::HalfCopied => OpenError::HalfCopied { place },
+        }
+    }
+}
+
+/// Whether somebody has closed the store, as a condition of a statement.
+pub(super) const IS_CLOSED: &str = "EXISTS (SELECT 1 FROM rows \
+     WHERE tbl = '_meta' AND key IN ('moved'::bytea, 'copying'::bytea))";
 
 impl Owner {
     /// How long the holder has said nothing.
@@ -85,13 +111,27 @@ pub(super) struct Taken {
     forward_key: String,
 }
 
+/// What to say of a store that took nothing because somebody has closed it.
+pub(super) fn why_closed(connection: &mut Connection, place: &str) -> Fault {
+    match owner(connection).map(|owner| owner.closed) {
+        Ok(Some(closed)) => Fault::Refused {
+            state: None,
+            reason: closed.error(place).to_string(),
+        },
+        Ok(None) => Fault::Lost("it was closed, and opened again".to_owned()),
+        Err(fault) => fault,
+    }
+}
+
 /// Reads the owner's row.
 pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
     let rows = connection.rows(
         "SELECT epoch, last_group, program, host, pid, started, \
          extract(epoch FROM renewed)::float8, \
          (extract(epoch FROM clock_timestamp()) - extract(epoch FROM renewed))::float8, \
-         address, forward_key, renewed = '-infinity', installation FROM owner",
+         address, forward_key, renewed = '-infinity', installation, \
+         (SELECT value FROM rows WHERE tbl = '_meta' AND key = 'moved'::bytea), \
+         EXISTS (SELECT 1 FROM rows WHERE tbl = '_meta' AND key = 'copying'::bytea) FROM owner",
         &[],
     )?;
     let row = rows.first().ok_or_else(|| Fault::Refused {
@@ -100,7 +140,13 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
     })?;
     let (program, host, started): (String, String, String) = (row.get(2), row.get(3), row.get(5));
     let pid: i64 = row.get(4);
+    let moved: Option<Vec<u8>> = row.get(12);
+    let closed = match (row.get(13), moved) {
+        (true, _) => Some(Closed::HalfCopied),
+        (false, moved) => moved.map(|to| Closed::Moved(String::from_utf8_lossy(&to).into_owned())),
+    };
     Ok(Owner {
+        closed,
         epoch: row.get(0),
         last_group: row.get(1),
         renewed: row.get(6),
@@ -161,7 +207,7 @@ pub(super) fn take_if(
     }
     let owner = owner(connection)?;
     let is_anothers = is_left_by_another(connection, schema, (&owner, taker.installation))?;
-    if !is_anothers && may_take(&owner) {
+    if owner.closed.is_none() && !is_anothers && may_take(&owner) {
         return raise(connection, taker).map(Some);
     }
     unlock(connection, schema)?;

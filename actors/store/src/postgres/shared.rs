@@ -44,6 +44,9 @@ pub struct Leadership {
     /// It says that it is of another installation, or it was and others of that one stand beside
     /// the store: this process is in the wrong place, or they are.
     pub is_anothers: bool,
+    /// Why nobody starts on it, nor is anything taken in for it: it was moved elsewhere, or is a
+    /// copy that did not end.
+    pub closed: Option<String>,
 }
 
 impl fmt::Debug for Leadership {
@@ -69,8 +72,10 @@ pub struct ServerSigns {
 }
 
 impl Leadership {
-    fn of(owner: Owner, is_locked: bool, is_anothers: bool) -> Self {
+    fn of((owner, place): (Owner, &str), is_locked: bool, is_anothers: bool) -> Self {
+        let closed = owner.closed.as_ref();
         Self {
+            closed: closed.map(|closed| closed.error(place).to_string()),
             epoch: u64::try_from(owner.epoch).unwrap_or_default(),
             silent: owner.silent(),
             is_released: owner.is_released,
@@ -144,6 +149,7 @@ impl SharedServer {
                 true => holder::is_anothers(connection, schema, installation)?,
                 false => holder::is_left_by_another(connection, schema, (&owner, installation))?,
             };
+            let owner = (owner, self.place.as_str());
             Ok(Leadership::of(owner, is_locked, is_anothers))
         })
     }
@@ -160,6 +166,11 @@ impl SharedServer {
         self.with_connection(holder::beside)
     }
 
+    /// What is wrong where more than one server of the address accepts writes.
+    pub(crate) fn two_primaries(&self) -> Option<String> {
+        self.connector.two_primaries()
+    }
+
     pub(crate) fn signs(&self, compared: &ComparedSettings) -> Result<ServerSigns, OpenError> {
         self.with_connection(|connection, schema| {
             let asked = SystemTime::now();
@@ -168,17 +179,11 @@ impl SharedServer {
             let own = own.unwrap_or_default().as_secs_f64();
             let owner = holder::owner(connection)?;
             let said = holder::marks(connection, schema)?;
-            let marks = compared.marks(&owner.forward_key).into_iter();
-            let differing = marks.filter(|(_, name, value)| {
-                let mut said = said.iter().filter(|(said, _)| said == name);
-                // A holder of an older version says nothing of it.
-                said.next().is_some_and(|(_, said)| said != value)
-            });
             Ok(ServerSigns {
                 #[expect(clippy::cast_possible_truncation, reason = "no clock is so far off")]
                 clock_ahead_ms: ((clock - own) * 1000.0) as i64,
                 awaits_replica,
-                differing: differing.map(|(name, ..)| name).collect(),
+                differing: compared.differing(&said, &owner.forward_key),
             })
         })
     }
@@ -228,7 +233,7 @@ impl SharedServer {
         layout::prepare(&mut connection, &connector.schema, place)?;
         let schema = &connector.schema;
         let taken = holder::take_if(&mut connection, schema, &self.taker, |owner| {
-            may_take(&Leadership::of(owner.clone(), false, false))
+            may_take(&Leadership::of((owner.clone(), place), false, false))
         });
         let taken = taken.map_err(failed)?;
         Ok(taken.map(|taken| Session::over(connector, place.clone(), connection, taken, patience)))
