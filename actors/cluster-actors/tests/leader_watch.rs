@@ -44,6 +44,10 @@ impl Election for Table {
         Ok(0)
     }
 
+    fn tell_settings(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {
         self.tries.fetch_add(1, Ordering::SeqCst);
         if let Some(refusal) = &*self.refusal.lock() {

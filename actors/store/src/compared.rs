@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// Settings by their names; only digests are kept.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ComparedSettings {
     each: Vec<(&'static str, [u8; 32])>,
     /// What this process says goes with this: it is another text for each process and start.
@@ -67,16 +67,17 @@ impl ComparedSettings {
         }
         let marks = self.marks(salt).into_iter();
         let differing = marks.filter(|(_, name, value)| {
-            let mut said = said.iter().filter(|(said, _)| said == name);
-            // A holder of an older version says nothing of it.
-            said.next().is_some_and(|(_, said)| said != value)
+            let mut said = said.iter().filter(|(said, _)| said == name).peekable();
+            // A holder of an older version says nothing of it, and one that has just read its
+            // settings again may say what they were, too.
+            said.peek().is_some() && said.all(|(_, said)| said != value)
         });
         differing.map(|(name, ..)| name).collect()
     }
 }
 
 /// The numbers by which a session says with which salt it says all else.
-fn salt_mark(salt: &str) -> (u32, u32) {
+pub(crate) fn salt_mark(salt: &str) -> (u32, u32) {
     let key = *blake3::hash(salt.as_bytes()).as_bytes();
     let of_name = number(blake3::hash(b"orrery salt"));
     (of_name, number(blake3::keyed_hash(&key, b"orrery salt")))
@@ -107,6 +108,7 @@ mod tests {
             (said("two", "b"), "a", &[], "so it is here, and is asked later"),
             (vec![salt_mark("a")], "a", &[], "an older version says less"),
             (vec![], "a", &[], "nobody holds it"),
+            ([said("two", "a"), said("one", "a")].concat(), "a", &[], "it was just changed"),
         ] {
             assert_eq!(own.differing(&said, salt), expected, "{why}");
         }

@@ -89,6 +89,16 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     assert_eq!(differing(&shared("d", "geheim", "one")), [""; 0]);
     server.sql("UPDATE shared_test.owner SET forward_key = 'leader'");
     assert_eq!(differing(&shared("d", "other", "one")), ["secret"]);
+    // Settings are read again: whoever stands by hears of it, and of what they are now.
+    let standby = shared("e", "geheim", "one");
+    assert_eq!(differing(&standby), [""; 0]);
+    let told = standby.settings_told();
+    leader.compare(ComparedSettings::default().with("secret", "new").with("hosts", "one"));
+    leader.tell_settings().unwrap();
+    until("it is told", || told.has_changed().unwrap());
+    until("it differs", || differing(&standby) == ["secret"]);
+    standby.compare(ComparedSettings::default().with("secret", "new").with("hosts", "one"));
+    assert_eq!(differing(&standby), [""; 0]);
     let signs = leader.server_signs().unwrap();
     assert!(signs.clock_ahead_ms.abs() < 10_000, "{signs:?}");
     assert!(!signs.awaits_replica);

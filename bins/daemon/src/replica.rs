@@ -134,6 +134,18 @@ fn note_signs(control: &RoleControl, signs: &ServerSigns) {
     }
 }
 
+/// How many looks go by between two questions to all servers of the database's address: a former
+/// primary that was started again is found before somebody has to take over.
+const LOOKS_BETWEEN_SURVEYS: u32 = 12;
+
+/// That more than one server of the address accepts writes, for `/health`.
+fn note_primaries(control: &RoleControl, complaint: Option<String>) {
+    if control.note_warning("primaries", complaint.clone()) {
+        let reason = complaint.unwrap_or_default();
+        tracing::error!(event = "store.two_primaries", "{reason}");
+    }
+}
+
 /// Between two looks of a standby at what it would need as the leader.
 const PROBE_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -189,13 +201,22 @@ impl BacklogWatch {
     fn start(shared: &SharedStore, control: &RoleControl) -> Self {
         let (shared, control) = (shared.clone(), control.clone());
         Self(actix_rt::spawn(async move {
-            loop {
+            for look in 0u32.. {
                 let of_thread = shared.clone();
+                let surveys = look % LOOKS_BETWEEN_SURVEYS == 0;
                 let asked = tokio::task::spawn_blocking(move || {
-                    (of_thread.backlog().ok(), of_thread.server_signs().ok())
+                    let primaries = surveys.then(|| of_thread.two_primaries());
+                    (
+                        of_thread.backlog().ok(),
+                        of_thread.server_signs().ok(),
+                        primaries,
+                    )
                 });
-                let (backlog, signs) = asked.await.unwrap_or_default();
+                let (backlog, signs, primaries) = asked.await.unwrap_or_default();
                 control.note_backlog(backlog);
+                if let Some(complaint) = primaries {
+                    note_primaries(&control, complaint);
+                }
                 if let Some(signs) = signs {
                     note_signs(&control, &signs);
                 }
@@ -434,6 +455,18 @@ mod tests {
             assert!(warning.contains(expected), "{warning}");
         }
         assert_eq!(said(ServerSigns::default()), None);
+    }
+
+    #[test]
+    fn i18_two_primaries_are_said_until_one_is_stopped_whoever_leads() {
+        let control = RoleControl::new("here:1");
+        note_primaries(&control, Some("2 servers accept writes".to_owned()));
+        assert_eq!(control.warning().as_deref(), Some("2 servers accept writes"));
+        control.on(RoleEvent::Took(1));
+        control.on(RoleEvent::TreeStarted);
+        assert_eq!(control.warning().as_deref(), Some("2 servers accept writes"));
+        note_primaries(&control, None);
+        assert_eq!(control.warning(), None);
     }
 
     #[test]

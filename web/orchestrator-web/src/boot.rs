@@ -134,15 +134,16 @@ pub fn installation(config: &Config) -> String {
     parts.map(Option::unwrap_or_default).join("\n")
 }
 
-/// The settings that have to be equal on all processes that share a store, and are read at the
-/// start only.
+/// The settings that have to be equal on all processes that share a store, as they are in force.
 #[must_use]
 pub fn compared(config: &Config) -> ComparedSettings {
     let hosts = config.vm_hosts.iter();
     let hosts: Vec<_> = hosts
         .map(|host| format!("{} {} {:?}", host.name, host.url, host.labels))
         .collect();
-    ComparedSettings::default().with("[vm_hosts]", &hosts.join("\n"))
+    ComparedSettings::default()
+        .with("webhook secret", &config.secrets.fingerprint())
+        .with("[vm_hosts]", &hosts.join("\n"))
 }
 
 /// Where a configuration says that the store is.

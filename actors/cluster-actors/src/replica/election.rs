@@ -31,6 +31,12 @@ pub trait Election: Send + Sync + 'static {
     /// Why that is not known.
     fn beside(&self) -> Result<u64, String>;
 
+    /// Has all processes beside it read their settings again.
+    ///
+    /// # Errors
+    /// Why not.
+    fn tell_settings(&self) -> Result<(), String>;
+
     /// Takes it, if nobody's session has it and `may_take` says so.
     ///
     /// # Errors
@@ -49,6 +55,10 @@ impl Election for SharedStore {
 
     fn beside(&self) -> Result<u64, String> {
         Self::beside(self).map_err(|error| error.to_string())
+    }
+
+    fn tell_settings(&self) -> Result<(), String> {
+        Self::tell_settings(self).map_err(|error| error.to_string())
     }
 
     fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {

@@ -183,6 +183,19 @@ impl RoleControl {
         Ok(())
     }
 
+    /// Has the processes beside this one read their settings again, as this one did.
+    ///
+    /// # Errors
+    /// Why they are not told.
+    pub async fn tell_settings(&self) -> Result<(), String> {
+        let Some(election) = self.0.election.clone() else {
+            return Ok(());
+        };
+        let told = tokio::task::spawn_blocking(move || election.tell_settings());
+        // The thread is never cancelled, and does not panic.
+        told.await.unwrap_or(Ok(()))
+    }
+
     /// The epoch that it leads under, if it leads.
     fn leads_under(&self) -> Option<u64> {
         let state = self.0.state.lock();

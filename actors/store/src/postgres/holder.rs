@@ -10,6 +10,7 @@
 use super::connection::Connection;
 use super::fault::Fault;
 use super::installation::Installation;
+use crate::compared::salt_mark;
 use crate::error::OpenError;
 use crate::lock::Holder;
 use std::thread;
@@ -257,15 +258,16 @@ pub(super) fn clock_and_waits(connection: &mut Connection) -> Result<(f64, bool)
     Ok((rows[0].get(0), rows[0].get(1)))
 }
 
-/// What the session that has the lock says of settings, and of its installation.
-pub(super) fn marks(connection: &mut Connection, schema: &str) -> Result<Vec<(u32, u32)>, Fault> {
-    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key), \
-         locks AS (SELECT l.* FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted \
+/// What the process with a salt says of settings. It is its session for looks that says it: after
+/// a change there may be two for a moment.
+pub(super) fn marks(connection: &mut Connection, salt: &str) -> Result<Vec<(u32, u32)>, Fault> {
+    let statement = "WITH locks AS (SELECT l.* FROM pg_locks l \
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 \
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) \
-         SELECT m.classid::bigint, m.objid::bigint FROM locks m, locks l, k \
-         WHERE l.objsubid = 1 AND l.classid::bigint = (k.key >> 32) & 4294967295 \
-         AND l.objid::bigint = k.key & 4294967295 AND m.pid = l.pid AND m.objsubid = 2";
-    let rows = connection.rows(statement, &[&schema])?;
+         SELECT m.classid::bigint, m.objid::bigint FROM locks m, locks l \
+         WHERE l.classid::bigint = $1 AND l.objid::bigint = $2 AND m.pid = l.pid";
+    let (name, value) = salt_mark(salt);
+    let rows = connection.rows(statement, &[&i64::from(name), &i64::from(value)])?;
     let number = |row: &tokio_postgres::Row, n: usize| u32::try_from(row.get::<_, i64>(n)).ok();
     let marks = rows
         .iter()

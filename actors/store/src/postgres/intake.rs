@@ -196,7 +196,7 @@ pub(super) fn start(
         connection: None,
         patience,
         awaited: HashMap::new(),
-        heard: hints.subscribe(),
+        heard: hints.any(),
     };
     let spawned = thread::Builder::new()
         .name("store-intake".to_owned())

@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::holder::{self, Owner, Taker};
 use super::intake::{self, IntakeBacklog, IntakeHandle};
 use super::layout;
-use super::listener::{Hints, LISTEN};
+use super::listener::{Hints, LISTEN, SETTINGS};
 use super::primaries::Primaries;
 use super::session::Session;
 use crate::compared::ComparedSettings;
@@ -21,6 +21,7 @@ use crate::error::OpenError;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 
@@ -96,6 +97,7 @@ pub(crate) struct SharedServer {
     taker: Taker,
     looks: Mutex<Option<Connection>>,
     hints: Hints,
+    has_listened: AtomicBool,
     intake: IntakeHandle,
 }
 
@@ -107,7 +109,7 @@ impl SharedServer {
         taker: Taker,
         patience: Duration,
     ) -> Result<Self, OpenError> {
-        let hints = Hints::new(0);
+        let hints = Hints::default();
         let intake = intake::start(Arc::clone(&connector), &place, (patience, &hints))?;
         Ok(Self {
             connector,
@@ -115,6 +117,7 @@ impl SharedServer {
             taker,
             looks: Mutex::default(),
             hints,
+            has_listened: AtomicBool::new(false),
             intake,
         })
     }
@@ -133,7 +136,25 @@ impl SharedServer {
     }
 
     pub(crate) fn hints(&self) -> watch::Receiver<u64> {
-        self.hints.subscribe()
+        self.hints.any()
+    }
+
+    pub(crate) fn settings_told(&self) -> watch::Receiver<u64> {
+        self.hints.settings()
+    }
+
+    pub(crate) fn tell_settings(&self) -> Result<(), OpenError> {
+        self.with_connection(|connection, _| {
+            let tell = "SELECT pg_notify('orrery_store', $1)";
+            connection.rows(tell, &[&SETTINGS]).map(drop)
+        })
+    }
+
+    /// Says these settings from now on.
+    pub(crate) fn say(&self, compared: &ComparedSettings) {
+        self.connector.say(compared);
+        // The next session says them.
+        *self.looks.lock() = None;
     }
 
     pub(crate) fn intake(&self) -> &IntakeHandle {
@@ -172,13 +193,13 @@ impl SharedServer {
     }
 
     pub(crate) fn signs(&self, compared: &ComparedSettings) -> Result<ServerSigns, OpenError> {
-        self.with_connection(|connection, schema| {
+        self.with_connection(|connection, _| {
             let asked = SystemTime::now();
             let (clock, awaits_replica) = holder::clock_and_waits(connection)?;
             let own = asked.duration_since(SystemTime::UNIX_EPOCH);
             let own = own.unwrap_or_default().as_secs_f64();
             let owner = holder::owner(connection)?;
-            let said = holder::marks(connection, schema)?;
+            let said = holder::marks(connection, &owner.forward_key)?;
             Ok(ServerSigns {
                 #[expect(clippy::cast_possible_truncation, reason = "no clock is so far off")]
                 clock_ahead_ms: ((clock - own) * 1000.0) as i64,
@@ -209,6 +230,9 @@ impl SharedServer {
                     .batch(LISTEN)
                     .and_then(|()| holder::stand_beside(&mut connection, &connector.schema));
                 heard.map_err(|fault| layout::refused(place, fault))?;
+                if self.has_listened.swap(true, Ordering::SeqCst) {
+                    self.hints.may_have_missed();
+                }
                 kept.insert(connection)
             }
         };
