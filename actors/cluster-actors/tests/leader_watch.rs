@@ -12,7 +12,7 @@ use cluster_actors::replica::{
     DrainRefusal, Election, Role, RoleAction, RoleControl, RoleEvent, Taken, leader_watch_by,
 };
 use parking_lot::Mutex;
-use store::{Leadership, Options, Store};
+use store::{Beside, Leadership, Options, Store};
 use supervision::{Root, SupervisorSpec};
 use tokio::sync::{mpsc, watch};
 
@@ -24,6 +24,7 @@ struct Table {
     /// Why nobody gets it.
     refusal: Mutex<Option<String>>,
     tries: AtomicUsize,
+    beside: Mutex<Beside>,
 }
 
 impl Election for Table {
@@ -40,8 +41,8 @@ impl Election for Table {
         Ok(())
     }
 
-    fn beside(&self) -> Result<u64, String> {
-        Ok(0)
+    fn beside(&self) -> Result<Beside, String> {
+        Ok(*self.beside.lock())
     }
 
     fn tell_settings(&self) -> Result<(), String> {
@@ -83,6 +84,7 @@ impl Stage {
             ended: AtomicUsize::new(0),
             refusal: Mutex::default(),
             tries: AtomicUsize::new(0),
+            beside: Mutex::default(),
         });
         let (control, time) = (RoleControl::new("own:1"), Arc::new(AtomicU64::new(0)));
         let (hints, heard) = watch::channel(0);
@@ -278,5 +280,25 @@ fn i18_a_store_that_was_moved_is_not_waited_for() {
         assert_eq!(refused.unwrap(), "it was moved to there");
         stage.looks().await;
         assert_eq!(stage.table.tries.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn i18_a_leader_hands_over_to_those_only_that_say_nothing_is_wrong_with_them() {
+    actix::System::new().block_on(async {
+        let stage = Stage::start(held(Duration::ZERO));
+        let control = RoleControl::beside("own:1", stage.table.clone());
+        control.on(RoleEvent::Took(5));
+        control.on(RoleEvent::TreeStarted);
+        for (all, fit, expected) in [
+            (0, 0, Err(DrainRefusal::NobodyBeside)),
+            (2, 0, Err(DrainRefusal::NobodyFit)),
+            (2, 1, Ok(())),
+        ] {
+            *stage.table.beside.lock() = Beside { all, fit };
+            assert_eq!(control.drain(false).await, expected);
+        }
+        *stage.table.beside.lock() = Beside { all: 2, fit: 0 };
+        assert_eq!(control.drain(true).await, Ok(()));
     });
 }

@@ -5,7 +5,7 @@ use crate::error::OpenError;
 use crate::handle::Store;
 use crate::options::Options;
 use crate::postgres::{
-    self, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
+    self, Beside, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
 };
 use parking_lot::Mutex;
 use std::fmt;
@@ -89,8 +89,17 @@ impl SharedStore {
     ///
     /// # Errors
     /// As [`SharedStore::look`].
-    pub fn beside(&self) -> Result<u64, OpenError> {
+    pub fn beside(&self) -> Result<Beside, OpenError> {
         self.server.beside()
+    }
+
+    /// Notes for the others whether something is wrong with this process: the store is not handed
+    /// over to those of which something is. Blocks, for some seconds at most.
+    ///
+    /// # Errors
+    /// As [`SharedStore::look`].
+    pub fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {
+        self.server.note_fit(is_fit)
     }
 
     /// What waits in the intake for a decision. Blocks, for some seconds at most.

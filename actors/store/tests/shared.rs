@@ -246,14 +246,19 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
     let server = PostgresServer::start();
     let (first, second) = (shared(&server, "first"), shared(&server, "second"));
     first.look().unwrap();
-    assert_eq!(first.beside().unwrap(), 0, "itself does not count");
+    assert_eq!(first.beside().unwrap().all, 0, "itself does not count");
     second.look().unwrap();
-    assert_eq!(first.beside().unwrap(), 1);
-    assert_eq!(second.beside().unwrap(), 1);
+    assert_eq!(first.beside().unwrap().all, 1);
+    assert_eq!(second.beside().unwrap().all, 1);
+    // One that says that something is wrong with it is counted apart, until nothing is.
+    for (is_fit, fit) in [(true, 1), (false, 0), (false, 0), (true, 1), (true, 1), (false, 0)] {
+        second.note_fit(is_fit).unwrap();
+        assert_eq!(first.beside().unwrap(), store::Beside { all: 1, fit });
+    }
     let elsewhere = server.url_in("elsewhere").parse().unwrap();
     let other = SharedStore::new(&elsewhere, &options(), ("", "")).unwrap();
     assert_eq!(
-        other.beside().unwrap(),
+        other.beside().unwrap().all,
         0,
         "another schema is another store"
     );
@@ -269,7 +274,7 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
     assert!(waiting.oldest >= Duration::from_secs(3600), "{waiting:?}");
     drop(second);
     let begun = std::time::Instant::now();
-    while first.beside().unwrap() > 0 {
+    while first.beside().unwrap().all > 0 {
         assert!(begun.elapsed() < Duration::from_secs(60), "its note stays");
         std::thread::park_timeout(Duration::from_millis(10));
     }
@@ -422,9 +427,9 @@ fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
     let server = PostgresServer::start();
     let (first, gone) = (shared(&server, "first"), shared(&server, "gone"));
     gone.look().unwrap();
-    assert_eq!(first.beside().unwrap(), 1);
+    assert_eq!(first.beside().unwrap().all, 1);
     let begun = std::time::Instant::now();
-    while first.beside().unwrap() > 0 {
+    while first.beside().unwrap().all > 0 {
         assert!(
             begun.elapsed() < Duration::from_secs(60),
             "it counts for ever"
@@ -432,7 +437,7 @@ fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
         std::thread::park_timeout(Duration::from_millis(100));
     }
     gone.look().unwrap();
-    assert_eq!(first.beside().unwrap(), 1, "it is there again");
+    assert_eq!(first.beside().unwrap().all, 1, "it is there again");
 }
 
 /// A host that was forgotten, with the address from before.

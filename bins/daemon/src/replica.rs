@@ -203,9 +203,13 @@ impl BacklogWatch {
         Self(actix_rt::spawn(async move {
             for look in 0u32.. {
                 let of_thread = shared.clone();
+                // Who leads is asked for others only; a store is handed over to who is well.
+                let is_fit = control.warning().is_none();
                 let surveys = look % LOOKS_BETWEEN_SURVEYS == 0;
                 let asked = tokio::task::spawn_blocking(move || {
                     let primaries = surveys.then(|| of_thread.two_primaries());
+                    // Whoever is not noted is asked again at the next look.
+                    let _ = of_thread.note_fit(is_fit);
                     (
                         of_thread.backlog().ok(),
                         of_thread.server_signs().ok(),

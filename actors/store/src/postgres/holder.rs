@@ -233,19 +233,61 @@ pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<
     connection.rows(note, &[&schema]).map(drop)
 }
 
-/// How many other sessions have noted that, and have asked something lately: a process that stands
-/// by does so every few seconds, and the session of one whose host has gone lives on for a while.
-pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<u64, Fault> {
+/// Processes that stand beside a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// All of them.
+    pub all: u64,
+    /// Those that do not say that something is wrong with them.
+    pub fit: u64,
+}
+
+/// Notes with the server whether something is wrong with this process, so that the store is not
+/// handed over to it. The note ends with the session. The server would warn of a lock that is given
+/// back and was not had.
+pub(super) fn note_fit(
+    connection: &mut Connection,
+    schema: &str,
+    is_fit: bool,
+) -> Result<(), Fault> {
+    let had = "EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = pg_backend_pid() \
+         AND l.locktype = 'advisory' AND l.objsubid = 2 \
+         AND l.classid::bigint = hashtext('orrery unfit')::bigint & 4294967295 \
+         AND l.objid::bigint = hashtext($1)::bigint & 4294967295)";
+    let note = match is_fit {
+        true => format!(
+            "SELECT pg_advisory_unlock_shared(hashtext('orrery unfit'), hashtext($1)) WHERE {had}"
+        ),
+        false => format!(
+            "SELECT pg_advisory_lock_shared(hashtext('orrery unfit'), hashtext($1)) \
+             WHERE NOT {had}"
+        ),
+    };
+    connection.rows(&note, &[&schema]).map(drop)
+}
+
+/// How many other sessions have noted that they stand beside the store, and have asked something
+/// lately: a process that stands by does so every few seconds, and the session of one whose host
+/// has gone lives on for a while.
+pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<Beside, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key) \
-         SELECT count(DISTINCT l.pid) FROM k, pg_locks l \
+         SELECT count(DISTINCT l.pid), count(DISTINCT l.pid) FILTER (WHERE NOT EXISTS ( \
+         SELECT 1 FROM pg_locks u WHERE u.pid = l.pid AND u.locktype = 'advisory' \
+         AND u.granted AND u.objsubid = 2 \
+         AND u.classid::bigint = hashtext('orrery unfit')::bigint & 4294967295 \
+         AND u.objid::bigint = hashtext($1)::bigint & 4294967295)) FROM k, pg_locks l \
          LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
          AND l.classid::bigint = (k.key >> 32) & 4294967295 \
          AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid() \
          AND coalesce(a.state_change > clock_timestamp() - $2::float8 * interval '1 second', true)";
-    let count: i64 = connection.rows(statement, &[&schema, &LONGEST_PAUSE])?[0].get(0);
-    Ok(u64::try_from(count).unwrap_or_default())
+    let rows = connection.rows(statement, &[&schema, &LONGEST_PAUSE])?;
+    let count = |n: usize| u64::try_from(rows[0].get::<_, i64>(n)).unwrap_or_default();
+    Ok(Beside {
+        all: count(0),
+        fit: count(1),
+    })
 }
 
 /// The server's time in seconds of the Unix epoch, and whether commits have waited for a replica

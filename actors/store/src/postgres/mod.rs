@@ -58,6 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+pub use self::holder::Beside;
 pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
 pub(crate) use self::shared::SharedServer;
 pub use self::shared::{Leadership, ServerSigns};

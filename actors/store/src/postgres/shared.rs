@@ -10,7 +10,7 @@
 
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
-use super::holder::{self, Owner, Taker};
+use super::holder::{self, Beside, Owner, Taker};
 use super::intake::{self, IntakeBacklog, IntakeHandle};
 use super::layout;
 use super::listener::{Hints, LISTEN, SETTINGS};
@@ -183,8 +183,12 @@ impl SharedServer {
         self.with_connection(|connection, _| intake::backlog(connection))
     }
 
-    pub(crate) fn beside(&self) -> Result<u64, OpenError> {
+    pub(crate) fn beside(&self) -> Result<Beside, OpenError> {
         self.with_connection(holder::beside)
+    }
+
+    pub(crate) fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {
+        self.with_connection(|connection, schema| holder::note_fit(connection, schema, is_fit))
     }
 
     /// What is wrong where more than one server of the address accepts writes.

@@ -143,7 +143,7 @@ pub struct DrainQuery {
 /// The answer of `POST /admin/drain`: the process hands over.
 ///
 /// # Errors
-/// 409 where there is nobody to hand over to; 503 while it does not lead, or the database does not
+/// 409 where there is nobody to hand over to that is well; 503 while it does not lead, or the database does not
 /// say who stands by.
 pub async fn drain(
     control: Option<&RoleControl>,
@@ -160,6 +160,10 @@ pub async fn drain(
         DrainRefusal::NobodyBeside => Problem::conflict(
             "no other process stands by on this store, so nobody would lead: start another one, \
              or ask with `--force`, which leaves the store to nobody for 30 s",
+        ),
+        DrainRefusal::NobodyFit => Problem::conflict(
+            "every process that stands by says that something is wrong with it: look at their \
+             `/health`, or ask with `--force`",
         ),
         DrainRefusal::Unknown(reason) => Problem::unavailable(
             format!("the database does not say whether another process stands by: {reason}"),
