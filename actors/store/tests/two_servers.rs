@@ -80,6 +80,8 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     };
     let leader = shared("leader", "geheim", "one");
     let (store, _) = leader.try_take(|_| true).unwrap().unwrap();
+    // Its settings are said by the session with which it looks, as it does in either role.
+    leader.look().unwrap();
     let differing = |standby: &SharedStore| standby.server_signs().unwrap().differing;
     assert_eq!(differing(&shared("a", "geheim", "one")), [""; 0]);
     assert_eq!(differing(&shared("b", "other", "one")), ["secret"]);

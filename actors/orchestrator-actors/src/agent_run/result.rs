@@ -286,7 +286,7 @@ mod tests {
             output_bytes: 1,
             cost_cents: None,
             detail: detail.map(str::to_owned),
-            at: Millis(1),
+            at: 1,
         };
         assert_eq!(with_commits_left(report(None), None), report(None));
         let reason = || Some("fatal:\nRead-only file system".to_owned());
