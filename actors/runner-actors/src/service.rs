@@ -94,7 +94,10 @@ impl RunnerService {
         let deliveries = Deliveries::open(&store, Bounds::default());
         let deliveries = deliveries.map_err(std::io::Error::other)?;
         let newest = store.read_blocking(|rows| crate::rows::newest(rows));
-        newest.map_err(std::io::Error::other)?.iter().for_each(|id| follow_id(id));
+        newest
+            .map_err(std::io::Error::other)?
+            .iter()
+            .for_each(|id| follow_id(id));
         let outbox = outbox_spec(&settings, &store);
         let runs = SupervisorSpec::new("runs").max_dynamic(1024);
         let jobs = SupervisorSpec::new("jobs").max_dynamic(settings.max_jobs.max(1) + 16);

@@ -104,11 +104,26 @@ mod tests {
         for (said, salt, expected, why) in [
             (said("one", "a"), "a", &[][..], "they are equal"),
             (said("two", "a"), "a", &["secret"][..], "they are not"),
-            (said("one", "b"), "a", &[], "the session is the next holder's"),
-            (said("two", "b"), "a", &[], "so it is here, and is asked later"),
+            (
+                said("one", "b"),
+                "a",
+                &[],
+                "the session is the next holder's",
+            ),
+            (
+                said("two", "b"),
+                "a",
+                &[],
+                "so it is here, and is asked later",
+            ),
             (vec![salt_mark("a")], "a", &[], "an older version says less"),
             (vec![], "a", &[], "nobody holds it"),
-            ([said("two", "a"), said("one", "a")].concat(), "a", &[], "it was just changed"),
+            (
+                [said("two", "a"), said("one", "a")].concat(),
+                "a",
+                &[],
+                "it was just changed",
+            ),
         ] {
             assert_eq!(own.differing(&said, salt), expected, "{why}");
         }

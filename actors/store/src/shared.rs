@@ -141,8 +141,8 @@ impl SharedStore {
 
     /// Changes whenever settings are to be read again, or somebody may have said so unheard.
     #[must_use]
-    pub fn settings_told(&self) -> watch::Receiver<u64> {
-        self.server.settings_told()
+    pub fn settings_changes(&self) -> watch::Receiver<u64> {
+        self.server.settings_changes()
     }
 
     /// What is wrong where more than one server of the address accepts writes: one of them is a

@@ -251,7 +251,14 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
     assert_eq!(first.beside().unwrap().all, 1);
     assert_eq!(second.beside().unwrap().all, 1);
     // One that says that something is wrong with it is counted apart, until nothing is.
-    for (is_fit, fit) in [(true, 1), (false, 0), (false, 0), (true, 1), (true, 1), (false, 0)] {
+    for (is_fit, fit) in [
+        (true, 1),
+        (false, 0),
+        (false, 0),
+        (true, 1),
+        (true, 1),
+        (false, 0),
+    ] {
         second.note_fit(is_fit).unwrap();
         assert_eq!(first.beside().unwrap(), store::Beside { all: 1, fit });
     }

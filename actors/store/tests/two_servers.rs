@@ -37,7 +37,10 @@ fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
     former.start_again();
     // Who has its connections needs no other, and says so all the same.
     let said = first.two_primaries().expect("two accept writes");
-    assert!(said.contains("2 servers of the address accept writes"), "{said}");
+    assert!(
+        said.contains("2 servers of the address accept writes"),
+        "{said}"
+    );
     // One that begins now cannot know which is the right one, and takes neither.
     let second = shared("second");
     let refused = second.try_take(|_| true).expect_err("two accept writes");
@@ -94,12 +97,20 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     // Settings are read again: whoever stands by hears of it, and of what they are now.
     let standby = shared("e", "geheim", "one");
     assert_eq!(differing(&standby), [""; 0]);
-    let told = standby.settings_told();
-    leader.compare(ComparedSettings::default().with("secret", "new").with("hosts", "one"));
+    let told = standby.settings_changes();
+    leader.compare(
+        ComparedSettings::default()
+            .with("secret", "new")
+            .with("hosts", "one"),
+    );
     leader.tell_settings().unwrap();
     until("it is told", || told.has_changed().unwrap());
     until("it differs", || differing(&standby) == ["secret"]);
-    standby.compare(ComparedSettings::default().with("secret", "new").with("hosts", "one"));
+    standby.compare(
+        ComparedSettings::default()
+            .with("secret", "new")
+            .with("hosts", "one"),
+    );
     assert_eq!(differing(&standby), [""; 0]);
     let signs = leader.server_signs().unwrap();
     assert!(signs.clock_ahead_ms.abs() < 10_000, "{signs:?}");

@@ -39,7 +39,7 @@ pub(crate) async fn logs(
     let mut ended = log(bridge, format, &of(tail), &mut shown, follow).await;
     let mut until: Option<Instant> = None;
     while let Err(failure) = ended {
-        if !follow || !shown.has_begun || !may_resume(&failure) {
+        if !follow || !shown.is_opened || !may_resume(&failure) {
             return Err(failure);
         }
         let had = shown.bytes;
@@ -72,7 +72,7 @@ fn may_resume(failure: &Failure) -> bool {
 /// What of a log was shown, over all attempts.
 #[derive(Debug, Default)]
 struct Shown {
-    has_begun: bool,
+    is_opened: bool,
     bytes: u64,
     /// Bytes that come first and were shown already.
     skip: u64,
@@ -81,7 +81,7 @@ struct Shown {
 impl Shown {
     /// The part of a text that was not shown before.
     fn new_part<'t>(&mut self, text: &'t str) -> &'t str {
-        self.has_begun = true;
+        self.is_opened = true;
         let known = usize::try_from(self.skip).unwrap_or(usize::MAX);
         let known = text.floor_char_boundary(known.min(text.len()));
         self.skip = match known == text.len() {
@@ -101,7 +101,7 @@ async fn log(
     follow: bool,
 ) -> Result<(), Failure> {
     let mut stream = bridge.follow(path).await?;
-    shown.has_begun = true;
+    shown.is_opened = true;
     let kind = stream.headers.get("content-type");
     let events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
     let (mut parser, mut rest) = (SseParser::default(), Vec::new());

@@ -210,3 +210,19 @@ fn show(diagnostics: &Diagnostics) {
         complain(&diagnostics.render(colours));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_a_folder_that_cannot_be_written_is_told_from_one_that_is_not_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(try_write(folder.path()).is_ok());
+        let left = std::fs::read_dir(folder.path()).expect("it is there");
+        assert_eq!(left.count(), 0);
+        assert!(try_write(&folder.path().join("absent")).is_ok());
+        // Nobody makes files there, root neither.
+        assert!(try_write(Path::new("/sys/kernel")).is_err());
+    }
+}

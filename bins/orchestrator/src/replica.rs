@@ -60,7 +60,7 @@ pub(crate) fn serve(
     actix_rt::System::new().block_on(async move {
         let signal = edge_web::shutdown_signal()?;
         settings.follow_hangup(&shared)?;
-        settings.follow_told(&shared);
+        settings.follow_reloads(&shared);
         tracing::info!(
             event = "orchestrator.listening", url = %format!("http://{bound}/"),
             "the orchestrator listens"
@@ -161,8 +161,8 @@ impl Settings {
 
     /// So does a reload that an operator asked of whoever leads. That one has them in force
     /// already.
-    fn follow_told(&self, shared: &SharedStore) {
-        let mut told = shared.settings_told();
+    fn follow_reloads(&self, shared: &SharedStore) {
+        let mut told = shared.settings_changes();
         let read_again = self.reading(shared);
         actix_rt::spawn(async move {
             while told.changed().await.is_ok() {

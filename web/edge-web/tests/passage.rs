@@ -226,10 +226,18 @@ async fn i18_a_database_that_is_restarted_is_waited_for_and_one_that_stays_away_
         control.publish(sight_of(leader));
     };
     let (answer, ()) = tokio::join!(ask(), answering);
-    assert_eq!(answer.unwrap().status().as_u16(), 403, "the leader's answer");
+    assert_eq!(
+        answer.unwrap().status().as_u16(),
+        403,
+        "the leader's answer"
+    );
     control.publish(silent());
     tokio::time::sleep(Duration::from_secs(4)).await;
     let asked = std::time::Instant::now();
     assert_eq!(ask().await.unwrap().status().as_u16(), 503);
-    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
+    assert!(
+        asked.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        asked.elapsed()
+    );
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use config_core::{Diagnostic, Environment};
+use edge_web::replica::COMPARED_SECRET;
 use edge_web::{BindError, ServeOptions};
 use git_engine::Git;
 use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup, SetupError};
@@ -142,7 +143,7 @@ pub fn compared(config: &Config) -> ComparedSettings {
         .map(|host| format!("{} {} {:?}", host.name, host.url, host.labels))
         .collect();
     ComparedSettings::default()
-        .with("webhook secret", &config.secrets.fingerprint())
+        .with(COMPARED_SECRET, &config.secrets.fingerprint())
         .with("[vm_hosts]", &hosts.join("\n"))
 }
 

@@ -26,7 +26,9 @@ pub fn ordered_id() -> Uuid {
 /// Has all ids from now on sort behind this one: it is the newest of a store that this process
 /// begins to lead.
 pub fn follow_id(newest: &str) {
-    let time = Uuid::parse_str(newest).ok().and_then(|id| id.get_timestamp());
+    let time = Uuid::parse_str(newest)
+        .ok()
+        .and_then(|id| id.get_timestamp());
     if let Some(time) = time {
         let (seconds, nanos) = time.to_unix();
         let millis = seconds * 1000 + u64::from(nanos) / 1_000_000;

@@ -268,10 +268,10 @@ impl RoleControl {
         }
     }
 
-    /// Whether a part is noted to be wrong.
+    /// What is noted to be wrong with a part.
     #[must_use]
-    pub fn has_warning(&self, part: &str) -> bool {
-        self.0.warnings.lock().contains_key(part)
+    pub fn warning_of(&self, part: &str) -> Option<String> {
+        self.0.warnings.lock().get(part).cloned()
     }
 
     /// What is wrong, for `/health`.

@@ -272,7 +272,6 @@ pub(super) fn with_commits_left(report: ExitReport, reason: Option<String>) -> E
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,11 +289,17 @@ mod tests {
         };
         assert_eq!(with_commits_left(report(None), None), report(None));
         let reason = || Some("fatal:\nRead-only file system".to_owned());
-        for (before, begins) in [(None, "its commits stayed"), (Some("one"), "one; its commits")] {
+        for (before, begins) in [
+            (None, "its commits stayed"),
+            (Some("one"), "one; its commits"),
+        ] {
             let left = with_commits_left(report(before), reason());
             assert!(left.class.is_success());
             let detail = left.detail.expect("it says why");
-            assert!(detail.starts_with(begins) && detail.ends_with("file system"), "{detail}");
+            assert!(
+                detail.starts_with(begins) && detail.ends_with("file system"),
+                "{detail}"
+            );
         }
     }
 }

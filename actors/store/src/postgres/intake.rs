@@ -311,9 +311,8 @@ impl Intake {
         let contents: Vec<&[u8]> = entries.iter().map(|e| e.content.as_slice()).collect();
         let most = i64::try_from(MOST_WAITING).unwrap_or(i64::MAX);
         // The condition knows nothing of the function, so the server decides it before.
-        let statement = format!(
-            "SELECT * FROM take_in($1, $2, $3, $4, 'intake') WHERE NOT {IS_CLOSED}"
-        );
+        let statement =
+            format!("SELECT * FROM take_in($1, $2, $3, $4, 'intake') WHERE NOT {IS_CLOSED}");
         let place = self.place.clone();
         let asked = self.with_connection(|connection| {
             let rows = connection.rows(&statement, &[&deliveries, &digests, &contents, &most])?;

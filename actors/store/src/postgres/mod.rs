@@ -405,7 +405,9 @@ pub fn probe(url: &PostgresUrl, options: &Options) -> Result<(), OpenError> {
     let closed = match is_there {
         true => {
             let owner = holder::owner(&mut connection);
-            owner.map_err(|fault| layout::refused(&place, fault))?.closed
+            owner
+                .map_err(|fault| layout::refused(&place, fault))?
+                .closed
         }
         false => None,
     };

@@ -139,7 +139,7 @@ impl SharedServer {
         self.hints.any()
     }
 
-    pub(crate) fn settings_told(&self) -> watch::Receiver<u64> {
+    pub(crate) fn settings_changes(&self) -> watch::Receiver<u64> {
         self.hints.settings()
     }
 

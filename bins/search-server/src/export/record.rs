@@ -104,14 +104,20 @@ impl ExportRecord {
 
     /// Believes nothing that is noted of a source; whether anything was.
     fn put_again(&mut self, source: &NotedSource) -> bool {
-        let part = source.tenure.as_ref().map_or(SourcePart::WHOLE, |it| it.part);
+        let part = source
+            .tenure
+            .as_ref()
+            .map_or(SourcePart::WHOLE, |it| it.part);
         let key_of = |id: &str| {
             let (of, key) = id.split_once('/')?;
             (of == source.id).then(|| key.to_owned())
         };
         self.versions
             .retain(|id, _| key_of(id).is_none_or(|key| part.holds(&key)));
-        let own = self.versions.iter_mut().filter(|(id, _)| key_of(id).is_some());
+        let own = self
+            .versions
+            .iter_mut()
+            .filter(|(id, _)| key_of(id).is_some());
         let marked = own.map(|(_, version)| version.insert(0, '?'));
         marked.count() > 0
     }

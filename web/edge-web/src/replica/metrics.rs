@@ -59,7 +59,7 @@ impl Collector for ReplicaMetrics {
             one(
                 "replica_two_primaries",
                 "1 where more than one server of the database's address accepts writes.",
-                f64::from(u8::from(self.control.has_warning("primaries"))),
+                f64::from(u8::from(self.control.warning_of("primaries").is_some())),
             ),
         ];
         // A figure that is not known now is absent: an old one would hide that.

@@ -145,8 +145,7 @@ impl LeaderPassage {
             if let Some(restarts_until) = restarts_until {
                 until = until.min(restarts_until.into());
             }
-            let waits =
-                refusal.is_of_a_hand_over() && (!is_silent || restarts_until.is_some());
+            let waits = refusal.is_of_a_hand_over() && (!is_silent || restarts_until.is_some());
             if !waits
                 || tokio::time::timeout_at(until, sights.changed())
                     .await

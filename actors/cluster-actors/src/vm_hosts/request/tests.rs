@@ -262,10 +262,16 @@ fn i18_each_host_that_is_away_is_told_of_also_while_another_gives_vms() {
     assert_eq!(hosts.away_notices(), None);
     hosts.note_trouble(1, Some("it is silent".to_owned()));
     let said = hosts.away_notices();
-    assert_eq!(said.as_deref(), Some("no VMs of the host west: it is silent"));
+    assert_eq!(
+        said.as_deref(),
+        Some("no VMs of the host west: it is silent")
+    );
     hosts.note_trouble(0, Some("it is full".to_owned()));
     let said = hosts.away_notices();
-    assert_eq!(said.as_deref(), Some("no VMs: east: it is full; west: it is silent"));
+    assert_eq!(
+        said.as_deref(),
+        Some("no VMs: east: it is full; west: it is silent")
+    );
     hosts.note_trouble(0, None);
     hosts.note_trouble(1, None);
     assert_eq!(hosts.away_notices(), None);
