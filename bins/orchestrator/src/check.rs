@@ -10,7 +10,6 @@ use config_core::{
 use daemon::peers::{self, PeerFault};
 use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
 use daemon::vm_hosts;
-use forge_core::ProjectId;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
@@ -152,11 +151,10 @@ pub(crate) fn report(
 
 /// Checkouts that agents with a worktree commit for, and to which their commits cannot be brought.
 fn checkout_warnings(config: &Config) -> Vec<String> {
-    let commits = |id: &ProjectId| {
+    let projects = config.projects.iter().filter(|(id, _)| {
         let mut agents = config.agents.iter();
-        agents.any(|((of, _), agent)| of == id && agent.worktree != WorktreeMode::None)
-    };
-    let projects = config.projects.iter().filter(|(id, _)| commits(id));
+        agents.any(|((of, _), agent)| of == *id && agent.worktree != WorktreeMode::None)
+    });
     let warnings = projects.filter_map(|(id, project)| {
         let folder = project.working_dir.join(".git/objects");
         let error = try_write(&folder).err()?;
