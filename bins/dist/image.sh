@@ -112,6 +112,8 @@ if [ -z "$base" ]; then
             # Whoever gives VMs starts them by QEMU.
             case "$program" in
                 platform | vm-manager) packages=$packages,qemu-system-x86,qemu-utils,bubblewrap ;;
+                # Agents run apart by it.
+                orchestrator) packages=$packages,bubblewrap ;;
             esac
             mmdebstrap --variant=minbase --include="$packages" --quiet \
                 --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
@@ -138,6 +140,8 @@ install_program() {
     if command -v strip >/dev/null 2>&1; then strip --strip-debug "$root/usr/local/bin/${1##*/}" 2>/dev/null || true; fi
 }
 install_program "$programs/$program"
+# Operators ask the orchestrator from within: its admin port is the container's own.
+if [ "$program" = orchestrator ] && [ -x "$programs/orchctl" ]; then install_program "$programs/orchctl"; fi
 # The agent of VMs goes with whoever starts some. A program of its own, static: see README.
 case "$program" in
     platform | vm-manager)

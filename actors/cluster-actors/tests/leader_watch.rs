@@ -12,7 +12,7 @@ use cluster_actors::replica::{
     DrainRefusal, Election, Role, RoleAction, RoleControl, RoleEvent, Taken, leader_watch_by,
 };
 use parking_lot::Mutex;
-use store::{Leadership, Options, Store};
+use store::{Beside, Leadership, Options, Store};
 use supervision::{Root, SupervisorSpec};
 use tokio::sync::{mpsc, watch};
 
@@ -21,6 +21,10 @@ struct Table {
     row: Mutex<Result<Leadership, String>>,
     looks: AtomicUsize,
     ended: AtomicUsize,
+    /// Why nobody gets it.
+    refusal: Mutex<Option<String>>,
+    tries: AtomicUsize,
+    beside: Mutex<Beside>,
 }
 
 impl Election for Table {
@@ -37,11 +41,19 @@ impl Election for Table {
         Ok(())
     }
 
-    fn beside(&self) -> Result<u64, String> {
-        Ok(0)
+    fn beside(&self) -> Result<Beside, String> {
+        Ok(*self.beside.lock())
+    }
+
+    fn tell_settings(&self) -> Result<(), String> {
+        Ok(())
     }
 
     fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {
+        self.tries.fetch_add(1, Ordering::SeqCst);
+        if let Some(refusal) = &*self.refusal.lock() {
+            return Err(refusal.clone());
+        }
         let mut row = self.row.lock();
         let row = row.as_mut().map_err(|error| error.clone())?;
         if row.is_locked || !may_take(row) {
@@ -70,6 +82,9 @@ impl Stage {
             row: Mutex::new(Ok(row)),
             looks: AtomicUsize::new(0),
             ended: AtomicUsize::new(0),
+            refusal: Mutex::default(),
+            tries: AtomicUsize::new(0),
+            beside: Mutex::default(),
         });
         let (control, time) = (RoleControl::new("own:1"), Arc::new(AtomicU64::new(0)));
         let (hints, heard) = watch::channel(0);
@@ -120,6 +135,7 @@ fn held(silent: Duration) -> Leadership {
         silent,
         is_locked: true,
         is_anothers: false,
+        closed: None,
     }
 }
 
@@ -220,5 +236,70 @@ fn i18_a_request_to_hand_over_is_for_one_leadership() {
         assert!(asked.await.is_err(), "nobody has asked this leader");
         assert_eq!(control.drain(true).await, Ok(()));
         control.drain_asked().await;
+    });
+}
+
+/// Each attempt raises the epoch, and writes a line.
+#[test]
+fn i18_a_store_that_is_not_to_be_had_is_tried_after_a_pause() {
+    actix::System::new().block_on(async {
+        let free = Leadership {
+            is_locked: false,
+            is_released: true,
+            ..held(Duration::ZERO)
+        };
+        let mut stage = Stage::start(held(Duration::ZERO));
+        stage.looks().await;
+        *stage.table.refusal.lock() = Some("its rows are of a newer version".to_owned());
+        *stage.table.row.lock() = Ok(free);
+        stage.looks().await;
+        stage.looks().await;
+        assert_eq!(stage.table.tries.load(Ordering::SeqCst), 1);
+        let trouble = stage.control.sight().trouble;
+        assert_eq!(trouble.as_deref(), Some("its rows are of a newer version"));
+        stage.pass(Duration::from_millis(250));
+        stage.looks().await;
+        assert_eq!(stage.table.tries.load(Ordering::SeqCst), 2);
+        *stage.table.refusal.lock() = None;
+        stage.looks().await;
+        assert!(stage.taken.try_recv().is_err());
+        stage.pass(Duration::from_millis(500));
+        assert_eq!(stage.taken.recv().await.unwrap().epoch, 5);
+    });
+}
+
+#[test]
+fn i18_a_store_that_was_moved_is_not_waited_for() {
+    actix::System::new().block_on(async {
+        let stage = Stage::start(Leadership {
+            is_locked: false,
+            is_released: true,
+            closed: Some("it was moved to there".to_owned()),
+            ..held(Duration::ZERO)
+        });
+        let refused = tokio::time::timeout(LONG, stage.control.refused()).await;
+        assert_eq!(refused.unwrap(), "it was moved to there");
+        stage.looks().await;
+        assert_eq!(stage.table.tries.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn i18_a_leader_hands_over_to_those_only_that_say_nothing_is_wrong_with_them() {
+    actix::System::new().block_on(async {
+        let stage = Stage::start(held(Duration::ZERO));
+        let control = RoleControl::beside("own:1", stage.table.clone());
+        control.on(RoleEvent::Took(5));
+        control.on(RoleEvent::TreeStarted);
+        for (all, fit, expected) in [
+            (0, 0, Err(DrainRefusal::NobodyBeside)),
+            (2, 0, Err(DrainRefusal::NobodyFit)),
+            (2, 1, Ok(())),
+        ] {
+            *stage.table.beside.lock() = Beside { all, fit };
+            assert_eq!(control.drain(false).await, expected);
+        }
+        *stage.table.beside.lock() = Beside { all: 2, fit: 0 };
+        assert_eq!(control.drain(true).await, Ok(()));
     });
 }

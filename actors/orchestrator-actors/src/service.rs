@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use cluster_actors::replica::follow_id;
 use cluster_actors::vm_hosts::{CordonTable, VmHostWatcher, VmHosts};
 use config_core::Environment;
 use forge_actors::{OutboxOptions, OutboxWorker, PostEvent};
@@ -128,6 +129,8 @@ impl OrchestratorService {
         let (config, config_writer) = LiveConfig::new(setup.config, setup.warnings, started_at);
         let ledger = Ledger::open(store.clone(), config.clone(), Arc::clone(&setup.clock))?;
         let ages = ledger.read_blocking(|rows| ledger::age_clock(rows))?;
+        let newest = ledger.read_blocking(|rows| ledger::newest_run(rows))?;
+        newest.iter().for_each(|id| follow_id(id));
         let (stats, ticks_read) = watch::channel(TickStats::default());
         let (active, ended) = (ActiveRuns::default(), EndCounters::default());
         let outbox = outbox_spec(&ledger, config, setup.clock);

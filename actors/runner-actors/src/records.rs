@@ -122,9 +122,9 @@ pub struct ResumePoint {
     pub step: u32,
 }
 
-/// A new run's id: in the order of time.
+/// A new run's id: in the order in which runs are made, also where leaders' clocks differ.
 pub(crate) fn new_run_id() -> String {
-    uuid::Uuid::now_v7().to_string()
+    cluster_actors::replica::ordered_id().to_string()
 }
 
 impl RunRecord {

@@ -181,6 +181,11 @@ impl Row for HeadRow {
 
 const HEADS: Table<String, HeadRow> = Table::new("runner_runs");
 
+/// The newest id of a run or event.
+pub(crate) fn newest(rows: &mut impl ReadRows) -> Result<Option<String>, StoreError> {
+    Ok(rows.last(&HEADS)?.map(|(id, _)| id))
+}
+
 /// A page of the runs that a filter shows, the newest first, from below `before`.
 pub(crate) fn page(
     rows: &mut impl ReadRows,

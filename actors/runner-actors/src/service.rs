@@ -17,7 +17,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster_actors::replica::SharedFiles;
+use cluster_actors::replica::{SharedFiles, follow_id};
 use cluster_actors::vm_hosts::{CordonTable, VmHostWatcher, VmHosts};
 use forge_actors::deliveries::{Bounds, Deliveries};
 use forge_actors::{Accounts, OutboxOptions, OutboxWorker};
@@ -93,6 +93,11 @@ impl RunnerService {
         prepare_directories(&settings)?;
         let deliveries = Deliveries::open(&store, Bounds::default());
         let deliveries = deliveries.map_err(std::io::Error::other)?;
+        let newest = store.read_blocking(|rows| crate::rows::newest(rows));
+        newest
+            .map_err(std::io::Error::other)?
+            .iter()
+            .for_each(|id| follow_id(id));
         let outbox = outbox_spec(&settings, &store);
         let runs = SupervisorSpec::new("runs").max_dynamic(1024);
         let jobs = SupervisorSpec::new("jobs").max_dynamic(settings.max_jobs.max(1) + 16);

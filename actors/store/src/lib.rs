@@ -120,7 +120,8 @@ pub use lock::{DirectoryLock, Holder, LockError};
 pub use maintenance::StorePlace;
 pub use options::{Migration, Options};
 pub use postgres::{
-    IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, ServerSigns, TakenIn, probe,
+    Beside, IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, ServerSigns,
+    TakenIn, probe,
 };
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;

@@ -1,11 +1,13 @@
 //! A store that several processes stand beside, as they see it.
 
+use crate::compared::ComparedSettings;
 use crate::error::OpenError;
 use crate::handle::Store;
 use crate::options::Options;
 use crate::postgres::{
-    self, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
+    self, Beside, IntakeBacklog, IntakeHandle, Leadership, PostgresUrl, ServerSigns, SharedServer,
 };
+use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -16,6 +18,8 @@ pub struct SharedStore {
     server: Arc<SharedServer>,
     url: PostgresUrl,
     options: Options,
+    /// What this process says of its settings now.
+    compared: Arc<Mutex<ComparedSettings>>,
 }
 
 impl fmt::Debug for SharedStore {
@@ -42,6 +46,7 @@ impl SharedStore {
         Ok(Self {
             server: Arc::new(postgres::shared_server(url, &options, reached)?),
             url: url.clone(),
+            compared: Arc::new(Mutex::new(options.compared.clone())),
             options,
         })
     }
@@ -84,8 +89,17 @@ impl SharedStore {
     ///
     /// # Errors
     /// As [`SharedStore::look`].
-    pub fn beside(&self) -> Result<u64, OpenError> {
+    pub fn beside(&self) -> Result<Beside, OpenError> {
         self.server.beside()
+    }
+
+    /// Notes for the others whether something is wrong with this process: the store is not handed
+    /// over to those of which something is. Blocks, for some seconds at most.
+    ///
+    /// # Errors
+    /// As [`SharedStore::look`].
+    pub fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {
+        self.server.note_fit(is_fit)
     }
 
     /// What waits in the intake for a decision. Blocks, for some seconds at most.
@@ -102,7 +116,41 @@ impl SharedStore {
     /// # Errors
     /// As [`SharedStore::look`].
     pub fn server_signs(&self) -> Result<ServerSigns, OpenError> {
-        self.server.signs(&self.options.compared)
+        let compared = self.compared.lock().clone();
+        self.server.signs(&compared)
+    }
+
+    /// Says these settings from now on: they were read again. Blocks, for some seconds at most.
+    pub fn compare(&self, compared: ComparedSettings) {
+        let compared = compared.salted(self.forward_key());
+        if *self.compared.lock() == compared {
+            return;
+        }
+        self.server.say(&compared);
+        *self.compared.lock() = compared;
+    }
+
+    /// Has all processes beside the store read their settings again. Blocks, for some seconds at
+    /// most.
+    ///
+    /// # Errors
+    /// As [`SharedStore::look`].
+    pub fn tell_settings(&self) -> Result<(), OpenError> {
+        self.server.tell_settings()
+    }
+
+    /// Changes whenever settings are to be read again, or somebody may have said so unheard.
+    #[must_use]
+    pub fn settings_changes(&self) -> watch::Receiver<u64> {
+        self.server.settings_changes()
+    }
+
+    /// What is wrong where more than one server of the address accepts writes: one of them is a
+    /// former primary, and somebody may take it for the right one. Blocks, for some seconds at
+    /// most.
+    #[must_use]
+    pub fn two_primaries(&self) -> Option<String> {
+        self.server.two_primaries()
     }
 
     /// Ends the session that has the store: what it had begun is undone, or was committed before.

@@ -6,7 +6,7 @@
 )]
 
 use scripted_peers::postgres::PostgresServer;
-use store::maintenance::copy;
+use store::maintenance::{backup, check, copy};
 use store::{Blob, Extent, ExtentTable, Options, ReadRows, Store, StoreError, StorePlace, Table};
 
 const BODIES: Table<u64, Extent> = Table::new("bodies");
@@ -197,4 +197,28 @@ fn i18_what_cannot_be_unpacked_is_not_given_out() {
     append(&store, 1, &push());
     server.sql("UPDATE test.blobs SET length = length - 1");
     assert_eq!(read(&store, 1), None);
+}
+
+/// What no row names any more may be damaged: a check says that the store is whole, and it is.
+#[test]
+fn i18_damage_in_what_nobody_names_holds_up_no_copy() {
+    let server = PostgresServer::start();
+    let store = open(&server);
+    for id in [1, 2] {
+        append(&store, id, &push());
+    }
+    store
+        .write_blocking::<_, StoreError, _>(|txn| txn.delete(&BODIES, &1).map(drop))
+        .unwrap();
+    server.sql("UPDATE test.blobs SET length = length - 1 WHERE start = 0");
+    let place = StorePlace::Postgres(server.url().parse().unwrap());
+    let whole = check(&place, &options()).unwrap();
+    assert_eq!(whole.faults, Vec::<String>::new());
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("saved");
+    let report = backup(&place, &StorePlace::Directory(saved.clone()), &options()).unwrap();
+    assert_eq!(report.faults, Vec::<String>::new());
+    store.close();
+    let saved = Store::open(&saved, &options()).unwrap();
+    assert_eq!(read(&saved, 2), Some(push()));
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use scripted_peers::postgres::{PostgresServer, Stop};
-use store::maintenance::{MaintenanceError, backup, check, copy};
+use store::maintenance::{MaintenanceError, backup, check, copy, migrate};
 use store::{Options, ReadRows, SharedStore, Store, StoreError, StorePlace, Table, TakenIn};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
@@ -260,14 +260,26 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
     let server = PostgresServer::start();
     let (first, second) = (shared(&server, "first"), shared(&server, "second"));
     first.look().unwrap();
-    assert_eq!(first.beside().unwrap(), 0, "itself does not count");
+    assert_eq!(first.beside().unwrap().all, 0, "itself does not count");
     second.look().unwrap();
-    assert_eq!(first.beside().unwrap(), 1);
-    assert_eq!(second.beside().unwrap(), 1);
+    assert_eq!(first.beside().unwrap().all, 1);
+    assert_eq!(second.beside().unwrap().all, 1);
+    // One that says that something is wrong with it is counted apart, until nothing is.
+    for (is_fit, fit) in [
+        (true, 1),
+        (false, 0),
+        (false, 0),
+        (true, 1),
+        (true, 1),
+        (false, 0),
+    ] {
+        second.note_fit(is_fit).unwrap();
+        assert_eq!(first.beside().unwrap(), store::Beside { all: 1, fit });
+    }
     let elsewhere = server.url_in("elsewhere").parse().unwrap();
     let other = SharedStore::new(&elsewhere, &options(), ("", "")).unwrap();
     assert_eq!(
-        other.beside().unwrap(),
+        other.beside().unwrap().all,
         0,
         "another schema is another store"
     );
@@ -282,7 +294,7 @@ fn i18_what_waits_and_who_stands_beside_are_counted() {
     assert_eq!(waiting.entries, 1);
     assert!(waiting.oldest >= Duration::from_secs(3600), "{waiting:?}");
     drop(second);
-    until("its note is gone", || first.beside().unwrap() == 0);
+    until("its note is gone", || first.beside().unwrap().all == 0);
 }
 
 #[test]
@@ -414,8 +426,36 @@ fn i18_who_asks_nothing_any_more_stands_beside_no_more() {
     let server = PostgresServer::start();
     let (first, gone) = (shared(&server, "first"), shared(&server, "gone"));
     gone.look().unwrap();
-    assert_eq!(first.beside().unwrap(), 1);
-    until("it counts no more", || first.beside().unwrap() == 0);
+    assert_eq!(first.beside().unwrap().all, 1);
+    until("it counts no more", || first.beside().unwrap().all == 0);
     gone.look().unwrap();
-    assert_eq!(first.beside().unwrap(), 1, "it is there again");
+    assert_eq!(first.beside().unwrap().all, 1, "it is there again");
+}
+
+/// A host that was forgotten, with the address from before.
+#[test]
+fn i18_a_store_that_was_moved_takes_nothing_in_and_is_nobodys() {
+    let server = PostgresServer::start();
+    let before = shared(&server, "before");
+    let (store, epoch) = before.try_take(|_| true).unwrap().unwrap();
+    store.close();
+    drop(store);
+    let used = StorePlace::Postgres(server.url().parse().unwrap());
+    let root = tempfile::tempdir().unwrap();
+    let elsewhere = StorePlace::Directory(root.path().join("moved"));
+    migrate(&used, &elsewhere, &options()).unwrap();
+    let taken_until = server.sql("SELECT max(epoch) FROM shared_test.epochs");
+    for standby in [before, shared(&server, "forgotten")] {
+        let refused = take_in(&standby, "one", b"body").unwrap_err().to_string();
+        assert!(refused.contains("was moved to "), "{refused}");
+        let closed = standby.look().unwrap().closed.unwrap();
+        assert!(closed.contains("was moved to "), "{closed}");
+        assert!(standby.try_take(|_| true).unwrap().is_none());
+    }
+    let now = server.sql("SELECT max(epoch) FROM shared_test.epochs");
+    assert_eq!(now, taken_until, "after {epoch}");
+    assert_eq!(server.sql("SELECT count(*) FROM shared_test.intake"), "0");
+    let url = server.url().parse().unwrap();
+    let probed = store::probe(&url, &options()).unwrap_err();
+    assert!(matches!(probed, store::OpenError::Moved { .. }), "{probed}");
 }

@@ -28,11 +28,19 @@ fn i18_of_two_servers_that_accept_writes_the_former_one_is_not_taken() {
     };
     let first = shared("first");
     first.look().unwrap();
+    assert_eq!(first.two_primaries(), None);
     former.stop(Stop::Crash);
     new.promote();
     let taken = first.try_take(|_| true).unwrap();
     let (store, _) = taken.expect("the new primary is free");
+    assert_eq!(first.two_primaries(), None);
     former.start_again();
+    // Who has its connections needs no other, and says so all the same.
+    let said = first.two_primaries().expect("two accept writes");
+    assert!(
+        said.contains("2 servers of the address accept writes"),
+        "{said}"
+    );
     // One that begins now cannot know which is the right one, and takes neither.
     let second = shared("second");
     let refused = second.try_take(|_| true).expect_err("two accept writes");
@@ -75,10 +83,35 @@ fn i18_a_standby_is_told_of_settings_that_differ_and_of_clocks_and_waits() {
     };
     let leader = shared("leader", "geheim", "one");
     let (store, _) = leader.try_take(|_| true).unwrap().unwrap();
+    // Its settings are said by the session with which it looks, as it does in either role.
+    leader.look().unwrap();
     let differing = |standby: &SharedStore| standby.server_signs().unwrap().differing;
     assert_eq!(differing(&shared("a", "geheim", "one")), [""; 0]);
     assert_eq!(differing(&shared("b", "other", "one")), ["secret"]);
     assert_eq!(differing(&shared("c", "geheim", "two")), ["hosts"]);
+    // Another process has just got the lock, and the row is still the former holder's.
+    server.sql("UPDATE shared_test.owner SET forward_key = 'the one before'");
+    assert_eq!(differing(&shared("d", "geheim", "one")), [""; 0]);
+    server.sql("UPDATE shared_test.owner SET forward_key = 'leader'");
+    assert_eq!(differing(&shared("d", "other", "one")), ["secret"]);
+    // Settings are read again: whoever stands by hears of it, and of what they are now.
+    let standby = shared("e", "geheim", "one");
+    assert_eq!(differing(&standby), [""; 0]);
+    let told = standby.settings_changes();
+    leader.compare(
+        ComparedSettings::default()
+            .with("secret", "new")
+            .with("hosts", "one"),
+    );
+    leader.tell_settings().unwrap();
+    until("it is told", || told.has_changed().unwrap());
+    until("it differs", || differing(&standby) == ["secret"]);
+    standby.compare(
+        ComparedSettings::default()
+            .with("secret", "new")
+            .with("hosts", "one"),
+    );
+    assert_eq!(differing(&standby), [""; 0]);
     let signs = leader.server_signs().unwrap();
     assert!(signs.clock_ahead_ms.abs() < 10_000, "{signs:?}");
     assert!(!signs.awaits_replica);

@@ -23,6 +23,7 @@ pub mod peers;
 pub mod process;
 pub mod replica;
 pub mod settings;
+mod signs;
 pub mod steps;
 pub mod store;
 pub mod vm_hosts;

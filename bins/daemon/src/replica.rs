@@ -13,15 +13,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::task::JoinHandle;
-use cluster_actors::replica::{Role, RoleAction, RoleControl, RoleEvent, Taken};
-use config_core::ObjectSettings;
-use http_clients::objects::ObjectStorage;
-use store::{PostgresUrl, ServerSigns, SharedStore, Store};
+use cluster_actors::replica::{RoleAction, RoleControl, RoleEvent, Taken};
+use store::{PostgresUrl, SharedStore, Store};
 use tokio::sync::{mpsc, oneshot};
-use vmm_api_core::VmHostSettings;
 
 use crate::lifecycle::ShutdownSignal;
-use crate::vm_hosts::try_vm_hosts;
+use crate::signs::{note_primaries, note_signs};
+
+pub use crate::signs::probe_as_standby;
 
 /// Something that serves in the background until it is told to stop.
 struct Serving {
@@ -99,87 +98,9 @@ const BACKLOG_INTERVAL: Duration = Duration::from_secs(5);
 /// back to it.
 const ACCEPT_TIME: Duration = Duration::from_millis(200);
 
-/// The most by which clocks may differ before somebody is told.
-const CLOCK_TOLERANCE_MS: u64 = 10_000;
-
-/// What the database says of itself, and of the leader's settings, for `/health`.
-fn note_signs(control: &RoleControl, signs: &ServerSigns) {
-    let ahead_ms = signs.clock_ahead_ms;
-    let differs = (ahead_ms.unsigned_abs() > CLOCK_TOLERANCE_MS).then(|| {
-        let (seconds, way) = (ahead_ms.unsigned_abs() / 1000, ahead_ms.signum());
-        let way = if way > 0 { "behind" } else { "ahead of" };
-        format!("the clock of this host is {seconds} s {way} the database's: set both by NTP")
-    });
-    if control.note_warning("clock", differs.clone()) {
-        let reason = differs.unwrap_or_default();
-        tracing::error!(event = "clock.differs", ahead_ms, "{reason}");
-    }
-    let awaits = signs.awaits_replica.then(|| {
-        "commits wait for a synchronous replica (synchronous_standby_names) that is away: start \
-         it, or take it out of that setting"
-            .to_owned()
-    });
-    if control.note_warning("replica", awaits.clone()) {
-        let reason = awaits.unwrap_or_default();
-        tracing::error!(event = "store.replica_awaited", "{reason}");
-    }
-    let differing = &signs.differing;
-    let differs = (control.role() == Role::Standby && !differing.is_empty()).then(|| {
-        let names = differing.join(", ");
-        format!("the settings of this process differ from the leader's: {names}")
-    });
-    if control.note_warning("settings", differs.clone()) {
-        let reason = differs.unwrap_or_default();
-        tracing::error!(event = "replica.settings_differ", "{reason}");
-    }
-}
-
-/// Between two looks of a standby at what it would need as the leader.
-const PROBE_INTERVAL: Duration = Duration::from_secs(60);
-
-/// Has a standby look every minute whether it could use its object storage and its VM hosts if it
-/// led: it says so in `/health`, and goes on taking deliveries. The thread ends with the process.
-///
-/// # Errors
-/// When there can be no further thread.
-pub fn probe_as_standby(
-    control: &RoleControl,
-    objects: Option<ObjectSettings>,
-    hosts: Vec<VmHostSettings>,
-) -> anyhow::Result<()> {
-    let control = control.clone();
-    let storage = objects.map(|objects| ObjectStorage::open(&objects.place));
-    let storage = storage.transpose()?;
-    let look = move || {
-        loop {
-            if control.role() == Role::Standby {
-                note_probe(&control, storage.as_ref(), &hosts);
-            }
-            std::thread::park_timeout(PROBE_INTERVAL);
-        }
-    };
-    std::thread::Builder::new()
-        .name("standby-probe".to_owned())
-        .spawn(look)?;
-    Ok(())
-}
-
-fn note_probe(control: &RoleControl, storage: Option<&ObjectStorage>, hosts: &[VmHostSettings]) {
-    let objects = storage.and_then(|storage| storage.usable().err());
-    let objects = objects.map(|error| format!("no object storage: {error}"));
-    if control.note_warning("objects", objects.clone()) {
-        let error = objects.unwrap_or_default();
-        tracing::error!(
-            event = "objects.failing",
-            error,
-            "this standby could not lead"
-        );
-    }
-    let faults = try_vm_hosts("[vm_hosts]", hosts);
-    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    let faults = (!faults.is_empty()).then(|| faults.join("; "));
-    control.note_warning("vm_hosts", faults);
-}
+/// How many looks go by between two questions to all servers of the database's address: a former
+/// primary that was started again is found before somebody has to take over.
+const LOOKS_BETWEEN_SURVEYS: u32 = 12;
 
 /// Notes what waits in the intake, in either role (where nobody leads it is a standby that knows),
 /// until it is dropped.
@@ -189,13 +110,26 @@ impl BacklogWatch {
     fn start(shared: &SharedStore, control: &RoleControl) -> Self {
         let (shared, control) = (shared.clone(), control.clone());
         Self(actix_rt::spawn(async move {
-            loop {
+            for look in 0u32.. {
                 let of_thread = shared.clone();
+                // Who leads is asked for others only; a store is handed over to who is well.
+                let is_fit = control.warning().is_none();
+                let surveys = look % LOOKS_BETWEEN_SURVEYS == 0;
                 let asked = tokio::task::spawn_blocking(move || {
-                    (of_thread.backlog().ok(), of_thread.server_signs().ok())
+                    let primaries = surveys.then(|| of_thread.two_primaries());
+                    // Whoever is not noted is asked again at the next look.
+                    let _ = of_thread.note_fit(is_fit);
+                    (
+                        of_thread.backlog().ok(),
+                        of_thread.server_signs().ok(),
+                        primaries,
+                    )
                 });
-                let (backlog, signs) = asked.await.unwrap_or_default();
+                let (backlog, signs, primaries) = asked.await.unwrap_or_default();
                 control.note_backlog(backlog);
+                if let Some(complaint) = primaries {
+                    note_primaries(&control, complaint);
+                }
                 if let Some(signs) = signs {
                     note_signs(&control, &signs);
                 }
@@ -405,56 +339,4 @@ fn note_end(ended: anyhow::Result<()>) {
 async fn close(store: Store) {
     // The thread is never cancelled.
     let _ = tokio::task::spawn_blocking(move || store.close()).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use config_core::ObjectPlace;
-
-    use super::*;
-
-    #[test]
-    fn i18_a_clock_that_is_off_settings_that_differ_and_hanging_commits_are_said() {
-        let control = RoleControl::new("here:1");
-        let said = |signs: ServerSigns| {
-            note_signs(&control, &signs);
-            control.warning()
-        };
-        assert_eq!(said(ServerSigns::default()), None);
-        let warning = said(ServerSigns {
-            clock_ahead_ms: -900_000,
-            awaits_replica: true,
-            differing: vec!["webhook secret", "[vm_hosts]"],
-        });
-        let warning = warning.expect("three are wrong");
-        for expected in [
-            "900 s ahead of the database's",
-            "synchronous_standby_names",
-            "differ from the leader's: webhook secret, [vm_hosts]",
-        ] {
-            assert!(warning.contains(expected), "{warning}");
-        }
-        assert_eq!(said(ServerSigns::default()), None);
-    }
-
-    #[test]
-    fn i18_a_standby_says_that_it_could_not_use_its_storage_and_is_ready_all_the_same() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let url = format!("file://{}", folder.path().display());
-        let place = ObjectPlace::new(&url, None, None, false, None).expect("a place");
-        let storage = ObjectStorage::open(&place).expect("it opens");
-        let control = RoleControl::new("here:1");
-        note_probe(&control, Some(&storage), &[]);
-        assert_eq!(control.warning(), None);
-        storage.close("moved away").expect("it is written");
-        note_probe(&control, Some(&storage), &[]);
-        let warning = control.warning().expect("it is closed");
-        assert!(warning.contains("no object storage: "), "{warning}");
-        assert_eq!(control.stores_deliveries(), Ok(()));
-        // Where a delivery was not stored none is to be sent for a while.
-        control.note_delivery(Some("no answer".to_owned()));
-        assert!(control.stores_deliveries().is_err());
-        control.note_delivery(None);
-        assert_eq!(control.stores_deliveries(), Ok(()));
-    }
 }

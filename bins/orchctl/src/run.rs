@@ -139,11 +139,7 @@ async fn of_run(bridge: &Bridge, format: Format, command: &Command) -> Result<u8
         }
         Command::Logs { run, follow, tail } => {
             let run = resolve(bridge, run).await?;
-            let tail = tail
-                .map(|lines| format!("&tail={lines}"))
-                .unwrap_or_default();
-            let path = format!("admin/runs/{run}/log?follow={}{tail}", u8::from(*follow));
-            stream::logs(bridge, format, &path, *follow).await?;
+            stream::logs(bridge, format, (&run, *follow, *tail)).await?;
         }
         Command::Cancel { run } => {
             let run = match open_run_of_agent(bridge, run).await? {

@@ -1,5 +1,7 @@
 //! Streams: a run's log, and the journal.
 
+use std::time::{Duration, Instant};
+
 use orchestrator_core::admin::{JournalEntry, JournalPage};
 use serde_json::{Value, json};
 
@@ -13,14 +15,93 @@ use crate::output::write;
 /// Entries asked for at a time.
 const PAGE_SIZE: u64 = 1000;
 
+/// How long a followed log is asked for again after it broke off: another orchestrator of a cluster
+/// leads within seconds.
+const RESUME_LIMIT: Duration = Duration::from_secs(20);
+/// Between two attempts.
+const RESUME_INTERVAL: Duration = Duration::from_secs(1);
+
 /// The log, as it comes. What agents print is data: on a terminal it cannot steer it.
+///
+/// One that is followed and breaks off, as its leader was killed, is asked for again from where it
+/// broke off: the next leader has what was stored of it, and how the run ended.
 pub(crate) async fn logs(
     bridge: &Bridge,
     format: Format,
+    (run, follow, tail): (&str, bool, Option<u32>),
+) -> Result<(), Failure> {
+    let of = |tail: Option<u32>| {
+        let tail = tail.map(|lines| format!("&tail={lines}"));
+        let (follow, tail) = (u8::from(follow), tail.unwrap_or_default());
+        format!("admin/runs/{run}/log?follow={follow}{tail}")
+    };
+    let mut shown = Shown::default();
+    let mut ended = log(bridge, format, &of(tail), &mut shown, follow).await;
+    let mut until: Option<Instant> = None;
+    while let Err(failure) = ended {
+        if !follow || !shown.is_opened || !may_resume(&failure) {
+            return Err(failure);
+        }
+        let had = shown.bytes;
+        if until.is_none() {
+            human::print_message("[the log broke off; it is asked for again]");
+        }
+        let limit = *until.get_or_insert_with(|| Instant::now() + RESUME_LIMIT);
+        if Instant::now() >= limit {
+            return Err(failure);
+        }
+        tokio::time::sleep(RESUME_INTERVAL).await;
+        // Where only the end was wanted nobody knows how much was before it.
+        shown.skip = if tail.is_some() { 0 } else { shown.bytes };
+        ended = log(bridge, format, &of(tail.map(|_| 0)), &mut shown, follow).await;
+        if shown.bytes > had {
+            until = None;
+        }
+    }
+    ended
+}
+
+/// Whether another attempt may bring the rest.
+fn may_resume(failure: &Failure) -> bool {
+    matches!(
+        failure,
+        Failure::Unreachable(_) | Failure::Refused(_) | Failure::TimedOut(_)
+    )
+}
+
+/// What of a log was shown, over all attempts.
+#[derive(Debug, Default)]
+struct Shown {
+    is_opened: bool,
+    bytes: u64,
+    /// Bytes that come first and were shown already.
+    skip: u64,
+}
+
+impl Shown {
+    /// The part of a text that was not shown before.
+    fn new_part<'t>(&mut self, text: &'t str) -> &'t str {
+        self.is_opened = true;
+        let known = usize::try_from(self.skip).unwrap_or(usize::MAX);
+        let known = text.floor_char_boundary(known.min(text.len()));
+        self.skip = match known == text.len() {
+            true => self.skip - known as u64,
+            false => 0,
+        };
+        self.bytes += (text.len() - known) as u64;
+        &text[known..]
+    }
+}
+
+async fn log(
+    bridge: &Bridge,
+    format: Format,
     path: &str,
+    shown: &mut Shown,
     follow: bool,
 ) -> Result<(), Failure> {
     let mut stream = bridge.follow(path).await?;
+    shown.is_opened = true;
     let kind = stream.headers.get("content-type");
     let events = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
     let (mut parser, mut rest) = (SseParser::default(), Vec::new());
@@ -35,6 +116,13 @@ pub(crate) async fn logs(
             continue;
         }
         for item in parser.push(&chunk) {
+            let item = match item {
+                StreamItem::Text(text) => match shown.new_part(&text) {
+                    "" => continue,
+                    new => StreamItem::Text(new.to_owned()),
+                },
+                item => item,
+            };
             if show_item(format, item)? {
                 return Ok(());
             }
@@ -148,4 +236,29 @@ fn show_entry(format: Format, entry: &JournalEntry) -> Result<(), Failure> {
         entry.detail
     );
     write(format!("{}\n", human::clean(text.trim_end()).replace('\n', " ")).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_a_log_that_broke_off_is_gone_on_with_where_it_was() {
+        let mut shown = Shown::default();
+        assert_eq!(shown.new_part("one "), "one ");
+        assert_eq!(shown.new_part("två "), "två ");
+        shown.skip = shown.bytes;
+        // The next leader cuts it elsewhere.
+        let again: String = ["one tv", "å ", "three"]
+            .iter()
+            .map(|part| shown.new_part(part))
+            .collect();
+        assert_eq!((again.as_str(), shown.skip), ("three", 0));
+        // What it has may be less.
+        shown.skip = shown.bytes;
+        assert_eq!(shown.new_part("one "), "");
+        assert!(shown.skip > 0);
+        assert!(may_resume(&Failure::Unreachable(String::new())));
+        assert!(!may_resume(&Failure::NotFound(String::new())));
+    }
 }

@@ -13,7 +13,7 @@ use daemon::vm_hosts;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
-    Checked, ConfigFile, Files, check, fragment_keys, keys, routes, table,
+    Checked, Config, ConfigFile, Files, WorktreeMode, check, fragment_keys, keys, routes, table,
 };
 use orchestrator_web::boot;
 
@@ -134,6 +134,9 @@ pub(crate) fn report(
         print_json(&check_view(checked));
     } else {
         show(&checked.warnings);
+        for warning in checkout_warnings(&checked.config) {
+            say(&warning);
+        }
         let rows = routes(&checked.config);
         let projects = checked.config.projects.len();
         print(&table(&rows));
@@ -144,6 +147,37 @@ pub(crate) fn report(
         say(&isolation_here(environment));
     }
     ExitCode::SUCCESS
+}
+
+/// Checkouts that agents with a worktree commit for, and to which their commits cannot be brought.
+fn checkout_warnings(config: &Config) -> Vec<String> {
+    let projects = config.projects.iter().filter(|(id, _)| {
+        let mut agents = config.agents.iter();
+        agents.any(|((of, _), agent)| of == *id && agent.worktree != WorktreeMode::None)
+    });
+    let warnings = projects.filter_map(|(id, project)| {
+        let folder = project.working_dir.join(".git/objects");
+        let error = try_write(&folder).err()?;
+        let folder = folder.display();
+        Some(format!(
+            "warning: project {id}: commits of its agents stay in their worktrees, as the checkout \
+             in working_dir cannot be written ({folder}: {error}); make it writable for this \
+             user (ReadWritePaths= of the unit, no `:ro` of the volume)"
+        ))
+    });
+    warnings.collect()
+}
+
+/// Whether a file can be made there; it is removed again. A folder that is not there says nothing.
+fn try_write(folder: &Path) -> std::io::Result<()> {
+    let file = folder.join(format!("orrery-check-{}", std::process::id()));
+    let made = std::fs::File::create_new(&file);
+    match made {
+        Ok(_) => std::fs::remove_file(&file),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// What is wrong with the database, the object storage and the VM hosts; without asking them,
@@ -172,5 +206,21 @@ fn show(diagnostics: &Diagnostics) {
     let colours = if plain { Colours::Off } else { Colours::On };
     if !diagnostics.is_empty() {
         complain(&diagnostics.render(colours));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_a_folder_that_cannot_be_written_is_told_from_one_that_is_not_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(try_write(folder.path()).is_ok());
+        let left = std::fs::read_dir(folder.path()).expect("it is there");
+        assert_eq!(left.count(), 0);
+        assert!(try_write(&folder.path().join("absent")).is_ok());
+        // Nobody makes files there, root neither.
+        assert!(try_write(Path::new("/sys/kernel")).is_err());
     }
 }

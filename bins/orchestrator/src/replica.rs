@@ -13,7 +13,7 @@ use orchestrator_actors::messages::ReloadConfig;
 use orchestrator_core::config::{Checked, Config};
 use orchestrator_web::{OrchestratorServer, StandbyOrchestrator, boot};
 use parking_lot::Mutex;
-use store::{DirectoryLock, Store, StorePlace};
+use store::{DirectoryLock, SharedStore, Store, StorePlace};
 use supervision::ChildRef;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -59,7 +59,8 @@ pub(crate) fn serve(
     let listening = Rc::new(listening);
     actix_rt::System::new().block_on(async move {
         let signal = edge_web::shutdown_signal()?;
-        settings.follow_hangup()?;
+        settings.follow_hangup(&shared)?;
+        settings.follow_reloads(&shared);
         tracing::info!(
             event = "orchestrator.listening", url = %format!("http://{bound}/"),
             "the orchestrator listens"
@@ -84,6 +85,8 @@ pub(crate) fn serve(
             let listening = listening.try_clone()?;
             let leading = Rc::clone(&settings.leading);
             *leading.lock() = Some(server.operator_api().clone());
+            let said = settings.reading(&shared);
+            actix_rt::spawn(async move { said().await });
             Ok(move |stop: ShutdownSignal| async move {
                 let served = server.serve(listening, stop).await;
                 *leading.lock() = None;
@@ -133,16 +136,13 @@ impl Settings {
     }
 
     /// SIGHUP has the files read again, in whichever role.
-    fn follow_hangup(&self) -> std::io::Result<()> {
+    fn follow_hangup(&self, shared: &SharedStore) -> std::io::Result<()> {
         let mut hangup = signal(SignalKind::hangup())?;
-        let (path, environment) = (self.path.clone(), self.environment.clone());
-        let (now, leading) = (Arc::clone(&self.now), Rc::clone(&self.leading));
+        let leading = Rc::clone(&self.leading);
+        let read_again = self.reading(shared);
         actix_rt::spawn(async move {
             while hangup.recv().await.is_some() {
-                {
-                    let mut now = now.lock();
-                    *now = CheckedNow::of(read(&path, &environment, &now.checked));
-                }
+                read_again().await;
                 let api = leading.lock().clone();
                 if let Some(api) = api {
                     reload(&api).await;
@@ -150,6 +150,34 @@ impl Settings {
             }
         });
         Ok(())
+    }
+
+    /// So does a reload that an operator asked of whoever leads. That one has them in force
+    /// already.
+    fn follow_reloads(&self, shared: &SharedStore) {
+        let mut told = shared.settings_changes();
+        let read_again = self.reading(shared);
+        actix_rt::spawn(async move {
+            while told.changed().await.is_ok() {
+                read_again().await;
+            }
+        });
+    }
+
+    /// Reads the files again, and says to those beside the store what they hold now.
+    fn reading(&self, shared: &SharedStore) -> impl AsyncFn() + use<> {
+        let (path, environment) = (self.path.clone(), self.environment.clone());
+        let (now, shared) = (Arc::clone(&self.now), shared.clone());
+        async move || {
+            let compared = {
+                let mut now = now.lock();
+                *now = CheckedNow::of(read(&path, &environment, &now.checked));
+                boot::compared(&now.shared)
+            };
+            let shared = shared.clone();
+            // The thread is never cancelled.
+            let _ = tokio::task::spawn_blocking(move || shared.compare(compared)).await;
+        }
     }
 }
 

@@ -75,6 +75,7 @@ fn sight_of(address: String) -> StoreSight {
             forward_key: "the key".to_owned(),
             is_locked: true,
             is_anothers: false,
+            closed: None,
             epoch: 1,
             by: String::new(),
             is_released: false,
@@ -183,4 +184,60 @@ async fn i18_a_request_within_a_take_over_waits_until_the_process_answers_as_the
     let (answer, ()) = tokio::join!(tokio::time::timeout(WITHIN, asking), starting);
     // The leader's answer.
     assert_eq!(answer.unwrap().unwrap().status().as_u16(), 403);
+}
+
+/// A leader that is paused: its connections live, and it says nothing.
+#[actix_web::test]
+async fn i18_what_a_paused_leader_was_asked_is_answered_when_another_follows() {
+    let paused = TcpListener::bind("127.0.0.1:0").unwrap();
+    let control = RoleControl::new("127.0.0.1:1");
+    control.publish(sight_of(paused.local_addr().unwrap().to_string()));
+    let standby = standby(&control);
+    let client = awc::Client::builder().timeout(WITHIN).finish();
+    let asking = client.get(format!("http://{standby}/runs")).send();
+    let following = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let mut sight = sight_of(leader());
+        let next = sight.leader.as_mut().unwrap();
+        next.forward_key = "the next key".to_owned();
+        control.publish(sight);
+    };
+    let (answer, ()) = tokio::join!(tokio::time::timeout(WITHIN, asking), following);
+    let answer = answer.unwrap().expect("an answer");
+    assert_eq!(answer.status().as_u16(), 503);
+    assert_eq!(answer.headers().get("retry-after").unwrap(), "1");
+    drop(paused);
+}
+
+#[actix_web::test]
+async fn i18_a_database_that_is_restarted_is_waited_for_and_one_that_stays_away_is_not() {
+    let (control, leader) = (RoleControl::new("127.0.0.1:1"), leader());
+    let silent = || StoreSight {
+        trouble: Some("it is starting up".to_owned()),
+        ..StoreSight::default()
+    };
+    control.publish(silent());
+    let standby = standby(&control);
+    let client = awc::Client::builder().timeout(WITHIN).finish();
+    let ask = || client.get(format!("http://{standby}/closed")).send();
+    let answering = async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        control.publish(silent());
+        control.publish(sight_of(leader));
+    };
+    let (answer, ()) = tokio::join!(ask(), answering);
+    assert_eq!(
+        answer.unwrap().status().as_u16(),
+        403,
+        "the leader's answer"
+    );
+    control.publish(silent());
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    let asked = std::time::Instant::now();
+    assert_eq!(ask().await.unwrap().status().as_u16(), 503);
+    assert!(
+        asked.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        asked.elapsed()
+    );
 }

@@ -196,11 +196,15 @@ pub(crate) async fn check(state: web::Data<WebState>) -> Result<HttpResponse, Pr
     answered(state.operator_api.ask(CheckConfig).await)
 }
 
-/// Checks the files, and puts them in force when they are right.
+/// Checks the files, and puts them in force when they are right; processes that stand by beside
+/// this one read theirs again, too.
 #[utoipa::path(post, path = "/admin/reload", tag = "admin",
     responses((status = 200, description = "In force.", body = CheckView),
         (status = 422, description = "Wrong; nothing was changed.", body = CheckView)))]
-pub(crate) async fn reload(state: web::Data<WebState>) -> Result<HttpResponse, Problem> {
+pub(crate) async fn reload(
+    state: web::Data<WebState>,
+    control: ReplicaControl,
+) -> Result<HttpResponse, Problem> {
     let reply = state
         .operator_api
         .ask(ReloadConfig)
@@ -208,6 +212,15 @@ pub(crate) async fn reload(state: web::Data<WebState>) -> Result<HttpResponse, P
         .map_err(|error| ask_problem(&error))?;
     let view = reply.map_err(|error| operator_problem(&error))?;
     if view.valid {
+        if let Some(control) = control
+            && let Err(reason) = control.tell_settings().await
+        {
+            tracing::error!(
+                event = "config.others_not_told",
+                reason,
+                "the processes that stand by read no settings again: send each of them SIGHUP"
+            );
+        }
         return Ok(json(&view));
     }
     Ok(HttpResponse::UnprocessableEntity().json(view))
@@ -279,9 +292,10 @@ pub(crate) async fn health(
         .collect();
     let objects = state.view.objects_trouble();
     let objects = objects.map(|why| format!("no object storage: {why}"));
+    let hosts = state.view.vm_hosts().and_then(VmHosts::away_notices);
     let tokens = state.view.vm_hosts().and_then(VmHosts::token_notices);
     let warning = control.as_ref().and_then(|control| control.warning());
-    let wrong = wrong.into_iter().chain(objects).chain(warning);
+    let wrong = wrong.into_iter().chain(objects).chain(hosts).chain(warning);
     let wrong: Vec<String> = wrong.chain(tokens).collect();
     let reason = (!wrong.is_empty()).then(|| wrong.join("; "));
     HttpResponse::Ok().json(OrchestratorHealth {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use config_core::{Diagnostic, Environment};
+use edge_web::replica::COMPARED_SECRET;
 use edge_web::{BindError, ServeOptions};
 use git_engine::Git;
 use orchestrator_actors::{Clock, OrchestratorService, OrchestratorSetup, SetupError};
@@ -134,15 +135,16 @@ pub fn installation(config: &Config) -> String {
     parts.map(Option::unwrap_or_default).join("\n")
 }
 
-/// The settings that have to be equal on all processes that share a store, and are read at the
-/// start only.
+/// The settings that have to be equal on all processes that share a store, as they are in force.
 #[must_use]
 pub fn compared(config: &Config) -> ComparedSettings {
     let hosts = config.vm_hosts.iter();
     let hosts: Vec<_> = hosts
         .map(|host| format!("{} {} {:?}", host.name, host.url, host.labels))
         .collect();
-    ComparedSettings::default().with("[vm_hosts]", &hosts.join("\n"))
+    ComparedSettings::default()
+        .with(COMPARED_SECRET, &config.secrets.fingerprint())
+        .with("[vm_hosts]", &hosts.join("\n"))
 }
 
 /// Where a configuration says that the store is.

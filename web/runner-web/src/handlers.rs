@@ -239,7 +239,7 @@ pub(crate) struct RunnerHealth {
 pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpResponse {
     let store = state.view.store_health().state;
     let reason = (store != store::State::Ready).then(|| format!("the store is {store}"));
-    let no_vms = || state.view.vmm_trouble().map(|why| format!("no VMs: {why}"));
+    let no_vms = || state.view.vm_hosts().away_notices();
     let no_objects = || {
         let trouble = state.view.objects_trouble();
         trouble.map(|why| format!("no object storage: {why}"))

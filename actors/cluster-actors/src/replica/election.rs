@@ -1,6 +1,6 @@
 //! What a standby asks of the store it may come to have.
 
-use store::{Leadership, SharedStore, Store};
+use store::{Beside, Leadership, SharedStore, Store};
 
 /// A store that was taken, and the epoch it is had under.
 #[derive(Debug)]
@@ -29,7 +29,13 @@ pub trait Election: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why that is not known.
-    fn beside(&self) -> Result<u64, String>;
+    fn beside(&self) -> Result<Beside, String>;
+
+    /// Has all processes beside it read their settings again.
+    ///
+    /// # Errors
+    /// Why not.
+    fn tell_settings(&self) -> Result<(), String>;
 
     /// Takes it, if nobody's session has it and `may_take` says so.
     ///
@@ -47,8 +53,12 @@ impl Election for SharedStore {
         Self::end_holder(self).map_err(|error| error.to_string())
     }
 
-    fn beside(&self) -> Result<u64, String> {
+    fn beside(&self) -> Result<Beside, String> {
         Self::beside(self).map_err(|error| error.to_string())
+    }
+
+    fn tell_settings(&self) -> Result<(), String> {
+        Self::tell_settings(self).map_err(|error| error.to_string())
     }
 
     fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {

@@ -11,7 +11,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::replica::decision::{HolderSigns, TakeoverStep, Terms, may_take, next_step};
+use crate::replica::decision::{
+    HolderSigns, TakeoverStep, Terms, may_take, next_step, pause_after,
+};
 use actix::{Actor, AsyncContext, Context, WrapFuture, fut::ActorFutureExt};
 use store::Leadership;
 use supervision::{ChildSpec, start_tick};
@@ -29,6 +31,17 @@ pub struct LeaderWatch {
     services: WatchServices,
     /// Since when the server has answered each look.
     answers_since: Option<Duration>,
+    /// Why the store could not be taken, until it is.
+    refusals: Refusals,
+}
+
+/// Attempts to take a store that nobody has, which failed one after the other.
+#[derive(Debug, Clone, Default)]
+struct Refusals {
+    count: u32,
+    /// When it may be tried again.
+    until: Duration,
+    reason: Option<String>,
 }
 
 #[derive(Clone)]
@@ -48,8 +61,30 @@ pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 struct LookResult {
     seen: Result<Leadership, String>,
     taken: Option<Taken>,
-    /// Why it could not be taken, though nobody has it.
-    refused: Option<String>,
+    /// Why it could not be taken, though nobody has it; `None`: that was not tried.
+    refused: Option<Result<(), String>>,
+}
+
+impl Refusals {
+    /// Each attempt may have raised the epoch, and is no sooner right than the one before.
+    fn note(&mut self, outcome: Option<Result<(), String>>, now: Duration) {
+        match outcome {
+            None => {}
+            Some(Ok(())) => *self = Self::default(),
+            Some(Err(reason)) => {
+                if self.reason.as_ref() != Some(&reason) {
+                    tracing::warn!(
+                        event = "replica.not_taken",
+                        reason,
+                        "the store could not be taken"
+                    );
+                }
+                self.count += 1;
+                self.until = now + pause_after(self.count);
+                self.reason = Some(reason);
+            }
+        }
+    }
 }
 
 /// The child that watches; a store that it took is sent to `taken`.
@@ -83,6 +118,7 @@ pub fn leader_watch_by(
     ChildSpec::new("leader-watch", move |_| LeaderWatch {
         services: services.clone(),
         answers_since: None,
+        refusals: Refusals::default(),
     })
 }
 
@@ -94,7 +130,8 @@ impl Actor for LeaderWatch {
             let services = watch.services.clone();
             let answered_for = watch.answers_since;
             let answered_for = answered_for.map(|since| (services.clock)().saturating_sub(since));
-            let look = tokio::task::spawn_blocking(move || services.look(answered_for));
+            let tries = (services.clock)() >= watch.refusals.until;
+            let look = tokio::task::spawn_blocking(move || services.look(answered_for, tries));
             Box::pin(look.into_actor(watch).map(|looked, watch, _| {
                 // The thread is never cancelled, and does not panic.
                 if let Ok(looked) = looked {
@@ -129,15 +166,21 @@ impl LeaderWatch {
                 }
                 if seen.is_anothers {
                     refuse(control, &seen);
+                } else if let Some(reason) = &seen.closed
+                    && control.refuse(reason.clone())
+                {
+                    tracing::error!(event = "replica.store_closed", reason, "this process ends");
                 }
+                self.refusals.note(looked.refused, (self.services.clock)());
                 StoreSight {
                     epoch: seen.epoch,
                     leader: Some(seen).filter(|seen| !seen.is_anothers),
-                    trouble: looked.refused,
+                    trouble: self.refusals.reason.clone(),
                 }
             }
             Err(trouble) => {
                 self.answers_since = None;
+                self.refusals = Refusals::default();
                 if before.trouble.is_none() || before.leader.is_some() {
                     tracing::warn!(
                         event = "replica.store_silent", reason = %trouble,
@@ -161,7 +204,7 @@ impl LeaderWatch {
 
 impl WatchServices {
     /// One look and what follows from it. Blocks.
-    fn look(&self, answered_for: Option<Duration>) -> LookResult {
+    fn look(&self, answered_for: Option<Duration>, tries: bool) -> LookResult {
         let seen = self.election.look();
         let Ok(seen) = seen else {
             return LookResult {
@@ -170,17 +213,11 @@ impl WatchServices {
                 refused: None,
             };
         };
-        let taken = self.step(&seen, answered_for.unwrap_or_default());
-        let (taken, refused) = match taken {
-            Ok(taken) => (taken, None),
-            Err(reason) => {
-                tracing::warn!(
-                    event = "replica.not_taken",
-                    reason,
-                    "the store could not be taken"
-                );
-                (None, Some(reason))
-            }
+        let (taken, refused) = match self.step(&seen, (answered_for.unwrap_or_default(), tries)) {
+            // Nobody knows more than before where it was not tried.
+            Ok(None) if !seen.is_locked => (None, None),
+            Ok(taken) => (taken, Some(Ok(()))),
+            Err(reason) => (None, Some(Err(reason))),
         };
         // Whoever asks who leads should hear of the newest one.
         let newest = taken.as_ref().and_then(|_| self.election.look().ok());
@@ -191,8 +228,13 @@ impl WatchServices {
         }
     }
 
-    fn step(&self, seen: &Leadership, answered_for: Duration) -> Result<Option<Taken>, String> {
-        if seen.is_anothers || !self.control.may_take(seen.epoch) {
+    fn step(
+        &self,
+        seen: &Leadership,
+        (answered_for, tries): (Duration, bool),
+    ) -> Result<Option<Taken>, String> {
+        let is_refused = seen.is_anothers || seen.closed.is_some();
+        if is_refused || !tries || !self.control.may_take(seen.epoch) {
             return Ok(None);
         }
         let signs = signs_of(seen, answered_for);

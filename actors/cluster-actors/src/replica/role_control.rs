@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::replica::decision::{Role, RoleAction, RoleEvent, RoleState};
 use parking_lot::Mutex;
 use serde::Serialize;
-use store::IntakeBacklog;
+use store::{Beside, IntakeBacklog};
 use tokio::sync::watch;
 
 use crate::replica::election::Election;
@@ -30,6 +30,8 @@ struct ControlState {
     refusal: watch::Sender<Option<String>>,
     /// What is wrong with this process or its surroundings, though it may go on.
     warnings: Mutex<BTreeMap<&'static str, String>>,
+    /// Since when the database has not said who leads.
+    silent_since: Mutex<Option<Instant>>,
     /// When a delivery could not be stored, and why.
     unstored: Mutex<Option<(Instant, String)>>,
     /// Where the others reach this process.
@@ -49,6 +51,8 @@ pub enum DrainRefusal {
     NotLeading,
     /// Nobody would lead after it.
     NobodyBeside,
+    /// Whoever would lead after it says that something is wrong with it.
+    NobodyFit,
     /// The database does not say whether anybody would.
     Unknown(String),
 }
@@ -94,6 +98,7 @@ impl RoleControl {
             backlog: Mutex::default(),
             refusal: watch::Sender::new(None),
             warnings: Mutex::default(),
+            silent_since: Mutex::default(),
             unstored: Mutex::default(),
             own_address: own_address.to_owned(),
         }))
@@ -151,8 +156,19 @@ impl RoleControl {
         self.0.sight.subscribe()
     }
 
+    /// Since when the database has not said who leads, if it does not.
+    #[must_use]
+    pub fn silent_since(&self) -> Option<Instant> {
+        *self.0.silent_since.lock()
+    }
+
     /// Notes what was seen of the store.
     pub fn publish(&self, sight: StoreSight) {
+        {
+            let mut since = self.0.silent_since.lock();
+            let is_silent = sight.leader.is_none() && sight.trouble.is_some();
+            *since = is_silent.then(|| since.unwrap_or_else(Instant::now));
+        }
         self.0.sight.send_replace(sight);
     }
 
@@ -169,10 +185,12 @@ impl RoleControl {
             // The thread is never cancelled, and does not panic.
             let beside = asked
                 .await
-                .unwrap_or(Ok(0))
+                .unwrap_or_else(|_| Ok(Beside::default()))
                 .map_err(DrainRefusal::Unknown)?;
-            if beside == 0 {
-                return Err(DrainRefusal::NobodyBeside);
+            match beside {
+                Beside { all: 0, .. } => return Err(DrainRefusal::NobodyBeside),
+                Beside { fit: 0, .. } => return Err(DrainRefusal::NobodyFit),
+                _ => {}
             }
         }
         // It may have lost the store meanwhile.
@@ -181,6 +199,19 @@ impl RoleControl {
         }
         self.0.drain.send_replace(Some(asked_of));
         Ok(())
+    }
+
+    /// Has the processes beside this one read their settings again, as this one did.
+    ///
+    /// # Errors
+    /// Why they are not told.
+    pub async fn tell_settings(&self) -> Result<(), String> {
+        let Some(election) = self.0.election.clone() else {
+            return Ok(());
+        };
+        let told = tokio::task::spawn_blocking(move || election.tell_settings());
+        // The thread is never cancelled, and does not panic.
+        told.await.unwrap_or(Ok(()))
     }
 
     /// The epoch that it leads under, if it leads.
@@ -235,6 +266,12 @@ impl RoleControl {
                 false
             }
         }
+    }
+
+    /// What is noted to be wrong with a part.
+    #[must_use]
+    pub fn warning_of(&self, part: &str) -> Option<String> {
+        self.0.warnings.lock().get(part).cloned()
     }
 
     /// What is wrong, for `/health`.

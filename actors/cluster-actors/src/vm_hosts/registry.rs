@@ -236,6 +236,19 @@ impl VmHosts {
         (!notices.is_empty()).then(|| notices.join("; "))
     }
 
+    /// Which hosts give no VMs, and why.
+    pub fn away_notices(&self) -> Option<String> {
+        if let Some(all) = self.trouble() {
+            return (self.count() > 0).then(|| format!("no VMs: {all}"));
+        }
+        let away = self.0.hosts.iter().filter_map(|(host, known)| {
+            let trouble = known.lock().trouble.clone()?;
+            Some(format!("no VMs of the host {}: {trouble}", host.name))
+        });
+        let away: Vec<String> = away.collect();
+        (!away.is_empty()).then(|| away.join("; "))
+    }
+
     /// Why no host gives VMs; `None` while one does.
     pub fn trouble(&self) -> Option<String> {
         let mut reasons = Vec::new();

@@ -99,10 +99,14 @@ fn run_stages(services: &RunServices, request: &StartRequest) -> RunOutcome {
         Err(error) => result::without_end(&error, ledger.now()),
     };
     match end {
-        Ok(end) => RunOutcome::Ended(RunEnd {
-            worktree: workspace.settle(&run.id, &commits),
-            ..end
-        }),
+        Ok(end) => {
+            let (worktree, left_behind) = workspace.settle(&run.id, &commits);
+            RunOutcome::Ended(RunEnd {
+                worktree,
+                report: result::with_commits_left(end.report, left_behind),
+                ..end
+            })
+        }
         Err(shortage) => {
             workspace.discard();
             RunOutcome::Shortage(shortage)

@@ -254,3 +254,52 @@ fn comment_text(run: &Run, ended: &str, output: &str) -> String {
         run.agent, run.id
     )
 }
+/// The report of a run whose commits could not be brought to the checkout, for a reason: its end
+/// stays what it was, and says so.
+pub(super) fn with_commits_left(report: ExitReport, reason: Option<String>) -> ExitReport {
+    let Some(reason) = reason else {
+        return report;
+    };
+    let reason = reason.replace('\n', " ");
+    let left = format!("its commits stayed in its worktree, which is kept: {reason}");
+    let detail = match report.detail {
+        Some(detail) => format!("{detail}; {left}"),
+        None => left,
+    };
+    ExitReport {
+        detail: Some(detail),
+        ..report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_a_run_whose_commits_stayed_behind_says_so() {
+        let report = |detail: Option<&str>| ExitReport {
+            class: ExitClass::Success,
+            terminal: Terminal::Code(0),
+            wall_millis: 1,
+            output_bytes: 1,
+            cost_cents: None,
+            detail: detail.map(str::to_owned),
+            at: 1,
+        };
+        assert_eq!(with_commits_left(report(None), None), report(None));
+        let reason = || Some("fatal:\nRead-only file system".to_owned());
+        for (before, begins) in [
+            (None, "its commits stayed"),
+            (Some("one"), "one; its commits"),
+        ] {
+            let left = with_commits_left(report(before), reason());
+            assert!(left.class.is_success());
+            let detail = left.detail.expect("it says why");
+            assert!(
+                detail.starts_with(begins) && detail.ends_with("file system"),
+                "{detail}"
+            );
+        }
+    }
+}

@@ -117,17 +117,26 @@ impl Workspace {
             .map_err(|error| format!("{}: {error}", branch.display()))
     }
 
-    /// After the run: no commit of it is left without a branch. `made` says where they are.
-    pub(super) fn settle(self, run: &RunId, made: &Commits) -> Option<WorktreeRecord> {
-        let OwnWorktree {
+    /// After the run: no commit of it is left without a branch. `made` says where they are. The
+    /// second is why they are where they were made.
+    pub(super) fn settle(
+        self,
+        run: &RunId,
+        made: &Commits,
+    ) -> (Option<WorktreeRecord>, Option<String>) {
+        let Some(OwnWorktree {
             worktrees,
             tree,
             mut record,
-        } = self.own?;
+        }) = self.own
+        else {
+            return (None, None);
+        };
+        let mut left_behind = None;
         let settled = match made {
             Commits::InWorktree => worktrees.settle(&tree),
             Commits::Bundle(bundle) => worktrees.settle_bundle(&tree, bundle),
-            Commits::None => return Some(record),
+            Commits::None => return (Some(record), None),
         };
         match settled {
             Ok(settled) => {
@@ -139,12 +148,15 @@ impl Workspace {
                     let _ = std::fs::remove_file(bundle);
                 }
             }
-            Err(error) => tracing::warn!(
-                event = "worktree.not_settled", run = %run, error = %error,
-                "the commits of a run could not be looked after; its worktree stays"
-            ),
+            Err(error) => {
+                tracing::warn!(
+                    event = "worktree.not_settled", run = %run, error = %error,
+                    "the commits of a run could not be looked after; its worktree stays"
+                );
+                left_behind = Some(error.to_string());
+            }
         }
-        Some(record)
+        (Some(record), left_behind)
     }
 
     /// Removes the worktree of a run that did not begin.

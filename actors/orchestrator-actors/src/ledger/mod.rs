@@ -36,7 +36,7 @@ pub use records::{
     advance_cursor, clear_config_errors, cursor, forget_worktree, mark_comments_seen,
     mark_schedule, remember_heads, set_paused, worktrees,
 };
-pub(crate) use records::{age_clock, prune};
+pub(crate) use records::{age_clock, newest_run, prune};
 pub use rows::RunVm;
 pub use tick_input::{ForgeQuestion, TickContext, breakers, decide_tick, forge_question};
 pub use transitions::{

@@ -157,6 +157,14 @@ pub(crate) fn age_clock(rows: &mut impl ReadRows) -> Result<AgeClock, StoreError
     AgeClock::open(rows, AGES, newest)
 }
 
+/// The newest run's id.
+///
+/// # Errors
+/// The store's.
+pub(crate) fn newest_run(rows: &mut impl ReadRows) -> Result<Option<String>, StoreError> {
+    Ok(rows.last(&RUNS)?.map(|(id, _)| id))
+}
+
 /// Removes what is too old by the time of `ages`, a little at a time; the ids of runs whose logs
 /// can go.
 ///

@@ -44,7 +44,7 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
     // Taken up again at its jobs, it stays where it is until it is planned.
     if !matches!(
         ledger.record.state,
-        RunState::Allocating | RunState::Running
+        RunState::Planned | RunState::Allocating | RunState::Running
     ) {
         ledger.become_state(RunState::Parsing);
         ledger.save(Vec::new()).await;

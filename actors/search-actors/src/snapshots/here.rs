@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use search_core::snapshots::SourcePart;
+
 use super::adopt::SourceFolders;
 use super::error::SnapshotError;
 use super::place::SnapshotMode;
@@ -13,8 +15,17 @@ use super::unit::{PointerRead, Unit};
 const ATTEMPTS: u32 = 4;
 const ATTEMPT_INTERVAL: Duration = Duration::from_millis(500);
 
+/// Under which lease a source is published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenure {
+    /// The part of the source that is indexed here.
+    pub part: SourcePart,
+    /// Raised by each indexer that takes the source; 0 where nothing is published yet.
+    pub epoch: u64,
+}
+
 /// Sees that what is indexed in `data`, the folder of indexes, of the source with this id is what
-/// is published, or that nothing is. Blocks.
+/// is published, or that nothing is; and under which lease, where there are any. Blocks.
 ///
 /// # Errors
 /// [`SnapshotError::Elsewhere`] where another indexer has it, or another part is indexed here;
@@ -23,9 +34,9 @@ pub fn check_published_here(
     mode: &SnapshotMode,
     source: &str,
     data: &Path,
-) -> Result<(), SnapshotError> {
+) -> Result<Option<Tenure>, SnapshotError> {
     let (place, part) = match mode {
-        SnapshotMode::Local => return Ok(()),
+        SnapshotMode::Local => return Ok(None),
         SnapshotMode::Searcher(_) => return Err(SnapshotError::NotIndexedHere),
         SnapshotMode::Indexer { place, part, .. } => (place, *part),
     };
@@ -33,13 +44,14 @@ pub fn check_published_here(
     let mut attempts = 0;
     loop {
         let PointerRead::Read(pointer, _) = unit.pointer(None)? else {
-            return Ok(());
+            return Ok(Some(Tenure { part, epoch: 0 }));
         };
+        let epoch = pointer.epoch;
         let Some(published) = &pointer.manifest else {
-            return Ok(());
+            return Ok(Some(Tenure { part, epoch }));
         };
         if SourceFolders::marks(data, source, &published.object) {
-            return Ok(());
+            return Ok(Some(Tenure { part, epoch }));
         }
         attempts += 1;
         if attempts >= ATTEMPTS {
@@ -55,7 +67,7 @@ pub fn check_published_here(
 #[cfg(test)]
 mod tests {
     use http_clients::objects::{ObjectPlace, ObjectStorage};
-    use search_core::snapshots::{Pointer, PublishedManifest, SourcePart};
+    use search_core::snapshots::{Pointer, PublishedManifest};
 
     use super::super::place::SnapshotPlace;
     use super::*;
@@ -78,7 +90,8 @@ mod tests {
             owner: "this".to_owned(),
         };
         let check = |mode| check_published_here(mode, "docs", data.path());
-        check(&SnapshotMode::Local).expect("alone it is the newest");
+        let alone = check(&SnapshotMode::Local).expect("alone it is the newest");
+        assert_eq!(alone, None);
         check(&indexer).expect("nothing is published yet");
         assert!(matches!(
             check(&searcher),
@@ -104,6 +117,8 @@ mod tests {
             "{refused}"
         );
         std::fs::write(data.path().join("docs.published"), "newest").expect("room");
-        check(&indexer).expect("it was published from here");
+        let tenure = check(&indexer).expect("it was published from here");
+        let part = SourcePart::WHOLE;
+        assert_eq!(tenure, Some(Tenure { part, epoch: 2 }));
     }
 }

@@ -30,7 +30,7 @@ use crate::source_handle::SourceHandle;
 /// How often the thread looks whether anything has changed.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long what is new may be unpublished before somebody is told.
-const UNPUBLISHED_LIMIT: Duration = Duration::from_secs(30);
+pub(super) const UNPUBLISHED_LIMIT: Duration = Duration::from_secs(30);
 /// After a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// What of the folder of concepts is published.
@@ -107,21 +107,22 @@ impl Publisher {
             let now = (self.handle.version(), self.concept_stamps(), embeddings);
             let mut pause = POLL_INTERVAL;
             if seen.as_ref() != Some(&now) {
+                let began = Instant::now();
                 match self.publish() {
                     Ok(()) => {
                         seen = Some(now);
                         told.clear();
                         if failing.take().is_some() {
-                            self.show_unpublished(None);
+                            show_unpublished(&self.handle, None);
                         }
                     }
                     Err(SnapshotError::LeaseLost) => return,
                     Err(error) => {
                         pause = RETRY_INTERVAL;
                         self.unpublished(&error, &mut told);
-                        let since = *failing.get_or_insert_with(Instant::now);
+                        let since = *failing.get_or_insert(began);
                         if since.elapsed() >= UNPUBLISHED_LIMIT {
-                            self.show_unpublished(Some(&error));
+                            show_unpublished(&self.handle, Some(&error));
                         }
                     }
                 }
@@ -139,21 +140,6 @@ impl Publisher {
             tracing::warn!(event = "snapshot.unpublished", source, %reason);
             *told = reason;
         }
-    }
-
-    /// Says in `/health` that searchers do not see what is indexed here; searches here do.
-    fn show_unpublished(&self, error: Option<&SnapshotError>) {
-        let own = "what is indexed here is not published";
-        let now = error.map(|error| format!("{own}: {error}"));
-        self.handle.publish_progress(|status| {
-            let is_own = status
-                .error
-                .as_ref()
-                .is_none_or(|said| said.starts_with(own));
-            if is_own {
-                status.error = now;
-            }
-        });
     }
 
     fn concept_stamps(&self) -> Vec<Option<FileStamp>> {
@@ -359,6 +345,21 @@ impl Publisher {
             Err(error) => tracing::warn!(event = "snapshot.uncollected", %error),
         }
     }
+}
+
+/// Says in `/health` that searchers do not see what is indexed here; searches here do.
+pub(super) fn show_unpublished(handle: &SourceHandle, error: Option<&SnapshotError>) {
+    let own = "what is indexed here is not published";
+    let now = error.map(|error| format!("{own}: {error}"));
+    handle.publish_progress(|status| {
+        let is_own = status
+            .error
+            .as_ref()
+            .is_none_or(|said| said.starts_with(own));
+        if is_own {
+            status.error = now;
+        }
+    });
 }
 
 fn stamp(path: &Path) -> Option<FileStamp> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use search_core::answer::SourceState;
 use search_core::snapshots::{FileKind, Manifest, RENEW_INTERVAL};
@@ -15,7 +15,7 @@ use super::cache::SnapshotCache;
 use super::error::SnapshotError;
 use super::lease::{Lease, LeaseSeeker};
 use super::place::SnapshotMode;
-use super::publisher::Publisher;
+use super::publisher::{Publisher, UNPUBLISHED_LIMIT, show_unpublished};
 use super::texts::PublishedTexts;
 use super::unit::Unit;
 use super::waiting::rest;
@@ -60,7 +60,7 @@ impl Publishing {
         // Held from here on: what follows may take longer than a lease lasts.
         let mut publishing = Self {
             ends: Arc::clone(&ends),
-            threads: vec![keep_lease(&lease, &ends)?],
+            threads: vec![keep_lease(handle, &lease, &ends)?],
             lease: Arc::clone(&lease),
         };
         let cache = SnapshotCache::open(folders.published.join("files"))?;
@@ -124,13 +124,46 @@ fn wait_for_lease(
     }
 }
 
-/// The thread that writes the pointer again and again.
-fn keep_lease(lease: &Arc<Lease>, ends: &Arc<AtomicBool>) -> Result<JoinHandle<()>, SnapshotError> {
+/// Renewals that failed one after the other.
+#[derive(Debug, Default)]
+struct Unrenewed {
+    since: Option<Instant>,
+    is_shown: bool,
+}
+
+impl Unrenewed {
+    /// Whether that it fails is to be shown from now on, or no more; `None` where neither.
+    fn note(&mut self, fails: bool, (began, ended): (Instant, Instant)) -> Option<bool> {
+        if !fails {
+            self.since = None;
+            return std::mem::take(&mut self.is_shown).then_some(false);
+        }
+        let since = *self.since.get_or_insert(began);
+        self.is_shown |= ended.saturating_duration_since(since) >= UNPUBLISHED_LIMIT;
+        self.is_shown.then_some(true)
+    }
+}
+
+/// The thread that writes the pointer again and again. It finds sooner than the publisher that the
+/// storage says nothing: what that one stores is waited for as long as a large file may take.
+fn keep_lease(
+    handle: &Arc<SourceHandle>,
+    lease: &Arc<Lease>,
+    ends: &Arc<AtomicBool>,
+) -> Result<JoinHandle<()>, SnapshotError> {
     let (lease, ends) = (Arc::clone(lease), Arc::clone(ends));
+    let handle = Arc::clone(handle);
     let keep = move || {
         let is_ended = || ends.load(Ordering::Acquire) || lease.is_lost();
+        let mut unrenewed = Unrenewed::default();
         while rest(RENEW_INTERVAL, &is_ended) {
-            match lease.renew() {
+            let began = Instant::now();
+            let renewed = lease.renew();
+            let error = renewed.as_ref().err();
+            if let Some(shows) = unrenewed.note(error.is_some(), (began, Instant::now())) {
+                show_unpublished(&handle, error.filter(|_| shows));
+            }
+            match renewed {
                 Ok(()) => {}
                 Err(SnapshotError::LeaseLost) => {
                     tracing::warn!(event = "lease.lost", epoch = lease.pointer().epoch);
@@ -205,4 +238,30 @@ fn is_beyond_repair(error: &SnapshotError) -> bool {
             | SnapshotError::IndexFormat(_)
             | SnapshotError::Storage(ObjectError::Missing { .. } | ObjectError::Damaged { .. })
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_a_storage_that_hangs_is_shown_after_half_a_minute_until_it_answers() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut unrenewed = Unrenewed::default();
+        for (fails, began, ended, shown) in [
+            (false, 0, 1, None),
+            (true, 3, 8, None),
+            (true, 10, 15, None),
+            (true, 24, 32, None),
+            (true, 34, 39, Some(true)),
+            (true, 41, 46, Some(true)),
+            (false, 48, 49, Some(false)),
+            (false, 51, 52, None),
+            (true, 54, 59, None),
+        ] {
+            let noted = unrenewed.note(fails, (at(began), at(ended)));
+            assert_eq!(noted, shown, "at {ended} s");
+        }
+    }
 }

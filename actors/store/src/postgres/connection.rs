@@ -8,7 +8,9 @@ use super::primaries::{self, Primaries, Primary, SURVEY_LIMIT};
 use super::servers::{Reached, Servers};
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
+use crate::compared::ComparedSettings;
 use crate::options::Options;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -35,8 +37,8 @@ pub(super) struct Connector {
     pub(super) primaries: Primaries,
     /// Where the store's tables are.
     pub(super) schema: String,
-    /// The statements by which a session says the settings that are compared.
-    compared: String,
+    /// The statements by which a session for looks says the settings that are compared.
+    compared: Mutex<String>,
     /// Whose processes these connections are of.
     pub(super) installation: Installation,
     /// Longest wait for a connection to one of the servers.
@@ -66,12 +68,17 @@ impl Connector {
             url,
             installation: Installation::of(&schema, &options.installation),
             schema,
-            compared: options.compared.statements(),
+            compared: Mutex::new(options.compared.statements()),
             connect_limit: servers.share(connect_limit),
             servers,
             primaries: Primaries::default(),
             limit,
         }
+    }
+
+    /// Says these settings with the next session for looks.
+    pub(super) fn say(&self, compared: &ComparedSettings) {
+        *self.compared.lock() = compared.statements();
     }
 
     /// Connects, and sets what all statements of the store rely on.
@@ -144,6 +151,15 @@ impl Connector {
         answers.collect()
     }
 
+    /// What is wrong where more than one server accepts writes.
+    pub(super) fn two_primaries(&self) -> Option<String> {
+        if !self.servers.are_several() {
+            return None;
+        }
+        let found = self.others(&self.servers.all());
+        primaries::complaint(&found, |at| self.servers.name(at))
+    }
+
     fn tls(&self, server: &Config) -> Result<MakeTls, Fault> {
         if server.get_ssl_mode() == SslMode::Disable {
             return Ok(MakeTls::none());
@@ -174,7 +190,11 @@ impl Connector {
             bridge: Arc::clone(&self.bridge),
             limit: self.limit,
         };
-        connection.batch(&self.session_settings())?;
+        let mut settings = self.session_settings();
+        if hints.is_some() {
+            settings += &self.compared.lock();
+        }
+        connection.batch(&settings)?;
         Ok(connection)
     }
 
@@ -192,8 +212,7 @@ impl Connector {
              SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off; \
              SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; \
              SET tcp_keepalives_count = 2; \
-             SET client_min_messages = warning; SET bytea_output = hex{mark}{compared}",
-            compared = self.compared,
+             SET client_min_messages = warning; SET bytea_output = hex{mark}",
             mark = self.installation.mark(),
             idle = limit * 6
         )

@@ -10,6 +10,7 @@
 use super::connection::Connection;
 use super::fault::Fault;
 use super::installation::Installation;
+use crate::compared::salt_mark;
 use crate::error::OpenError;
 use crate::lock::Holder;
 use std::thread;
@@ -43,7 +44,33 @@ pub(super) struct Owner {
     pub(super) is_released: bool,
     /// The number of its installation; 0: it said none.
     installation: i64,
+    /// Why nobody starts on the store.
+    pub(super) closed: Option<Closed>,
 }
+
+/// Why nobody starts on a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// It was moved, to there.
+    Moved(String),
+    /// It is a copy that did not end.
+    HalfCopied,
+}
+
+impl Closed {
+    /// The same for whoever wants to open the store.
+    pub(super) fn error(&self, place: &str) -> OpenError {
+        let place = place.to_owned();
+        match self.clone() {
+            Self::Moved(to) => OpenError::Moved { place, to },
+            Self::HalfCopied => OpenError::HalfCopied { place },
+        }
+    }
+}
+
+/// Whether somebody has closed the store, as a condition of a statement.
+pub(super) const IS_CLOSED: &str = "EXISTS (SELECT 1 FROM rows \
+     WHERE tbl = '_meta' AND key IN ('moved'::bytea, 'copying'::bytea))";
 
 impl Owner {
     /// How long the holder has said nothing.
@@ -85,13 +112,27 @@ pub(super) struct Taken {
     forward_key: String,
 }
 
+/// What to say of a store that took nothing because somebody has closed it.
+pub(super) fn why_closed(connection: &mut Connection, place: &str) -> Fault {
+    match owner(connection).map(|owner| owner.closed) {
+        Ok(Some(closed)) => Fault::Refused {
+            state: None,
+            reason: closed.error(place).to_string(),
+        },
+        Ok(None) => Fault::Lost("it was closed, and opened again".to_owned()),
+        Err(fault) => fault,
+    }
+}
+
 /// Reads the owner's row.
 pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
     let rows = connection.rows(
         "SELECT epoch, last_group, program, host, pid, started, \
          extract(epoch FROM renewed)::float8, \
          (extract(epoch FROM clock_timestamp()) - extract(epoch FROM renewed))::float8, \
-         address, forward_key, renewed = '-infinity', installation FROM owner",
+         address, forward_key, renewed = '-infinity', installation, \
+         (SELECT value FROM rows WHERE tbl = '_meta' AND key = 'moved'::bytea), \
+         EXISTS (SELECT 1 FROM rows WHERE tbl = '_meta' AND key = 'copying'::bytea) FROM owner",
         &[],
     )?;
     let row = rows.first().ok_or_else(|| Fault::Refused {
@@ -100,7 +141,13 @@ pub(super) fn owner(connection: &mut Connection) -> Result<Owner, Fault> {
     })?;
     let (program, host, started): (String, String, String) = (row.get(2), row.get(3), row.get(5));
     let pid: i64 = row.get(4);
+    let moved: Option<Vec<u8>> = row.get(12);
+    let closed = match (row.get(13), moved) {
+        (true, _) => Some(Closed::HalfCopied),
+        (false, moved) => moved.map(|to| Closed::Moved(String::from_utf8_lossy(&to).into_owned())),
+    };
     Ok(Owner {
+        closed,
         epoch: row.get(0),
         last_group: row.get(1),
         renewed: row.get(6),
@@ -161,7 +208,7 @@ pub(super) fn take_if(
     }
     let owner = owner(connection)?;
     let is_anothers = is_left_by_another(connection, schema, (&owner, taker.installation))?;
-    if !is_anothers && may_take(&owner) {
+    if owner.closed.is_none() && !is_anothers && may_take(&owner) {
         return raise(connection, taker).map(Some);
     }
     unlock(connection, schema)?;
@@ -186,19 +233,61 @@ pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<
     connection.rows(note, &[&schema]).map(drop)
 }
 
-/// How many other sessions have noted that, and have asked something lately: a process that stands
-/// by does so every few seconds, and the session of one whose host has gone lives on for a while.
-pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<u64, Fault> {
+/// Processes that stand beside a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// All of them.
+    pub all: u64,
+    /// Those that do not say that something is wrong with them.
+    pub fit: u64,
+}
+
+/// Notes with the server whether something is wrong with this process, so that the store is not
+/// handed over to it. The note ends with the session. The server would warn of a lock that is given
+/// back and was not had.
+pub(super) fn note_fit(
+    connection: &mut Connection,
+    schema: &str,
+    is_fit: bool,
+) -> Result<(), Fault> {
+    let had = "EXISTS (SELECT 1 FROM pg_locks l WHERE l.pid = pg_backend_pid() \
+         AND l.locktype = 'advisory' AND l.objsubid = 2 \
+         AND l.classid::bigint = hashtext('orrery unfit')::bigint & 4294967295 \
+         AND l.objid::bigint = hashtext($1)::bigint & 4294967295)";
+    let note = match is_fit {
+        true => format!(
+            "SELECT pg_advisory_unlock_shared(hashtext('orrery unfit'), hashtext($1)) WHERE {had}"
+        ),
+        false => format!(
+            "SELECT pg_advisory_lock_shared(hashtext('orrery unfit'), hashtext($1)) \
+             WHERE NOT {had}"
+        ),
+    };
+    connection.rows(&note, &[&schema]).map(drop)
+}
+
+/// How many other sessions have noted that they stand beside the store, and have asked something
+/// lately: a process that stands by does so every few seconds, and the session of one whose host
+/// has gone lives on for a while.
+pub(super) fn beside(connection: &mut Connection, schema: &str) -> Result<Beside, Fault> {
     let statement = "WITH k AS (SELECT hashtextextended('orrery beside ' || $1, 0) AS key) \
-         SELECT count(DISTINCT l.pid) FROM k, pg_locks l \
+         SELECT count(DISTINCT l.pid), count(DISTINCT l.pid) FILTER (WHERE NOT EXISTS ( \
+         SELECT 1 FROM pg_locks u WHERE u.pid = l.pid AND u.locktype = 'advisory' \
+         AND u.granted AND u.objsubid = 2 \
+         AND u.classid::bigint = hashtext('orrery unfit')::bigint & 4294967295 \
+         AND u.objid::bigint = hashtext($1)::bigint & 4294967295)) FROM k, pg_locks l \
          LEFT JOIN pg_stat_activity a ON a.pid = l.pid \
          WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
          AND l.classid::bigint = (k.key >> 32) & 4294967295 \
          AND l.objid::bigint = k.key & 4294967295 AND l.pid <> pg_backend_pid() \
          AND coalesce(a.state_change > clock_timestamp() - $2::float8 * interval '1 second', true)";
-    let count: i64 = connection.rows(statement, &[&schema, &LONGEST_PAUSE])?[0].get(0);
-    Ok(u64::try_from(count).unwrap_or_default())
+    let rows = connection.rows(statement, &[&schema, &LONGEST_PAUSE])?;
+    let count = |n: usize| u64::try_from(rows[0].get::<_, i64>(n)).unwrap_or_default();
+    Ok(Beside {
+        all: count(0),
+        fit: count(1),
+    })
 }
 
 /// The server's time in seconds of the Unix epoch, and whether commits have waited for a replica
@@ -211,15 +300,16 @@ pub(super) fn clock_and_waits(connection: &mut Connection) -> Result<(f64, bool)
     Ok((rows[0].get(0), rows[0].get(1)))
 }
 
-/// What the session that has the lock says of settings, and of its installation.
-pub(super) fn marks(connection: &mut Connection, schema: &str) -> Result<Vec<(u32, u32)>, Fault> {
-    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key), \
-         locks AS (SELECT l.* FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted \
+/// What the process with a salt says of settings. It is its session for looks that says it: after
+/// a change there may be two for a moment.
+pub(super) fn marks(connection: &mut Connection, salt: &str) -> Result<Vec<(u32, u32)>, Fault> {
+    let statement = "WITH locks AS (SELECT l.* FROM pg_locks l \
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 \
          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())) \
-         SELECT m.classid::bigint, m.objid::bigint FROM locks m, locks l, k \
-         WHERE l.objsubid = 1 AND l.classid::bigint = (k.key >> 32) & 4294967295 \
-         AND l.objid::bigint = k.key & 4294967295 AND m.pid = l.pid AND m.objsubid = 2";
-    let rows = connection.rows(statement, &[&schema])?;
+         SELECT m.classid::bigint, m.objid::bigint FROM locks m, locks l \
+         WHERE l.classid::bigint = $1 AND l.objid::bigint = $2 AND m.pid = l.pid";
+    let (name, value) = salt_mark(salt);
+    let rows = connection.rows(statement, &[&i64::from(name), &i64::from(value)])?;
     let number = |row: &tokio_postgres::Row, n: usize| u32::try_from(row.get::<_, i64>(n)).ok();
     let marks = rows
         .iter()

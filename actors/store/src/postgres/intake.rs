@@ -11,6 +11,7 @@
 
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
+use super::holder::{self, IS_CLOSED};
 use super::layout;
 use super::listener::Hints;
 use crate::error::{OpenError, StoreError};
@@ -195,7 +196,7 @@ pub(super) fn start(
         connection: None,
         patience,
         awaited: HashMap::new(),
-        heard: hints.subscribe(),
+        heard: hints.any(),
     };
     let spawned = thread::Builder::new()
         .name("store-intake".to_owned())
@@ -205,25 +206,6 @@ pub(super) fn start(
         source,
     })?;
     Ok(IntakeHandle(sender))
-}
-
-/// The number of the newest entry; 0 where there is none.
-pub(super) fn newest(connection: &mut Connection) -> Result<u64, Fault> {
-    let rows = connection.rows("SELECT coalesce(max(seq), 0) FROM intake", &[])?;
-    Ok(unsigned(rows[0].get(0)))
-}
-
-/// Has the server read all of each entry.
-pub(super) fn read(connection: &mut Connection) -> Result<(), Fault> {
-    let statement = "SELECT count(md5(content) || md5(digest) || md5(outcome)) FROM intake";
-    connection.rows(statement, &[]).map(drop)
-}
-
-/// How many entries up to a number wait for a decision.
-pub(super) fn undecided(connection: &mut Connection, up_to: u64) -> Result<u64, Fault> {
-    let statement = "SELECT count(*) FROM intake WHERE outcome IS NULL AND seq <= $1";
-    let rows = connection.rows(statement, &[&signed(up_to)])?;
-    Ok(unsigned(rows[0].get(0)))
 }
 
 /// What waits for a decision.
@@ -328,9 +310,16 @@ impl Intake {
         let digests: Vec<&[u8]> = entries.iter().map(|e| e.digest.as_slice()).collect();
         let contents: Vec<&[u8]> = entries.iter().map(|e| e.content.as_slice()).collect();
         let most = i64::try_from(MOST_WAITING).unwrap_or(i64::MAX);
-        let statement = "SELECT * FROM take_in($1, $2, $3, $4, 'intake')";
+        // The condition knows nothing of the function, so the server decides it before.
+        let statement =
+            format!("SELECT * FROM take_in($1, $2, $3, $4, 'intake') WHERE NOT {IS_CLOSED}");
+        let place = self.place.clone();
         let asked = self.with_connection(|connection| {
-            connection.rows(statement, &[&deliveries, &digests, &contents, &most])
+            let rows = connection.rows(&statement, &[&deliveries, &digests, &contents, &most])?;
+            match rows.is_empty() {
+                true => Err(holder::why_closed(connection, &place)),
+                false => Ok(rows),
+            }
         });
         let asked = asked.and_then(|rows| {
             // Whoever wrote what is there already may not have waited for the replicas.

@@ -85,8 +85,8 @@ pub(super) fn check(
     }
 }
 
-/// Looks whether a store is there, or could be made, and whether all that a holder does with it is
-/// allowed. Nothing is made.
+/// Looks whether a store is there (`true`), or could be made, and whether all that a holder does
+/// with it is allowed. Nothing is made.
 ///
 /// # Errors
 /// As [`prepare`]; what is not allowed.
@@ -94,7 +94,7 @@ pub(super) fn probe(
     connection: &mut Connection,
     schema: &str,
     place: &str,
-) -> Result<(), OpenError> {
+) -> Result<bool, OpenError> {
     let failed = |fault| refused(place, fault);
     check_server(connection, place)?;
     let found = version(connection, schema).map_err(failed)?;
@@ -119,7 +119,7 @@ pub(super) fn probe(
         }
     };
     let Some(missing) = missing else {
-        return Ok(());
+        return Ok(found.is_some());
     };
     let may_not = SqlState::INSUFFICIENT_PRIVILEGE;
     Err(failed(Fault::Refused {

@@ -58,6 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+pub use self::holder::Beside;
 pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
 pub(crate) use self::shared::SharedServer;
 pub use self::shared::{Leadership, ServerSigns};
@@ -391,8 +392,8 @@ pub(crate) fn read_only(
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Looks whether a store at `url` can be opened or made: the server answers, is new enough and can
-/// be written, the tables are known, and the role may do all that the store does. Nothing is made
-/// or taken. Blocks, for some seconds at most.
+/// be written, the tables are known, the role may do all that the store does, and nobody has moved
+/// it away. Nothing is made or taken. Blocks, for some seconds at most.
 ///
 /// # Errors
 /// What is wrong; [`OpenError::is_away`] where the server does not answer.
@@ -400,7 +401,20 @@ pub fn probe(url: &PostgresUrl, options: &Options) -> Result<(), OpenError> {
     let (connector, place) = connector_within(url, options, (PROBE_TIMEOUT, PROBE_TIMEOUT))?;
     let connected = connector.connect();
     let mut connection = connected.map_err(|fault| layout::refused(&place, fault))?;
-    layout::probe(&mut connection, &connector.schema, &place)
+    let is_there = layout::probe(&mut connection, &connector.schema, &place)?;
+    let closed = match is_there {
+        true => {
+            let owner = holder::owner(&mut connection);
+            owner
+                .map_err(|fault| layout::refused(&place, fault))?
+                .closed
+        }
+        false => None,
+    };
+    match closed {
+        Some(closed) => Err(closed.error(&place)),
+        None => Ok(()),
+    }
 }
 
 /// Longest wait for a look's connection or answer: one that hangs must not delay a take-over.

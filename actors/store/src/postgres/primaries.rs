@@ -128,7 +128,7 @@ fn decide(
         let newest = known.newest.as_ref();
         newest.is_some_and(|newest| one.is_older_than(newest))
     };
-    if found.iter().all(|one| one.started == first.started) {
+    let Some(complaint) = complaint(found, &name) else {
         return match is_former(first) {
             false => Ok((first.clone(), None)),
             true => Err(Fault::Lost(format!(
@@ -138,16 +138,7 @@ fn decide(
                 first.timeline,
             ))),
         };
-    }
-    let names: Vec<_> = (found.iter())
-        .map(|one| format!("{} (timeline {})", name(one.at), one.timeline))
-        .collect();
-    let complaint = format!(
-        "{} servers of the address accept writes: {}; the one on the lower timeline is a former \
-         primary: stop it, and make it a replica (pg_rewind, pg_basebackup)",
-        found.len(),
-        names.join(" and "),
-    );
+    };
     let used = known.used.as_ref().and_then(|used| {
         let is_it = |one: &&Primary| one.at == used.at && one.timeline == used.timeline;
         let used = found.iter().find(is_it)?;
@@ -162,6 +153,23 @@ fn decide(
             reason: complaint,
         }),
     }
+}
+
+/// What is wrong where more than one of those that were found accepts writes.
+pub(super) fn complaint(found: &[Primary], name: impl Fn(usize) -> String) -> Option<String> {
+    let first = found.first()?;
+    if found.iter().all(|one| one.started == first.started) {
+        return None;
+    }
+    let names: Vec<_> = (found.iter())
+        .map(|one| format!("{} (timeline {})", name(one.at), one.timeline))
+        .collect();
+    Some(format!(
+        "{} servers of the address accept writes: {}; the one on the lower timeline is a former \
+         primary: stop it, and make it a replica (pg_rewind, pg_basebackup)",
+        found.len(),
+        names.join(" and "),
+    ))
 }
 
 /// What a server says of itself, if it accepts writes.

@@ -275,17 +275,19 @@ impl Snapshot for PostgresSnapshot<'_> {
         segment: u32,
         from: u64,
     ) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
-        let (segment, from) = (i64::from(segment), queries::signed(from));
-        let parameters: [&(dyn ToSql + Sync); 3] = [&segment, &from, &queries::MOST_ROWS];
-        let rows = self.rows(queries::NEXT_PARTS, &parameters)?;
-        let Some(rows) = queries::pieces(&rows).next() else {
-            return Ok(None);
-        };
-        let (start, bytes) = queries::piece(rows, segment).ok_or_else(|| StoreError::Storage {
-            place: self.readers.place().to_owned(),
-            reason: format!("a part of segment {segment} behind {from} cannot be unpacked"),
-        })?;
-        Ok(Some((start, bytes.into_owned())))
+        let (segment, mut from) = (i64::from(segment), queries::signed(from));
+        loop {
+            let parameters: [&(dyn ToSql + Sync); 3] = [&segment, &from, &queries::MOST_ROWS];
+            let rows = self.rows(queries::NEXT_PARTS, &parameters)?;
+            let Some(rows) = queries::pieces(&rows).next() else {
+                return Ok(None);
+            };
+            if let Some((start, bytes)) = queries::piece(rows, segment) {
+                return Ok(Some((start, bytes.into_owned())));
+            }
+            // A hole, as where its row is gone: the bodies in it, if it has any, are named as lost.
+            from = rows.last().map_or(from, |row| row.get::<_, i64>(0)) + 1;
+        }
     }
 
     fn segment_read(&mut self, segment: u32, at: u64, out: &mut [u8]) -> Result<bool, StoreError> {

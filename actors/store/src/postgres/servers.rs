@@ -53,6 +53,11 @@ impl Servers {
         self.each.len() > 1
     }
 
+    /// The places of all.
+    pub(super) fn all(&self) -> Vec<usize> {
+        (0..self.each.len()).collect()
+    }
+
     /// One of them.
     pub(super) fn at(&self, at: usize) -> Option<&Config> {
         self.each.get(at)

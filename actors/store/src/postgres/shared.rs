@@ -10,10 +10,10 @@
 
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
-use super::holder::{self, Owner, Taker};
+use super::holder::{self, Beside, Owner, Taker};
 use super::intake::{self, IntakeBacklog, IntakeHandle};
 use super::layout;
-use super::listener::{Hints, LISTEN};
+use super::listener::{Hints, LISTEN, SETTINGS};
 use super::primaries::Primaries;
 use super::session::Session;
 use crate::compared::ComparedSettings;
@@ -21,6 +21,7 @@ use crate::error::OpenError;
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
 
@@ -44,6 +45,9 @@ pub struct Leadership {
     /// It says that it is of another installation, or it was and others of that one stand beside
     /// the store: this process is in the wrong place, or they are.
     pub is_anothers: bool,
+    /// Why nobody starts on it, nor is anything taken in for it: it was moved elsewhere, or is a
+    /// copy that did not end.
+    pub closed: Option<String>,
 }
 
 impl fmt::Debug for Leadership {
@@ -69,8 +73,10 @@ pub struct ServerSigns {
 }
 
 impl Leadership {
-    fn of(owner: Owner, is_locked: bool, is_anothers: bool) -> Self {
+    fn of((owner, place): (Owner, &str), is_locked: bool, is_anothers: bool) -> Self {
+        let closed = owner.closed.as_ref();
         Self {
+            closed: closed.map(|closed| closed.error(place).to_string()),
             epoch: u64::try_from(owner.epoch).unwrap_or_default(),
             silent: owner.silent(),
             is_released: owner.is_released,
@@ -91,6 +97,7 @@ pub(crate) struct SharedServer {
     taker: Taker,
     looks: Mutex<Option<Connection>>,
     hints: Hints,
+    has_listened: AtomicBool,
     intake: IntakeHandle,
 }
 
@@ -102,7 +109,7 @@ impl SharedServer {
         taker: Taker,
         patience: Duration,
     ) -> Result<Self, OpenError> {
-        let hints = Hints::new(0);
+        let hints = Hints::default();
         let intake = intake::start(Arc::clone(&connector), &place, (patience, &hints))?;
         Ok(Self {
             connector,
@@ -110,6 +117,7 @@ impl SharedServer {
             taker,
             looks: Mutex::default(),
             hints,
+            has_listened: AtomicBool::new(false),
             intake,
         })
     }
@@ -128,7 +136,25 @@ impl SharedServer {
     }
 
     pub(crate) fn hints(&self) -> watch::Receiver<u64> {
-        self.hints.subscribe()
+        self.hints.any()
+    }
+
+    pub(crate) fn settings_changes(&self) -> watch::Receiver<u64> {
+        self.hints.settings()
+    }
+
+    pub(crate) fn tell_settings(&self) -> Result<(), OpenError> {
+        self.with_connection(|connection, _| {
+            let tell = "SELECT pg_notify('orrery_store', $1)";
+            connection.rows(tell, &[&SETTINGS]).map(drop)
+        })
+    }
+
+    /// Says these settings from now on.
+    pub(crate) fn say(&self, compared: &ComparedSettings) {
+        self.connector.say(compared);
+        // The next session says them.
+        *self.looks.lock() = None;
     }
 
     pub(crate) fn intake(&self) -> &IntakeHandle {
@@ -144,6 +170,7 @@ impl SharedServer {
                 true => holder::is_anothers(connection, schema, installation)?,
                 false => holder::is_left_by_another(connection, schema, (&owner, installation))?,
             };
+            let owner = (owner, self.place.as_str());
             Ok(Leadership::of(owner, is_locked, is_anothers))
         })
     }
@@ -156,29 +183,32 @@ impl SharedServer {
         self.with_connection(|connection, _| intake::backlog(connection))
     }
 
-    pub(crate) fn beside(&self) -> Result<u64, OpenError> {
+    pub(crate) fn beside(&self) -> Result<Beside, OpenError> {
         self.with_connection(holder::beside)
     }
 
+    pub(crate) fn note_fit(&self, is_fit: bool) -> Result<(), OpenError> {
+        self.with_connection(|connection, schema| holder::note_fit(connection, schema, is_fit))
+    }
+
+    /// What is wrong where more than one server of the address accepts writes.
+    pub(crate) fn two_primaries(&self) -> Option<String> {
+        self.connector.two_primaries()
+    }
+
     pub(crate) fn signs(&self, compared: &ComparedSettings) -> Result<ServerSigns, OpenError> {
-        self.with_connection(|connection, schema| {
+        self.with_connection(|connection, _| {
             let asked = SystemTime::now();
             let (clock, awaits_replica) = holder::clock_and_waits(connection)?;
             let own = asked.duration_since(SystemTime::UNIX_EPOCH);
             let own = own.unwrap_or_default().as_secs_f64();
             let owner = holder::owner(connection)?;
-            let said = holder::marks(connection, schema)?;
-            let marks = compared.marks(&owner.forward_key).into_iter();
-            let differing = marks.filter(|(_, name, value)| {
-                let mut said = said.iter().filter(|(said, _)| said == name);
-                // A holder of an older version says nothing of it.
-                said.next().is_some_and(|(_, said)| said != value)
-            });
+            let said = holder::marks(connection, &owner.forward_key)?;
             Ok(ServerSigns {
                 #[expect(clippy::cast_possible_truncation, reason = "no clock is so far off")]
                 clock_ahead_ms: ((clock - own) * 1000.0) as i64,
                 awaits_replica,
-                differing: differing.map(|(name, ..)| name).collect(),
+                differing: compared.differing(&said, &owner.forward_key),
             })
         })
     }
@@ -204,6 +234,9 @@ impl SharedServer {
                     .batch(LISTEN)
                     .and_then(|()| holder::stand_beside(&mut connection, &connector.schema));
                 heard.map_err(|fault| layout::refused(place, fault))?;
+                if self.has_listened.swap(true, Ordering::SeqCst) {
+                    self.hints.may_have_missed();
+                }
                 kept.insert(connection)
             }
         };
@@ -228,7 +261,7 @@ impl SharedServer {
         layout::prepare(&mut connection, &connector.schema, place)?;
         let schema = &connector.schema;
         let taken = holder::take_if(&mut connection, schema, &self.taker, |owner| {
-            may_take(&Leadership::of(owner.clone(), false, false))
+            may_take(&Leadership::of((owner.clone(), place), false, false))
         });
         let taken = taken.map_err(failed)?;
         Ok(taken.map(|taken| Session::over(connector, place.clone(), connection, taken, patience)))

@@ -2,8 +2,10 @@
 
 use super::connecting::connector;
 use super::connection::Connection;
+use super::fault::Fault;
+use super::layout;
+use super::queries::signed;
 use super::url::PostgresUrl;
-use super::{intake, layout};
 use crate::error::OpenError;
 use crate::options::Options;
 
@@ -24,19 +26,38 @@ impl TakenInEntries {
 
     /// The number of the newest one that is there; 0 where there is none.
     pub(crate) fn newest(&mut self) -> Result<u64, OpenError> {
-        let newest = intake::newest(&mut self.connection);
+        let newest = newest(&mut self.connection);
         newest.map_err(|fault| layout::refused(&self.place, fault))
     }
 
     /// Reads all of each.
     pub(crate) fn read(&mut self) -> Result<(), OpenError> {
-        let read = intake::read(&mut self.connection);
+        let read = read(&mut self.connection);
         read.map_err(|fault| layout::refused(&self.place, fault))
     }
 
     /// How many of those up to a number the holder has yet to decide.
     pub(crate) fn undecided(&mut self, up_to: u64) -> Result<u64, OpenError> {
-        let count = intake::undecided(&mut self.connection, up_to);
+        let count = undecided(&mut self.connection, up_to);
         count.map_err(|fault| layout::refused(&self.place, fault))
     }
+}
+
+/// The number of the newest entry; 0 where there is none.
+fn newest(connection: &mut Connection) -> Result<u64, Fault> {
+    let rows = connection.rows("SELECT coalesce(max(seq), 0) FROM intake", &[])?;
+    Ok(u64::try_from(rows[0].get::<_, i64>(0)).unwrap_or_default())
+}
+
+/// Has the server read all of each entry.
+fn read(connection: &mut Connection) -> Result<(), Fault> {
+    let statement = "SELECT count(md5(content) || md5(digest) || md5(outcome)) FROM intake";
+    connection.rows(statement, &[]).map(drop)
+}
+
+/// How many entries up to a number wait for a decision.
+fn undecided(connection: &mut Connection, up_to: u64) -> Result<u64, Fault> {
+    let statement = "SELECT count(*) FROM intake WHERE outcome IS NULL AND seq <= $1";
+    let rows = connection.rows(statement, &[&signed(up_to)])?;
+    Ok(u64::try_from(rows[0].get::<_, i64>(0)).unwrap_or_default())
 }

@@ -3,6 +3,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use scripted_peers::postgres::PostgresServer;
 use serde_json::{Value, json};
 
 use crate::forge::Forge;
@@ -91,6 +92,46 @@ fn w18_secrets_are_replaced_without_a_restart() {
         with(SECRET, id) == 403
     });
     assert_eq!(with(NEW, 8), 202);
+}
+
+/// A forge repeats no delivery that was refused: those that stand by take the new secret as soon as
+/// the leader does.
+#[test]
+fn i18_a_reload_of_the_leader_reaches_those_that_stand_by() {
+    let server = PostgresServer::start();
+    let store = format!("[store]\nurl = \"{}\"\n", server.url());
+    let sites = [Site::new(&store, AGENT), Site::new(&store, AGENT)];
+    let role = |daemon: &Daemon| daemon.get("/health")["replica"]["role"].clone();
+    let leader = sites[0].start();
+    wait_until("a leader", || role(&leader) == "leader");
+    let standby = sites[1].start();
+    wait_until("a standby that knows it", || {
+        standby.get("/health")["replica"]["leader"].is_string()
+    });
+    let with = |daemon: &Daemon, secret: &str, id: u64| send(daemon, "acme/main", secret, id).0;
+    let old = format!("secret = \"{SECRET}\"");
+    let both = format!("secret = \"{NEW}\"\nprevious_secret = \"{SECRET}\"");
+    // Its file is not changed yet: it says so, and refuses still.
+    change(&sites[0], &old, &both);
+    assert_eq!(standby.post("/admin/reload")["valid"], true);
+    assert_eq!(with(&leader, NEW, 1), 202);
+    assert_eq!(with(&standby, NEW, 2), 403);
+    wait_until("the difference", || {
+        let health = standby.get("/health");
+        let reason = health["reason"].as_str().unwrap_or_default();
+        reason.contains("differ from the leader's: webhook secret")
+    });
+    change(&sites[1], &old, &both);
+    assert_eq!(standby.post("/admin/reload")["valid"], true);
+    let mut id = 100;
+    wait_until("the new secret is taken", || {
+        id += 1;
+        with(&standby, NEW, id) != 403
+    });
+    assert_ne!(with(&standby, SECRET, 3), 403);
+    wait_until("they are equal", || {
+        standby.get("/health")["status"] == "ok"
+    });
 }
 
 #[test]

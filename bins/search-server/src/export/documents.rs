@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use search_actors::snapshots::{SnapshotMode, check_published_here};
+use search_actors::snapshots::{SnapshotMode, Tenure, check_published_here};
 use search_actors::{RoleSet, RoleSource, in_step_mark, source_git};
 use search_core::role::{RoleFile, ServerSettings};
 use search_engine::answering::{DocumentRequest, SearchableRole, SearchableSource, read_document};
@@ -18,13 +18,21 @@ use serde_json::{Value, json};
 /// A source whose documents are exported.
 pub(super) struct ExportSource {
     role: SearchableRole,
-    /// First part of its documents' ids.
-    pub(super) id: String,
     /// Its name.
     pub(super) name: String,
-    /// The index has all of the source: what is not in it is gone.
-    pub(super) is_whole: bool,
+    pub(super) noted: NotedSource,
     snapshot: IndexSnapshot,
+}
+
+/// What a source is to the notes of what was exported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NotedSource {
+    /// First part of its documents' ids.
+    pub(super) id: String,
+    /// The index has all of the source, or of its part: what is not in it is gone.
+    pub(super) is_whole: bool,
+    /// The lease that it is published under; none on one machine.
+    pub(super) tenure: Option<Tenure>,
 }
 
 /// A document that is indexed.
@@ -62,7 +70,7 @@ impl ExportSource {
     fn open(source: &RoleSource, mode: &SnapshotMode, data: &Path) -> anyhow::Result<Self> {
         let (id, name) = (source.handle.id.clone(), source.haystack.name.clone());
         // What another one has put since would be replaced by what is older.
-        check_published_here(mode, &id, data)
+        let tenure = check_published_here(mode, &id, data)
             .with_context(|| format!("source {name:?} is exported by the indexer that has it"))?;
         let mark = in_step_mark(data, &id);
         let was_whole = mark.exists();
@@ -94,10 +102,13 @@ impl ExportSource {
         };
         Ok(Self {
             name: source.haystack.name.clone(),
-            // Both times: a server that makes it again removes the mark before it begins.
-            is_whole: was_whole && mark.exists(),
+            noted: NotedSource {
+                id,
+                // Both times: a server that makes it again removes the mark before it begins.
+                is_whole: was_whole && mark.exists(),
+                tenure,
+            },
             role,
-            id,
             snapshot,
         })
     }
@@ -107,7 +118,7 @@ impl ExportSource {
         self.snapshot.documents_in_order().map(|record| {
             let record = record?;
             Ok(FoundDocument {
-                id: format!("{}/{}", self.id, record.key),
+                id: format!("{}/{}", self.noted.id, record.key),
                 version: blake3::Hash::from_bytes(padded(record.file.hash)).to_hex()[..32]
                     .to_owned(),
             })

@@ -81,12 +81,21 @@ async fn export(
     let roles = configuration.view().roles();
     let sources = ExportSource::of_role(&roles, options.role.as_deref(), settings)?;
     let target = ExportTarget::new(options)?;
-    let mut record = ExportRecord::open(&settings.data_path.value, options, &sources)?;
+    let noted: Vec<_> = sources.iter().map(|source| source.noted.clone()).collect();
+    let mut record = ExportRecord::open(&settings.data_path.value, options, &noted)?;
+    for id in record.begin(&noted)? {
+        let source = sources.iter().find(|source| source.noted.id == id);
+        let name = source.map_or(id.as_str(), |source| source.name.as_str());
+        say(&format!(
+            "source {name:?} was another indexer's since the last run, or is split otherwise: its \
+             documents are put again"
+        ));
+    }
     let index = target.prepare().await?;
     if record.is_of_another(&index)? {
         say("the index there was made anew since the last run: all documents are put again");
     }
-    for source in sources.iter().filter(|source| !source.is_whole) {
+    for source in sources.iter().filter(|source| !source.noted.is_whole) {
         let name = &source.name;
         say(&format!(
             "source {name:?} is being indexed: what is indexed no more is removed by a later run"

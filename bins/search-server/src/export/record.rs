@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use search_core::bulk::BulkItem;
+use search_core::snapshots::SourcePart;
 
-use super::documents::ExportSource;
+use super::documents::NotedSource;
 use super::target::RemoteIndex;
 use crate::arguments::ExportOptions;
 
@@ -28,7 +29,7 @@ impl ExportRecord {
     pub(super) fn open(
         data: &Path,
         options: &ExportOptions,
-        sources: &[ExportSource],
+        sources: &[NotedSource],
     ) -> anyhow::Result<Self> {
         let name = format!("{}\n{}", options.elasticsearch, options.index);
         let name = blake3::hash(name.as_bytes()).to_hex();
@@ -64,6 +65,61 @@ impl ExportRecord {
                 .map(|source| source.id.clone())
                 .collect(),
         })
+    }
+
+    /// Sees under which leases this process put what it noted: what others put under a lease in
+    /// between is not noted here. The sources of which all is put again.
+    ///
+    /// What belongs to another part now is its indexer's, there and in its notes.
+    pub(super) fn begin(&mut self, sources: &[NotedSource]) -> anyhow::Result<Vec<String>> {
+        let path = self.path.with_extension("leases");
+        let known = fs::read_to_string(&path).unwrap_or_default();
+        let mut leases: BTreeMap<String, String> = known
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .map(|(id, lease)| (id.to_owned(), lease.to_owned()))
+            .collect();
+        let mut again = Vec::new();
+        for source in sources {
+            let now = source.tenure.as_ref();
+            let now = now.map(|it| format!("{} {}", it.part.folder(), it.epoch));
+            if leases.get(&source.id) == now.as_ref() {
+                continue;
+            }
+            if self.put_again(source) {
+                again.push(source.id.clone());
+            }
+            match now {
+                Some(now) => leases.insert(source.id.clone(), now),
+                None => leases.remove(&source.id),
+            };
+        }
+        if leases_text(&leases) != known {
+            // A run that ends early must not be taken for one that has put them.
+            self.compact().context("noting what was exported")?;
+            fs::write(&path, leases_text(&leases)).with_context(|| path.display().to_string())?;
+        }
+        Ok(again)
+    }
+
+    /// Believes nothing that is noted of a source; whether anything was.
+    fn put_again(&mut self, source: &NotedSource) -> bool {
+        let part = source
+            .tenure
+            .as_ref()
+            .map_or(SourcePart::WHOLE, |it| it.part);
+        let key_of = |id: &str| {
+            let (of, key) = id.split_once('/')?;
+            (of == source.id).then(|| key.to_owned())
+        };
+        self.versions
+            .retain(|id, _| key_of(id).is_none_or(|key| part.holds(&key)));
+        let own = self
+            .versions
+            .iter_mut()
+            .filter(|(id, _)| key_of(id).is_some());
+        let marked = own.map(|(_, version)| version.insert(0, '?'));
+        marked.count() > 0
     }
 
     /// Sees whether what was put went into this index; where it did not, all is put again.
@@ -137,5 +193,83 @@ impl ExportRecord {
             let mut versions = self.versions.iter();
             versions.try_for_each(|(id, version)| writeln!(file, "{version}\t{id}"))
         })
+    }
+}
+
+/// A line a source: its id, its part and the lease's epoch.
+fn leases_text(leases: &BTreeMap<String, String>) -> String {
+    let lines = leases.iter().map(|(id, lease)| format!("{id}\t{lease}\n"));
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use search_actors::snapshots::Tenure;
+
+    use super::*;
+
+    fn source(tenure: Option<(u32, u32, u64)>) -> [NotedSource; 1] {
+        let number = |number| NonZeroU32::new(number).expect("from 1");
+        [NotedSource {
+            id: "docs".to_owned(),
+            is_whole: true,
+            tenure: tenure.map(|(part, count, epoch)| Tenure {
+                part: SourcePart::new(number(part), number(count)).expect("a part"),
+                epoch,
+            }),
+        }]
+    }
+
+    fn put(id: &str) -> BulkItem {
+        BulkItem::put(id, id, "v1", &serde_json::json!({}))
+    }
+
+    /// Another indexer has put what it liked meanwhile, and two parts are noted by two.
+    #[test]
+    fn i18_what_was_noted_under_another_lease_is_put_again_and_other_parts_are_left_alone() {
+        let data = tempfile::tempdir().expect("a folder");
+        let options = ExportOptions {
+            elasticsearch: "http://there".to_owned(),
+            index: "docs".to_owned(),
+            role: None,
+            authorization_file: None,
+            all: false,
+        };
+        let open = |tenure| {
+            let sources = source(tenure);
+            let mut record = ExportRecord::open(data.path(), &options, &sources).expect("room");
+            let again = record.begin(&sources).expect("room");
+            (record, !again.is_empty())
+        };
+        let ids: Vec<String> = (0..20).map(|n| format!("docs/page-{n}.md")).collect();
+        let (mut record, again) = open(Some((1, 1, 4)));
+        assert!(!again, "nothing was noted");
+        let items: Vec<_> = ids.iter().map(|id| put(id)).collect();
+        record.note(items.iter()).expect("room");
+        let elsewhere = put("other/page-1.md");
+        record.note([&elsewhere].into_iter()).expect("room");
+        for (tenure, is_again, kept, why) in [
+            (Some((1, 1, 4)), false, 20, "the same lease"),
+            (Some((1, 1, 6)), true, 20, "another has had it"),
+            (Some((1, 1, 6)), true, 20, "and the run ended early"),
+        ] {
+            let (record, again) = open(tenure);
+            let held = ids.iter().filter(|id| record.holds(id, "v1")).count();
+            assert_eq!(held == 0, is_again, "{why}");
+            assert!(!again || is_again, "{why}");
+            assert_eq!(record.vanished().len(), kept, "{why}");
+            assert!(record.holds("other/page-1.md", "v1"), "{why}");
+        }
+        // One of two now: what the other part holds is not removed here.
+        let (record, again) = open(Some((1, 2, 1)));
+        let part = source(Some((1, 2, 1)))[0].tenure.clone().expect("one").part;
+        let vanished = record.vanished();
+        assert!(again && !vanished.is_empty() && vanished.len() < 20);
+        assert!(vanished.iter().all(|id| part.holds(&id["docs/".len()..])));
+        // On one machine again.
+        let (record, again) = open(None);
+        assert!(again && record.vanished().len() == vanished.len());
     }
 }

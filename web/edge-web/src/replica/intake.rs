@@ -68,7 +68,7 @@ impl SharedIntake {
         (id, digest, body): (&str, BodyDigest, &[u8]),
     ) -> Result<TakenIn, Problem> {
         if self.control.is_refused() {
-            return Err(not_stored(&"the database is of another installation"));
+            return Err(not_stored(&"this process may not use the database"));
         }
         let headers = request.headers().iter();
         let headers = headers.map(|(name, value)| (name.as_str(), value.as_bytes()));

@@ -56,6 +56,11 @@ impl Collector for ReplicaMetrics {
                 "The newest epoch of the store that this process knows of.",
                 status.epoch as f64,
             ),
+            one(
+                "replica_two_primaries",
+                "1 where more than one server of the database's address accepts writes.",
+                f64::from(u8::from(self.control.warning_of("primaries").is_some())),
+            ),
         ];
         // A figure that is not known now is absent: an old one would hide that.
         if let Some(backlog) = self.control.backlog() {

@@ -30,6 +30,9 @@ const PASSAGES: usize = 512;
 /// How long a request waits for the next leader: one that hands over is followed sooner.
 const LEADER_WAIT: Duration = Duration::from_secs(4);
 
+/// How long what was asked of a leader that another has followed is waited for.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
 /// What is passed on, and how.
 #[derive(Debug, Clone, Default)]
 pub struct PassageOptions {
@@ -114,7 +117,7 @@ impl LeaderPassage {
     async fn target(&self, is_forwarded: bool) -> Result<(String, String), Problem> {
         let control = &self.control;
         let mut sights = control.sights();
-        let until = Instant::now() + LEADER_WAIT;
+        let mut until = Instant::now() + LEADER_WAIT;
         loop {
             // What the former leader passes on must not come back to it.
             let leads = !self.is_of_leader && control.role() == Role::Leader;
@@ -128,8 +131,12 @@ impl LeaderPassage {
                 Ok(target) => return Ok(target),
                 Err(refusal) => refusal,
             };
-            // A database that says nothing is not waited for.
-            let waits = refusal.is_of_a_hand_over() && !is_silent;
+            // A database that is restarted is waited for, one that stays away is not.
+            let restarts_until = control.silent_since().map(|since| since + LEADER_WAIT);
+            if let Some(restarts_until) = restarts_until {
+                until = until.min(restarts_until.into());
+            }
+            let waits = refusal.is_of_a_hand_over() && (!is_silent || restarts_until.is_some());
             if !waits
                 || tokio::time::timeout_at(until, sights.changed())
                     .await
@@ -138,6 +145,26 @@ impl LeaderPassage {
                 return Err(refused(refusal));
             }
         }
+    }
+
+    /// Ends some time after another process has followed the one with this key: what is on its way
+    /// to that one may not be answered any more, and this process may be who leads by now.
+    async fn followed(&self, key: &str) {
+        let mut sights = self.control.sights();
+        loop {
+            let is_followed = {
+                let sight = sights.borrow_and_update();
+                let leader = sight.leader.as_ref().filter(|leader| leader.is_locked);
+                leader.is_some_and(|leader| leader.forward_key != key)
+            };
+            if is_followed || (self.control.role() == Role::Leader && !self.is_of_leader) {
+                break;
+            }
+            if sights.changed().await.is_err() {
+                break;
+            }
+        }
+        tokio::time::sleep(LAST_ANSWERS).await;
     }
 
     async fn pass(
@@ -163,7 +190,15 @@ impl LeaderPassage {
         let method = request.method().clone();
         let too_large = TooLarge::default();
         let body = relay::request_body(&request, body, &too_large)?;
-        let sent = forwarder.send(method.clone(), &path, &headers, body).await;
+        let sent = tokio::select! {
+            sent = forwarder.send(method.clone(), &path, &headers, body) => sent,
+            () = self.followed(&key) => return Err(Problem::unavailable(
+                "the process that led was asked and did not answer, and another leads now; try \
+                 again, and look first whether what you asked for was done",
+                1,
+            )
+            .kind("no-leader", "No leader")),
+        };
         let answer = sent.map_err(|error| too_large.problem().unwrap_or_else(|| failed(&error)))?;
         let status = relay::status(&answer);
         let status = status.ok_or_else(|| {

@@ -14,6 +14,9 @@ use crate::guard::ApiToken;
 use crate::health::Health;
 use crate::problem::Problem;
 
+/// What programs call the secrets of webhooks among the settings that they compare.
+pub const COMPARED_SECRET: &str = "webhook secret";
+
 /// A standby that was started but does not answer yet.
 pub struct StandbyParts {
     /// Its actors.
@@ -46,6 +49,13 @@ impl StandbyParts {
         let stores = control.clone();
         // Whoever chooses between processes sends deliveries where they are stored.
         let health = health.check("deliveries", move || stores.stores_deliveries());
+        let compared = control.clone();
+        // What the leader would take is refused here with 403, which no forge repeats.
+        let health = health.check("settings", move || {
+            let differs = compared.warning_of("settings");
+            let refuses = |differs: &String| differs.contains(COMPARED_SECRET);
+            differs.filter(refuses).map_or(Ok(()), Err)
+        });
         Self {
             root: Root::own("orrery", vec![standby]),
             watch: reference,
@@ -143,8 +153,8 @@ pub struct DrainQuery {
 /// The answer of `POST /admin/drain`: the process hands over.
 ///
 /// # Errors
-/// 409 where there is nobody to hand over to; 503 while it does not lead, or the database does not
-/// say who stands by.
+/// 409 where there is nobody to hand over to that is well; 503 while it does not lead, or the
+/// database does not say who stands by.
 pub async fn drain(
     control: Option<&RoleControl>,
     query: DrainQuery,
@@ -160,6 +170,10 @@ pub async fn drain(
         DrainRefusal::NobodyBeside => Problem::conflict(
             "no other process stands by on this store, so nobody would lead: start another one, \
              or ask with `--force`, which leaves the store to nobody for 30 s",
+        ),
+        DrainRefusal::NobodyFit => Problem::conflict(
+            "every process that stands by says that something is wrong with it: look at `/health` \
+             of each, or ask with `--force`",
         ),
         DrainRefusal::Unknown(reason) => Problem::unavailable(
             format!("the database does not say whether another process stands by: {reason}"),

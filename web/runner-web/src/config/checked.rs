@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use config_core::Secret;
+use edge_web::replica::COMPARED_SECRET;
 use forge_core::SecretBook;
 use runner_actors::RunnerSettings;
 use store::{ComparedSettings, PostgresUrl};
@@ -110,7 +111,7 @@ impl RunnerConfig {
             .map(|host| format!("{} {} {:?}", host.name, host.url, host.labels))
             .collect();
         ComparedSettings::default()
-            .with("webhook secret", &self.secrets.fingerprint())
+            .with(COMPARED_SECRET, &self.secrets.fingerprint())
             .with("[vm_hosts]", &hosts.join("\n"))
             .with("[machines]", &format!("{:?}", runner.machines))
     }

@@ -68,6 +68,17 @@ pub(crate) fn may_take(signs: &HolderSigns, terms: &Terms) -> bool {
     signs.is_released || signs.silent > terms.grace
 }
 
+/// The shortest and the longest time between two attempts to take a store that is not to be had.
+const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
+
+/// How long it is not tried again after so many attempts in a row that failed.
+#[must_use]
+pub(crate) fn pause_after(attempts: u32) -> Duration {
+    let [shortest, longest] = PAUSES;
+    let doubled = 1u32.checked_shl(attempts.saturating_sub(1));
+    (shortest * doubled.unwrap_or(u32::MAX).min(1000)).min(longest)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -100,6 +111,12 @@ mod tests {
             let found = next_step(&signs(locked, released, silent), &Terms::default());
             assert_eq!(found, expected, "{locked} {released} {silent}");
         }
+    }
+
+    #[test]
+    fn i18_a_store_that_is_not_to_be_had_is_tried_less_and_less_often() {
+        let pauses = [1, 2, 3, 5, 6, 7, 40, u32::MAX].map(|n| pause_after(n).as_millis());
+        assert_eq!(pauses, [250, 500, 1000, 4000, 5000, 5000, 5000, 5000]);
     }
 
     proptest! {

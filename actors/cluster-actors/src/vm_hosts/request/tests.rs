@@ -255,6 +255,28 @@ fn i18_a_host_whose_token_ends_soon_is_told_of() {
     assert_eq!(shown[1].token_notice, None);
 }
 
+#[test]
+fn i18_each_host_that_is_away_is_told_of_also_while_another_gives_vms() {
+    let settings = ["east", "west"].map(|name| host(name, "http://127.0.0.1:9"));
+    let hosts = request_of(&settings).hosts;
+    assert_eq!(hosts.away_notices(), None);
+    hosts.note_trouble(1, Some("it is silent".to_owned()));
+    let said = hosts.away_notices();
+    assert_eq!(
+        said.as_deref(),
+        Some("no VMs of the host west: it is silent")
+    );
+    hosts.note_trouble(0, Some("it is full".to_owned()));
+    let said = hosts.away_notices();
+    assert_eq!(
+        said.as_deref(),
+        Some("no VMs: east: it is full; west: it is silent")
+    );
+    hosts.note_trouble(0, None);
+    hosts.note_trouble(1, None);
+    assert_eq!(hosts.away_notices(), None);
+}
+
 fn listed() -> ReportedImages {
     ReportedImages {
         here: vec!["default".to_owned()],
