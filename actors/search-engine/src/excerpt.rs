@@ -23,9 +23,9 @@ use search_core::definition_finder::DefinitionFinder;
 use search_core::query::{ParsedQuery, PatternFinder, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, TermWeights, best_window, cut};
 
-pub(crate) use self::deep::{FilePiece, is_deep};
-pub(crate) use self::head::needs_decoding;
+pub(crate) use self::deep::FilePiece;
 use self::head::{FileHead, plain_utf8};
+pub(crate) use self::head::{is_deep, needs_decoding};
 use self::meant_place::MeantPlace;
 pub(crate) use self::pieces::passage_range;
 use self::pieces::{

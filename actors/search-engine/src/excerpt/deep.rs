@@ -5,9 +5,8 @@ use std::fs::File;
 
 use search_core::snippet::best_window;
 
-use super::head::{MAX_WHOLE_BYTES, plain_utf8};
+use super::head::plain_utf8;
 use super::{Excerpt, Excerpter, span};
-use crate::extract::Format;
 
 /// Bytes of one piece.
 const PIECE_BYTES: usize = 4 << 20;
@@ -25,11 +24,6 @@ pub(crate) struct FilePiece {
     pub(crate) text: String,
     /// How many lines stand before it.
     pub(crate) lines_before: usize,
-}
-
-/// Whether a file of this kind and length is looked at piece by piece.
-pub(crate) fn is_deep(format: Format, bytes: u64) -> bool {
-    bytes > MAX_WHOLE_BYTES && matches!(format, Format::Text | Format::Code | Format::Data)
 }
 
 impl Excerpter {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
+use crate::extract::Format;
 use crate::extract::json::has_escapes;
 use crate::walk::SkipReason;
 
@@ -54,7 +55,12 @@ impl FileHead {
 }
 
 /// More of a file is not read at once to find a place in it.
-pub(super) const MAX_WHOLE_BYTES: u64 = 10 << 20;
+const MAX_WHOLE_BYTES: u64 = 10 << 20;
+
+/// Whether a file of this kind and length is looked at piece by piece.
+pub(crate) fn is_deep(format: Format, bytes: u64) -> bool {
+    bytes > MAX_WHOLE_BYTES && matches!(format, Format::Text | Format::Code | Format::Data)
+}
 
 /// The bytes as text if they are UTF-8 without a mark; a character cut at the end is left off.
 pub(super) fn plain_utf8(bytes: &[u8]) -> Option<&str> {

@@ -57,8 +57,8 @@ impl TextPart {
         self.line.is_some() || self.end_line.is_some()
     }
 
-    /// The part of a text that begins with the line `begin` of its document, and where it goes on if
-    /// it does; `goes_on`: the document has more than the text.
+    /// The part of a text that begins with the line `begin` of its document, and where it goes on
+    /// if it does; `goes_on`: the document has more than the text.
     fn of(&self, text: &str, begin: u64, goes_on: bool) -> String {
         if *self == Self::default() {
             return text.to_owned();
