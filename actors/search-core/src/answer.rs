@@ -58,7 +58,8 @@ pub struct SearchAnswer {
     /// not their text was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub facets: Option<Facets>,
-    /// Why the text was searched for as words alone, where it broke the query language.
+    /// What breaks the query language, where something of the text does: that was left out, or all
+    /// of it was taken as words alone; `notes` says which.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_fault: Option<QueryFault>,
     /// The smallest set of passages that answers, where `budget_tokens` asks for it.
@@ -286,8 +287,11 @@ pub struct DocumentView {
     /// What the document defines, in the order of its text: functions, types, headings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<DefinitionView>,
-    /// Whether `body` holds only the beginning.
+    /// Whether `body` is only a part of it: the beginning, or what follows `first_line`.
     pub truncated: bool,
+    /// The line of the file with which `body` and `original` begin, where that is not the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_line: Option<usize>,
     /// Matches of the query in `body`, as in `SearchResult::highlights`.
     pub highlights: Vec<[usize; 2]>,
     /// Last modification, RFC 3339 in UTC.

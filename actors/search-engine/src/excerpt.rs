@@ -6,28 +6,32 @@
 //! or unreadable gives its title instead.
 
 mod behind;
+mod deep;
 mod head;
 mod long;
 mod meant;
 mod meant_place;
 mod pieces;
 mod places;
+mod telling;
 
 use std::cell::RefCell;
 use std::fs::File;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use search_core::definition_finder::DefinitionFinder;
 use search_core::query::{ParsedQuery, PatternFinder, PhraseFinder};
-use search_core::snippet::{Hit, TermFinder, best_window, covers, cut};
+use search_core::snippet::{Hit, TermFinder, TermWeights, best_window, cut};
 
-pub(crate) use self::head::needs_decoding;
+pub(crate) use self::deep::FilePiece;
 use self::head::{FileHead, plain_utf8};
+pub(crate) use self::head::{is_deep, needs_decoding};
 use self::meant_place::MeantPlace;
 pub(crate) use self::pieces::passage_range;
 use self::pieces::{
     around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
 };
+use self::telling::{MAX_HITS, TellingHits};
 use crate::extract::Format;
 use crate::files::SourceFiles;
 use crate::walk::SkipReason;
@@ -37,12 +41,6 @@ pub const MAX_EXCERPT_BYTES: usize = 256 * 1024;
 
 /// Read at first; most files are no longer.
 const FIRST_READ: usize = 64 * 1024;
-
-/// Once all words of the query were seen together, so much further a denser place is looked for.
-const LOOK_FURTHER: usize = 1024;
-
-/// Hits that are enough to choose from.
-const MAX_HITS: usize = 512;
 
 /// Places that are tried before the whole page is freed from markup.
 const MARKUP_ATTEMPTS: usize = 4;
@@ -62,6 +60,8 @@ pub struct Excerpt {
 #[derive(Debug)]
 pub struct Excerpter {
     finder: TermFinder,
+    /// How much each term says.
+    weights: TermWeights,
     max_chars: usize,
     beginning: FileHead,
     hits: Vec<Hit>,
@@ -80,6 +80,8 @@ pub struct Excerpter {
     /// The bits of the identifier that is all that is looked for.
     identifier: u64,
     bytes_read: u64,
+    /// Bytes of files that are too long to be read whole.
+    deep_bytes: u64,
 }
 
 thread_local! {
@@ -111,6 +113,7 @@ impl Excerpter {
             pinned: None,
             identifier: identifier.map_or(0, |word| finder.bits_of(word.whole)),
             finder,
+            weights: TermWeights::default(),
             max_chars,
             beginning,
             hits,
@@ -118,6 +121,7 @@ impl Excerpter {
             patterns: query.shown_patterns(),
             passage: None,
             bytes_read: 0,
+            deep_bytes: 0,
         }
     }
 
@@ -126,6 +130,16 @@ impl Excerpter {
     pub fn prefer(&mut self, passage: Option<usize>) {
         let is_free = self.phrases.is_empty() && self.patterns.is_empty();
         self.passage = passage.filter(|_| is_free);
+    }
+
+    /// Of places that hold some of the words shows the one whose words are the rarest; `rarities`
+    /// are those of the query's terms, none where they are not known.
+    #[must_use]
+    pub fn weighing(mut self, rarities: &[f32]) -> Self {
+        if !rarities.is_empty() {
+            self.weights = TermWeights::of_rarities(rarities);
+        }
+        self
     }
 
     /// Shows the place of a phrase rather than one where its words merely stand close together.
@@ -233,6 +247,11 @@ impl Excerpter {
                 if let Some(excerpt) = self.of_long_file(file, key, format, beginning.bytes()) {
                     return Ok(Some(excerpt));
                 }
+                if is_deep(format, data.len())
+                    && let Some(excerpt) = self.of_deep_file(file)
+                {
+                    return Ok(Some(excerpt));
+                }
                 let whole = beginning.and_rest(file)?;
                 self.bytes_read += (whole.len() - beginning.filled) as u64;
                 self.learn_long_file(file, key, &whole);
@@ -242,7 +261,8 @@ impl Excerpter {
         let Some(text) = plain_utf8(beginning.bytes()) else {
             return Ok(self.of_bytes(beginning.bytes().to_vec(), format));
         };
-        let Some(from) = scanned else {
+        // The passage that says most may lie in what was read now.
+        let Some(from) = scanned.filter(|_| self.passage.is_none()) else {
             return Ok(self.of_content(text, format));
         };
         let format = format.or_by_content(text);
@@ -295,7 +315,8 @@ impl Excerpter {
         match format {
             Format::Html | Format::Markdown if !self.patterns.is_empty() => {
                 // They were found in the text without its markup.
-                let line = line(text, self.best()).filter(|_| format == Format::Markdown);
+                let line =
+                    line(text, self.best(), &self.weights).filter(|_| format == Format::Markdown);
                 let body = whole_text(text, format);
                 Excerpt {
                     line,
@@ -368,27 +389,13 @@ impl Excerpter {
 
     /// Adds the hits of a range to those before it. Whether there were enough before its end.
     fn scan_on(&mut self, text: &str, range: Range<usize>) -> bool {
-        let hits = &mut self.hits;
         let (terms, span, offset) = (self.finder.all_terms(), span(self.max_chars), range.start);
-        let (mut stop_at, mut stopped) = (usize::MAX, false);
-        let mut most = hits.iter().map(|hit| hit.terms.count_ones()).max();
+        let mut telling = TellingHits::new(&mut self.hits, &self.weights, span, terms);
+        let mut stopped = false;
         self.finder.scan(&text[range], |hit| {
-            let hit = hit.behind(offset);
-            if hit.start > stop_at || hits.len() >= 2 * MAX_HITS {
-                stopped = true;
-                return ControlFlow::Break(());
-            }
-            // Of many hits only such matter yet that say more than all before.
-            let says = Some(hit.terms.count_ones());
-            if hits.len() >= MAX_HITS && says <= most {
-                return ControlFlow::Continue(());
-            }
-            most = most.max(says);
-            hits.push(hit);
-            if stop_at == usize::MAX && covers(hits, span, terms) {
-                stop_at = hit.end + LOOK_FURTHER;
-            }
-            ControlFlow::Continue(())
+            let flow = telling.add(hit.behind(offset));
+            stopped = flow.is_break();
+            flow
         });
         stopped
     }
@@ -398,13 +405,14 @@ impl Excerpter {
         if let Some(count) = self.pinned {
             return &self.hits[..count.min(self.hits.len())];
         }
-        best_window(&self.hits, span(self.max_chars)).map_or(&[], |window| &self.hits[window])
+        let window = best_window(&self.hits, span(self.max_chars), &self.weights);
+        window.map_or(&[], |window| &self.hits[window])
     }
 
     fn cut_plain(&mut self, text: &str, range: Range<usize>) -> Excerpt {
         let best = self.best();
         let focus = extent(best, range.start);
-        let line = line(text, best);
+        let line = line(text, best, &self.weights);
         // Far more than a snippet holds, so that its edges are found in the slice.
         let slice = around(text, &focus, &range, 4 * self.max_chars);
         let near = whole_words(&self.hits, text, &slice);
@@ -429,7 +437,7 @@ impl Excerpter {
         for _ in 0..MARKUP_ATTEMPTS {
             let best = self.best();
             let (focus, is_hit) = (extent(best, range.start), !best.is_empty());
-            let line = line(text, best);
+            let line = line(text, best, &self.weights);
             let plain = plain_around(text, &focus, &range, format, self.max_chars);
             if !is_hit && plain.trim_start().is_empty() {
                 break;

@@ -138,6 +138,16 @@ fn i16_a_folder_that_its_own_rules_hide_is_told() {
     assert_eq!(skipped(&folder), []);
 }
 
+/// Repositories of settings are made so: everything is ignored, and some of it added by force.
+#[test]
+fn i16_a_work_tree_that_ignores_all_of_itself_is_told_of() {
+    let folder = folder(&[(".gitignore", "*\n"), ("notes.md", "x"), ("a/b.md", "x")]);
+    fs::create_dir(folder.path().join(".git")).unwrap();
+    assert!(keys(&folder, "").is_empty());
+    let told = (String::new(), SkipReason::HiddenByGitignore);
+    assert_eq!(skipped(&folder), [told]);
+}
+
 #[test]
 fn a_glob_selects_and_counts_what_it_keeps_out() {
     let folder = folder(&[

@@ -26,7 +26,9 @@ pub(crate) async fn search(
         .search(&body, search.wait())
         .await
         .map_err(|failure| failure.showing(&search.query))?;
-    show(output, &answer, || human::answer(&answer, output.colours))?;
+    show(output, &answer, || {
+        human::answer(&answer, search.budget_tokens as usize, output.colours)
+    })?;
     Ok(if answer.total == 0 {
         CommandResult::NothingFound
     } else {

@@ -7,6 +7,7 @@ pub(crate) use command_line::say;
 use search_core::answer::{
     AnswerStatus, Explanation, IndexProgress, PassageView, RoleList, SearchAnswer, SearchResult,
 };
+use search_core::passages::unshown;
 
 const TITLE: Style = Style::new().bold();
 const MATCH: Style = AnsiColor::Yellow.on_default().bold();
@@ -31,20 +32,38 @@ pub(crate) fn print_chunk(text: &str) {
     let _ = write!(out, "{}", lines.join("\n")).and_then(|()| out.flush());
 }
 
-/// The answer of a search.
-pub(crate) fn answer(answer: &SearchAnswer, colours: bool) -> String {
+/// The answer of a search; `budget` is that of its passages.
+pub(crate) fn answer(answer: &SearchAnswer, budget: usize, colours: bool) -> String {
     let mut text = String::new();
     if let Some(passages) = &answer.passages {
         passages
             .iter()
             .for_each(|passage| text += &passage_lines(passage, colours));
-        return text + &summary(answer, colours);
+        return text + &unshown_lines(answer, passages, budget) + &summary(answer, colours);
     }
     for result in &answer.results {
         text += &result_lines(result, colours);
     }
     text += &summary(answer, colours);
     text
+}
+
+/// The places of the results that no passage is shown of.
+fn unshown_lines(answer: &SearchAnswer, passages: &[PassageView], budget: usize) -> String {
+    let has_passage =
+        |result: &&SearchResult| passages.iter().any(|passage| passage.id == result.id);
+    let place = |result: &&SearchResult| {
+        let place = result.path.as_deref().unwrap_or(&result.url);
+        match result.line {
+            Some(line) => format!("{}:{line}", clean(place)),
+            None => clean(place),
+        }
+    };
+    let places = unshown(answer.results.iter(), has_passage, place, budget);
+    if places.is_empty() {
+        return String::new();
+    }
+    format!("also found:\n{}\n\n", places.join("\n"))
 }
 
 /// A passage below its place.
@@ -243,7 +262,7 @@ mod tests {
             "indexing": true, "sources": [{"name": "Files", "service": "LocalFiles", "took_ms": 1.0, "hits": 0,
             "indexing": {"done": 120, "total": 3000, "bytes": 1}}]}"#;
         let found: SearchAnswer = serde_json::from_str(text).unwrap();
-        let shown = answer(&found, false);
+        let shown = answer(&found, 1_000, false);
         assert!(shown.starts_with("nothing found yet · R"), "{shown}");
         assert!(
             shown.contains("! Files is still being indexed (120 of 3000 files): ask again"),

@@ -75,6 +75,9 @@ pub(crate) struct DocumentQuery {
     /// Whether to add the file's own text, with its markup: 1 MiB of it at most.
     #[serde(default)]
     original: bool,
+    /// A line of the file, from 1, that is to be in the text where that is too long to be given
+    /// whole.
+    line: Option<usize>,
 }
 
 /// Reads a document again from its source.
@@ -87,12 +90,18 @@ pub(crate) async fn document(
     id: web::Path<String>,
     query: web::Query<DocumentQuery>,
 ) -> Result<HttpResponse, Problem> {
-    let DocumentQuery { role, q, original } = query.into_inner();
+    let DocumentQuery {
+        role,
+        q,
+        original,
+        line,
+    } = query.into_inner();
     let request = DocumentRequest {
         id: id.into_inner(),
         role,
         query: q.unwrap_or_default(),
         original,
+        line,
     };
     let reply = state
         .search

@@ -98,6 +98,7 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
                 query: String::new(),
                 // The lines that are told of results are those of the file.
                 original: part.has_lines(),
+                line: part.line.and_then(|line| usize::try_from(line).ok()),
             };
             let answer = state.search.ask(ReadDocument(request)).await;
             let answer = answer.map_err(|error| ask_problem(&error))?;

@@ -197,6 +197,41 @@ test("a document of Markdown is rendered, with its headings in place", async () 
   await page.waitForSelector("main article h2");
 });
 
+test("i16 Markdown opens at the match, marked as the server found it", async () => {
+  const path = join(folder, "notes", "birds.md");
+  const filler = Array.from({ length: 120 }, (_, n) => `## Section ${n}\n\nA path of words about nothing.\n\n`).join("");
+  writeFileSync(path, `# Birds\n\n${filler}## Cassowaries\n\nMost cassowaries cannot fly, but run.\n\n${filler}`);
+  await page.goto(`${base}/ui/search`);
+  await until("found", async () => {
+    await type("cassowary path:*.md");
+    return (await page.$$(hits)).length === 1;
+  });
+  await page.click(`${hits} a`);
+  await page.waitForSelector("main article mark");
+  const marks = await page.$$eval("main article mark", (nodes) => nodes.map((node) => node.textContent.toLowerCase()));
+  assert.deepEqual(marks, ["cassowaries", "cassowaries"]);
+  await page.waitForFunction(() => {
+    const { top, bottom } = document.querySelector("main article mark").getBoundingClientRect();
+    return top > 0 && bottom < innerHeight;
+  });
+  rmSync(path);
+});
+
+test("i16 the palette searches the role of the page", async () => {
+  await page.goto(`${base}/ui/search?q=orbit&role=Only+code`);
+  await count(1);
+  await page.keyboard.press("Control+k");
+  await page.waitForSelector("dialog[open] [role=option]");
+  await page.keyboard.type("orbit");
+  await page.waitForFunction(() => [...document.querySelectorAll("dialog[open] [role=option]")].some((one) => one.textContent.includes("orbit.rs")));
+  assert.doesNotMatch(await page.innerText("dialog[open]"), /orbit\.md/);
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("main .code mark");
+  assert.match(page.url(), /role=Only\+code/);
+  await page.goto(`${base}/ui/search`);
+  await page.selectOption(role, "Everything");
+});
+
 test("roles switch what is searched, and the address keeps it", async () => {
   await page.goto(`${base}/ui/search`);
   await page.selectOption(role, "Only code");

@@ -63,8 +63,7 @@ async fn text(
     let request = DocumentRequest {
         id,
         role: params.role.clone(),
-        query: String::new(),
-        original: false,
+        ..DocumentRequest::default()
     };
     let document = context.parts.search.ask(ReadDocument(request)).await??;
     let citation = Citation {

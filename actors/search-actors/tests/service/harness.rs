@@ -148,6 +148,7 @@ impl Running {
             skip: number("skip", 0),
             limit: number("limit", 10),
             explain: body["explain"] == true,
+            matches: number("matches", 0),
             budget_tokens: body["budget_tokens"].as_u64().unwrap_or(0) as usize,
             sort: serde_json::from_value(body["sort"].clone()).unwrap_or_default(),
             ..SearchParams::default()
@@ -160,8 +161,14 @@ impl Running {
 
     /// A document of an answer, read again.
     pub(crate) fn document(&self, id: &str) -> Value {
+        self.document_at(id, None)
+    }
+
+    /// The same, with this line of it.
+    pub(crate) fn document_at(&self, id: &str, line: Option<usize>) -> Value {
         let request = DocumentRequest {
             id: id.to_owned(),
+            line,
             ..DocumentRequest::default()
         };
         let runtime = actix_rt::Runtime::new().expect("a runtime");

@@ -11,5 +11,6 @@ mod limits;
 mod meant_words;
 mod reranking;
 mod revisions;
+mod shown;
 mod typed;
 mod vanishing;

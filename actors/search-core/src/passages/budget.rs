@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use super::extents::{Extent, extents};
 use super::meant::with_definition;
+use super::rest::{REST_TOKENS, rest_budget};
 use super::tokens::tokens;
 use crate::snippet::Hit;
 
@@ -59,6 +60,9 @@ pub struct FoundDocument {
     pub meant: Option<usize>,
     /// The line that the query asks for by its number, from 1.
     pub asked: Option<usize>,
+    /// Whether its text is only a part of the document: without a word of the query it shows
+    /// nothing of why that was found.
+    pub is_part: bool,
 }
 
 /// A piece that was taken.
@@ -77,6 +81,7 @@ pub struct ChosenPassage {
 }
 
 /// A piece with what it counts.
+#[derive(Clone)]
 struct Candidate {
     document: usize,
     extent: Extent,
@@ -90,7 +95,31 @@ struct Candidate {
 /// best passage, and in a document in the order of its text.
 #[must_use]
 pub fn choose(documents: &[FoundDocument], budget: usize) -> Vec<ChosenPassage> {
-    let mut candidates = candidates(documents);
+    chosen(documents, &candidates(documents), budget)
+}
+
+/// The same, where the places of documents without a passage are named within the budget, too.
+#[must_use]
+pub fn choose_beside_rest(documents: &[FoundDocument], budget: usize) -> Vec<ChosenPassage> {
+    let candidates = candidates(documents);
+    let kept = rest_budget(budget, documents.len());
+    let few = chosen(documents, &candidates, budget - kept);
+    // What the places of the others do not need is left to the passages.
+    let others = (0..documents.len()).filter(|one| few.iter().all(|shown| shown.document != *one));
+    let needed = others.map(|one| tokens(&documents[one].place) + PLACE_TOKENS);
+    let needed: usize = needed.map(|tokens| tokens.min(REST_TOKENS)).sum();
+    if needed >= kept {
+        return few;
+    }
+    chosen(documents, &candidates, budget - needed)
+}
+
+fn chosen(
+    documents: &[FoundDocument],
+    candidates: &[Candidate],
+    budget: usize,
+) -> Vec<ChosenPassage> {
+    let mut candidates = candidates.to_vec();
     let mut chosen: Vec<Candidate> = Vec::new();
     let mut taken = vec![0_i32; documents.len()];
     let (mut left, mut least) = (budget, 0.0);
@@ -132,7 +161,8 @@ fn best(candidates: &[Candidate], worth: impl Fn(&Candidate) -> f32) -> Option<u
     (0..candidates.len()).max_by(order)
 }
 
-/// The pieces that hold words of the query; of a document without any, its first.
+/// The pieces that hold words of the query; of a document without any, its first, where its text
+/// is whole.
 fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
     let mut list: Vec<(usize, Extent, [u32; TERMS])> = Vec::new();
     for (document, found) in documents.iter().enumerate() {
@@ -152,7 +182,7 @@ fn candidates(documents: &[FoundDocument]) -> Vec<Candidate> {
                 list.push((document, extent.clone(), counted(inside)));
             }
         }
-        if list.len() == before {
+        if list.len() == before && !found.is_part {
             let first = all.into_iter().next();
             list.extend(first.map(|extent| (document, extent, [0; TERMS])));
         }
@@ -306,6 +336,7 @@ fn in_order(chosen: Vec<Candidate>) -> Vec<ChosenPassage> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::rest::unshown;
     use super::*;
     use crate::query::{SearchRequest, parse};
     use crate::snippet::TermFinder;
@@ -385,6 +416,16 @@ mod tests {
                 .collect();
             let passages = choose(&documents, budget);
             prop_assert!(passages.iter().map(|one| one.tokens).sum::<usize>() <= budget);
+            let beside = choose_beside_rest(&documents, budget);
+            let results = documents.iter().enumerate();
+            let rest = unshown(
+                results,
+                |(at, _)| beside.iter().any(|one| one.document == *at),
+                |(_, found)| format!("{}:1", found.place),
+                budget,
+            );
+            let tokens_of_rest: usize = rest.iter().map(|place| tokens(place).min(REST_TOKENS)).sum();
+            prop_assert!(beside.iter().map(|one| one.tokens).sum::<usize>() + tokens_of_rest <= budget);
             let mut seen: Vec<(usize, Range<usize>)> = Vec::new();
             for one in passages {
                 let text = &documents[one.document].text;

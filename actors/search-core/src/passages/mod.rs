@@ -10,15 +10,17 @@ mod cuts;
 mod extents;
 mod meant;
 mod prompt;
+mod rest;
 mod sentences;
 mod summary;
 mod tokens;
 mod window;
 
-pub use budget::{ChosenPassage, FoundDocument, MAX_BUDGET_TOKENS, choose};
+pub use budget::{ChosenPassage, FoundDocument, MAX_BUDGET_TOKENS, choose, choose_beside_rest};
 pub use compose::{Passage, compose};
 pub use cuts::{is_scaled, passage_starts};
 pub use prompt::{Turn, TurnRole, chat_prompt, cited, summary_prompt};
+pub use rest::{REST_TOKENS, rest_budget, unshown};
 pub use summary::{DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, summarize};
 pub use tokens::tokens;
 pub use window::relevant;

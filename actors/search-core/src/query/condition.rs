@@ -101,6 +101,15 @@ impl Condition {
         members.iter().map(phrase).collect()
     }
 
+    /// Whether it asks for more than words: a field, what stands in quotes, an exclusion.
+    pub(super) fn asks_by_signs(&self) -> bool {
+        match self {
+            Self::All(list) | Self::Any(list) => list.iter().any(Self::asks_by_signs),
+            Self::Word(_) | Self::Prefix(_) => false,
+            Self::Not(_) | Self::Phrase(_) | Self::Filter(_) | Self::Pattern(_) => true,
+        }
+    }
+
     /// Whether a phrase or a field has a part in it.
     #[must_use]
     pub fn any(&self, wanted: &impl Fn(&Self) -> bool) -> bool {

@@ -18,6 +18,7 @@ mod grammar;
 mod lexer;
 mod limits;
 mod matcher;
+mod mended;
 mod needs;
 mod options;
 mod parse;

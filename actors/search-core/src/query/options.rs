@@ -1,7 +1,7 @@
 //! Options of commands in a query (`rm -rf`): written like exclusions, and meant as they stand.
 
-/// Letters of an option of one dash that are no word of a language: more of them (`-train`) are
-/// taken for what is to be left out.
+/// Letters of an option of one dash that are no word of a language: of more of them (`-train`) the
+/// documents decide whether they are to be left out.
 const MAX_LETTERS: usize = 4;
 
 /// The words of a query with one dash before them, that may be options: in the order of the text.
@@ -20,11 +20,14 @@ pub fn dashed_words(text: &str) -> Vec<&str> {
 }
 
 /// Whether a dashed word that documents hold just so is meant as an option, without being asked:
-/// a short one (`-rf`), or one with a capital (`-Wall`).
+/// a short one (`-rf`), one with a capital (`-Wall`), a digit (`-print0`) or a dash inside
+/// (`-fno-strict-aliasing`).
 #[must_use]
 pub fn reads_as_option(word: &str) -> bool {
     let name = word.trim_start_matches('-');
-    name.len() <= MAX_LETTERS || name.starts_with(|c: char| c.is_ascii_uppercase())
+    name.len() <= MAX_LETTERS
+        || name.starts_with(|c: char| c.is_ascii_uppercase())
+        || name.contains(|c: char| c.is_ascii_digit() || c == '-')
 }
 
 /// A query in which these words are text, whatever the dash before them says elsewhere.
@@ -51,6 +54,7 @@ mod tests {
         let text = "gcc -Wall -o x --all -1 -train \"a -b\" -é e-mail";
         assert_eq!(dashed_words(text), ["-Wall", "-train"]);
         assert!(reads_as_option("-Wall") && reads_as_option("-rf") && !reads_as_option("-train"));
+        assert!(reads_as_option("-print0") && reads_as_option("-fno-strict-aliasing"));
         let taken = with_options("gcc -Wall  -Wall2", &["-Wall"]);
         assert_eq!(taken, "gcc `-Wall  -Wall2");
         let query = parse(&SearchRequest::for_text("gcc `-Wall")).expect("it parses");

@@ -3,6 +3,7 @@
 use super::error::QueryError;
 use super::grammar::{Clause, clauses};
 use super::limits::{MAX_QUERY_BYTES, MAX_QUERY_WORDS};
+use super::mended::mended;
 use super::parsed::ParsedQuery;
 use super::plan::Planner;
 use super::request::{Operator, SearchRequest};
@@ -34,35 +35,55 @@ pub fn parse(request: &SearchRequest) -> Result<ParsedQuery, QueryError> {
 /// A request that is understood one way or another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnderstoodRequest {
-    /// The request as it was taken: as typed, or as words alone.
+    /// The request as it was taken: as typed, without what is broken, or as words alone.
     pub request: SearchRequest,
     /// What it asks for.
     pub query: ParsedQuery,
-    /// Why the text was taken as words alone, where it was.
+    /// What breaks the language, where something does.
     pub fault: Option<QueryError>,
+    /// Whether only what is broken was left out; else the text was taken as words alone.
+    pub is_mended: bool,
 }
 
-/// Understands a request; what breaks the language (a pasted sentence with an open quote, a line of
-/// a stack trace) is words alone.
+/// Understands a request. Of one that is broken at a place (`path:*.rb AND`, as while it is typed)
+/// its fields, quotes and exclusions hold, and what is broken is left out; without any (a pasted
+/// sentence with an open quote, a line of a stack trace) it is words alone.
 ///
 /// # Errors
 /// The request is too long, or asks for nothing but that something is left out (`NOT x`): its words
 /// would find the opposite.
 pub fn understand(request: &SearchRequest) -> Result<UnderstoodRequest, QueryError> {
-    let understood = |request: SearchRequest, query, fault| UnderstoodRequest {
-        request,
-        query,
-        fault,
-    };
-    match parse(request) {
-        Ok(query) => Ok(understood(request.clone(), query, None)),
-        Err(fault @ QueryError::Syntax { .. }) => {
-            let words = request.as_words();
-            let query = parse(&words)?;
-            Ok(understood(words, query, Some(fault)))
+    let fault = match parse(request) {
+        Err(fault @ QueryError::Syntax { .. }) => fault,
+        parsed => {
+            return Ok(UnderstoodRequest {
+                request: request.clone(),
+                query: parsed?,
+                fault: None,
+                is_mended: false,
+            });
         }
-        Err(error) => Err(error),
+    };
+    let with_text = |text: &str| SearchRequest {
+        text: text.to_owned(),
+        ..request.clone()
+    };
+    let kept = mended(&request.text, &fault, |text| parse(&with_text(text)));
+    if let Some((text, query)) = kept.filter(|(_, query)| query.asks_by_signs()) {
+        return Ok(UnderstoodRequest {
+            request: with_text(&text),
+            query,
+            fault: Some(fault),
+            is_mended: true,
+        });
     }
+    let words = request.as_words();
+    Ok(UnderstoodRequest {
+        query: parse(&words)?,
+        request: words,
+        fault: Some(fault),
+        is_mended: false,
+    })
 }
 
 fn check_length(request: &SearchRequest) -> Result<(), QueryError> {

@@ -190,6 +190,12 @@ impl ParsedQuery {
         self.terms.is_empty() && self.condition.is_none()
     }
 
+    /// Whether it asks for more than words: a field, what stands in quotes, an exclusion.
+    pub(super) fn asks_by_signs(&self) -> bool {
+        let condition = self.condition.as_ref();
+        condition.is_some_and(Condition::asks_by_signs)
+    }
+
     /// Whether a word scores and is marked.
     #[must_use]
     pub fn is_looked_for(&self, word: &QueryWord) -> bool {

@@ -10,10 +10,12 @@
 
 mod cut;
 mod finder;
+mod weights;
 mod window;
 
 pub use cut::{Snippet, cut};
 pub use finder::TermFinder;
+pub use weights::TermWeights;
 pub use window::{best_window, covers};
 
 /// A word of a text that the query looks for.

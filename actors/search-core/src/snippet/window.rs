@@ -1,14 +1,14 @@
-//! Choosing the place to show: most distinct terms, then most hits, then the earliest.
+//! Choosing the place to show: the terms that say most together, then most hits, then the earliest.
 
 use std::ops::Range;
 
-use super::Hit;
+use super::{Hit, TermWeights};
 
 /// The hits of the best place of at most `span` bytes, as indices of `hits` (ascending by offset).
 #[must_use]
-pub fn best_window(hits: &[Hit], span: usize) -> Option<Range<usize>> {
-    let mut best: Option<((u32, usize), Range<usize>)> = None;
-    let mut end = 0;
+pub fn best_window(hits: &[Hit], span: usize, weights: &TermWeights) -> Option<Range<usize>> {
+    let mut best: Option<((f32, usize), Range<usize>)> = None;
+    let (mut end, mut known) = (0, (0, 0.0));
     for (first, hit) in hits.iter().enumerate() {
         end = end.max(first + 1);
         while hits
@@ -17,7 +17,11 @@ pub fn best_window(hits: &[Hit], span: usize) -> Option<Range<usize>> {
         {
             end += 1;
         }
-        let score = (distinct(&hits[first..end]), end - first);
+        let terms = terms_of(&hits[first..end]);
+        if terms != known.0 {
+            known = (terms, weights.of(terms));
+        }
+        let score = (known.1, end - first);
         if best.as_ref().is_none_or(|(highest, _)| score > *highest) {
             best = Some((score, first..end));
         }
@@ -25,8 +29,8 @@ pub fn best_window(hits: &[Hit], span: usize) -> Option<Range<usize>> {
     best.map(|(_, range)| range)
 }
 
-fn distinct(hits: &[Hit]) -> u32 {
-    hits.iter().fold(0, |all, hit| all | hit.terms).count_ones()
+fn terms_of(hits: &[Hit]) -> u64 {
+    hits.iter().fold(0, |all, hit| all | hit.terms)
 }
 
 /// Whether the hits that end with the last one and lie within `span` bytes hold all of `terms`.
@@ -67,8 +71,17 @@ mod tests {
             (&[(0, 1), (10, 2), (500, 2), (510, 1)], Some(0..2)),
             (&[(0, 1), (10, 1), (500, 0b111)], Some(2..3)),
         ] {
-            assert_eq!(best_window(&hits(list), 100), expected, "{list:?}");
+            let found = best_window(&hits(list), 100, &TermWeights::default());
+            assert_eq!(found, expected, "{list:?}");
         }
+    }
+
+    #[test]
+    fn i16_one_rare_term_counts_before_several_frequent_ones() {
+        let hits = hits(&[(0, 2), (10, 4), (20, 2), (500, 1), (900, 2), (910, 1)]);
+        let weights = TermWeights::of_rarities(&[8.0, 1.0, 1.0]);
+        assert_eq!(best_window(&hits, 100, &weights), Some(4..6));
+        assert_eq!(best_window(&hits[..4], 100, &weights), Some(3..4));
     }
 
     #[test]
@@ -84,8 +97,8 @@ mod tests {
             let mut places = places;
             places.sort_unstable();
             let hits = hits(&places);
-            let found = best_window(&hits, span).expect("there is a hit");
-            let score = |range: Range<usize>| (distinct(&hits[range.clone()]), range.len());
+            let found = best_window(&hits, span, &TermWeights::default()).expect("there is a hit");
+            let score = |range: Range<usize>| (terms_of(&hits[range.clone()]).count_ones(), range.len());
             prop_assert!(hits[found.end - 1].end <= hits[found.start].start + span.max(3));
             for first in 0..hits.len() {
                 for end in first + 1..=hits.len() {

@@ -1,5 +1,9 @@
 //! One document read again from its source.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+
 use search_core::answer::{DefinitionView, DocumentView};
 use search_core::definitions::{DefinitionKind, definitions};
 use search_core::document::ExtractedDocument;
@@ -9,12 +13,17 @@ use super::failure::SearchFailure;
 use super::params::DocumentRequest;
 use super::source::{MAX_BODY_BYTES, SearchableRole, SearchableSource};
 use crate::excerpt::Excerpter;
-use crate::extract;
+use crate::extract::{self, Format};
+use crate::files::SourceFiles;
 use crate::index::DocumentRecord;
 use crate::times::rfc3339;
+use crate::walk::{FileBytes, SkipReason};
 
 /// The longest text shown, in bytes; the rest is cut off, and said to be.
 const MAX_VIEW_BYTES: usize = 1 << 20;
+
+/// Lines that are shown before the one asked for.
+const LINES_BEFORE: usize = 200;
 
 /// Reads a document that is in the index of one of the role's sources. Nothing else can be read:
 /// a key that is not indexed names no document.
@@ -44,16 +53,17 @@ pub fn read_document(
             message: error.to_string(),
         })?;
     let record = record.ok_or_else(unknown)?;
-    let read = read(source, &record, request.original);
+    let read = read(source, &record, request);
     let DocumentText {
         document,
         original,
         definitions,
+        lines_before,
     } = read.map_err(|reason| SearchFailure::GoneDocument {
         id: request.id.clone(),
         reason,
     })?;
-    let truncated = document.body.len() > MAX_VIEW_BYTES;
+    let truncated = document.body.len() > MAX_VIEW_BYTES || lines_before > 0;
     let body = beginning(document.body, MAX_VIEW_BYTES);
     let place = source.place(key);
     Ok(DocumentView {
@@ -71,6 +81,7 @@ pub fn read_document(
         original,
         definitions,
         truncated,
+        first_line: (lines_before > 0).then_some(lines_before + 1),
         modified: document.modified.map(rfc3339),
     })
 }
@@ -82,13 +93,15 @@ struct DocumentText {
     /// Its file's own text, where it is wanted.
     original: Option<String>,
     definitions: Vec<DefinitionView>,
+    /// Lines of the file that stand before it.
+    lines_before: usize,
 }
 
-/// The document, and its file's own text where that is `wanted` and text.
+/// The document, and its file's own text where that is wanted and text.
 fn read(
     source: &SearchableSource,
     record: &DocumentRecord,
-    wanted: bool,
+    request: &DocumentRequest,
 ) -> Result<DocumentText, String> {
     if let Some(body) = source.kept_text(record) {
         let document = ExtractedDocument {
@@ -103,15 +116,29 @@ fn read(
     }
     let key = record.key.as_str();
     let root = source.root.as_ref().ok_or("its folder is not open")?;
-    let content = root
-        .read(key, MAX_BODY_BYTES, &|_| false)
-        .map_err(|reason| reason.to_string())?;
+    let format = Format::of_key(key);
+    let has_pieces = matches!(format, Format::Text | Format::Code | Format::Data);
+    let line = request.line.filter(|_| has_pieces);
+    let content = match line {
+        Some(line) if record.file.size > MAX_VIEW_BYTES as u64 => {
+            piece_at(root.as_ref(), key, line)
+        }
+        _ => match root.read(key, MAX_BODY_BYTES, &|_| false) {
+            // Of a log that is longer than that its beginning can be read.
+            Err(SkipReason::TooLarge) => piece_at(root.as_ref(), key, 1),
+            read => read.map(|content| (content, 0)),
+        },
+    };
+    let (content, lines_before) = content.map_err(|reason| reason.to_string())?;
     let text = std::str::from_utf8(&content.bytes).ok();
     let original = text
-        .filter(|_| wanted)
+        .filter(|_| request.original)
         .map(|text| beginning(text.to_owned(), MAX_VIEW_BYTES));
     // The lines of a Markdown file are those of the file, not of the text without its markup.
-    let defined = text.map(|text| defined_in(key, text)).unwrap_or_default();
+    let mut defined = text.map(|text| defined_in(key, text)).unwrap_or_default();
+    for one in &mut defined {
+        one.line = one.line.map(|line| line + lines_before);
+    }
     let document = extract::extract(key, content.bytes, content.mtime_ns);
     let mut document = document.map_err(|reason| reason.to_string())?;
     if !root.has_times() {
@@ -126,7 +153,70 @@ fn read(
         document,
         original,
         definitions,
+        lines_before,
     })
+}
+
+/// What is given of a file that is too long to be read whole, from some lines before `line` on, and
+/// how many lines stand before that; the beginning where the file has no such line.
+fn piece_at(
+    root: &dyn SourceFiles,
+    key: &str,
+    line: usize,
+) -> Result<(FileBytes, usize), SkipReason> {
+    let file = root.open_file(key)?;
+    let read = || {
+        let data = file.metadata()?;
+        let wanted = line.saturating_sub(LINES_BEFORE + 1);
+        let (start, lines_before) = start_of(&file, wanted)?.unwrap_or((0, 0));
+        let mut bytes = Vec::new();
+        let mut rest = &file;
+        rest.seek(SeekFrom::Start(start))?;
+        // A character that is cut at the end is left off.
+        rest.take(MAX_VIEW_BYTES as u64 + 8)
+            .read_to_end(&mut bytes)?;
+        Ok((data, bytes, lines_before))
+    };
+    let read = read().map_err(|error: std::io::Error| SkipReason::of_io_error(&error));
+    let (data, mut bytes, lines_before) = read?;
+    if let Err(error) = std::str::from_utf8(&bytes)
+        && error.error_len().is_none()
+    {
+        bytes.truncate(error.valid_up_to());
+    }
+    let content = FileBytes {
+        bytes,
+        size: data.len(),
+        mtime_ns: data.mtime() * 1_000_000_000 + data.mtime_nsec(),
+        hash: None,
+    };
+    Ok((content, lines_before))
+}
+
+/// The byte behind so many lines of a file, and their number; none where it has fewer.
+fn start_of(file: &File, lines: usize) -> std::io::Result<Option<(u64, usize)>> {
+    let (mut at, mut seen) = (0, 0);
+    let mut reader = BufReader::with_capacity(MAX_VIEW_BYTES, file);
+    while seen < lines {
+        let bytes = reader.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let mut gaps = memchr::memchr_iter(b'\n', bytes);
+        let length = match gaps.nth(lines - seen - 1) {
+            Some(gap) => {
+                seen = lines;
+                gap + 1
+            }
+            None => {
+                seen += memchr::memchr_iter(b'\n', bytes).count();
+                bytes.len()
+            }
+        };
+        at += length as u64;
+        reader.consume(length);
+    }
+    Ok(Some((at, seen)))
 }
 
 fn defined_in(key: &str, text: &str) -> Vec<DefinitionView> {

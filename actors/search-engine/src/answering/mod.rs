@@ -9,6 +9,7 @@ mod embedded;
 mod expansion;
 mod failure;
 mod naming;
+mod numbers;
 mod page;
 mod pair_scorer;
 mod params;

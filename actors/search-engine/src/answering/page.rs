@@ -5,7 +5,7 @@ use std::time::Instant;
 use search_core::answer::{
     AnswerStatus, Correction, QueryFault, SearchAnswer, SearchResult, SourceReport,
 };
-use search_core::query::{self, ParsedQuery, QueryError, UnderstoodRequest};
+use search_core::query::{self, ParsedQuery, QueryError, SearchRequest, UnderstoodRequest};
 use search_core::role::RelevanceFunction;
 
 use super::concepts::ConceptRanker;
@@ -13,11 +13,12 @@ use super::dashes::with_held_options;
 use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
+use super::numbers::{is_short_hash, with_groups};
 use super::pair_scorer::Reranking;
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
-use super::texts::{Texts, TypedQuery, corrected, notes, phrases, taken_as_words};
+use super::texts::{Texts, TypedQuery, broken, corrected, notes, phrases};
 use crate::excerpt::{Excerpt, Excerpter};
 use crate::index::{self, Hit, Hits, IndexError, IndexSnapshot, Reranker, Scope, search_in};
 use crate::times::rfc3339;
@@ -40,6 +41,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         request,
         query: typed,
         fault,
+        is_mended,
     } = query::understand(&dashed.request)?;
     let ExpandedQuery {
         query,
@@ -47,7 +49,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         added,
     } = expanded(role, &request, typed.clone());
     let names: Vec<&str> = open.iter().map(|source| source.name.as_str()).collect();
-    let texts = Texts(&open);
+    let texts = Texts::of(&open);
     let graph = role.function == RelevanceFunction::ServiceGraph;
     let ranker = graph
         .then(|| ConceptRanker::new(&open, &params.request.text, &role.served))
@@ -92,10 +94,12 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         text: &params.request.text,
         sources: &names,
     };
-    let taken = fault.iter().map(taken_as_words).chain(dashed.notes);
+    let broken = fault.iter().map(|fault| broken(fault, is_mended));
+    let taken = broken.chain(dashed.notes);
     let found = notes(&hits, &query, &corrections, &added, &said);
     let ranked = ranker.as_ref().and_then(ConceptRanker::note);
     let noted = taken.chain(inside).chain(found).chain(ranked);
+    let noted = noted.chain(texts.note());
     Ok(SearchAnswer {
         status: status(&reports),
         indexing: reports.iter().any(|report| report.indexing.is_some()),
@@ -105,7 +109,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         role: role.name.clone(),
         relevance_function: role.function.as_str().to_owned(),
         sources: reports,
-        passages: passages(&query, &open, &hits.hits, params.budget_tokens),
+        passages: passages(&query, &open, &hits, params.budget_tokens),
         facets: hits.facets,
         notes: noted.chain(not_reranked).collect(),
         corrections,
@@ -179,14 +183,18 @@ impl RunningSearch<'_> {
     /// Searches, and once more where words were mistyped.
     fn hits(&self, query: ParsedQuery) -> Result<FoundHits, IndexError> {
         let found = self.search(&query)?;
+        let mut missing = found.missing.clone();
+        missing.extend(short_hashes(&query, &found));
         // A title is matched with mistakes anyway.
-        if found.missing.is_empty() || self.role.function == RelevanceFunction::TitleScorer {
+        if missing.is_empty() || self.role.function == RelevanceFunction::TitleScorer {
             return Ok(FoundHits::as_typed(query, found));
         }
         // What a thesaurus added is no typing mistake.
-        let mut missing = found.missing.clone();
         missing.retain(|word| ExpandedQuery::was_typed(self.typed, &query.words()[*word].folded));
-        let texts = Texts(self.open);
+        if let Some(found) = self.grouped(&query, &missing)? {
+            return Ok(found);
+        }
+        let texts = Texts::of(self.open);
         match corrected(&query, &missing, self.scope.snapshots, &texts)? {
             Some(right) => Ok(FoundHits {
                 hits: self.search(&right.query)?,
@@ -196,6 +204,39 @@ impl RunningSearch<'_> {
             }),
             None => Ok(FoundHits::as_typed(query, found)),
         }
+    }
+
+    /// What is found where the thousands of missing numbers are set apart; none where that finds
+    /// nothing.
+    fn grouped(
+        &self,
+        query: &ParsedQuery,
+        missing: &[usize],
+    ) -> Result<Option<FoundHits>, IndexError> {
+        let typed = &self.params.request;
+        let Some((text, phrases)) = with_groups(&typed.text, query, missing) else {
+            return Ok(None);
+        };
+        let request = SearchRequest {
+            text,
+            ..typed.clone()
+        };
+        let Ok(query) = query::parse(&request) else {
+            return Ok(None);
+        };
+        let hits = self.search(&query)?;
+        if hits.total == 0 || !hits.unheld.is_empty() {
+            return Ok(None);
+        }
+        let note = |phrase: &String| {
+            let number = phrase.replace(' ', "");
+            format!("nothing holds \"{number}\"; searched for \"{phrase}\" in its place")
+        };
+        let notes = phrases.iter().map(note).collect();
+        Ok(Some(FoundHits {
+            notes,
+            ..FoundHits::as_typed(query, hits)
+        }))
     }
 
     fn search(&self, query: &ParsedQuery) -> Result<Hits, IndexError> {
@@ -213,6 +254,19 @@ impl RunningSearch<'_> {
         };
         search_in(&self.scope, query, self.role.function, page)
     }
+}
+
+/// The words of a query that may begin a commit's hash, which no document holds whole.
+fn short_hashes(query: &ParsedQuery, found: &Hits) -> Vec<usize> {
+    let words = query.words().iter().enumerate();
+    let absent = words.filter(|(index, word)| {
+        let rarity = found.rarities.get(word.whole);
+        is_short_hash(&word.folded)
+            && rarity.is_some_and(|rarity| *rarity == 0.0)
+            && query.is_looked_for(word)
+            && !found.missing.contains(index)
+    });
+    absent.map(|(index, _)| index).collect()
 }
 
 fn query_fault(fault: &QueryError) -> QueryFault {
@@ -264,7 +318,8 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn results(&self, hits: &Hits, mut concepts: ConceptNamer<'_>) -> Vec<SearchResult> {
-        let mut excerpter = Excerpter::new(self.query, EXCERPT_CHARS).showing(phrases(self.query));
+        let excerpter = Excerpter::new(self.query, EXCERPT_CHARS).weighing(&hits.rarities);
+        let mut excerpter = excerpter.showing(phrases(self.query));
         let ranked = hits.hits.iter().zip(self.params.skip + 1..);
         ranked
             .map(|(hit, rank)| {

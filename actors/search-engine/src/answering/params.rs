@@ -41,4 +41,7 @@ pub struct DocumentRequest {
     pub query: String,
     /// Its file's own text is wanted, too.
     pub original: bool,
+    /// A line of the file, from 1, that is to be in the text where that is too long to be given
+    /// whole.
+    pub line: Option<usize>,
 }

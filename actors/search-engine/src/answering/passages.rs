@@ -1,14 +1,17 @@
 //! Passages of the results, for programs that read on: read from the files, with their lines.
 
+use std::fs::File;
+
 use search_core::answer::PassageView;
 use search_core::definition_finder::DefinitionFinder;
-use search_core::passages::{ChosenPassage, FoundDocument, choose};
+use search_core::passages::{ChosenPassage, FoundDocument, choose_beside_rest};
 use search_core::query::ParsedQuery;
 
 use super::source::{MAX_BODY_BYTES, SearchableSource};
-use crate::excerpt::Excerpter;
+use super::texts::phrases;
+use crate::excerpt::{Excerpter, is_deep};
 use crate::extract::Format;
-use crate::index::Hit;
+use crate::index::{Hit, Hits};
 
 /// Results whose texts are read.
 const MAX_DOCUMENTS: usize = 50;
@@ -16,60 +19,75 @@ const MAX_DOCUMENTS: usize = 50;
 /// Bytes of a document that are looked at.
 const MAX_TEXT: usize = 1 << 20;
 
+/// Characters of the place that a piece of a long text is taken around.
+const PLACE_CHARS: usize = 240;
+
+/// Longest line whose beginning is looked for before a piece of a long text.
+const MAX_LINE: usize = 64 << 10;
+
 /// Texts are read until so many bytes were.
 const MAX_TEXTS: usize = 16 << 20;
 
-/// The passages of `hits` within `budget` tokens; none where no tokens are asked for.
+/// The passages of `found` within `budget` tokens; none where no tokens are asked for.
 pub(super) fn passages(
     query: &ParsedQuery,
     open: &[&SearchableSource],
-    hits: &[Hit],
+    found: &Hits,
     budget: usize,
 ) -> Option<Vec<PassageView>> {
     if budget == 0 {
         return None;
     }
-    let mut excerpter = Excerpter::new(query, 0);
+    let hits = &found.hits;
+    let excerpter = Excerpter::new(query, PLACE_CHARS).weighing(&found.rarities);
+    let mut excerpter = excerpter.showing(phrases(query));
     let finder = DefinitionFinder::of_query(query);
-    let (mut documents, mut with_lines, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let (mut documents, mut texts, mut bytes) = (Vec::new(), Vec::new(), 0);
     for hit in hits.iter().take(MAX_DOCUMENTS) {
         let source = open[hit.source];
-        let (text, has_lines) = text_of(source, hit);
+        let mut text = DocumentText::of(source, hit);
+        bytes += text.text.len();
+        text.shorten(&mut excerpter);
         let key = &hit.record.key;
-        bytes += text.len();
-        with_lines.push(has_lines);
+        let shown = std::mem::take(&mut text.text);
         documents.push(FoundDocument {
             place: shown_place(source, hit),
             score: hit.score,
-            hits: excerpter.all_hits(&text),
+            hits: excerpter.all_hits(&shown),
             defining: finder
                 .as_ref()
-                .map_or_else(Vec::new, |finder| finder.lines(key, &text)),
+                .map_or_else(Vec::new, |finder| finder.lines(key, &shown)),
             meant: finder
                 .as_ref()
                 .filter(|_| hit.defines)
-                .and_then(|finder| finder.best(key, &text))
+                .and_then(|finder| finder.best(key, &shown))
                 .map(|found| found.line),
-            asked: query.wanted_line(key).filter(|_| has_lines),
-            text,
+            asked: query
+                .wanted_line(key)
+                .filter(|_| text.has_lines)
+                .and_then(|line| line.checked_sub(text.lines_before)),
+            is_part: text.is_part,
+            text: shown,
         });
+        texts.push(text);
         if bytes > MAX_TEXTS {
             break;
         }
     }
-    let chosen = choose(&documents, budget);
+    let chosen = choose_beside_rest(&documents, budget);
     let view = |one: ChosenPassage| {
         let hit = &hits[one.document];
         let source = open[hit.source];
         let place = source.place(&hit.record.key);
-        let has_lines = with_lines[one.document];
+        let text = &texts[one.document];
+        let line = |line: usize| text.has_lines.then_some(line + text.lines_before);
         PassageView {
             id: source.document_id(&hit.record.key),
             title: source.title(&hit.record),
             url: place.url,
             path: place.path,
-            line: has_lines.then_some(one.line),
-            end_line: has_lines.then_some(one.end_line),
+            line: line(one.line),
+            end_line: line(one.end_line),
             text: documents[one.document].text[one.range]
                 .trim_end()
                 .to_owned(),
@@ -84,21 +102,80 @@ fn shown_place(source: &SearchableSource, hit: &Hit) -> String {
     place.path.unwrap_or(place.url)
 }
 
-/// The text of a document, and whether its lines are those of a file.
-fn text_of(source: &SearchableSource, hit: &Hit) -> (String, bool) {
-    let key = &hit.record.key;
-    let kept = source.kept_text(&hit.record);
-    let is_page = Format::of_key(key) == Format::Html;
-    let own = if kept.is_none() && !is_page {
-        source.file_text(key)
-    } else {
-        None
-    };
-    let has_lines = own.is_some();
-    let text = own.or(kept).or_else(|| source.body(key));
-    let mut text = text.unwrap_or_default();
-    text.truncate(text.floor_char_boundary(MAX_TEXT));
-    (text, has_lines)
+/// The text of a document, or a piece of it.
+#[derive(Default)]
+struct DocumentText {
+    text: String,
+    /// Whether its lines are those of a file.
+    has_lines: bool,
+    /// How many lines of the document stand before it.
+    lines_before: usize,
+    /// Whether the document has more of it.
+    is_part: bool,
+    /// The file it is the beginning of, where that is long.
+    file: Option<File>,
+}
+
+impl DocumentText {
+    fn of(source: &SearchableSource, hit: &Hit) -> Self {
+        let key = &hit.record.key;
+        let kept = source.kept_text(&hit.record);
+        let format = Format::of_key(key);
+        if kept.is_none() && is_deep(format, hit.record.file.size) {
+            let root = source.root.as_ref();
+            let file = root.and_then(|root| root.open_file(key).ok());
+            return Self {
+                has_lines: true,
+                is_part: true,
+                file,
+                ..Self::default()
+            };
+        }
+        let own = if kept.is_none() && format != Format::Html {
+            source.file_text(key)
+        } else {
+            None
+        };
+        Self {
+            has_lines: own.is_some(),
+            text: own
+                .or(kept)
+                .or_else(|| source.body(key))
+                .unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    /// Leaves of a long text the piece with the place that says most.
+    fn shorten(&mut self, excerpter: &mut Excerpter) {
+        let piece = self.file.take().map(|file| excerpter.telling_piece(&file));
+        if let Some(Some(piece)) = piece {
+            self.text = piece.text;
+            self.lines_before = piece.lines_before;
+        }
+        if self.text.len() <= MAX_TEXT {
+            return;
+        }
+        self.is_part = true;
+        let place = excerpter.best_place(&self.text).unwrap_or(0);
+        let from = self
+            .text
+            .floor_char_boundary(place.saturating_sub(MAX_TEXT / 2));
+        let from = self.text[..from].rfind('\n').map_or(0, |gap| gap + 1);
+        // In one endless line a piece begins inside of it.
+        let from = if place - from > MAX_TEXT / 2 + MAX_LINE {
+            self.text.floor_char_boundary(place - MAX_TEXT / 2)
+        } else {
+            from
+        };
+        let end = self
+            .text
+            .floor_char_boundary((from + MAX_TEXT).min(self.text.len()));
+        let before = self.text.as_bytes()[..from].iter();
+        self.lines_before += before.filter(|byte| **byte == b'\n').count();
+        self.text.truncate(end);
+        self.text.drain(..from);
+    }
 }
 
 impl SearchableSource {

@@ -21,7 +21,7 @@ use crate::item_cache::{self, ItemCache};
 use crate::texts::TextStore;
 
 /// The longest text that is read again, in bytes of the file.
-pub(super) const MAX_BODY_BYTES: u64 = 10 << 20;
+pub(super) const MAX_BODY_BYTES: u64 = 16 << 20;
 
 /// A role at one moment.
 #[derive(Debug, Clone)]

@@ -1,5 +1,8 @@
 //! The texts of documents, for phrases, and what a person is told about a query.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use search_core::analysis::folded_line;
 use search_core::answer::Correction;
 use search_core::defined_names::NAME_SEAM;
@@ -7,14 +10,62 @@ use search_core::definitions::definitions;
 use search_core::names::squeezed;
 use search_core::query::{Field, ParsedQuery, PhraseFinder, QueryError, in_case_of};
 
-use super::source::SearchableSource;
+use super::numbers::{hashes_beginning, is_short_hash};
+use super::source::{MAX_BODY_BYTES, SearchableSource};
 use crate::index::{
     DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_identifier, closest_word,
     definers_of, words_containing,
 };
 
 /// Reads the texts of the sources of one search.
-pub(super) struct Texts<'t>(pub(super) &'t [&'t SearchableSource]);
+pub(super) struct Texts<'t> {
+    sources: &'t [&'t SearchableSource],
+    /// The names of files of which only the beginning was read, and how many there are.
+    cut: Mutex<(BTreeSet<String>, usize)>,
+}
+
+impl<'t> Texts<'t> {
+    pub(super) fn of(sources: &'t [&'t SearchableSource]) -> Self {
+        Self {
+            sources,
+            cut: Mutex::default(),
+        }
+    }
+
+    /// What a person is told of files that were looked at in part.
+    pub(super) fn note(&self) -> Option<String> {
+        let cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+        let (names, count) = &*cut;
+        let more = count - names.len();
+        let limit = MAX_BODY_BYTES >> 20;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let others = match more {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (!names.is_empty()).then(|| {
+            format!(
+                "of {}{others} only the first {limit} MiB were looked at",
+                names.join(", ")
+            )
+        })
+    }
+
+    fn count_cut(&self, key: &str) {
+        let mut cut = self.cut.lock().unwrap_or_else(PoisonError::into_inner);
+        let (names, count) = &mut *cut;
+        if names.contains(key) {
+            return;
+        }
+        *count += 1;
+        if names.len() < MAX_CUT_NAMES {
+            names.insert(key.to_owned());
+        }
+    }
+}
+
+/// Names of files that a note tells.
+const MAX_CUT_NAMES: usize = 3;
 
 impl TextSource for Texts<'_> {
     fn text(&self, source: usize, record: &DocumentRecord) -> Option<String> {
@@ -22,8 +73,11 @@ impl TextSource for Texts<'_> {
     }
 
     fn text_in(&self, source: usize, record: &DocumentRecord, buffer: String) -> Option<String> {
-        let source = self.0.get(source)?;
+        let source = self.sources.get(source)?;
         let kept = source.kept_text(record);
+        if kept.is_none() && record.file.size > MAX_BODY_BYTES {
+            self.count_cut(&record.key);
+        }
         let plain = kept.or_else(|| source.plain_text_in(&record.key, buffer));
         plain.or_else(|| source.body(&record.key))
     }
@@ -49,6 +103,15 @@ pub(super) fn corrected(
     let (mut corrections, mut notes) = (Vec::new(), Vec::new());
     for &index in missing.iter().take(MAX_CORRECTIONS) {
         let word = &query.words()[index];
+        let hashes = match is_short_hash(&word.folded) {
+            true => hashes_beginning(snapshots, &word.folded)?,
+            false => Vec::new(),
+        };
+        if !hashes.is_empty() {
+            right = right.with_words(index, &hashes);
+            notes.push(found_in(&word.surface, &hashes));
+            continue;
+        }
         if !word.is_plain || word.is_numbered() {
             continue;
         }
@@ -69,8 +132,7 @@ pub(super) fn corrected(
         let inside = words_containing(snapshots, &word.folded)?;
         if !inside.is_empty() {
             right = right.with_words(index, &inside);
-            let (word, inside) = (&word.surface, inside.join("\", \""));
-            notes.push(format!("nothing holds \"{word}\"; found in \"{inside}\""));
+            notes.push(found_in(&word.surface, &inside));
         }
     }
     let is_changed = !corrections.is_empty() || !notes.is_empty();
@@ -79,6 +141,12 @@ pub(super) fn corrected(
         corrections,
         notes,
     }))
+}
+
+/// What a person is told of a word that nothing holds, but others begin with or hold.
+fn found_in(word: &str, words: &[String]) -> String {
+    let words = words.join("\", \"");
+    format!("nothing holds \"{word}\"; found in \"{words}\"")
 }
 
 /// How a name is written that was typed without what joins its parts (`bestwindow`); none where
@@ -114,10 +182,16 @@ const MAX_DEFINERS: usize = 8;
 /// Words of one query that are put right; a page of gibberish is not a page of typing mistakes.
 const MAX_CORRECTIONS: usize = 4;
 
-/// What a person is told where the text was taken as words alone.
-pub(super) fn taken_as_words(fault: &QueryError) -> String {
+/// What a person is told where the text breaks the language; `is_mended`: only what is broken was
+/// left out of it.
+pub(super) fn broken(fault: &QueryError, is_mended: bool) -> String {
     let place = fault.position().map_or(0, |position| position + 1);
-    format!("searched for the words alone: {fault} (character {place})")
+    let taken = if is_mended {
+        "left out what is broken"
+    } else {
+        "searched for the words alone"
+    };
+    format!("{taken}: {fault} (character {place})")
 }
 
 /// What a person is told about how the query was taken.
@@ -141,6 +215,16 @@ pub(super) fn notes(
         ));
     }
     notes.extend(misread(hits, query, typed));
+    let absent = hits
+        .missing
+        .iter()
+        .map(|&word| &query.words()[word].surface);
+    let is_number = |word: &&String| word.bytes().all(|byte| byte.is_ascii_digit());
+    notes.extend(
+        absent
+            .filter(is_number)
+            .map(|number| format!("nothing holds \"{number}\"")),
+    );
     for phrase in &hits.unheld {
         notes.push(format!(
             "nothing holds \"{phrase}\" word for word; searched for its words and the others"
@@ -228,12 +312,18 @@ fn is_sign(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| !c.is_alphanumeric() && !is_between(c))
 }
 
-/// Whether a word reads like a field for times: `date:2026-11-28`, `since:2026`.
+/// Whether a word reads like a field for times, and is none: `date:2026-11-28`, `since:2026`,
+/// `after:yesterday`.
 fn is_dated(word: &str) -> bool {
+    let word = word.trim_start_matches('-');
     let behind = ["date:", "newer:", "modified:", "since:", "until:"]
         .iter()
-        .find_map(|name| word.trim_start_matches('-').strip_prefix(name));
-    behind.is_some_and(|value| value.starts_with(|c: char| c.is_ascii_digit()))
+        .find_map(|name| word.strip_prefix(name));
+    let is_day = |value: &str| value.starts_with(|c: char| c.is_ascii_digit());
+    let by_word = ["after:", "before:"].iter();
+    let mut by_word = by_word.filter_map(|name| word.strip_prefix(name));
+    behind.is_some_and(is_day)
+        || by_word.any(|value| value.starts_with(|c: char| c.is_alphabetic()))
 }
 
 /// Whether a source has this name, folded.

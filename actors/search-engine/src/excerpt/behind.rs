@@ -18,7 +18,7 @@ impl Excerpter {
     }
 
     /// Whether what is to be shown lies behind the beginning `text` of a text of this many `bytes`:
-    /// the passage that says most, a phrase or a pattern, or each of the words.
+    /// the passage that says most, a phrase or a pattern, or the words that say most.
     pub(super) fn lies_behind(&mut self, text: &str, format: Format, bytes: usize) -> bool {
         if text.len() >= bytes {
             return false;
@@ -40,7 +40,9 @@ impl Excerpter {
             return passage_range(text, passage, bytes).is_none();
         }
         self.scan(text, range);
-        self.hits.is_empty()
+        // Most of what the query says is not there.
+        let seen = self.hits.iter().fold(0, |all, hit| all | hit.terms);
+        2.0 * self.weights.of(seen) < self.weights.of(self.finder.all_terms())
     }
 
     /// The excerpt of the bytes of a file.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
+use crate::extract::Format;
 use crate::extract::json::has_escapes;
 use crate::walk::SkipReason;
 
@@ -42,19 +43,24 @@ impl FileHead {
     /// What was read, and what follows in the file.
     pub(super) fn and_rest(&self, mut file: &File) -> Result<Vec<u8>, SkipReason> {
         let length = file.metadata().map_or(0, |data| data.len());
-        let room = usize::try_from(length.min(MAX_DEEP_BYTES)).unwrap_or(0);
+        let room = usize::try_from(length.min(MAX_WHOLE_BYTES)).unwrap_or(0);
         let mut whole = Vec::with_capacity(room.max(self.filled) + 1);
         whole.extend_from_slice(self.bytes());
         file.by_ref()
-            .take(MAX_DEEP_BYTES)
+            .take(MAX_WHOLE_BYTES)
             .read_to_end(&mut whole)
             .map_err(|error| SkipReason::of_io_error(&error))?;
         Ok(whole)
     }
 }
 
-/// More of a file is not read to find a place in it.
-const MAX_DEEP_BYTES: u64 = 10 << 20;
+/// More of a file is not read at once to find a place in it.
+const MAX_WHOLE_BYTES: u64 = 10 << 20;
+
+/// Whether a file of this kind and length is looked at piece by piece.
+pub(crate) fn is_deep(format: Format, bytes: u64) -> bool {
+    bytes > MAX_WHOLE_BYTES && matches!(format, Format::Text | Format::Code | Format::Data)
+}
 
 /// The bytes as text if they are UTF-8 without a mark; a character cut at the end is left off.
 pub(super) fn plain_utf8(bytes: &[u8]) -> Option<&str> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use search_core::passages::{is_scaled, passage_starts};
-use search_core::snippet::Hit;
+use search_core::snippet::{Hit, TermWeights};
 
 use crate::extract::{self, Format};
 
@@ -110,8 +110,9 @@ pub(super) fn extent(hits: &[Hit], start: usize) -> Range<usize> {
 }
 
 /// The 1-based line of the best place: where the shortest run of its hits with all its words
-/// begins, not where one of these words happened to stand before (a heading, say).
-pub(super) fn line(text: &str, best: &[Hit]) -> Option<usize> {
+/// begins, not where one of these words happened to stand before (a heading, say); where one word
+/// says more than the others together, where that stands.
+pub(super) fn line(text: &str, best: &[Hit], weights: &TermWeights) -> Option<usize> {
     let terms_of = |hits: &[Hit]| hits.iter().fold(0, |all, hit| all | hit.terms);
     let all = terms_of(best);
     let mut first = best;
@@ -122,7 +123,9 @@ pub(super) fn line(text: &str, best: &[Hit]) -> Option<usize> {
     {
         first = rest;
     }
-    let at = first.first()?.start;
+    let is_telling = |hit: &&Hit| 2.0 * weights.of(hit.terms) > weights.of(all);
+    let telling = first.iter().find(is_telling);
+    let at = telling.or(first.first())?.start;
     Some(memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1)
 }
 

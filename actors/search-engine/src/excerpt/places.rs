@@ -8,7 +8,7 @@ use search_core::snippet::{Hit, cut};
 
 use super::head::{FileHead, plain_utf8};
 use super::pieces::{content_range, whole_words};
-use super::{Excerpter, MAX_EXCERPT_BYTES};
+use super::{Excerpter, FilePiece, MAX_EXCERPT_BYTES, is_deep};
 use crate::extract::{self, Format};
 use crate::files::SourceFiles;
 use crate::walk::SkipReason;
@@ -49,7 +49,13 @@ impl Excerpter {
     ) -> Result<Option<MatchedLines>, SkipReason> {
         let ended = beginning.read_on(file, MAX_EXCERPT_BYTES)?;
         let lines = self.lines_in(beginning.bytes(), format, most, !ended);
-        if !ended && lines.as_ref().is_some_and(|found| found.lines.is_empty()) {
+        if !ended && lines.is_some() && !self.has_seen_all() {
+            let bytes = file.metadata().map_or(0, |data| data.len());
+            if is_deep(format, bytes)
+                && let Some(piece) = self.telling_piece(file)
+            {
+                return Ok(Some(self.lines_of_piece(&piece, most)));
+            }
             return Ok(self.lines_in(&beginning.and_rest(file)?, format, most, false));
         }
         Ok(lines)
@@ -90,39 +96,65 @@ impl Excerpter {
         lines
     }
 
+    /// The lines of a piece of a file that goes on before and behind it.
+    fn lines_of_piece(&mut self, piece: &FilePiece, most: usize) -> MatchedLines {
+        let mut found = self.lines_behind(&piece.text, 0, most, true);
+        for line in &mut found.lines {
+            line.line += piece.lines_before;
+        }
+        found
+    }
+
     /// The lines behind `from`. `more` says that the text goes on.
     fn lines_behind(&mut self, text: &str, from: usize, most: usize, more: bool) -> MatchedLines {
         self.hits.clear();
         if self.add_pattern_hits(text, from..text.len(), MAX_PLACES) {
             return self.chosen_lines(text, most, more || self.hits.len() >= MAX_PLACES);
         }
-        let (hits, mut full) = (&mut self.hits, false);
+        let (all, hits) = (self.finder.all_terms(), &mut self.hits);
+        let (mut full, mut seen) = (false, 0);
         self.finder.scan(&text[from..], |hit| {
-            if hits.len() == MAX_PLACES {
+            // Of many hits only such matter yet whose words were not seen before.
+            if hits.len() >= MAX_PLACES {
                 full = true;
-                return ControlFlow::Break(());
+                if seen == all {
+                    return ControlFlow::Break(());
+                }
+                if hit.terms & !seen == 0 {
+                    return ControlFlow::Continue(());
+                }
             }
+            seen |= hit.terms;
             hits.push(hit.behind(from));
             ControlFlow::Continue(())
         });
         self.chosen_lines(text, most, more || full)
     }
 
-    /// The lines of the hits, those with most of the words before others.
-    fn chosen_lines(&self, text: &str, most: usize, more: bool) -> MatchedLines {
-        let found = lines_with(text, &self.hits);
+    /// The lines of the hits, those whose words say most before others.
+    fn chosen_lines(&mut self, text: &str, most: usize, more: bool) -> MatchedLines {
+        let mut found = lines_with(text, &self.hits);
         let total = found.len();
         let mut chosen: Vec<usize> = (0..total).collect();
-        // What holds more of the words says more; else the first lines are shown.
-        chosen.sort_by_key(|&at| (std::cmp::Reverse(found[at].terms.count_ones()), at));
+        let says = |at: &usize| self.weights.of(found[*at].terms);
+        // The sort is stable: else the first lines are shown.
+        chosen.sort_by(|a, b| says(b).total_cmp(&says(a)));
         chosen.truncate(most);
         chosen.sort_unstable();
-        let lines = chosen.iter().map(|&at| found[at].shown(text, &self.hits));
-        MatchedLines {
-            lines: lines.collect(),
-            total,
-            more,
+        let mut lines = Vec::with_capacity(chosen.len());
+        for at in chosen {
+            let line = &mut found[at];
+            if line.hits.start < MAX_PLACES {
+                lines.push(line.shown(text, &self.hits));
+                continue;
+            }
+            // Only its rare words were kept.
+            let hits = self.finder.hits(&text[line.start..line.end]);
+            let hits: Vec<Hit> = hits.iter().map(|hit| hit.behind(line.start)).collect();
+            line.hits = 0..hits.len();
+            lines.push(line.shown(text, &hits));
         }
+        MatchedLines { lines, total, more }
     }
 }
 

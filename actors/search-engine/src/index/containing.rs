@@ -9,11 +9,24 @@ use super::snapshot::{IndexSnapshot, find_term};
 /// Shorter words stand inside too many others.
 const MIN_LETTERS: usize = 4;
 
+/// The same of Korean, whose signs are syllables.
+const MIN_SYLLABLES: usize = 2;
+
 /// Words that are looked at in one segment.
 const MAX_LOOKED_AT: usize = 4_096;
 
 /// Words that are taken.
 const MAX_TAKEN: usize = 8;
+
+/// The fewest letters of a word like this that is looked for inside others.
+fn min_letters(word: &str) -> usize {
+    let is_syllable = |letter: char| ('\u{ac00}'..='\u{d7a3}').contains(&letter);
+    if word.chars().all(is_syllable) {
+        MIN_SYLLABLES
+    } else {
+        MIN_LETTERS
+    }
+}
 
 /// The words of the sources that begin or end with `folded`, which none of them is: those of most
 /// documents first.
@@ -25,9 +38,34 @@ pub fn words_containing(
     folded: &str,
 ) -> Result<Vec<String>, IndexError> {
     let is_word = |word: &str| word.chars().all(char::is_alphabetic);
-    if folded.chars().count() < MIN_LETTERS || !is_word(folded) {
+    if folded.chars().count() < min_letters(folded) || !is_word(folded) {
         return Ok(Vec::new());
     }
+    // In the middle of a long identifier letters meet by chance.
+    let ends = |word: &str| word.starts_with(folded) || word.ends_with(folded);
+    words_with(sources, folded, |word| is_word(word) && ends(word))
+}
+
+/// The words of the sources that begin with `folded`, and are what is wanted: those of most
+/// documents first.
+///
+/// # Errors
+/// An index cannot be read.
+pub fn words_beginning(
+    sources: &[IndexSnapshot],
+    folded: &str,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, IndexError> {
+    words_with(sources, folded, |word| {
+        word.starts_with(folded) && is_wanted(word)
+    })
+}
+
+fn words_with(
+    sources: &[IndexSnapshot],
+    folded: &str,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, IndexError> {
     let mut documents: FxHashMap<String, u64> = FxHashMap::default();
     for source in sources {
         let fields = source.fields();
@@ -40,9 +78,7 @@ pub fn words_containing(
             ] {
                 let found = words.with(folded, false).take(MAX_LOOKED_AT);
                 let found = found.filter_map(|word| std::str::from_utf8(word).ok());
-                // In the middle of a long identifier letters meet by chance.
-                let ends = |word: &str| word.starts_with(folded) || word.ends_with(folded);
-                for word in found.filter(|word| is_word(word) && ends(word)) {
+                for word in found.filter(|word| is_wanted(word)) {
                     if let Some(info) = find_term(inverted, field, word)? {
                         let living = source.living_frequency(segment, &info)?;
                         *documents.entry(word.to_owned()).or_default() += living;

@@ -77,11 +77,11 @@ mod verify;
 mod vocabulary;
 mod words;
 
-pub use containing::words_containing;
+pub use containing::{words_beginning, words_containing};
 pub use damage::Damage;
 pub use definers_of::definers_of;
 pub use error::IndexError;
-pub(crate) use held_literals::holds_literal;
+pub(crate) use held_literals::LiteralHolders;
 pub use indexed_files::IndexedFiles;
 pub use merge::RunningMerge;
 pub use options::{Durability, IndexOptions, OpenOutcome};

@@ -76,6 +76,8 @@ pub struct Hits {
     /// Phrases, names and literals that no document holds: what is given was found by the words of
     /// the query.
     pub unheld: Vec<String>,
+    /// How rare the query's terms are, where they rank; 0 for terms that no document holds.
+    pub rarities: Vec<f32>,
     /// What the matches have in common, where it was asked for. Matches that only a text decides
     /// count whether or not it was read; documents that no word led to do not.
     pub facets: Option<Facets>,
@@ -289,6 +291,7 @@ impl RankedSearch<'_> {
             missing: std::mem::take(&mut self.outcome.missing),
             unread,
             unheld: self.unheld_names(),
+            rarities: self.outcome.term_weights.clone(),
             facets: None,
         })
     }

@@ -140,7 +140,11 @@ impl RootDirectory {
         filter: &FileFilter,
         met: &Mutex<DirectoriesSeen>,
     ) -> bool {
-        if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+            return true;
+        }
+        if entry.depth() == 0 {
+            self.note_hidden(entry.path(), met);
             return true;
         }
         if self
@@ -158,15 +162,20 @@ impl RootDirectory {
             met.lock().refused.push(skipped);
             return false;
         }
-        if met.lock().follows_gitignore && rules::hides_all(entry.path()) {
-            // It is still entered: `.ignore` files may bring something back.
-            let skipped = self.skipped(entry.path(), SkipReason::HiddenByGitignore);
-            met.lock().refused.push(skipped);
-        }
+        self.note_hidden(entry.path(), met);
         if found.is_mount {
             met.lock().mounts.extend(self.key_of(entry.path()));
         }
         true
+    }
+
+    /// Notes a folder whose own `.gitignore` hides all of it. It is still entered: `.ignore` files
+    /// may bring something back.
+    fn note_hidden(&self, folder: &Path, met: &Mutex<DirectoriesSeen>) {
+        if met.lock().follows_gitignore && rules::hides_all(folder) {
+            let skipped = self.skipped(folder, SkipReason::HiddenByGitignore);
+            met.lock().refused.push(skipped);
+        }
     }
 
     /// A skip record of a path below the root.

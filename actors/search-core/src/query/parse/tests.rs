@@ -47,6 +47,53 @@ fn show(query: &ParsedQuery, condition: &Condition) -> String {
 }
 
 #[test]
+fn i16_what_is_broken_is_left_out_and_fields_hold() {
+    let understood = |text: &str| understand(&SearchRequest::for_text(text)).expect("a query");
+    for (text, expected) in [
+        ("retry path:*.rb AND", "path:*.rb"),
+        ("retry path:*.rb OR", "path:*.rb"),
+        ("retry path:*.rb (", "path:*.rb"),
+        ("retry path:*.rb )", "path:*.rb"),
+        ("retry path:*.rb NOT", "path:*.rb"),
+        ("retry path:*.rb \"job", "path:*.rb"),
+        ("retry path:*.rb kind:", "path:*.rb"),
+        ("retry path:*.rb kind:func", "path:*.rb"),
+        ("retry path:*.rb re:/x", "path:*.rb"),
+        ("retry path:*.rb path:\"", "path:*.rb"),
+        ("retry path:*.rb path:\"\" NOT", "path:*.rb"),
+        ("retry -job tag:", "!job"),
+        ("\"retry job\" AND (", "~\"retry job\""),
+    ] {
+        let found = understood(text);
+        assert_eq!(shown(&found.query), expected, "{text}");
+        assert!(found.is_mended && found.fault.is_some(), "{text}");
+        let mut words = found.query.words().iter();
+        assert!(words.any(|word| word.surface == "retry"), "{text}");
+    }
+    // What stands behind an open quote is words.
+    assert_eq!(
+        shown(&understood("retry tag:x \"a -b AND path:c").query),
+        "tag:x"
+    );
+    for text in [
+        "retry job AND",
+        "(retry OR job",
+        "\"retry job",
+        "path:",
+        "x tag:y*",
+    ] {
+        let found = understood(text);
+        assert_eq!(
+            (shown(&found.query).as_str(), found.is_mended),
+            ("-", false),
+            "{text}"
+        );
+    }
+    let pasted = format!("path:x \"{}", "word ".repeat(40));
+    assert!(!understood(&pasted).is_mended);
+}
+
+#[test]
 fn question_and_stop_words_are_left_off() {
     let query = parsed("how to find the memory leaks");
     assert_eq!(terms(&query), [("find", 1), ("memori", 1), ("leak", 1)]);

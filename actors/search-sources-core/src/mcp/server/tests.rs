@@ -198,11 +198,25 @@ fn i16_with_a_budget_the_answer_is_passages_with_their_places() {
         panic!("a search")
     };
     assert_eq!(*budget_tokens, Some(500));
-    let found = json!({"total": 2, "results": [{"rank": 1, "title": "T", "snippet": "s"}], "notes": ["said"],
-        "passages": [{"path": "a.rs", "line": 3, "end_line": 5, "text": "fn a() {\n}"}, {"url": "http://b.example/", "text": "b"}]});
+    let found = json!({"total": 4, "notes": ["said"],
+        "results": [{"id": "s/a.rs"}, {"id": "s/c.rs", "line": 7}, {"id": "s/b"}, {"id": "s/d"}],
+        "passages": [{"id": "s/a.rs", "path": "a.rs", "line": 3, "end_line": 5, "text": "fn a() {\n}"}, {"id": "s/b", "url": "http://b.example/", "text": "b"}]});
     let reply = call.reply(Ok(found));
     let text = reply.message["result"]["content"][0]["text"].as_str();
-    let expected = "a.rs:3-5\nfn a() {\n}\n\nhttp://b.example/\nb\n\nnote: said\n";
+    let expected = "a.rs:3-5\nfn a() {\n}\n\nhttp://b.example/\nb\n\nalso found (ids for fetch):\ns/c.rs line 7\ns/d\n\nnote: said\n";
+    assert_eq!(text, Some(expected));
+}
+
+#[test]
+fn i16_a_part_far_into_a_long_document_is_fetched_by_its_lines() {
+    let message = json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "fetch", "arguments": {"id": "i", "line": 75790, "end_line": 75791}}});
+    let ServerMessage::Call(call) = receive(&message, None) else {
+        panic!("a call")
+    };
+    let found = json!({"id": "i", "title": "T", "first_line": 75789, "truncated": true, "body": "a\nb\nc\nd\n"});
+    let reply = call.reply(Ok(found));
+    let text = reply.message["result"]["content"][0]["text"].as_str();
+    let expected = "T\n\nb\nc\n[lines 75790-75791 of more than 75792; go on with line 75792]";
     assert_eq!(text, Some(expected));
 }
 

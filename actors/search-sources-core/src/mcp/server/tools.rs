@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use search_core::passages::tokens;
+use search_core::passages::{tokens, unshown};
 use serde_json::{Map, Value, json};
 
 /// A tool and its arguments.
@@ -57,16 +57,17 @@ impl TextPart {
         self.line.is_some() || self.end_line.is_some()
     }
 
-    /// The part of a text, and where it goes on if it does.
-    fn of(&self, text: &str) -> String {
+    /// The part of a text that begins with the line `begin` of its document, and where it goes on
+    /// if it does; `goes_on`: the document has more than the text.
+    fn of(&self, text: &str, begin: u64, goes_on: bool) -> String {
         if *self == Self::default() {
             return text.to_owned();
         }
-        let first = self.line.unwrap_or(1);
+        let first = self.line.unwrap_or(1).max(begin);
         let mut left = self.budget_tokens.unwrap_or(u64::MAX);
         let (mut part, mut next) = (String::new(), first);
-        let mut total = 0;
-        for (line, number) in text.split_inclusive('\n').zip(1..) {
+        let mut total = begin - 1;
+        for (line, number) in text.split_inclusive('\n').zip(begin..) {
             total = number;
             let is_wanted = number == next && self.end_line.is_none_or(|end| number <= end);
             if !is_wanted {
@@ -88,17 +89,18 @@ impl TextPart {
                 left = 0;
             }
         }
-        if next <= total || first > total {
+        if next <= total || first > total || goes_on {
             if !part.is_empty() && !part.ends_with('\n') {
                 part.push('\n');
             }
             let last = next - 1;
+            let more = if goes_on { "more than " } else { "" };
             let _ = if part.is_empty() {
-                write!(part, "[the text has {total} lines]")
+                write!(part, "[the text has {more}{total} lines]")
             } else {
                 write!(
                     part,
-                    "[lines {first}-{last} of {total}; go on with line {next}]"
+                    "[lines {first}-{last} of {more}{total}; go on with line {next}]"
                 )
             };
         }
@@ -224,12 +226,15 @@ impl ToolCall {
     /// An answer as a person or a model reads it.
     pub(super) fn text(&self, found: &Value) -> String {
         match self {
-            Self::Search { .. } => search_text(found),
+            Self::Search { budget_tokens, .. } => search_text(found, budget_tokens.unwrap_or(0)),
             Self::Fetch { part, .. } => {
                 let title = found["title"].as_str().unwrap_or_default();
                 let texts = ["original", "text", "body"].iter();
                 let body = texts.filter_map(|key| found[*key].as_str()).next();
-                format!("{title}\n\n{}", part.of(body.unwrap_or_default()))
+                let begin = found["first_line"].as_u64().unwrap_or(1);
+                let goes_on = found["truncated"] == true;
+                let part = part.of(body.unwrap_or_default(), begin, goes_on);
+                format!("{title}\n\n{part}")
             }
             Self::Autocomplete { .. } => {
                 let list = found["suggestions"].as_array();
@@ -262,15 +267,15 @@ fn whole(arguments: &Map<String, Value>, key: &str, most: u64) -> Result<Option<
         .ok_or_else(|| format!("`{key}` is a whole number from 1 to {most}"))
 }
 
-fn search_text(found: &Value) -> String {
+fn search_text(found: &Value, budget: u64) -> String {
     match found["passages"].as_array() {
-        Some(passages) => passages_text(passages, found),
+        Some(passages) => passages_text(passages, found, budget),
         None => results_text(found),
     }
 }
 
 /// The passages, each below its place, and what else the answer says.
-fn passages_text(passages: &[Value], found: &Value) -> String {
+fn passages_text(passages: &[Value], found: &Value, budget: u64) -> String {
     let mut text = String::new();
     for passage in passages {
         let of = |key: &str| passage[key].as_str().unwrap_or_default();
@@ -285,7 +290,26 @@ fn passages_text(passages: &[Value], found: &Value) -> String {
     if passages.is_empty() {
         text.push_str("nothing found\n");
     }
-    text + &notes(found) + &unsearched(found)
+    text + &unshown_text(passages, found, budget) + &notes(found) + &unsearched(found)
+}
+
+/// The results that no passage is shown of, by their ids: for `fetch`.
+fn unshown_text(passages: &[Value], found: &Value, budget: u64) -> String {
+    let results = found["results"].as_array().map_or(&[][..], Vec::as_slice);
+    let has_passage = |result: &&Value| passages.iter().any(|one| one["id"] == result["id"]);
+    let place = |result: &&Value| {
+        let id = result["id"].as_str().unwrap_or_default();
+        match result["line"].as_u64() {
+            Some(line) => format!("{id} line {line}"),
+            None => id.to_owned(),
+        }
+    };
+    let budget = usize::try_from(budget).unwrap_or(usize::MAX);
+    let places = unshown(results.iter(), has_passage, place, budget);
+    if places.is_empty() {
+        return String::new();
+    }
+    format!("also found (ids for fetch):\n{}\n\n", places.join("\n"))
 }
 
 /// What is told of how the query was taken.

@@ -9,6 +9,10 @@ test("matches stand in their lines", () => {
   expect(found.map((line) => line.pieces.map((piece) => piece.text).join(""))).toEqual(["ab", "cd😀", "ef"]);
 });
 
+test("i16 a part of a document keeps its lines", () => {
+  expect(lines("a\nb", [[2, 3]], 75_790).map((line) => line.number)).toEqual([75_790, 75_791]);
+});
+
 test("marks count the characters that are shown", () => {
   const [line] = lines("a\u202eb😀c", [[1, 2], [3, 4]]);
   expect(line!.pieces.map((piece) => piece.text).join("")).toBe("a\\u{202e}b😀c");

@@ -6,8 +6,8 @@ export interface Line {
   pieces: Piece[];
 }
 
-/** Ranges count Unicode scalar values of the whole text; one may go over several lines. */
-export function lines(text: string, ranges: readonly (readonly number[])[]): Line[] {
+/** Ranges count Unicode scalar values of the whole text; one may go over several lines. The first line has the number `first`. */
+export function lines(text: string, ranges: readonly (readonly number[])[], first = 1): Line[] {
   let start = 0;
   let next = 0;
   return text.split("\n").map((line, at) => {
@@ -19,7 +19,7 @@ export function lines(text: string, ranges: readonly (readonly number[])[]): Lin
       here.push([Math.max(0, ranges[nth]![0]! - start), Math.min(length, ranges[nth]![1]! - start)]);
     }
     start += length + 1;
-    return { number: at + 1, pieces: pieces(clean, here) };
+    return { number: at + first, pieces: pieces(clean, here) };
   });
 }
 

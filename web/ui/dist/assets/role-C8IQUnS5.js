@@ -1,1 +1,0 @@
-var e=`role`;function t(e,t,n){return t||(e?((t=>e.roles.some(e=>e.name===t))(n)?n:e.default_role)??``:``)}var n=()=>localStorage.getItem(e),r=t=>localStorage.setItem(e,t);export{n,t as r,r as t};
