@@ -8,8 +8,8 @@ use bytes::Bytes;
 use forge_graphql_core::{is_missing_reference, translated, translated_answer};
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
-    ApiAddress, CREDENTIALS, ForgeCall, PullCheck, ShownAnswer, checked_body, decide,
-    is_of_releases, is_upload, rewritten_link, shown_answer, with_upload_urls,
+    ApiAddress, CREDENTIALS, ForgeCall, PullCheck, ShownAnswer, check_decision, checked_body,
+    decide, is_address_key, is_of_releases, is_upload, rewritten_link, shown_answer, with_upload_urls,
 };
 
 use runner_core::workflow::PermissionLevel;
@@ -122,7 +122,7 @@ impl JobServices {
     ) -> Result<GatewayAnswer, GatewayRefusal> {
         let method = method(&asked.method)
             .ok_or_else(|| refusal(405, "GET, HEAD, POST, PUT, PATCH and DELETE are passed on"))?;
-        let permitted = permitted(grant, &asked);
+        let permitted = permitted(forge, grant, &asked);
         let (call, mut body) = permitted.map_err(|message| refusal(403, message))?;
         grant.count(now_ms())?;
         let turn = Arc::clone(&grant.at_once).acquire_owned().await;
@@ -152,7 +152,7 @@ impl JobServices {
         let response = made.await?;
         let (api, repository) = (forge.address(BASE), &may.repository);
         let response = match is_file_wanted {
-            true => file_of(forge, http, response).await?,
+            true => file_of(forge, http, response, repository).await?,
             false => visible(response, path, (&api, repository), writes)?,
         };
         Ok(shown(response, &api, repository))
@@ -164,7 +164,11 @@ fn written(mut request: Request, asked: GatewayRequest, body: &Value) -> (Reques
     let is_file = matches!(asked.body, GatewayBody::File { .. });
     for (name, value) in asked.headers {
         // What is no file is JSON, whatever the client calls it.
-        if is_file || name != "content-type" {
+        let is_type = name == "content-type";
+        if is_file && is_type && value.to_ascii_lowercase().contains("urlencoded") {
+            // What programs say who know no better: read as a form, it would be no file.
+            request = request.header(name, "application/octet-stream".to_owned());
+        } else if is_file || !is_type {
             request = request.header(name, value);
         }
     }
@@ -228,6 +232,7 @@ fn as_forge_has_it(forge: &ForgeApi, mut asked: GatewayRequest) -> GatewayReques
 
 /// The call as it is passed on, with its body as it is sent, or why it is not.
 fn permitted(
+    forge: &ForgeApi,
     grant: &Arc<ForgeGrant>,
     asked: &GatewayRequest,
 ) -> Result<(ForgeCall, Value), String> {
@@ -239,13 +244,17 @@ fn permitted(
     let call = decide(&asked.method, &asked.path, repository, permissions);
     let call = call.map_err(|refused| refused.to_string())?;
     let query = asked.query.as_deref().unwrap_or_default();
-    let mut names = url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
-    if let Some(name) =
-        names.find(|name| CREDENTIALS.iter().any(|one| one.eq_ignore_ascii_case(name)))
-    {
-        return Err(format!(
-            "the query names `{name}`: the token of the job is a header"
-        ));
+    for (name, _) in url::form_urlencoded::parse(query.as_bytes()) {
+        if CREDENTIALS.iter().any(|one| one.eq_ignore_ascii_case(&name)) {
+            return Err(format!(
+                "the query names `{name}`: the token of the job is a header"
+            ));
+        }
+        if is_address_key(&name) {
+            return Err(format!(
+                "the query names `{name}`: files of releases are no addresses"
+            ));
+        }
     }
     let body = match &asked.body {
         GatewayBody::Whole(bytes) if bytes.is_empty() => Value::Null,
@@ -257,6 +266,13 @@ fn permitted(
         GatewayBody::File { .. } if is_upload(&asked.method, &asked.path) => Value::Null,
         GatewayBody::File { .. } => return Err("only files of releases are passed on".to_owned()),
     };
+    let decided = check_decision(
+        forge.kind(),
+        (&asked.method, &asked.path),
+        &body,
+        forge.approves(),
+    );
+    decided.map_err(|refused| refused.to_string())?;
     Ok((call, body))
 }
 

@@ -4,6 +4,7 @@
 //! to the gateway. Gitea and Forgejo answer with a description.
 
 use http_clients::http::{HttpClient, Method, Response};
+use runner_core::gateway::release_file;
 use serde_json::Value;
 
 use super::forge::{ForgeApi, GatewayRefusal, refusal};
@@ -51,7 +52,8 @@ pub(super) async fn check_published(
     }
 }
 
-/// The file that an answer tells of; the answer itself where it tells of none.
+/// The file of a release of `repository` that an answer tells of; the answer itself where it tells
+/// of none.
 ///
 /// # Errors
 /// When it cannot be had.
@@ -59,13 +61,14 @@ pub(super) async fn file_of(
     forge: &ForgeApi,
     http: &HttpClient,
     answer: Response,
+    repository: &str,
 ) -> Result<Response, GatewayRefusal> {
     let request = match answer.headers.get("location") {
         Some(location) if (300..400).contains(&answer.status) => forge.stored(location),
         _ if answer.is_success() => {
             let about: Value = answer.json().unwrap_or_default();
-            let address = about["browser_download_url"].as_str();
-            address.and_then(|address| forge.request_at(Method::Get, address))
+            let address = release_file(&about, forge.base(), repository);
+            address.map(|address| forge.request_at(Method::Get, address))
         }
         _ => None,
     };

@@ -16,11 +16,13 @@ mod path;
 mod push;
 mod push_answer;
 mod refusal;
+mod release_file;
+mod reviews;
 mod targets;
 mod uploads;
 
 pub use answers::{ShownAnswer, is_of_releases, shown_answer};
-pub use body::checked_body;
+pub use body::{checked_body, is_address_key};
 pub use call::{ForgeCall, PullCheck, decide};
 pub use caused::{
     CallEvent, CallVerdict, NotedCall, TokenAccount, app_of_calls, concerns_calls,
@@ -43,5 +45,7 @@ pub use push_answer::{
     forge_messages, parse_porcelain, push_advertisement, push_report, shown_refusal,
 };
 pub use refusal::CallRefusal;
+pub use release_file::release_file;
+pub use reviews::check_decision;
 pub use targets::{CommitTarget, NamedCommit, is_true};
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};
