@@ -19,7 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayAnswer, GatewayBody, GatewayRequest, send};
-use super::release_files::{asks_for_file, check_published, file_of};
+use super::release_files::{asks_for_file, check_published, file_of, form_of, guarded};
 use super::{BASE, JobServices, noted_calls};
 use crate::clock::now_ms;
 
@@ -162,6 +162,7 @@ impl JobServices {
 /// The request with the headers and the body of a call, and its body where that is no file.
 fn written(mut request: Request, asked: GatewayRequest, body: &Value) -> (Request, Bytes) {
     let is_file = matches!(asked.body, GatewayBody::File { .. });
+    let form = form_of(&asked.headers).ok().flatten();
     for (name, value) in asked.headers {
         // What is no file is JSON, whatever the client calls it.
         let is_type = name == "content-type";
@@ -183,6 +184,10 @@ fn written(mut request: Request, asked: GatewayRequest, body: &Value) -> (Reques
             request.body(whole.clone())
         }
         GatewayBody::File { bytes, chunks } => {
+            let chunks = match form {
+                Some(form) => guarded(form, chunks),
+                None => chunks,
+            };
             let within = CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_RATE);
             request.sized_chunks(bytes, chunks).within(within)
         }
@@ -263,7 +268,10 @@ fn permitted(
             body.map_err(|refused| refused.to_string())?
         }
         // It is not read, so it must be what nothing is decided by.
-        GatewayBody::File { .. } if is_upload(&asked.method, &asked.path) => Value::Null,
+        GatewayBody::File { .. } if is_upload(&asked.method, &asked.path) => {
+            form_of(&asked.headers)?;
+            Value::Null
+        }
         GatewayBody::File { .. } => return Err("only files of releases are passed on".to_owned()),
     };
     let decided = check_decision(

@@ -3,12 +3,36 @@
 //! GitHub answers with where they are stored, which `gh` could not reach: all that it asks for goes
 //! to the gateway. Gitea and Forgejo answer with a description.
 
+use std::pin::Pin;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use http_clients::http::{HttpClient, Method, Response};
-use runner_core::gateway::release_file;
+use runner_core::gateway::{FormGuard, release_file};
 use serde_json::Value;
 
 use super::forge::{ForgeApi, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayRequest, send};
+
+/// Bytes of a file on their way.
+type Chunks = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>>>>;
+
+/// What looks at the fields of an upload, where it is a form.
+pub(super) fn form_of(headers: &[(&'static str, String)]) -> Result<Option<FormGuard>, String> {
+    let mut headers = headers.iter();
+    let kind = headers.find(|(name, _)| *name == "content-type");
+    let form = kind.map_or(Ok(None), |(_, kind)| FormGuard::of(kind));
+    form.map_err(str::to_owned)
+}
+
+/// The same bytes, up to where a field is not passed on.
+pub(super) fn guarded(mut form: FormGuard, chunks: Chunks) -> Chunks {
+    Box::pin(chunks.map(move |chunk| {
+        let chunk = chunk?;
+        form.push(&chunk).map_err(std::io::Error::other)?;
+        Ok(chunk)
+    }))
+}
 
 /// Whether a call asks for the bytes of a file that the gateway has to fetch.
 pub(super) fn asks_for_file(forge: &ForgeApi, asked: &GatewayRequest) -> bool {

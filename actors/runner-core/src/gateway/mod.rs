@@ -7,6 +7,7 @@ mod call;
 mod caused;
 mod effects;
 mod endpoints;
+mod form;
 mod gh;
 mod git;
 mod links;
@@ -29,6 +30,7 @@ pub use caused::{
     is_caused_by_call,
 };
 pub use effects::{CallEffects, CallMove, CallPull, CausingCall, PullQuestion, pull_path};
+pub use form::FormGuard;
 pub use gh::{gh_settings, gh_variables};
 pub use git::{
     GitAccess, GitCall, GitService, PushedReference, asked_pulls, basic_credentials, decide_git,
