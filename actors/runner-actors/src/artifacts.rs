@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cluster_actors::replica::{FirstFault, SharedFiles};
+use config_core::quoted;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -264,9 +265,50 @@ fn of_run(run: &str) -> TarOwner {
     }
 }
 
+/// The longest name.
+const MAX_NAME: usize = 512;
+
+/// Whether an artifact may have this name: no file system that artifacts are unpacked on has the
+/// characters that are left out (`path-and-artifact-name-validation` of the toolkit), and all of a
+/// run are unpacked into folders of their names.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn check_artifact_name(name: &str) -> Result<(), String> {
+    if let Some(wrong) = name.chars().find(|c| "\"\\/:<>|*?\r\n".contains(*c)) {
+        return Err(format!(
+            "the name of an artifact has no {}: {}",
+            wrong.escape_default(),
+            quoted(name)
+        ));
+    }
+    if matches!(name, "." | "..") {
+        return Err(format!("an artifact is not called {}", quoted(name)));
+    }
+    if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
+        return Err(format!(
+            "an artifact's name has 1 to {MAX_NAME} bytes, and no control bytes"
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn i17_an_artifact_has_a_name_that_a_folder_can_have() {
+        for name in ["site", "a b", "tests (7)", "x.y-z_1", "\u{dc}ber"] {
+            assert_eq!(check_artifact_name(name), Ok(()), "{name}");
+        }
+        let long = "x".repeat(MAX_NAME + 1);
+        let mut wrong = vec!["../evil", "a/b", "..", ".", "a:b", "a\"b", "a\\b", "", &long];
+        wrong.extend(["a*", "a?", "a|b", "<a>", "a\nb", "a\tb"]);
+        for name in wrong {
+            assert!(check_artifact_name(name).is_err(), "{name:?}");
+        }
+    }
     use crate::tar_guard::tar_of;
 
     fn maker(job: &str, attempt: &str) -> ArtifactMaker {

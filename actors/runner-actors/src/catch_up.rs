@@ -164,7 +164,7 @@ impl CatchUp {
     ) -> Result<Vec<ForgeHead>, String> {
         let (repositories, known) = (self.repositories.clone(), Arc::clone(known));
         let listed = tokio::task::spawn_blocking(move || {
-            let remote = repositories.remote(&known.clone_url);
+            let remote = repositories.remote(&known.clone_url, &known.repository);
             let remote = remote.map_err(|error| error.to_string())?;
             let mirror = repositories.mirror(&repo);
             let mirror = mirror.map_err(|error| error.to_string())?;

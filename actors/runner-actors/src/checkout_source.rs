@@ -204,7 +204,7 @@ impl Checkout {
     /// The run's own repository, by its mirror.
     fn fetch_own(&self, folder: &Path) -> Result<Result<Fetched, String>, SourceError> {
         let (repositories, request) = (&self.source.repositories, &self.request);
-        let remote = repositories.remote(&self.source.clone_url)?;
+        let remote = repositories.remote(&self.source.clone_url, &self.repository)?;
         let url = remote.url().to_string();
         let tree = repositories.work_tree(folder, &url)?;
         let found = match (request.reference.is_empty(), request.commit()) {
@@ -366,7 +366,7 @@ impl Checkout {
         let token = &self.request.token;
         let by = read_by(own, listed, self.untrusted, !token.is_empty());
         let remote = match by {
-            ReadBy::Runner => repositories.remote(url)?,
+            ReadBy::Runner => repositories.remote(url, repository.as_ref())?,
             ReadBy::Everybody => repositories.public_remote(url)?,
             ReadBy::Step => {
                 let remote = repositories.public_remote(url)?;

@@ -225,7 +225,7 @@ fn at_head(
         .repository
         .parse()
         .map_err(|_| NotDispatched::Repository)?;
-    let remote = repositories.remote(&known.clone_url);
+    let remote = repositories.remote(&known.clone_url, &known.repository);
     let remote = remote.map_err(|error| unreachable(error.to_string()))?;
     let mirror = repositories.mirror(&repo);
     let mirror = mirror.map_err(|error| unreachable(error.to_string()))?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forge_actors::deliveries::{Admission, Arrival, Deliveries};
-use forge_core::{BodyDigest, DeliveryId, Forge};
+use forge_core::{BodyDigest, DeliveryId};
 use runner_core::event::EventKind;
 use store::{Blob, Store, StoreError, WriteTxn};
 
@@ -18,6 +18,7 @@ use crate::clock::now_ms;
 use crate::counters::RunCounters;
 use crate::event::StoredEvent;
 use crate::heads::{self, HeadSource, ReportedHead};
+use crate::own_forge::OwnForge;
 use crate::records::RunRecord;
 use crate::rows::{self, NewRun};
 use crate::run_files::RunFiles;
@@ -38,8 +39,8 @@ pub struct RunnerIntake {
     /// Runs that may wait; beyond it deliveries are refused.
     pub(crate) max_waiting: usize,
     pub(crate) keep_runs: usize,
-    /// The kind of forge that is configured.
-    pub(crate) forge: Forge,
+    /// The forge that is configured.
+    pub(crate) forge: OwnForge,
 }
 
 /// A delivery that starts a run.
@@ -80,6 +81,9 @@ pub enum NotAccepted {
     /// The store took too long; sent again, the delivery is accepted or found to be known.
     #[error("the delivery was not stored within {} s; send it again", .0.as_secs())]
     Late(Duration),
+    /// It names another repository's address at the forge as its own; nothing was stored.
+    #[error("the field repository.{0} is at the forge, and not that of repository.full_name")]
+    OtherRepository(&'static str),
 }
 
 impl RunnerIntake {
@@ -89,6 +93,10 @@ impl RunnerIntake {
     /// # Errors
     /// See [`NotAccepted`].
     pub async fn accept(&self, delivery: NewDelivery) -> Result<Accepted, NotAccepted> {
+        if let Some(field) = self.forge.misplaced(&delivery.event) {
+            tracing::warn!(event = "webhook.other_repository", delivery = %delivery.id, repository = %delivery.event.repository, field, "a delivery names another repository's address");
+            return Err(NotAccepted::OtherRepository(field));
+        }
         if self.queue.waiting() >= self.max_waiting {
             self.counters.refused();
             return Ok(Accepted::Full);
@@ -133,7 +141,7 @@ impl RunnerIntake {
         let record = RunRecord::received(&event, delivery.to_string());
         let id = record.id.clone();
         let keep = self.keep_runs;
-        let target = event.target(self.forge).filter(|event| wants(event.name()));
+        let target = event.target(self.forge.kind).filter(|event| wants(event.name()));
         let target = target.map(|event| {
             let record = RunRecord::received(&event, delivery.to_string());
             (

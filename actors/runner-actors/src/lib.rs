@@ -57,6 +57,7 @@ mod log_reader;
 pub mod messages;
 mod model_check;
 mod orphans;
+mod own_forge;
 mod permits;
 mod pushed;
 mod records;

@@ -16,6 +16,7 @@ use runner_core::state::RunState;
 use url::Url;
 
 use crate::lfs_fetcher::LfsFetcher;
+use crate::own_forge::OwnForge;
 use crate::settings::RunnerSettings;
 
 /// Why the commit cannot be used.
@@ -29,6 +30,12 @@ pub(crate) enum SourceError {
     Address {
         /// Where it leads.
         address: IpAddr,
+    },
+    /// It is at the forge, and of another repository.
+    #[error("the clone URL is at the forge, and not that of {repository}")]
+    OtherRepository {
+        /// Whose it has to be.
+        repository: String,
     },
     /// Its host cannot be looked up.
     #[error("the host of the clone URL cannot be looked up: {0}")]
@@ -53,6 +60,9 @@ impl SourceError {
         }
     }
 }
+
+/// Whom git names beside the runner's own token.
+pub(crate) const TOKEN_USER: &str = "oauth2";
 
 /// Remotes and mirrors of repositories; clones share them.
 #[derive(Clone)]
@@ -125,10 +135,17 @@ impl Repositories {
         base.filter(|_| settings.forge != Forge::GitHub)
     }
 
-    /// A repository's remote, with its address checked and what is needed to get in. Blocks for the
-    /// lookup of its name.
-    pub(crate) fn remote(&self, clone_url: &str) -> Result<Remote, SourceError> {
-        self.remote_by(clone_url, self.settings.transports)
+    /// The remote of `repository`, with its address checked and what is needed to get in: at the
+    /// forge it is that repository's, and no other's. Blocks for the lookup of its name.
+    pub(crate) fn remote(&self, clone_url: &str, repository: &str) -> Result<Remote, SourceError> {
+        let (remote, is_forge) = self.checked(clone_url, self.settings.transports)?;
+        let own = OwnForge::of(&self.settings);
+        if own.has_repository(remote.url(), repository) == Some(false) {
+            return Err(SourceError::OtherRepository {
+                repository: repository.to_owned(),
+            });
+        }
+        Ok(self.with_token(remote, is_forge))
     }
 
     /// The same without the runner's token: what everybody may read. Blocks.
@@ -144,17 +161,23 @@ impl Repositories {
         (is_forge && self.settings.forge_token.is_some()).then_some(remote)
     }
 
+    /// The remote at an address that the operator names, whatever the repository is called there.
+    /// Blocks.
+    pub(crate) fn named_remote(&self, url: &str) -> Result<Remote, SourceError> {
+        self.remote_by(url, self.settings.transports)
+    }
+
     /// The same by other transports: folders of this machine that its operator names.
-    pub(crate) fn remote_by(
-        &self,
-        clone_url: &str,
-        transports: Transports,
-    ) -> Result<Remote, SourceError> {
-        let (remote, is_forge) = self.checked(clone_url, transports)?;
-        // The token goes to the forge it is for, and nowhere else.
+    pub(crate) fn remote_by(&self, url: &str, by: Transports) -> Result<Remote, SourceError> {
+        let (remote, is_forge) = self.checked(url, by)?;
+        Ok(self.with_token(remote, is_forge))
+    }
+
+    /// The token goes to the forge it is for, and nowhere else.
+    fn with_token(&self, remote: Remote, is_forge: bool) -> Remote {
         match (&self.settings.forge_token, is_forge) {
-            (Some(token), true) => Ok(remote.with_token("oauth2", token.clone())),
-            _ => Ok(remote),
+            (Some(token), true) => remote.with_token(TOKEN_USER, token.clone()),
+            _ => remote,
         }
     }
 
@@ -246,74 +269,7 @@ impl Repositories {
         } else {
             self.pinned(remote)?
         };
-        let is_forge =
-            is_forge || is_github(settings.forge, settings.forge_url.as_ref(), remote.url());
+        let is_forge = is_forge || OwnForge::of(settings).has(remote.url());
         Ok((remote, is_forge))
-    }
-}
-
-/// Whether an address is where github.com is cloned from, and that is the forge: its API has
-/// another host than its repositories.
-fn is_github(forge: Forge, forge_url: Option<&Url>, clone_url: &Url) -> bool {
-    let is_public = forge_url.is_none_or(|url| {
-        matches!(
-            url.host_str(),
-            Some("github.com" | "www.github.com" | "api.github.com")
-        )
-    });
-    let is_clone_host = clone_url.scheme() == "https"
-        && clone_url.host_str() == Some("github.com")
-        && clone_url.port().is_none();
-    forge == Forge::GitHub && is_public && is_clone_host
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn i17_the_token_for_github_s_api_is_for_its_repositories_too() {
-        let clone = "https://github.com/acme/rocket.git";
-        for (forge, forge_url, clone_url, expected) in [
-            (Forge::GitHub, None, clone, true),
-            (Forge::GitHub, Some("https://api.github.com"), clone, true),
-            (Forge::GitHub, Some("https://github.com/"), clone, true),
-            (Forge::GitHub, Some("https://ghe.example"), clone, false),
-            (Forge::Gitea, None, clone, false),
-            (
-                Forge::GitHub,
-                None,
-                "http://github.com/acme/rocket.git",
-                false,
-            ),
-            (
-                Forge::GitHub,
-                None,
-                "https://github.com:8443/a/b.git",
-                false,
-            ),
-            (
-                Forge::GitHub,
-                None,
-                "https://github.com.example/a/b.git",
-                false,
-            ),
-            (
-                Forge::GitHub,
-                None,
-                "https://github.com@evil.example/a/b",
-                false,
-            ),
-            (
-                Forge::GitHub,
-                None,
-                "ssh://github.com/acme/rocket.git",
-                false,
-            ),
-        ] {
-            let url = forge_url.map(|url: &str| url.parse().unwrap());
-            let found = is_github(forge, url.as_ref(), &clone_url.parse().unwrap());
-            assert_eq!(found, expected, "{forge:?} {forge_url:?} {clone_url}");
-        }
     }
 }

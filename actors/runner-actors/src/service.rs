@@ -43,6 +43,7 @@ use crate::kept::{KeptVmWatcher, KeptVms};
 use crate::ledger::RunRecorder;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
+use crate::own_forge::OwnForge;
 use crate::permits::RepositoryPermits;
 use crate::recovery::RunRecovery;
 use crate::repositories::Repositories;
@@ -185,7 +186,7 @@ fn intake(settings: &RunnerSettings, view: &RunnerView, deliveries: Deliveries) 
         files: view.files.clone(),
         max_waiting: settings.max_waiting,
         keep_runs: settings.keep_runs,
-        forge: settings.forge,
+        forge: OwnForge::of(settings),
     }
 }
 

@@ -186,6 +186,8 @@ pub struct RunnerSettings {
     /// Whether the token of a job counts at the forge's own address, too; `None`: at Gitea and
     /// Forgejo.
     pub token_at_forge: Option<bool>,
+    /// Whether the tokens of jobs may approve pull requests.
+    pub token_approves: bool,
     /// Whether a push ends the runs of the one before it where a workflow does not say; `None`: at
     /// Gitea and Forgejo.
     pub cancel_previous: Option<bool>,

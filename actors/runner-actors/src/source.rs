@@ -78,7 +78,7 @@ impl Source {
         let id = |text: &str| CommitSha::parse(text, ObjectFormats::Sha1AndSha256);
         let sha = id(&event.sha).map_err(|_| SourceError::Id("commit"))?;
         let before = event.before.as_deref().and_then(|before| id(before).ok());
-        let remote = repositories.remote(&event.clone_url)?;
+        let remote = repositories.remote(&event.clone_url, &event.repository)?;
         let public_url = remote.url().to_string();
         let mirror = repositories.mirror(&repo)?;
         let reference: Option<GitRef> = event.reference.parse().ok();

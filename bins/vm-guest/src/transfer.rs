@@ -226,10 +226,44 @@ fn system(what: &str, error: &io::Error) -> Failure {
     let kind = match error.kind() {
         io::ErrorKind::NotFound => FailureKind::NotFound,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
+        // What is there already, or comes in the same tar, is in the way.
+        io::ErrorKind::AlreadyExists
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::DirectoryNotEmpty => FailureKind::Forbidden,
         _ => FailureKind::System,
     };
     Failure {
         kind,
         what: format!("{what}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_what_is_in_the_way_of_a_tar_is_no_fault_of_the_machine() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut root = ExtractionRoot::open(folder.path()).unwrap();
+        let link = |root: &mut ExtractionRoot| {
+            let made = root.symlink(Path::new("l"), Path::new("/tmp"), 0);
+            made.map_err(|refusal| match refusal {
+                Refusal::Outside => FailureKind::Forbidden,
+                Refusal::System(error) => system("l", &error).kind,
+            })
+        };
+        assert_eq!(link(&mut root), Ok(()));
+        assert_eq!(link(&mut root), Ok(()), "a link is replaced");
+        root.folder(Path::new("d"), 0o755).unwrap();
+        let below = root.file(Path::new("l/x"), 0o644, 0, &mut &b""[..]);
+        assert!(matches!(below, Err(Refusal::Outside)));
+        std::fs::remove_file(folder.path().join("l")).unwrap();
+        root.file(Path::new("l/x"), 0o644, 0, &mut &b""[..])
+            .unwrap();
+        assert_eq!(link(&mut root), Err(FailureKind::Forbidden));
+        let broken = io::Error::from_raw_os_error(5);
+        assert_eq!(system("l", &broken).kind, FailureKind::System);
     }
 }

@@ -11,6 +11,7 @@ pub(crate) fn of_intake(error: &NotAccepted) -> Problem {
     match error {
         NotAccepted::Store(error) => of_store(error),
         NotAccepted::Late(_) => Problem::gateway_timeout(error.to_string()),
+        NotAccepted::OtherRepository(_) => Problem::bad_request(error.to_string()),
     }
 }
 
@@ -20,6 +21,7 @@ pub(crate) fn is_for_others(error: &NotAccepted) -> bool {
     match error {
         NotAccepted::Store(error) => is_for_shared_intake(error),
         NotAccepted::Late(_) => true,
+        NotAccepted::OtherRepository(_) => false,
     }
 }
 

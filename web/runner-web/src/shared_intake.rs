@@ -8,7 +8,7 @@ use bytes::Bytes;
 use cluster_actors::replica::{Decide, StoredDelivery, Undecodable, intake_follower};
 use edge_web::replica::IntakeAnswer;
 use futures_util::future::LocalBoxFuture;
-use runner_actors::{Accepted, RunnerIntake};
+use runner_actors::{Accepted, NotAccepted, RunnerIntake};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::SupervisorSpec;
@@ -75,6 +75,10 @@ async fn decide(intake: &RunnerIntake, content: &[u8]) -> Result<Option<Decision
             ..Decision::default()
         }),
         Ok(Accepted::Full) => None,
+        Err(error @ NotAccepted::OtherRepository(_)) => Some(Decision {
+            ignored: Some(error.to_string()),
+            ..Decision::default()
+        }),
         Err(error) => {
             tracing::debug!(event = "intake.not_decided", %error);
             None

@@ -189,7 +189,7 @@ impl ActionStore {
         let remote = if is_folder {
             self.repositories.remote_by(&url, FOLDERS)
         } else {
-            self.repositories.remote(&url)
+            self.repositories.named_remote(&url)
         };
         let remote = remote.map_err(|error| ActionStoreError::Source(error.to_string()))?;
         Ok((remote, url))

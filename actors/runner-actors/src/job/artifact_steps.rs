@@ -14,7 +14,7 @@ use runner_core::workflow::PermissionLevel;
 use super::frame::{StepResult, in_workspace};
 use super::native_input::{blocking, input, lines, script};
 use super::step_runner::{StepRunner, forge_permissions};
-use crate::artifacts::{Artifact, expiry};
+use crate::artifacts::{Artifact, check_artifact_name, expiry};
 use crate::job_services::tar_of_zipped;
 use crate::log::LineKind;
 
@@ -95,14 +95,9 @@ fn check_value(inputs: &[(String, String)], name: &str, values: &[&str]) -> Resu
 
 /// Inputs of an upload that are wrong whatever is found.
 fn check_upload(inputs: &[(String, String)]) -> Result<(), String> {
-    // No file system that artifacts are unpacked on has these (`path-and-artifact-name-validation`
-    // of the toolkit).
-    let name = input(inputs, "name");
-    if let Some(wrong) = name.chars().find(|c| "\"\\/:<>|*?\r\n".contains(*c)) {
-        let (name, wrong) = (quoted(name), wrong.escape_default());
-        return Err(format!(
-            "`name` is {name}; the name of an artifact has no {wrong}"
-        ));
+    match input(inputs, "name") {
+        "" => {}
+        name => check_artifact_name(name).map_err(|reason| format!("`name`: {reason}"))?,
     }
     let level = input(inputs, "compression-level");
     if !matches!(level, "" | "-1") && level.parse::<u8>().is_ok_and(|level| level > 9) {
@@ -157,6 +152,9 @@ impl StepRunner<'_> {
             "" => "artifact",
             name => name,
         };
+        if let Err(reason) = check_artifact_name(name) {
+            return StepResult::error(reason);
+        }
         match self.store_artifact(name, &packed.tar, single, inputs).await {
             Ok(result) | Err(result) => result,
         }
@@ -341,9 +339,8 @@ impl StepRunner<'_> {
         let _transfer = self.machine.transfer().await;
         let put = vmm.put_files(vm, target, tarball::of_open_file(file), TRANSFER_TIMEOUT);
         put.await.map_err(|error| {
-            StepResult::lost(format!(
-                "the artifact {name} could not be put into the VM: {error}"
-            ))
+            let text = format!("the artifact {name} could not be put into the VM: {error}");
+            StepResult::not_put(&error, text)
         })
     }
 

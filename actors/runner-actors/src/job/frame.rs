@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use http_clients::vmm::VmmError;
 use runner_core::context::WORKSPACE;
 use runner_core::expr::{Condition, Contexts, Object, Status};
 use runner_core::plan::StoredLocation;
@@ -123,6 +124,15 @@ impl StepResult {
         Self {
             end: StepEnd::Cancelled,
             ..Self::error("cancelled")
+        }
+    }
+
+    /// Files that a VM did not take: what it refuses of them is the step's failure, and everything
+    /// else the VM's.
+    pub(super) fn not_put(error: &VmmError, reason: String) -> Self {
+        match error {
+            VmmError::Refused(_) => Self::error(reason),
+            _ => Self::lost(reason),
         }
     }
 

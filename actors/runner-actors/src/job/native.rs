@@ -118,9 +118,8 @@ impl StepRunner<'_> {
                     )
                     .await;
                 if let Err(error) = put {
-                    return StepResult::lost(format!(
-                        "the cache could not be put into the VM: {error}"
-                    ));
+                    let text = format!("the cache could not be put into the VM: {error}");
+                    return StepResult::not_put(&error, text);
                 }
                 self.log
                     .info(self.number, &format!("cache {found} is restored"))

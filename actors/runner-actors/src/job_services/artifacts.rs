@@ -8,11 +8,9 @@ use std::path::Path;
 use super::blob::{Blob, Content, Download, Purpose, Upload};
 use super::zip_files::{tar_of_zip, zip_of_tar};
 use super::{JobSession, ServiceFault};
-use crate::artifacts::Artifact;
+use crate::artifacts::{Artifact, check_artifact_name};
 use crate::stored_tar::{PendingTar, sha256};
 
-/// The longest name.
-const MAX_NAME: usize = 512;
 /// Types that say a zip.
 const ZIPS: [&str; 3] = [
     "application/zip",
@@ -68,11 +66,7 @@ impl JobSession {
         content_type: &str,
         expires_at: Option<u64>,
     ) -> Result<String, ServiceFault> {
-        if name.is_empty() || name.len() > MAX_NAME || name.contains(char::is_control) {
-            let text =
-                format!("an artifact's name has 1 to {MAX_NAME} bytes, and no control bytes");
-            return Err(ServiceFault::Wrong(text));
-        }
+        check_artifact_name(name).map_err(ServiceFault::Wrong)?;
         self.absent(name)?;
         let is_zip = content_type.is_empty() || ZIPS.contains(&content_type);
         let purpose = Purpose::Artifact {

@@ -48,6 +48,8 @@ pub(crate) struct ForgeApi {
     token: Secret<String>,
     /// The tokens of jobs count at its own address, too.
     at_own_address: bool,
+    /// Jobs may approve pull requests.
+    approves: bool,
     /// Finds the runs whose artifacts jobs ask for.
     pub(super) runs: RunFinder,
     /// What git is served with.
@@ -69,6 +71,8 @@ pub(crate) struct ForgePermissions {
     pub(crate) clone_url: String,
     /// The forge's own addresses, where the job's token counts there.
     pub(crate) addresses: Vec<Url>,
+    /// A stranger's: packages are of the owner, so it reads those that anybody may.
+    pub(crate) is_strangers: bool,
 }
 
 /// The same of a job that runs, with its calls.
@@ -127,6 +131,7 @@ impl ForgeApi {
             base,
             token,
             at_own_address: settings.counts_at_forge(),
+            approves: settings.token_approves,
             runs,
             git: None,
             account: OnceCell::new(),
@@ -151,7 +156,7 @@ impl ForgeApi {
         let backend = backend.ok_or_else(|| refusal(404, "git is not served here"))?;
         let repository = may.repository.parse();
         let repository = repository.map_err(|_| refusal(404, "there is no such repository"))?;
-        let remote = backend.repositories.remote(&may.clone_url);
+        let remote = backend.repositories.remote(&may.clone_url, &may.repository);
         let remote = remote.map_err(|error| not_served(may, &error))?;
         let mirror = backend.repositories.mirror(&repository);
         let mirror = mirror.map_err(|error| not_served(may, &error))?;
@@ -168,6 +173,10 @@ impl ForgeApi {
 
     pub(super) fn counts_at_own_address(&self) -> bool {
         self.at_own_address
+    }
+
+    pub(super) fn approves(&self) -> bool {
+        self.approves
     }
 
     pub(super) fn kind(&self) -> Forge {
@@ -229,11 +238,10 @@ impl ForgeApi {
         is_gh || self.kind != Forge::GitHub
     }
 
-    /// A call of an address that the forge gave, with the runner's token; nothing where it is
-    /// another server's.
-    pub(super) fn request_at(&self, method: Method, address: &str) -> Option<Request> {
-        let url = Url::parse(address).ok()?;
-        (url.origin() == self.base.origin()).then(|| self.authorized(method, url))
+    /// A call of an address that the forge gave, with the runner's token: what is asked for there
+    /// must be known.
+    pub(super) fn request_at(&self, method: Method, address: Url) -> Request {
+        self.authorized(method, address)
     }
 
     /// What the forge keeps elsewhere, by the address that it gave: without the token.
@@ -286,6 +294,7 @@ mod tests {
             permissions: Permissions::restricted(),
             clone_url: String::new(),
             addresses: Vec::new(),
+            is_strangers: false,
         };
         let grant = ForgeGrant::new(may, blake3::hash(b"a job"));
         for _ in 0..MAX_CALLS {

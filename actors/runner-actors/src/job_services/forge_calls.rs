@@ -8,8 +8,8 @@ use bytes::Bytes;
 use forge_graphql_core::{is_missing_reference, translated, translated_answer};
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
-    ApiAddress, CREDENTIALS, ForgeCall, PullCheck, ShownAnswer, checked_body, decide,
-    is_of_releases, is_upload, rewritten_link, shown_answer, with_upload_urls,
+    ApiAddress, CREDENTIALS, ForgeCall, PullCheck, ShownAnswer, check_decision, checked_body,
+    decide, is_address_key, is_of_releases, is_upload, rewritten_link, shown_answer, with_upload_urls,
 };
 
 use runner_core::workflow::PermissionLevel;
@@ -19,7 +19,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::forge::{CALL_TIMEOUT, ForgeApi, ForgeGrant, ForgePermissions, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayAnswer, GatewayBody, GatewayRequest, send};
-use super::release_files::{asks_for_file, check_published, file_of};
+use super::release_files::{asks_for_file, check_published, file_of, form_of, guarded};
 use super::{BASE, JobServices, noted_calls};
 use crate::clock::now_ms;
 
@@ -122,7 +122,7 @@ impl JobServices {
     ) -> Result<GatewayAnswer, GatewayRefusal> {
         let method = method(&asked.method)
             .ok_or_else(|| refusal(405, "GET, HEAD, POST, PUT, PATCH and DELETE are passed on"))?;
-        let permitted = permitted(grant, &asked);
+        let permitted = permitted(forge, grant, &asked);
         let (call, mut body) = permitted.map_err(|message| refusal(403, message))?;
         grant.count(now_ms())?;
         let turn = Arc::clone(&grant.at_once).acquire_owned().await;
@@ -152,7 +152,7 @@ impl JobServices {
         let response = made.await?;
         let (api, repository) = (forge.address(BASE), &may.repository);
         let response = match is_file_wanted {
-            true => file_of(forge, http, response).await?,
+            true => file_of(forge, http, response, repository).await?,
             false => visible(response, path, (&api, repository), writes)?,
         };
         Ok(shown(response, &api, repository))
@@ -162,9 +162,14 @@ impl JobServices {
 /// The request with the headers and the body of a call, and its body where that is no file.
 fn written(mut request: Request, asked: GatewayRequest, body: &Value) -> (Request, Bytes) {
     let is_file = matches!(asked.body, GatewayBody::File { .. });
+    let form = form_of(&asked.headers).ok().flatten();
     for (name, value) in asked.headers {
         // What is no file is JSON, whatever the client calls it.
-        if is_file || name != "content-type" {
+        let is_type = name == "content-type";
+        if is_file && is_type && value.to_ascii_lowercase().contains("urlencoded") {
+            // What programs say who know no better: read as a form, it would be no file.
+            request = request.header(name, "application/octet-stream".to_owned());
+        } else if is_file || !is_type {
             request = request.header(name, value);
         }
     }
@@ -179,6 +184,10 @@ fn written(mut request: Request, asked: GatewayRequest, body: &Value) -> (Reques
             request.body(whole.clone())
         }
         GatewayBody::File { bytes, chunks } => {
+            let chunks = match form {
+                Some(form) => guarded(form, chunks),
+                None => chunks,
+            };
             let within = CALL_TIMEOUT + Duration::from_secs(bytes / UPLOAD_RATE);
             request.sized_chunks(bytes, chunks).within(within)
         }
@@ -228,6 +237,7 @@ fn as_forge_has_it(forge: &ForgeApi, mut asked: GatewayRequest) -> GatewayReques
 
 /// The call as it is passed on, with its body as it is sent, or why it is not.
 fn permitted(
+    forge: &ForgeApi,
     grant: &Arc<ForgeGrant>,
     asked: &GatewayRequest,
 ) -> Result<(ForgeCall, Value), String> {
@@ -239,13 +249,17 @@ fn permitted(
     let call = decide(&asked.method, &asked.path, repository, permissions);
     let call = call.map_err(|refused| refused.to_string())?;
     let query = asked.query.as_deref().unwrap_or_default();
-    let mut names = url::form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
-    if let Some(name) =
-        names.find(|name| CREDENTIALS.iter().any(|one| one.eq_ignore_ascii_case(name)))
-    {
-        return Err(format!(
-            "the query names `{name}`: the token of the job is a header"
-        ));
+    for (name, _) in url::form_urlencoded::parse(query.as_bytes()) {
+        if CREDENTIALS.iter().any(|one| one.eq_ignore_ascii_case(&name)) {
+            return Err(format!(
+                "the query names `{name}`: the token of the job is a header"
+            ));
+        }
+        if is_address_key(&name) {
+            return Err(format!(
+                "the query names `{name}`: files of releases are no addresses"
+            ));
+        }
     }
     let body = match &asked.body {
         GatewayBody::Whole(bytes) if bytes.is_empty() => Value::Null,
@@ -254,9 +268,19 @@ fn permitted(
             body.map_err(|refused| refused.to_string())?
         }
         // It is not read, so it must be what nothing is decided by.
-        GatewayBody::File { .. } if is_upload(&asked.method, &asked.path) => Value::Null,
+        GatewayBody::File { .. } if is_upload(&asked.method, &asked.path) => {
+            form_of(&asked.headers)?;
+            Value::Null
+        }
         GatewayBody::File { .. } => return Err("only files of releases are passed on".to_owned()),
     };
+    let decided = check_decision(
+        forge.kind(),
+        (&asked.method, &asked.path),
+        &body,
+        forge.approves(),
+    );
+    decided.map_err(|refused| refused.to_string())?;
     Ok((call, body))
 }
 

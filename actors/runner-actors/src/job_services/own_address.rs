@@ -28,6 +28,8 @@ pub enum PackageTurn {
     Welcome,
     /// It gets the job's token again; as JSON, or as a text.
     OwnToken(bool),
+    /// It is passed on without any token: what anybody may read.
+    Anybody,
     /// It is passed on.
     Pass(PackagePassage),
 }
@@ -162,6 +164,10 @@ impl JobServices {
             return Err(refusal(404, "there is no registry here"));
         };
         let may = &grant.may;
+        // Packages are the owner's, of all its repositories, and private ones among them.
+        if may.is_strangers && matches!(method, "GET" | "HEAD") {
+            return Ok(PackageTurn::Anybody);
+        }
         let call = decide_packages(method, path, query, &may.repository, &may.permissions);
         match call.map_err(|refused| refusal(403, refused.to_string()))? {
             PackageCall::Welcome => Ok(PackageTurn::Welcome),

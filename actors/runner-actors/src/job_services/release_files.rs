@@ -3,11 +3,36 @@
 //! GitHub answers with where they are stored, which `gh` could not reach: all that it asks for goes
 //! to the gateway. Gitea and Forgejo answer with a description.
 
+use std::pin::Pin;
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use http_clients::http::{HttpClient, Method, Response};
+use runner_core::gateway::{FormGuard, release_file};
 use serde_json::Value;
 
 use super::forge::{ForgeApi, GatewayRefusal, refusal};
 use super::gateway_request::{GatewayRequest, send};
+
+/// Bytes of a file on their way.
+type Chunks = Pin<Box<dyn Stream<Item = std::io::Result<Bytes>>>>;
+
+/// What looks at the fields of an upload, where it is a form.
+pub(super) fn form_of(headers: &[(&'static str, String)]) -> Result<Option<FormGuard>, String> {
+    let mut headers = headers.iter();
+    let kind = headers.find(|(name, _)| *name == "content-type");
+    let form = kind.map_or(Ok(None), |(_, kind)| FormGuard::of(kind));
+    form.map_err(str::to_owned)
+}
+
+/// The same bytes, up to where a field is not passed on.
+pub(super) fn guarded(mut form: FormGuard, chunks: Chunks) -> Chunks {
+    Box::pin(chunks.map(move |chunk| {
+        let chunk = chunk?;
+        form.push(&chunk).map_err(std::io::Error::other)?;
+        Ok(chunk)
+    }))
+}
 
 /// Whether a call asks for the bytes of a file that the gateway has to fetch.
 pub(super) fn asks_for_file(forge: &ForgeApi, asked: &GatewayRequest) -> bool {
@@ -51,7 +76,8 @@ pub(super) async fn check_published(
     }
 }
 
-/// The file that an answer tells of; the answer itself where it tells of none.
+/// The file of a release of `repository` that an answer tells of; the answer itself where it tells
+/// of none.
 ///
 /// # Errors
 /// When it cannot be had.
@@ -59,13 +85,14 @@ pub(super) async fn file_of(
     forge: &ForgeApi,
     http: &HttpClient,
     answer: Response,
+    repository: &str,
 ) -> Result<Response, GatewayRefusal> {
     let request = match answer.headers.get("location") {
         Some(location) if (300..400).contains(&answer.status) => forge.stored(location),
         _ if answer.is_success() => {
             let about: Value = answer.json().unwrap_or_default();
-            let address = about["browser_download_url"].as_str();
-            address.and_then(|address| forge.request_at(Method::Get, address))
+            let address = release_file(&about, forge.base(), repository);
+            address.map(|address| forge.request_at(Method::Get, address))
         }
         _ => None,
     };

@@ -25,6 +25,7 @@ fn grant(run: &str, reference: &str) -> JobGrant {
         identity: None,
         forge: super::ForgePermissions {
             clone_url: String::new(),
+            is_strangers: false,
             addresses: Vec::new(),
             repository: "a/b".to_owned(),
             permissions: runner_core::workflow::Permissions::restricted(),
@@ -210,6 +211,10 @@ fn what_is_uploaded_as_an_artifact_is_what_it_was_said_to_be() {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(said), "{said}: {refused}");
         assert!(lab.artifacts.list("one").unwrap().is_empty());
+    }
+    for name in ["../evil", "a/b", "..", "a:b"] {
+        let refused = session.create_artifact(name, "", None).unwrap_err();
+        assert!(matches!(refused, ServiceFault::Wrong(_)), "{name}");
     }
     // One file as it is comes back as it is.
     let address = session

@@ -1,8 +1,9 @@
 //! Zips, as clients pack artifacts, and tars, as the store has them.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -21,12 +22,14 @@ pub(super) fn tar_of_zip(zip: File, tar: impl Write) -> std::io::Result<()> {
         return Err(std::io::Error::other(text));
     }
     let mut tar = tar::Builder::new(tar);
+    let mut links = Links::default();
     for index in 0..zip.len() {
         let mut entry = zip.by_index(index).map_err(std::io::Error::other)?;
         let Some(name) = entry.enclosed_name() else {
             let text = "an entry of the zip leads out of it";
             return Err(std::io::Error::other(text));
         };
+        links.see(&name, entry.is_symlink())?;
         let mut header = tar::Header::new_gnu();
         let mode = entry.unix_mode().unwrap_or(0o644) & 0o777;
         let executable = mode & 0o111 != 0;
@@ -53,6 +56,33 @@ pub(super) fn tar_of_zip(zip: File, tar: impl Write) -> std::io::Result<()> {
         }
     }
     tar.finish()
+}
+
+/// Where the links of a zip are, and its folders: what lies below a link leads where that does.
+#[derive(Default)]
+struct Links {
+    links: HashSet<PathBuf>,
+    folders: HashSet<PathBuf>,
+}
+
+impl Links {
+    fn see(&mut self, name: &Path, is_link: bool) -> std::io::Result<()> {
+        let mut wrong = is_link && self.folders.contains(name);
+        for folder in name.ancestors().skip(1) {
+            wrong |= self.links.contains(folder);
+            if !self.folders.insert(folder.to_owned()) {
+                break;
+            }
+        }
+        if wrong {
+            let text = "an entry of the zip lies below a link";
+            return Err(std::io::Error::other(text));
+        }
+        if is_link {
+            self.links.insert(name.to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// A tar with one file, the zip of what a tar holds; both lie beside it while they are made, and
@@ -106,4 +136,40 @@ pub(super) fn zip_of_tar(tar: File, zip: impl Write + Seek) -> std::io::Result<(
     }
     // A buffer that is dropped says nothing of a disk that is full.
     zip.finish().map_err(std::io::Error::other)?.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_nothing_of_a_zip_lies_below_its_links() {
+        let tar = |names: &[&str]| -> std::io::Result<Vec<u8>> {
+            let folder = tempfile::tempdir()?;
+            let path = folder.path().join("zip");
+            let mut zip = ZipWriter::new(File::create(&path)?);
+            for name in names {
+                let options = SimpleFileOptions::default();
+                match name.strip_prefix('@') {
+                    Some(link) => zip.add_symlink(link, "/tmp/lw", options)?,
+                    None => zip.start_file(*name, options)?,
+                }
+            }
+            zip.finish()?;
+            let mut out = Vec::new();
+            tar_of_zip(File::open(path)?, &mut out).map(|()| out)
+        };
+        for names in [
+            &["@l", "l/pwn.txt"][..],
+            &["l/pwn.txt", "@l"],
+            &["a/b/c/x", "@a/b"],
+            &["@a/b", "a/b/c/x"],
+        ] {
+            let said = tar(names).unwrap_err().to_string();
+            assert!(said.contains("below a link"), "{names:?}: {said}");
+        }
+        for names in [&["@l", "lx", "d/l"][..], &["d/x", "@d/l", "d/y"]] {
+            assert!(!tar(names).unwrap().is_empty(), "{names:?}");
+        }
+    }
 }

@@ -117,7 +117,7 @@ fn of_reference(
     repo: &RepoName,
     event: StoredEvent,
 ) -> Result<StoredEvent, SourceError> {
-    let remote = repositories.remote(&event.clone_url)?;
+    let remote = repositories.remote(&event.clone_url, &event.repository)?;
     let mirror = repositories.mirror(repo)?;
     if event.reference.is_empty() {
         let (branch, head) = mirror
@@ -139,7 +139,7 @@ fn by_git(
     repo: &RepoName,
     event: StoredEvent,
 ) -> Result<StoredEvent, SourceError> {
-    let remote = repositories.remote(&event.clone_url)?;
+    let remote = repositories.remote(&event.clone_url, &event.repository)?;
     let mirror = repositories.mirror(repo)?;
     let head = mirror.remote_ref(&remote, &event.reference, GIT_TIMEOUT)?;
     let head = head.ok_or_else(|| {

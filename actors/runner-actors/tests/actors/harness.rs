@@ -101,6 +101,7 @@ impl Site {
             public_url: None,
             token_permissions: Some(PermissionLevel::Read),
             token_at_forge: None,
+            token_approves: false,
             cancel_previous: Some(false),
             vars: Vec::new(),
             secrets: Vec::new(),

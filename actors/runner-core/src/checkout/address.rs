@@ -29,6 +29,19 @@ pub fn same_repository(clone_url: &str, known: &str, url: &str) -> Option<RepoNa
     rest.strip_suffix(".git").unwrap_or(rest).parse().ok()
 }
 
+/// Whether an address is plainly that of `repository`, at a forge whose own path is `mount`.
+#[must_use]
+pub fn is_plainly_of(address: &Url, mount: &str, repository: &str) -> bool {
+    let path = address.path();
+    let below = path.strip_prefix(mount.trim_end_matches('/'));
+    let below = below.and_then(|below| below.strip_prefix('/'));
+    below.is_some_and(|below| {
+        let name = below.strip_suffix('/').unwrap_or(below);
+        let name = name.strip_suffix(".git").unwrap_or(name);
+        name.eq_ignore_ascii_case(repository)
+    })
+}
+
 /// Where a submodule comes from, written as `url` in a repository at `base`: relative ones lead
 /// from there, addresses of SSH at the same host are taken as the forge's own protocol, as the
 /// action does. `None`: it is a path, or cannot be read.

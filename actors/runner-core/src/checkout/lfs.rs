@@ -74,6 +74,17 @@ pub fn lfs_endpoint(url: &Url, configured: Option<&str>) -> Result<Url, String> 
     })
 }
 
+/// Whether a server of large files is that of the repository at `url`, and of no other.
+#[must_use]
+pub fn is_own_lfs(url: &Url, endpoint: &Url) -> bool {
+    let path = url.path().trim_end_matches('/');
+    let own = path.strip_suffix(".git").unwrap_or(path);
+    let below = endpoint.path().strip_prefix(own);
+    let below = below.map(|rest| rest.strip_prefix(".git").unwrap_or(rest));
+    let is_server = |rest: &str| rest.trim_end_matches('/') == "/info/lfs";
+    endpoint.origin() == url.origin() && endpoint.query().is_none() && below.is_some_and(is_server)
+}
+
 /// The `lfs.url` in the text of a `.lfsconfig`.
 #[must_use]
 pub fn lfs_url(config: &str) -> Option<String> {
@@ -132,6 +143,18 @@ mod tests {
         assert_eq!(usual.path(), "/acme/rocket.git/info/lfs");
         let other = "https://f.example/acme/other.git/info/lfs";
         assert_eq!(at(Some(other)).unwrap(), other);
+        for (address, own) in [
+            ("https://f.example/acme/rocket.git/info/lfs", true),
+            ("https://f.example/acme/rocket/info/lfs/", true),
+            (other, false),
+            ("https://f.example/acme/rocket2/info/lfs", false),
+            ("https://f.example/acme/rocket/../other/info/lfs", false),
+            ("https://f.example/acme/rocket/..%2fother/info/lfs", false),
+            ("https://f.example/acme/rocket/raw/info/lfs", false),
+        ] {
+            let found = is_own_lfs(&url, &address.parse().unwrap());
+            assert_eq!(found, own, "{address}");
+        }
         for elsewhere in [
             "https://evil.example/x",
             "http://f.example/x",

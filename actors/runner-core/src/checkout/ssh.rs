@@ -37,11 +37,17 @@ pub struct SshInputs {
 }
 
 /// Where the forge says that the run's repository is fetched from by SSH: `repository.ssh_url` of
-/// the event.
+/// the event, where that ends with the repository's name.
 #[must_use]
 pub fn ssh_url(event: &Value) -> Option<String> {
-    let address = event.get("repository")?.get("ssh_url")?.as_text();
-    is_ssh(&address).then(|| address.to_string())
+    let repository = event.get("repository")?;
+    let address = repository.get("ssh_url")?.as_text();
+    let name = repository.get("full_name")?.as_text();
+    let own = address.strip_suffix(".git").unwrap_or(&address);
+    let from = own.len().checked_sub(name.len())?;
+    let (host, own) = (own.get(..from)?, own.get(from..)?);
+    let is_own = host.ends_with(['/', ':']) && own.eq_ignore_ascii_case(&name);
+    (is_own && is_ssh(&address)).then(|| address.to_string())
 }
 
 impl SshInputs {
@@ -250,11 +256,22 @@ mod tests {
         let wrong = inputs("", "x").address(&"a/b".parse().unwrap(), ("a/b", None));
         assert!(wrong.unwrap_err().contains("names no host"));
         let event = |url: &str| {
-            let repository = Value::object([("ssh_url", Value::text(url))]);
+            let name = Value::text("acme/rocket");
+            let repository = Value::object([("full_name", name), ("ssh_url", Value::text(url))]);
             Value::object([("repository", repository)])
         };
         assert_eq!(ssh_url(&event(short)).as_deref(), Some(short));
-        assert_eq!(ssh_url(&event("https://forge.example/a/b")), None);
+        let mounted = "ssh://git@forge.example:2222/git/Acme/Rocket";
+        assert_eq!(ssh_url(&event(mounted)).as_deref(), Some(mounted));
+        for other in [
+            "https://forge.example/acme/rocket",
+            "git@forge.example:acme/other.git",
+            "git@forge.example:acme/rocket/../other.git",
+            "git@forge.example:xacme/rocket.git",
+            "rocket",
+        ] {
+            assert_eq!(ssh_url(&event(other)), None, "{other}");
+        }
         assert_eq!(ssh_url(&Value::Null), None);
     }
 

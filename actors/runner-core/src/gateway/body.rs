@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use config_core::quoted;
 use serde_json::{Map, Value};
 
+use super::answers::is_of_releases;
 use super::refusal::{CallRefusal, refuse};
+use super::release_file::ADDRESSES;
 use crate::workflow::WORKFLOW_DIRECTORIES;
 
 /// Keys that name a file of the repository.
@@ -27,6 +29,9 @@ pub fn checked_body(path: &str, repository: &str, body: &[u8]) -> Result<Value, 
     if !path.ends_with("/dispatches") {
         check_keys(&body)?;
     }
+    if is_of_releases(path) {
+        check_addresses(&body)?;
+    }
     let writes_files = path.contains("/git/trees") || path.contains("/contents");
     if writes_files {
         check_paths(&body)?;
@@ -44,6 +49,26 @@ pub(super) fn text_of<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&
     let mut found = object.iter();
     let found = found.find(|(name, value)| name.eq_ignore_ascii_case(key) && value.is_string());
     found.and_then(|(_, value)| value.as_str())
+}
+
+/// Files of releases are files: of an address the forge would say that it is one (Forgejo).
+fn check_addresses(value: &Value) -> Result<(), CallRefusal> {
+    let Value::Object(object) = value else {
+        return Ok(());
+    };
+    match object.keys().find(|key| is_address_key(key)) {
+        Some(key) => refuse(format!(
+            "{} is an address in place of a file, which the token of a job does not set",
+            quoted(key)
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether a key puts an address in place of a release's file.
+#[must_use]
+pub fn is_address_key(key: &str) -> bool {
+    ADDRESSES.iter().any(|one| one.eq_ignore_ascii_case(key))
 }
 
 /// A pull request is of a branch of the repository: its changes would show another one.
@@ -173,6 +198,18 @@ mod tests {
             let body = format!(r#"{{"tree": [{{"path": "{path}"}}], "base_tree": "abc"}}"#);
             assert!(checked(trees, &body).is_ok(), "{body}");
         }
+    }
+
+    #[test]
+    fn i17_no_address_stands_in_place_of_a_release_s_file() {
+        let release = "/repos/acme/rocket/releases/7";
+        for key in ["browser_download_url", "External_URL"] {
+            let body = format!(r#"{{"name": "x", "{key}": "http://f/api/v1/user"}}"#);
+            let asset = format!("{release}/assets/9");
+            assert!(checked(&asset, &body).is_err(), "{body}");
+            assert!(checked("/repos/acme/rocket/issues", &body).is_ok());
+        }
+        assert!(checked(&format!("{release}/assets/9"), r#"{"name": "x"}"#).is_ok());
     }
 
     #[test]

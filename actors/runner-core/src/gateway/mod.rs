@@ -7,6 +7,7 @@ mod call;
 mod caused;
 mod effects;
 mod endpoints;
+mod form;
 mod gh;
 mod git;
 mod links;
@@ -16,17 +17,20 @@ mod path;
 mod push;
 mod push_answer;
 mod refusal;
+mod release_file;
+mod reviews;
 mod targets;
 mod uploads;
 
 pub use answers::{ShownAnswer, is_of_releases, shown_answer};
-pub use body::checked_body;
+pub use body::{checked_body, is_address_key};
 pub use call::{ForgeCall, PullCheck, decide};
 pub use caused::{
     CallEvent, CallVerdict, NotedCall, TokenAccount, app_of_calls, concerns_calls,
     is_caused_by_call,
 };
 pub use effects::{CallEffects, CallMove, CallPull, CausingCall, PullQuestion, pull_path};
+pub use form::FormGuard;
 pub use gh::{gh_settings, gh_variables};
 pub use git::{
     GitAccess, GitCall, GitService, PushedReference, asked_pulls, basic_credentials, decide_git,
@@ -43,5 +47,7 @@ pub use push_answer::{
     forge_messages, parse_porcelain, push_advertisement, push_report, shown_refusal,
 };
 pub use refusal::CallRefusal;
+pub use release_file::release_file;
+pub use reviews::check_decision;
 pub use targets::{CommitTarget, NamedCommit, is_true};
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};

@@ -118,8 +118,14 @@ impl CommitTarget {
 /// Whether a body has a key, in any case, that is true.
 #[must_use]
 pub fn is_true(body: &Value, key: &str) -> bool {
+    value_of(body, key) == Some(&Value::Bool(true))
+}
+
+/// What a body says by a key; servers read keys in any case.
+pub(super) fn value_of<'a>(body: &'a Value, key: &str) -> Option<&'a Value> {
     let mut all = body.as_object().into_iter().flatten();
-    all.any(|(name, value)| name.eq_ignore_ascii_case(key) && *value == Value::Bool(true))
+    let found = all.find(|(name, _)| name.eq_ignore_ascii_case(key));
+    found.map(|(_, value)| value)
 }
 
 fn check_name(kind: &str, name: &str) -> Result<(), CallRefusal> {

@@ -11,7 +11,7 @@ use super::changes::changes;
 use super::comments::{comments, delete_comment, edit_comment, post_comment};
 use super::hooks::hooks;
 use super::model::{Failure, ForgeState, Issue, Model, Status};
-use super::releases::releases;
+use super::releases::{download, releases};
 use super::shapes::{issue_json, pull_json};
 use crate::server::{Recorded, broken};
 
@@ -161,6 +161,9 @@ fn route(request: &HttpRequest, body: &Bytes, state: &ForgeState) -> Answer {
                 model.complete(&repo, &mut answer.body);
             }
             answer
+        }
+        ("GET", [owner, name, "releases", "download", tag, file]) => {
+            download(&mut model, &format!("{owner}/{name}"), tag, file)
         }
         _ => Answer::refused(404, "not found"),
     }

@@ -30,7 +30,7 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
             found.map_or_else(not_found, |it| Answer::ok(release_json(call, repo, it)))
         }
         // The file itself, as text of JSON.
-        ("GET", ["assets", file] | [_, "assets", file, "content"]) => {
+        ("GET", ["assets", file]) => {
             let releases = model.repo(repo).releases.iter();
             let mut files = releases.flat_map(|release| {
                 let named = release.assets.iter().enumerate();
@@ -77,6 +77,18 @@ pub(super) fn releases(model: &mut Model, call: &Call<'_>, repo: &str, rest: &[&
     }
 }
 
+/// A file at its address on the pages of a forge like Gitea.
+pub(super) fn download(model: &mut Model, repo: &str, tag: &str, file: &str) -> Answer {
+    let file = file.replace("%20", " ");
+    let mut releases = model.repo(repo).releases.iter();
+    let release = releases.find(|release| release.tag == tag);
+    let found = release.and_then(|release| release.assets.iter().find(|(name, _)| *name == file));
+    found.map_or_else(
+        || Answer::refused(404, "not found"),
+        |(_, bytes)| Answer::ok(String::from_utf8_lossy(bytes).into()),
+    )
+}
+
 fn release_json(call: &Call<'_>, repo: &str, release: &Release) -> Value {
     let api = if call.gitea { "/api/v1" } else { "" };
     let url = format!("{}{api}/repos/{repo}/releases/{}", call.base, release.id);
@@ -87,7 +99,12 @@ fn release_json(call: &Call<'_>, repo: &str, release: &Release) -> Value {
             let id = file_id(release, at);
             let mut asset = json!({"id": id, "name": name, "size": bytes.len()});
             match call.gitea {
-                true => asset["browser_download_url"] = format!("{url}/assets/{id}/content").into(),
+                true => {
+                    let tag = &release.tag;
+                    let file = name.replace(' ', "%20");
+                    let at = format!("{}/{repo}/releases/download/{tag}/{file}", call.base);
+                    asset["browser_download_url"] = at.into();
+                }
                 false => {
                     let all = format!("{}/repos/{repo}/releases", call.base);
                     asset["url"] = format!("{all}/assets/{id}").into();

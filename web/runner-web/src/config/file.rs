@@ -96,6 +96,7 @@ pub struct File {
     pub(super) machines: Vec<(String, MachineType)>,
     pub(super) token_permissions: Option<PermissionLevel>,
     pub(super) token_at_forge: Option<bool>,
+    pub(super) token_approves: bool,
     pub(super) cancel_previous: Option<bool>,
     pub(super) vars: Vec<(String, String)>,
     pub(super) secrets: Vec<(String, Secret<String>)>,
@@ -185,6 +186,7 @@ impl Default for File {
             machines: Vec::new(),
             token_permissions: None,
             token_at_forge: None,
+            token_approves: false,
             cancel_previous: None,
             vars: Vec::new(),
             secrets: Vec::new(),
@@ -312,6 +314,9 @@ table! {
         /// whether the token of a job counts at the forge's own address, too, as at its runners:
         /// API, git and registries; at Gitea and Forgejo alone
         "token_at_forge" (shown "true at Gitea and Forgejo") = opt(BOOLEAN) => token_at_forge;
+        /// whether the token of a job may approve pull requests, and take reviews away at Gitea
+        /// and Forgejo; it merges past the rules of a branch never
+        "token_approves" (shown "false") = BOOLEAN => token_approves;
         /// whether a push ends the runs of the one before it, of the same workflow and branch,
         /// where the workflow has no `concurrency`
         "cancel_previous" (shown "false") = opt(BOOLEAN) => cancel_previous;

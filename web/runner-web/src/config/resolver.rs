@@ -202,6 +202,7 @@ impl<'a> Resolver<'a> {
             public_url: Some(file.public_url.unwrap_or_else(|| own_url(listen))),
             token_permissions: file.token_permissions,
             token_at_forge: file.token_at_forge,
+            token_approves: file.token_approves,
             cancel_previous: file.cancel_previous,
             vars: file.vars,
             secrets: file.secrets,

@@ -412,16 +412,17 @@ fn i17_the_kind_of_forge_says_where_actions_come_from_and_what_tokens_may() {
         let found = runner(&format!("forge = {forge:?}\n"));
         assert_eq!(found.actions.server.as_str(), server);
         assert_eq!(found.counts_at_forge(), forge != "github", "{forge}");
+        assert!(!found.token_approves, "nobody said so");
         assert_eq!(
             (found.token_permissions, found.cancel_previous),
             (None, None)
         );
     }
     let found = runner(
-        "token_at_forge = false\ntoken_permissions = \"read\"\ncancel_previous = false\n[machines.default]\ncontainer = \"node:22-bookworm\"\n[owner.acme]\ntoken_permissions = \"write\"\n",
+        "token_at_forge = false\ntoken_approves = true\ntoken_permissions = \"read\"\ncancel_previous = false\n[machines.default]\ncontainer = \"node:22-bookworm\"\n[owner.acme]\ntoken_permissions = \"write\"\n",
     );
     assert_eq!(found.cancel_previous, Some(false));
-    assert!(!found.counts_at_forge());
+    assert!(!found.counts_at_forge() && found.token_approves);
     assert_eq!(
         found.machines[0].1.container.as_deref(),
         Some("node:22-bookworm")

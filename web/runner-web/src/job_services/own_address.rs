@@ -70,6 +70,7 @@ pub(super) async fn answer(
                 Ok(PackageTurn::Pass(passage)) => {
                     pass_package(request, payload, led, (ways, passage)).await
                 }
+                Ok(PackageTurn::Anybody) => as_anybody(request, payload, led, (ways, query)).await,
                 Ok(PackageTurn::Welcome) => {
                     HttpResponse::Ok().insert_header(REGISTRY).json(json!({}))
                 }

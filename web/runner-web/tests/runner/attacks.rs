@@ -124,6 +124,34 @@ fn r04_clone_urls_that_are_commands_or_files_are_refused() {
     assert_eq!(site.vmm.ordered(), 0);
 }
 
+#[test]
+fn i17_an_event_names_no_other_repository_s_address_at_the_forge() {
+    let site = Site::new();
+    site.forge.add_repo("acme/other");
+    let runner = site.start();
+    let forge = site.forge.url();
+    let (own, sha) = (format!("{forge}/acme/rocket"), "1".repeat(40));
+    for (number, (field, address)) in [
+        ("clone_url", format!("{forge}/acme/other.git")),
+        ("clone_url", format!("{own}/../other.git")),
+        ("clone_url", format!("{forge}/acme/%6fther.git")),
+        ("html_url", format!("{forge}/acme/other")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut body = push(&format!("{own}.git"), &sha);
+        body["repository"][field] = address.as_str().into();
+        let answer = runner.deliver("push", &format!("d-{number}"), &body);
+        assert_eq!(answer.code, 400, "{address}: {answer:?}");
+        assert!(answer.body.contains(field), "{answer:?}");
+    }
+    assert_eq!(runner.runs().len(), 0);
+    let mut body = push(&format!("{forge}/Acme/Rocket.git"), &sha);
+    body["repository"]["html_url"] = own.as_str().into();
+    assert_eq!(runner.deliver("push", "d-own", &body).code, 202);
+}
+
 /// Counts who connects, and answers with a redirect.
 fn trap(redirect: Option<String>) -> (u16, Arc<AtomicU32>) {
     use std::io::{Read as _, Write as _};

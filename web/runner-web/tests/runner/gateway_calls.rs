@@ -57,8 +57,12 @@ pub(crate) fn stage() -> Stage {
 fn send(services: SocketAddr, token: &str, (method, path, body): &Call) -> String {
     let mut stream = TcpStream::connect(services).unwrap();
     let body = body.to_string();
+    let accept = match path.contains("/assets") {
+        true => "Accept: application/octet-stream\r\n",
+        false => "",
+    };
     let head = format!(
-        "{method} /api/v1/repos/acme/rocket{path} HTTP/1.0\r\nHost: 127.0.0.1\r\nAuthorization: token {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        "{method} /api/v1/repos/acme/rocket{path} HTTP/1.0\r\nHost: 127.0.0.1\r\nAuthorization: token {token}\r\nContent-Type: application/json\r\n{accept}Content-Length: {}\r\n\r\n",
         body.len()
     );
     stream

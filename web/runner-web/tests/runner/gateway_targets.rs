@@ -176,3 +176,119 @@ fn i17_files_of_a_draft_are_nothing_for_who_only_reads() {
         .commit(&workflow("permissions: {contents: read}"));
     stage.job(&calls, &["404", "404", "404", "404", "200", "200"]);
 }
+
+#[test]
+fn i17_no_job_approves_a_pull_request_or_merges_past_the_rules() {
+    let stage = stage();
+    let (_, fine) = strangers(&stage);
+    let asked = Arc::<Mutex<Vec<Value>>>::default();
+    for (method, path) in [
+        ("POST", "/pulls/8/reviews"),
+        ("POST", "/pulls/8/reviews/3"),
+        ("POST", "/pulls/8/reviews/3/dismissals"),
+        ("DELETE", "/pulls/8/reviews/3"),
+        ("POST", "/pulls/8/merge"),
+    ] {
+        let asked = Arc::clone(&asked);
+        stage.site.forge.answer(method, path, move |body| {
+            asked.lock().unwrap().push(body.clone());
+            (201, json!({}))
+        });
+    }
+    let approved = json!({"event": "APPROVED", "body": "fine"});
+    let calls = [
+        ("POST", "/pulls/8/reviews", approved.clone()),
+        // As GitHub's clients say it.
+        ("POST", "/pulls/8/reviews", json!({"event": "APPROVE"})),
+        ("POST", "/pulls/8/reviews", json!({"EVENT": "APPROVED"})),
+        ("POST", "/pulls/8/reviews/3", approved.clone()),
+        ("POST", "/pulls/8/reviews/3/events", approved),
+        ("POST", "/pulls/8/reviews/3/dismissals", json!({})),
+        ("DELETE", "/pulls/8/reviews/3", Value::Null),
+        (
+            "POST",
+            "/pulls/8/merge",
+            json!({"Do": "merge", "force_merge": true}),
+        ),
+        (
+            "POST",
+            "/pulls/8/merge",
+            json!({"Do": "merge", "FORCE_MERGE": true}),
+        ),
+    ];
+    stage.job(&calls, &["403"; 9]);
+    assert_eq!(*asked.lock().unwrap(), [Value::Null; 0], "it was asked");
+    let calls = [
+        ("POST", "/pulls/8/reviews", json!({"event": "COMMENT"})),
+        (
+            "POST",
+            "/pulls/8/merge",
+            json!({"Do": "merge", "force_merge": false}),
+        ),
+    ];
+    stage.job(&calls, &["201"; 2]);
+    let bound = json!({"Do": "merge", "force_merge": false, "head_commit_id": fine});
+    assert_eq!(asked.lock().unwrap()[1], bound);
+}
+
+#[test]
+fn i17_nothing_but_a_release_s_file_is_fetched_with_the_runner_s_token() {
+    let stage = stage();
+    let forge = &stage.site.forge;
+    forge.add_repo("acme/other");
+    let url = forge.url();
+    let places = [
+        ("1", "/api/v1/repos/acme/other/contents/secret.txt", None),
+        ("2", "/api/v1/admin/users", None),
+        (
+            "3",
+            "/acme/rocket/../other/releases/download/v1/x",
+            Some("attachment"),
+        ),
+        (
+            "4",
+            "/acme/rocket/releases/download/v1/x",
+            Some("external"),
+        ),
+        (
+            "5",
+            "/acme/rocket/releases/download/..%2f..%2f..%2fother/x",
+            None,
+        ),
+    ];
+    let below = "/repos/acme/rocket/releases/7/assets";
+    for (id, place, kind) in places {
+        let about =
+            json!({"id": 9, "browser_download_url": format!("{url}{place}"), "type": kind});
+        forge.answer("GET", &format!("{below}/{id}"), move |_| {
+            (200, about.clone())
+        });
+    }
+    let calls = [
+        ("GET", "/releases/7/assets/1", Value::Null),
+        ("GET", "/releases/7/assets/2", Value::Null),
+        ("GET", "/releases/7/assets/3", Value::Null),
+        ("GET", "/releases/7/assets/4", Value::Null),
+        ("GET", "/releases/7/assets/5", Value::Null),
+        (
+            "PATCH",
+            "/releases/7/assets/9",
+            json!({"Browser_Download_URL": url}),
+        ),
+        ("POST", "/releases/7/assets?external_url=x", json!("file")),
+    ];
+    let codes = ["200", "200", "200", "200", "200", "403", "403"];
+    stage.job(&calls, &codes);
+    let asked = forge.requests();
+    let asked = asked.iter().map(|asked| asked.path.as_str());
+    let asked: Vec<&str> = asked.filter(|path| !path.contains("/statuses/")).collect();
+    for path in &asked {
+        let is_described = path.contains("/repos/acme/rocket/releases/7/assets/");
+        assert!(
+            is_described || !path.contains("other") && !path.contains("download"),
+            "{asked:#?}"
+        );
+        assert_ne!(*path, "/api/v1/admin/users", "{asked:#?}");
+        assert!(!path.ends_with("/assets/9"), "{asked:#?}");
+    }
+}

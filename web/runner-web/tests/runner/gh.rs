@@ -132,12 +132,15 @@ true";
 
 #[test]
 fn i17_gh_does_what_workflows_do_with_it() {
-    does_what_workflows_do(|_| {});
+    does_what_workflows_do(|settings| settings.token_approves = true);
 }
 
 #[test]
 fn i17_gh_does_the_same_where_the_forge_is_github() {
-    does_what_workflows_do(|settings| settings.forge = Forge::GitHub);
+    does_what_workflows_do(|settings| {
+        settings.forge = Forge::GitHub;
+        settings.token_approves = true;
+    });
 }
 
 fn does_what_workflows_do(change: fn(&mut RunnerSettings)) {

@@ -160,18 +160,34 @@ impl Stage {
         self.run_event(permissions, script, |_| {})
     }
 
+    /// The same of a pull request from a fork.
+    pub(crate) fn run_of_fork(&self, permissions: &str, script: &str) -> Vec<String> {
+        let sha = self.commit(permissions, script);
+        let mut event = self.site.fork(&sha, &sha);
+        event["repository"]["html_url"] = "https://forge.example/acme/rocket".into();
+        self.said("pull_request", &sha, &event)
+    }
+
     fn run_event(&self, permissions: &str, script: &str, change: fn(&mut Value)) -> Vec<String> {
+        let sha = self.commit(permissions, script);
+        let mut event = self.site.push(&sha);
+        event["repository"]["html_url"] = "https://forge.example/acme/rocket".into();
+        change(&mut event);
+        self.said("push", &sha, &event)
+    }
+
+    fn commit(&self, permissions: &str, script: &str) -> String {
         let script = script.lines().map(|line| format!("          {line}\n"));
         let workflow = format!(
             "name: CI\non: [push, pull_request]\n{permissions}\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |\n{}        env: {{HTTP_FORGE: '{}', PERSONAL: ada-s-own-token, TOKEN: '${{{{ github.token }}}}'}}\n",
             script.collect::<String>(),
             self.site.forge.url(),
         );
-        let sha = self.site.commit(&workflow);
-        let mut event = self.site.push(&sha);
-        event["repository"]["html_url"] = "https://forge.example/acme/rocket".into();
-        change(&mut event);
-        let run = self.runner.run("push", &sha, &event);
+        self.site.commit(&workflow)
+    }
+
+    fn said(&self, kind: &str, delivery: &str, event: &Value) -> Vec<String> {
+        let run = self.runner.run(kind, delivery, event);
         let record = self.runner.ended(&run);
         let said = lines(&self.runner, &run);
         assert_eq!(record["state"], "succeeded", "{record:#} {said:#?}");

@@ -200,3 +200,40 @@ tried push -H "Authorization: Bearer $TOKEN" -X POST $forge/v2/acme/tool/blobs/u
     );
     has(&said, "push: 403");
 }
+
+static OF_FORKS: OnceLock<SocketAddr> = OnceLock::new();
+
+#[test]
+fn i17_a_fork_s_pull_request_reads_packages_as_anybody() {
+    let (address, asked) = registry();
+    OF_FORKS.set(address).unwrap();
+    let stage = stage(|settings| {
+        let address = OF_FORKS.get().expect("set before");
+        settings.forge_url = format!("http://{address}").parse().ok();
+    });
+    let script = format!(
+        r#"own="Authorization: token $TOKEN" at=http://{address}
+tried file -H "$own" $at/api/packages/acme/generic/private/1/x
+tried npm -H "Authorization: Bearer $TOKEN" $at/api/packages/acme/npm/@acme%2ftool
+tried key -H "X-NuGet-ApiKey: $TOKEN" $at/api/packages/acme/nuget/index.json
+tried list -H "$own" "$at/api/v1/packages/acme?token=$TOKEN"
+tried login -u "acme:$TOKEN" "$at/v2/token?scope=repository:acme/tool:pull"
+tried image -H "Authorization: Bearer $TOKEN" $at/v2/acme/tool/manifests/latest
+tried write -H "$own" -X PUT -d x $at/api/packages/acme/generic/tool/1/x
+tried push -H "Authorization: Bearer $TOKEN" -X POST $at/v2/acme/tool/blobs/uploads/"#
+    );
+    let said = stage.run_of_fork("permissions: {packages: write}", &script);
+    for name in ["file", "npm", "key", "list", "login", "image"] {
+        has(&said, &format!("{name}: 200 got 0"));
+    }
+    has(&said, "write: 403");
+    has(&said, "push: 403");
+    let asked = asked.lock().unwrap();
+    let of_packages = asked
+        .iter()
+        .filter(|(line, _, _)| line.contains("/packages/") || line.contains("/v2/"));
+    assert_eq!(of_packages.clone().count(), 6, "{asked:?}");
+    for (line, shown, _) in of_packages {
+        assert!(shown.is_empty() && !line.contains("token="), "{line}");
+    }
+}
