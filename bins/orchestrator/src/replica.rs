@@ -9,9 +9,8 @@ use daemon::lifecycle::{self, ShutdownSignal};
 use daemon::{first_screen, notify, replica};
 use edge_web::ServeOptions;
 use orchestrator_actors::OperatorApi;
-use orchestrator_actors::messages::ReloadConfig;
 use orchestrator_core::config::{Checked, Config};
-use orchestrator_web::{OrchestratorServer, StandbyOrchestrator, boot};
+use orchestrator_web::{OrchestratorServer, StandbyOrchestrator, boot, reload};
 use parking_lot::Mutex;
 use store::{DirectoryLock, SharedStore, Store, StorePlace};
 use supervision::ChildRef;
@@ -145,7 +144,9 @@ impl Settings {
                 read_again().await;
                 let api = leading.lock().clone();
                 if let Some(api) = api {
-                    reload(&api).await;
+                    let read = || notify::status("the configuration was read again");
+                    // Which mistakes there are was said when the files were read here.
+                    reload(&api, read, |_| {}).await;
                 }
             }
         });
@@ -177,20 +178,6 @@ impl Settings {
             let shared = shared.clone();
             // The thread is never cancelled.
             let _ = tokio::task::spawn_blocking(move || shared.compare(compared)).await;
-        }
-    }
-}
-
-async fn reload(api: &ChildRef<OperatorApi>) {
-    match api.ask(ReloadConfig).await {
-        Ok(Ok(view)) if view.valid => notify::status("the configuration was read again"),
-        // Which mistakes there are was said when the files were read here.
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => {
-            tracing::error!(event = "config.refused", %error, "it could not be read again");
-        }
-        Err(error) => {
-            tracing::error!(event = "config.refused", %error, "the operator API does not answer");
         }
     }
 }

@@ -1,8 +1,10 @@
 //! A search server in this process, on a folder and a port of its own.
 
+#[path = "home.rs"]
+mod home;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use config_core::Environment;
@@ -11,41 +13,12 @@ use search_web::{SearchServer, ServerOptions};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+pub(crate) use self::home::Home;
+
 /// A deadline no healthy run comes near.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A folder to search and the place of the server's own data.
-pub(crate) struct Home(tempfile::TempDir);
-
 impl Home {
-    pub(crate) fn new() -> Self {
-        let home = Self(tempfile::tempdir().expect("a temporary folder"));
-        std::fs::create_dir(home.files()).expect("a folder for files");
-        home
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// The folder that is searched.
-    pub(crate) fn files(&self) -> PathBuf {
-        self.path().join("files")
-    }
-
-    /// Writes a file into the folder that is searched.
-    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        let path = self.files().join(name);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        std::fs::write(path, text).expect("a file");
-    }
-
-    /// A role file that searches the folder.
-    pub(crate) fn role(&self, function: &str) -> Value {
-        json!({"name": "Test", "relevance_function": function, "theme": "spacelab",
-               "haystacks": [{"name": "Files", "service": "LocalFiles", "location": self.files()}]})
-    }
-
     pub(crate) fn start(&self) -> Server {
         self.start_with(&self.role("BM25F"), |_| {})
     }

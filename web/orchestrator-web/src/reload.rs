@@ -16,21 +16,30 @@ pub fn reload_on_hangup(api: ChildRef<OperatorApi>, read: impl Fn() + 'static) -
     let mut hangup = signal(SignalKind::hangup())?;
     actix_rt::spawn(async move {
         while hangup.recv().await.is_some() {
-            match api.ask(ReloadConfig).await {
-                Ok(Ok(view)) if view.valid => read(),
-                Ok(Ok(view)) => tracing::error!(
+            let wrong = |errors| {
+                tracing::error!(
                     event = "config.refused",
-                    errors = view.diagnostics.len(),
+                    errors,
                     "the configuration is wrong; what was in force stays: run --check"
-                ),
-                Ok(Err(error)) => {
-                    tracing::error!(event = "config.refused", error = %error, "it could not be read again");
-                }
-                Err(error) => {
-                    tracing::error!(event = "config.refused", error = %error, "the operator API does not answer");
-                }
-            }
+                );
+            };
+            reload(&api, &read, wrong).await;
         }
     });
     Ok(())
+}
+
+/// Has the operator API read the configuration again; `read` is called when that went well, `wrong`
+/// with the number of mistakes where there are some.
+pub async fn reload(api: &ChildRef<OperatorApi>, read: impl FnOnce(), wrong: impl FnOnce(usize)) {
+    match api.ask(ReloadConfig).await {
+        Ok(Ok(view)) if view.valid => read(),
+        Ok(Ok(view)) => wrong(view.diagnostics.len()),
+        Ok(Err(error)) => {
+            tracing::error!(event = "config.refused", error = %error, "it could not be read again");
+        }
+        Err(error) => {
+            tracing::error!(event = "config.refused", error = %error, "the operator API does not answer");
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! The search part of an actor tree, on a folder of its own.
 
-use std::path::{Path, PathBuf};
+#[path = "../../../../integration-tests/tests/all/home.rs"]
+mod home;
+
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use config_core::Environment;
@@ -10,48 +13,19 @@ use search_actors::{
 };
 use search_core::query::SearchRequest;
 use search_engine::answering::{DocumentRequest, SearchParams};
-use serde_json::{Value, json};
+use serde_json::Value;
 use supervision::{ChildRef, Root, SupervisorSpec, Verdict};
 use tokio::sync::oneshot;
+
+pub(crate) use self::home::Home;
 
 /// A deadline no healthy run comes near.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A folder to search and the place of the indexes.
-pub(crate) struct Home(tempfile::TempDir);
-
 impl Home {
-    pub(crate) fn new() -> Self {
-        let home = Self(tempfile::tempdir().expect("a temporary folder"));
-        std::fs::create_dir(home.files()).expect("a folder for files");
-        home
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// The folder that is searched.
-    pub(crate) fn files(&self) -> PathBuf {
-        self.path().join("files")
-    }
-
     /// The folder of the indexes and of what was learnt.
     pub(crate) fn data(&self) -> PathBuf {
         self.path().join("data")
-    }
-
-    /// Writes a file into the folder that is searched.
-    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        let path = self.files().join(name);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        std::fs::write(path, text).expect("a file");
-    }
-
-    /// A role that searches the folder.
-    pub(crate) fn role(&self, function: &str) -> Value {
-        json!({"name": "Test", "relevance_function": function, "theme": "spacelab",
-               "haystacks": [{"name": "Files", "service": "LocalFiles", "location": self.files()}]})
     }
 
     /// Starts the actors with these roles and waits until everything is indexed.
