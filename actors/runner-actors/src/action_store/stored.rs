@@ -59,10 +59,11 @@ impl StoredLock {
             };
             let found = get(&reference.on(other))?;
             // Names without a host may have meant another server when they were added. What came
-            // out of a folder is what the operator calls so.
+            // out of a folder is what the operator calls so, but for the own forge's.
             let rest = found.url.strip_prefix(server);
             let of_server = rest.is_some_and(|rest| rest.starts_with('/'));
-            let of_folder = server == usual && found.url.starts_with("file://");
+            let is_own = Some(server) == own;
+            let of_folder = server == usual && !is_own && found.url.starts_with("file://");
             (of_server || of_folder).then_some(found)
         })
     }
