@@ -12,6 +12,7 @@ pub mod files;
 pub mod item_cache;
 pub mod packs;
 pub mod published_files;
+pub mod reading;
 pub mod revision;
 pub mod sync;
 pub mod tasks;

@@ -15,6 +15,7 @@ mod condition;
 mod correction;
 mod error;
 mod grammar;
+mod inner_word;
 mod lexer;
 mod limits;
 mod matcher;

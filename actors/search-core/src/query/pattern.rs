@@ -4,6 +4,7 @@ use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 
+use super::inner_word;
 use super::needs::Needs;
 
 /// Longest regular expression or exact text, in bytes.
@@ -24,6 +25,10 @@ pub struct TextPattern {
     expression: String,
     ignores_case: bool,
     needs: Needs,
+    /// The piece of it that says most of one word.
+    inner_word: Option<String>,
+    /// Whether that piece is all of it.
+    is_one_word: bool,
     /// Words that stand whole in whatever matches: indices of the query's words.
     pub(super) words: Vec<usize>,
     /// Whether it is looked for, not excluded.
@@ -79,6 +84,8 @@ impl TextPattern {
         }
         let mut pattern = Self {
             needs: Needs::Nothing,
+            is_one_word: inner_word::is_all(&parsed),
+            inner_word: inner_word::of(&parsed),
             words: Vec::new(),
             is_shown: true,
             expression,
@@ -106,6 +113,23 @@ impl TextPattern {
             .dfa_size_limit(2 * MAX_COMPILED_BYTES)
             .nest_limit(MAX_NESTING)
             .build()
+    }
+
+    /// What finds the longest piece of it that stands inside one word and is letters, digits and
+    /// underscores of ASCII: whatever matches holds that. None where there is no such piece.
+    #[must_use]
+    pub fn word_finder(&self) -> Option<PatternFinder> {
+        let piece = RegexBuilder::new(self.inner_word.as_deref()?)
+            .size_limit(MAX_COMPILED_BYTES)
+            .dfa_size_limit(2 * MAX_COMPILED_BYTES)
+            .build();
+        piece.ok().map(PatternFinder)
+    }
+
+    /// Whether all of it is that piece.
+    #[must_use]
+    pub fn is_one_word(&self) -> bool {
+        self.is_one_word
     }
 
     /// What a document has to hold to match, as far as words tell.

@@ -18,6 +18,7 @@ use crate::extract::{self, Format};
 use crate::files::{FileLocation, SourceFiles};
 use crate::index::{DocumentRecord, IndexSnapshot};
 use crate::item_cache::{self, ItemCache};
+use crate::reading::{Reading, WordPiece};
 use crate::texts::TextStore;
 
 /// The longest text that is read again, in bytes of the file.
@@ -174,5 +175,14 @@ impl SearchableSource {
         let root = self.root.as_ref()?;
         let content = root.read(key, MAX_BODY_BYTES, &|_| false).ok()?;
         extract::body(key, content.bytes)
+    }
+
+    /// The same, where only a text is wanted that holds a piece of a word.
+    pub(super) fn body_with(&self, key: &str, piece: WordPiece<'_>) -> Reading {
+        let read = |root: &Arc<dyn SourceFiles>| root.read(key, MAX_BODY_BYTES, &|_| false).ok();
+        match self.root.as_ref().and_then(read) {
+            Some(content) => extract::body_with(key, content.bytes, piece),
+            None => Reading::Unreadable,
+        }
     }
 }

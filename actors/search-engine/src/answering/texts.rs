@@ -16,6 +16,7 @@ use crate::index::{
     DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_identifier, closest_word,
     definers_of, words_containing,
 };
+use crate::reading::{Reading, WordPiece};
 
 /// Reads the texts of the sources of one search.
 pub(super) struct Texts<'t> {
@@ -80,6 +81,21 @@ impl TextSource for Texts<'_> {
         }
         let plain = kept.or_else(|| source.plain_text_in(&record.key, buffer));
         plain.or_else(|| source.body(&record.key))
+    }
+
+    fn text_with(
+        &self,
+        source: usize,
+        record: &DocumentRecord,
+        buffer: String,
+        piece: WordPiece<'_>,
+    ) -> Reading {
+        let Some(source) = self.0.get(source) else {
+            return Reading::Unreadable;
+        };
+        let kept = source.kept_text(record);
+        let plain = kept.or_else(|| source.plain_text_in(&record.key, buffer));
+        plain.map_or_else(|| source.body_with(&record.key, piece), Reading::Text)
     }
 }
 

@@ -5,16 +5,21 @@
 //! page marks its main content (`<main>`, `role="main"`) only that counts.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::Range;
 
 use memchr::memmem;
 
-use super::html_tokens::{Token, Tokens, attribute, attributes_of};
+use super::html_tokens::{Token, Tokens, attribute, attributes_of, is_raw};
 use super::links::Links;
 use super::parts::{TextParts, fold_line};
+use crate::reading::{Reading, WordPiece};
 
 /// More keywords than this are search-engine bait.
 const MAX_KEYWORDS: usize = 32;
+
+/// How often the text that was read is looked at before all of it is there.
+const MAX_LOOKS: usize = 8;
 
 pub(super) fn parts(page: &str) -> TextParts {
     let mut reader = Reader::default();
@@ -28,19 +33,89 @@ pub(super) fn parts(page: &str) -> TextParts {
 /// The text of a page as [`parts`] gives it, without the rest: what verifies phrases and
 /// expressions reads thousands of pages for one search.
 pub(super) fn body(page: &str) -> String {
+    match body_with(page, WordPiece::ANY) {
+        Reading::Text(text) => text,
+        _ => String::new(),
+    }
+}
+
+/// The same for whoever looks for a piece of a word: where that is all, the page is read up to
+/// where its text is known to hold it.
+pub(super) fn body_with(page: &str, piece: WordPiece<'_>) -> Reading {
     let mut reader = Reader {
         is_text_alone: true,
         ..Reader::default()
     };
     reader.body.reserve(page.len() / 3);
-    for token in Tokens::new(page) {
+    let mut looks = if piece.is_all { MAX_LOOKS } else { 0 };
+    let place_behind = |at: usize| (piece.find)(&page[at..]).map(|end| at + end);
+    let mut place = if piece.is_all { place_behind(0) } else { None };
+    let mut tokens = Tokens::new(page);
+    while let Some(token) = tokens.next() {
         reader.token(token);
         // Behind the main content an end tag may break the last line, but no more.
         if reader.main_over && (reader.body.is_empty() || reader.body.ends_with('\n')) {
             break;
         }
+        let behind = tokens.offset();
+        if looks > 0 && place.is_some_and(|place| place <= behind) {
+            // What stands before the main content is none of the text.
+            if reader.main.is_some() || reader.main_over {
+                looks -= 1;
+                if piece.is_in(&reader.body) {
+                    return Reading::Holds(reader.body.len());
+                }
+            }
+            place = place_behind(behind);
+        }
     }
-    reader.body
+    Reading::Text(reader.body)
+}
+
+/// The word of the text that begins with `word` of the page and goes on behind it, and what follows
+/// it up to the next gap; none where it cannot be told. `left` is how much may yet be put together.
+pub(super) fn glued_word(page: &str, word: Range<usize>, left: &Cell<usize>) -> Option<String> {
+    let begun = word.len();
+    let mut reader = Reader {
+        is_text_alone: true,
+        // What is read is taken for the main content: nothing that follows begins it.
+        main: Some(("main content".to_owned(), 1)),
+        body: page[word.clone()].to_owned(),
+        ..Reader::default()
+    };
+    let is_gap = |byte: &u8| byte.is_ascii() && !byte.is_ascii_alphanumeric() && *byte != b'_';
+    let mut tokens = Tokens::new(&page[word.end..]);
+    let mut seen = begun;
+    while !reader.body.as_bytes()[seen..].iter().any(is_gap) {
+        seen = reader.body.len();
+        let from = tokens.offset();
+        let Some(token) = tokens.next() else { break };
+        left.set(left.get().checked_sub(tokens.offset() - from)?);
+        match token {
+            // The first title is no text, the second is.
+            Token::Start { name, .. } if name.eq_ignore_ascii_case("title") => return None,
+            // Cells part words, but not inside `pre`.
+            Token::Start { name, .. } if is_cell(&lower(name)) => {}
+            Token::Start { name, .. } if &*lower(name) == "img" => {
+                reader.token(token);
+                // A word may go on from the last one of the image.
+                seen = reader.body.len();
+            }
+            token => reader.token(token),
+        }
+    }
+    Some(reader.body)
+}
+
+/// Whether no word goes on from before a tag behind it; none where what is in the element is left
+/// out, or the tag stands for text.
+pub(super) fn parts_words(name: &str, attributes: &str) -> Option<bool> {
+    let name = lower(name);
+    let is_text = matches!(&*name, "img" | "title") || is_raw(&name);
+    if is_text || is_dropped(&name, attributes) {
+        return None;
+    }
+    Some(is_block(&name) || &*name == "pre" || heading_level(&name).is_some())
 }
 
 /// The text of a piece cut out of a page; it may begin and end anywhere but inside a tag.
@@ -146,7 +221,7 @@ impl Reader {
                 self.line_break();
                 self.pre += 1;
             }
-            "td" | "th" | "dd" => self.space = true,
+            _ if is_cell(name) => self.space = true,
             _ if is_dropped(name, attributes) => self.dropped = Some((name.to_owned(), 1)),
             "a" if self.is_text_alone => {}
             "a" => {
@@ -335,6 +410,10 @@ fn is_furniture(attributes: &str) -> bool {
                 | "out-of-band"
         )
     })
+}
+
+fn is_cell(name: &str) -> bool {
+    matches!(name, "td" | "th" | "dd")
 }
 
 fn heading_level(name: &str) -> Option<u8> {

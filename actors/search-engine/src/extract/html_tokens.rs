@@ -46,6 +46,16 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// What was handed out ends here, or before it.
+    pub(super) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// The offset behind a comment or declaration at `open`, if there is one.
+    pub(super) fn declaration(&self, open: usize) -> Option<usize> {
+        declaration_end(self.bytes(), open)
+    }
+
     fn bytes(&self) -> &'a [u8] {
         self.page.as_bytes()
     }
@@ -73,7 +83,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// The tag at `at`, and the offset behind it. `None` if the `<` begins no tag.
-    fn tag(&self, at: usize) -> Option<(Token<'a>, usize)> {
+    pub(super) fn tag(&self, at: usize) -> Option<(Token<'a>, usize)> {
         let bytes = self.bytes();
         let is_end = bytes.get(at + 1) == Some(&b'/');
         let name_at = at + 1 + usize::from(is_end);
@@ -256,7 +266,7 @@ fn declaration_end(bytes: &[u8], open: usize) -> Option<usize> {
 }
 
 /// Elements whose content is no markup; the last two may hold character references.
-fn is_raw(name: &str) -> bool {
+pub(super) fn is_raw(name: &str) -> bool {
     // Most names are told by their length and first letter.
     match name.len() {
         3 => name.eq_ignore_ascii_case("xmp"),

@@ -12,6 +12,7 @@ mod format;
 mod front_matter;
 mod html;
 mod html_tokens;
+mod html_words;
 pub(crate) mod json;
 mod links;
 mod markdown;
@@ -22,6 +23,7 @@ mod redirect;
 
 use search_core::document::{ContentKind, ExtractedDocument};
 
+use crate::reading::{Reading, WordPiece};
 use crate::times::believed;
 use crate::walk::SkipReason;
 
@@ -41,20 +43,36 @@ pub(crate) fn html_text(page: &str) -> String {
 
 /// The body of a document as [`extract`] gives it; none where that fails.
 pub(crate) fn body(key: &str, bytes: Vec<u8>) -> Option<String> {
+    match body_with(key, bytes, WordPiece::ANY) {
+        Reading::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The same where only a text is wanted that holds a piece of a word.
+pub(crate) fn body_with(key: &str, bytes: Vec<u8>, piece: WordPiece<'_>) -> Reading {
+    let or_unreadable = |text: Option<String>| text.map_or(Reading::Unreadable, Reading::Text);
+    let other = |bytes| extract(key, bytes, 0).ok().map(|document| document.body);
     let format = Format::of_key(key);
     if !matches!(format, Format::Html | Format::Text) {
-        return extract(key, bytes, 0).ok().map(|document| document.body);
+        return or_unreadable(other(bytes));
     }
-    let DecodedText { text, .. } = decode(bytes, format)?;
+    let Some(DecodedText { text, .. }) = decode(bytes, format) else {
+        return Reading::Unreadable;
+    };
     if text.trim_start().is_empty() {
-        return None;
+        return Reading::Unreadable;
     }
     if format.or_by_content(&text) != Format::Html {
-        return extract(key, text.into_bytes(), 0)
-            .ok()
-            .map(|document| document.body);
+        return or_unreadable(other(text.into_bytes()));
     }
-    (!redirect::leads_on(&text)).then(|| html::body(&text))
+    if !html_words::may_hold(&text, piece) {
+        return Reading::RuledOut(text.len());
+    }
+    if redirect::leads_on(&text) {
+        return Reading::Unreadable;
+    }
+    html::body_with(&text, piece)
 }
 
 /// Offset behind the front matter of a Markdown text; 0 without any.

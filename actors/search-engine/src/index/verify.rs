@@ -17,12 +17,16 @@ use search_core::query::{
 use super::error::IndexError;
 use super::pool::Candidate;
 use super::record::DocumentRecord;
+use crate::reading::{Reading, WordPiece};
 
 /// Most documents of one search whose texts are read for phrases, best ones first.
 pub const MAX_VERIFIED: usize = 3_000;
 
 /// Most bytes of text of one search that are read for phrases.
 pub const MAX_VERIFIED_BYTES: usize = 24 << 20;
+
+/// So many bytes of markup that rule a text out cost no more than one byte of a text.
+const MARKUP_OF_TEXT: usize = 8;
 
 /// Longest time that texts are read for regular expressions in one search.
 pub(super) const MAX_PATTERN_TIME: Duration = Duration::from_secs(2);
@@ -38,6 +42,22 @@ pub trait TextSource {
         drop(buffer);
         self.text(source, record)
     }
+
+    /// The same where only a text is wanted that holds a piece of a word, and perhaps nothing more
+    /// of it. Whoever has to take texts out of markup need not, where he knows without.
+    fn text_with(
+        &self,
+        source: usize,
+        record: &DocumentRecord,
+        buffer: String,
+        piece: WordPiece<'_>,
+    ) -> Reading {
+        let _ = piece;
+        match self.text_in(source, record, buffer) {
+            Some(text) => Reading::Text(text),
+            None => Reading::Unreadable,
+        }
+    }
 }
 
 /// What is still to be found out about ranked documents.
@@ -46,6 +66,8 @@ pub(super) struct Verifier<'v> {
     texts: Option<&'v dyn TextSource>,
     finders: Vec<PhraseFinder>,
     patterns: Rc<[Option<PatternFinder>]>,
+    /// By pattern: what tells of markup whether its text may match.
+    word_finders: Rc<[Option<PatternFinder>]>,
     /// By filter: finders for phrases in titles.
     title_finders: Vec<Option<PhraseFinder>>,
     titles_only: bool,
@@ -75,6 +97,11 @@ impl<'v> Verifier<'v> {
                 .map(|phrase| query.phrase_finder_by(phrase, rarities))
                 .collect(),
             patterns: query.patterns().iter().map(TextPattern::finder).collect(),
+            word_finders: query
+                .patterns()
+                .iter()
+                .map(TextPattern::word_finder)
+                .collect(),
             title_finders: query.filters().iter().map(title_finder).collect(),
             query,
             texts,
@@ -164,8 +191,52 @@ impl<'v> Verifier<'v> {
         if self.titles_only {
             return false;
         }
-        let text = self.read(candidate, record, text);
-        text.is_some_and(|text| finder.is_in(text))
+        let word_finders = Rc::clone(&self.word_finders);
+        let Some(word) = word_finders[pattern].as_ref().filter(|_| text.is_none()) else {
+            let text = self.read(candidate, record, text);
+            return text.is_some_and(|text| finder.is_in(text));
+        };
+        let is_all = self.query.patterns()[pattern].is_one_word();
+        match self.read_with(word, is_all, candidate, record) {
+            Reading::Text(read) => {
+                let found = finder.is_in(&read);
+                *text = Some(Some(read));
+                found
+            }
+            Reading::Holds(_) => true,
+            Reading::RuledOut(_) => false,
+            Reading::Unreadable => {
+                *text = Some(None);
+                false
+            }
+        }
+    }
+
+    /// Reads a text that may hold a piece of a word.
+    fn read_with(
+        &mut self,
+        word: &PatternFinder,
+        is_all: bool,
+        candidate: &Candidate,
+        record: &DocumentRecord,
+    ) -> Reading {
+        let (Some(texts), source) = (self.texts, candidate.source as usize) else {
+            return Reading::Unreadable;
+        };
+        let find = |text: &str| word.places(text).next().map(|place| place.end);
+        let buffer = std::mem::take(&mut self.buffer);
+        let piece = WordPiece {
+            find: &find,
+            is_all,
+        };
+        let reading = texts.text_with(source, record, buffer, piece);
+        self.bytes += match &reading {
+            Reading::Text(text) => text.len(),
+            Reading::Holds(bytes) => *bytes,
+            Reading::RuledOut(bytes) => bytes / MARKUP_OF_TEXT,
+            Reading::Unreadable => 0,
+        };
+        reading
     }
 
     /// The text of a document, read once.

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use search_engine::index::{DocumentRecord, MAX_VERIFIED, Page, Scope, TextSource, search_in};
+use search_engine::reading::{Reading, WordPiece};
 
 use super::*;
 
@@ -11,12 +12,38 @@ use super::*;
 struct KnownTexts {
     texts: BTreeMap<String, String>,
     reads: Cell<usize>,
+    /// Whether texts are as costly to come by as those of web pages: they are looked at first.
+    are_pages: bool,
+    /// Texts that were looked at and not read.
+    looked_at: Cell<usize>,
 }
 
 impl TextSource for KnownTexts {
     fn text(&self, _: usize, record: &DocumentRecord) -> Option<String> {
         self.reads.set(self.reads.get() + 1);
         self.texts.get(&record.key).cloned()
+    }
+
+    fn text_with(
+        &self,
+        source: usize,
+        record: &DocumentRecord,
+        _: String,
+        piece: WordPiece<'_>,
+    ) -> Reading {
+        let page = self.texts.get(&record.key).filter(|_| self.are_pages);
+        let known = page.and_then(|page| match piece.is_in(page) {
+            false => Some(Reading::RuledOut(page.len())),
+            true if piece.is_all => Some(Reading::Holds(page.len())),
+            true => None,
+        });
+        if known.is_some() {
+            self.looked_at.set(self.looked_at.get() + 1);
+        }
+        known.unwrap_or_else(|| {
+            self.text(source, record)
+                .map_or(Reading::Unreadable, Reading::Text)
+        })
     }
 }
 
@@ -152,6 +179,49 @@ fn i16_only_texts_with_a_word_like_the_expression_are_read() {
         let hits = known.ask(&sources, query, 10);
         assert_eq!((hits.total, hits.unread), (total, 0), "{query}");
         assert_eq!(known.reads.get(), reads, "{query}");
+    }
+}
+
+/// A page whose markup tells that no word of it is like the expression is not freed from it; nor is
+/// one where that is all that counts.
+#[test]
+fn i16_pages_are_taken_apart_where_their_words_do_not_decide() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let mut known = KnownTexts::default();
+    for number in 0..400 {
+        let name = ["DoubleEndedIterator", "DoubleEnded_or", "double_ended_or"][number % 3];
+        let text = format!("fn {name}(of: {}) ends", number % 2);
+        known.put(&mut index, &format!("{number:03}"), &text);
+    }
+    let sources = [commit(&mut index)];
+    known.are_pages = true;
+    for (query, total, reads, looked_at) in [
+        ("re:/oubleEnde[a-z_]*or/", 133, 0, 400),
+        ("re:/fn oubleEnde[a-z_]*or/", 0, 133, 267),
+        (r"re:/fn D\w+or\(of: 1/", 134, 400, 0),
+        ("\"fn DoubleEnded_or\" case:yes", 133, 133, 0),
+        ("-re:/oubleEnde[a-z_]*or/ ends", 267, 0, 400),
+        (
+            "re:/oubleEnde[a-z_]*or/ OR re:/ble_[a-z]*ed_or\\(of/",
+            266,
+            400,
+            400,
+        ),
+    ] {
+        known.looked_at.set(0);
+        let hits = known.ask(&sources, query, 10);
+        assert_eq!((hits.total, hits.unread), (total, 0), "{query}");
+        assert!(
+            known.reads.get() <= reads,
+            "{query}: {} read",
+            known.reads.get()
+        );
+        assert!(
+            known.looked_at.get() <= looked_at,
+            "{query}: {} looked at",
+            known.looked_at.get()
+        );
     }
 }
 
