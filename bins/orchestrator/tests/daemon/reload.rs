@@ -121,6 +121,10 @@ fn i18_a_reload_of_the_leader_reaches_those_that_stand_by() {
         let reason = health["reason"].as_str().unwrap_or_default();
         reason.contains("differ from the leader's: webhook secret")
     });
+    // Whoever chooses between processes sends no webhook where it would be refused.
+    let ready = "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let readiness = || standby.plain(ready).map(|answer| answer.status);
+    assert_eq!(readiness(), Some(503));
     change(&sites[1], &old, &both);
     assert_eq!(standby.post("/admin/reload")["valid"], true);
     let mut id = 100;
@@ -132,6 +136,7 @@ fn i18_a_reload_of_the_leader_reaches_those_that_stand_by() {
     wait_until("they are equal", || {
         standby.get("/health")["status"] == "ok"
     });
+    assert_eq!(readiness(), Some(200));
 }
 
 #[test]
