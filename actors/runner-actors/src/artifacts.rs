@@ -303,7 +303,9 @@ mod tests {
             assert_eq!(check_artifact_name(name), Ok(()), "{name}");
         }
         let long = "x".repeat(MAX_NAME + 1);
-        let mut wrong = vec!["../evil", "a/b", "..", ".", "a:b", "a\"b", "a\\b", "", &long];
+        let mut wrong = vec![
+            "../evil", "a/b", "..", ".", "a:b", "a\"b", "a\\b", "", &long,
+        ];
         wrong.extend(["a*", "a?", "a|b", "<a>", "a\nb", "a\tb"]);
         for name in wrong {
             assert!(check_artifact_name(name).is_err(), "{name:?}");

@@ -141,7 +141,9 @@ impl RunnerIntake {
         let record = RunRecord::received(&event, delivery.to_string());
         let id = record.id.clone();
         let keep = self.keep_runs;
-        let target = event.target(self.forge.kind).filter(|event| wants(event.name()));
+        let target = event
+            .target(self.forge.kind)
+            .filter(|event| wants(event.name()));
         let target = target.map(|event| {
             let record = RunRecord::received(&event, delivery.to_string());
             (

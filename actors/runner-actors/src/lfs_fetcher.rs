@@ -5,7 +5,7 @@ use http_clients::http::HttpClient;
 use http_clients::lfs::LfsClient;
 use runner_core::checkout::{is_own_lfs, lfs_endpoint};
 
-use crate::repositories::TOKEN_USER;
+use crate::own_forge::TOKEN_USER;
 
 /// How servers are spoken to: addresses are checked, and tokens go to the forge.
 pub(crate) struct LfsFetcher {

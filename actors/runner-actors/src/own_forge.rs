@@ -8,6 +8,9 @@ use url::Url;
 use crate::event::StoredEvent;
 use crate::settings::RunnerSettings;
 
+/// Whom git names beside the runner's own token.
+pub(crate) const TOKEN_USER: &str = "oauth2";
+
 /// The forge that is configured.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnForge {
@@ -140,113 +143,63 @@ mod tests {
         }
     }
 
+    /// Forges with addresses of `acme/rocket` at them, and addresses that are another's.
+    const PLACES: [(Forge, Option<&str>, &[&str], &[&str]); 4] = [
+        (
+            Forge::Gitea,
+            Some("http://gitea:3000/"),
+            &[
+                "http://gitea:3000/acme/rocket.git",
+                "http://gitea:3000/Acme/Rocket",
+                // Its address outside, where no token goes.
+                "https://git.example/acme/rocket.git",
+                "file:///srv/rocket",
+                "",
+            ],
+            &[
+                "http://gitea:3000/acme/other.git",
+                "http://gitea:3000/acme/rocket/../other.git",
+                "http://gitea:3000/acme/other/../rocket.git",
+                "http://gitea:3000/acme/other%2f..%2frocket.git",
+                "http://gitea:3000//acme/rocket.git",
+                "http://gitea:3000/x/acme/rocket.git",
+            ],
+        ),
+        (
+            Forge::Forgejo,
+            Some("https://host.example/git"),
+            &["https://host.example/git/acme/rocket.git"],
+            &["https://host.example/acme/rocket.git"],
+        ),
+        (
+            Forge::GitHub,
+            None,
+            &["https://github.com/acme/rocket.git"],
+            &["https://github.com/acme/other.git"],
+        ),
+        (
+            Forge::GitHub,
+            Some("https://ghe.example/api/v3"),
+            &["https://ghe.example/acme/rocket.git"],
+            &["https://ghe.example/acme/other.git"],
+        ),
+    ];
+
     #[test]
     fn i17_an_event_names_no_other_repository_of_the_forge_as_its_own() {
-        use Forge::{Forgejo, GitHub, Gitea};
-        let top = Some("http://gitea:3000/");
-        let mounted = Some("https://host.example/git");
-        for (kind, forge, clone_url, html_url, expected) in [
-            (Gitea, top, "http://gitea:3000/acme/rocket.git", None, None),
-            (Gitea, top, "http://gitea:3000/Acme/Rocket", None, None),
-            (
-                Gitea,
-                top,
-                "http://gitea:3000/acme/other.git",
-                None,
-                Some("clone_url"),
-            ),
-            (
-                Gitea,
-                top,
-                "http://gitea:3000/acme/rocket/../other.git",
-                None,
-                Some("clone_url"),
-            ),
-            (
-                Gitea,
-                top,
-                "http://gitea:3000/acme/other/../rocket.git",
-                None,
-                Some("clone_url"),
-            ),
-            (
-                Gitea,
-                top,
-                "http://gitea:3000/acme/other%2f..%2frocket.git",
-                None,
-                Some("clone_url"),
-            ),
-            (
-                Gitea,
-                top,
-                "http://gitea:3000//acme/rocket.git",
-                None,
-                Some("clone_url"),
-            ),
-            (
-                Gitea,
-                top,
-                "http://gitea:3000/x/acme/rocket.git",
-                None,
-                Some("clone_url"),
-            ),
-            (
-                Gitea,
-                top,
-                "http://gitea:3000/acme/rocket.git",
-                Some("http://gitea:3000/acme/other"),
-                Some("html_url"),
-            ),
-            // By what it is reached at outside; no token goes there.
-            (
-                Gitea,
-                top,
-                "https://git.example/acme/rocket.git",
-                Some("https://git.example/acme/rocket"),
-                None,
-            ),
-            (
-                Forgejo,
-                mounted,
-                "https://host.example/git/acme/rocket.git",
-                Some("https://host.example/git/acme/rocket"),
-                None,
-            ),
-            (
-                Forgejo,
-                mounted,
-                "https://host.example/acme/rocket.git",
-                None,
-                Some("clone_url"),
-            ),
-            (
-                GitHub,
-                None,
-                "https://github.com/acme/other.git",
-                None,
-                Some("clone_url"),
-            ),
-            (
-                GitHub,
-                Some("https://ghe.example/api/v3"),
-                "https://ghe.example/acme/rocket.git",
-                Some("https://ghe.example/acme/rocket"),
-                None,
-            ),
-            (
-                GitHub,
-                Some("https://ghe.example/api/v3"),
-                "https://ghe.example/acme/other.git",
-                None,
-                Some("clone_url"),
-            ),
-            (Gitea, top, "", None, None),
-            (Gitea, top, "file:///srv/rocket", None, None),
-        ] {
-            let made = StoredEvent::made(EventKind::Push, "acme/rocket", "", "", clone_url);
-            let event = made.at(html_url.map(str::to_owned), None);
-            let found = own(kind, forge).misplaced(&event);
-            assert_eq!(found, expected, "{clone_url} {html_url:?}");
+        for (kind, forge, own_places, others) in PLACES {
+            let forge = own(kind, forge);
+            let misplaced = |clone_url: &str, page: &str| {
+                let made = StoredEvent::made(EventKind::Push, "acme/rocket", "", "", clone_url);
+                forge.misplaced(&made.at(Some(page.to_owned()), None))
+            };
+            for place in own_places {
+                assert_eq!(misplaced(place, place), None, "{place}");
+            }
+            for place in others {
+                assert_eq!(misplaced(place, ""), Some("clone_url"), "{place}");
+                assert_eq!(misplaced("", place), Some("html_url"), "{place}");
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use runner_core::state::RunState;
 use url::Url;
 
 use crate::lfs_fetcher::LfsFetcher;
-use crate::own_forge::OwnForge;
+use crate::own_forge::{OwnForge, TOKEN_USER};
 use crate::settings::RunnerSettings;
 
 /// Why the commit cannot be used.
@@ -60,9 +60,6 @@ impl SourceError {
         }
     }
 }
-
-/// Whom git names beside the runner's own token.
-pub(crate) const TOKEN_USER: &str = "oauth2";
 
 /// Remotes and mirrors of repositories; clones share them.
 #[derive(Clone)]

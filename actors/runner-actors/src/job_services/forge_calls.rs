@@ -9,7 +9,8 @@ use forge_graphql_core::{is_missing_reference, translated, translated_answer};
 use http_clients::http::{HttpClient, Method, Request, Response};
 use runner_core::gateway::{
     ApiAddress, CREDENTIALS, ForgeCall, PullCheck, ShownAnswer, check_decision, checked_body,
-    decide, is_address_key, is_of_releases, is_upload, rewritten_link, shown_answer, with_upload_urls,
+    decide, is_address_key, is_of_releases, is_upload, rewritten_link, shown_answer,
+    with_upload_urls,
 };
 
 use runner_core::workflow::PermissionLevel;
@@ -250,7 +251,10 @@ fn permitted(
     let call = call.map_err(|refused| refused.to_string())?;
     let query = asked.query.as_deref().unwrap_or_default();
     for (name, _) in url::form_urlencoded::parse(query.as_bytes()) {
-        if CREDENTIALS.iter().any(|one| one.eq_ignore_ascii_case(&name)) {
+        if CREDENTIALS
+            .iter()
+            .any(|one| one.eq_ignore_ascii_case(&name))
+        {
             return Err(format!(
                 "the query names `{name}`: the token of the job is a header"
             ));

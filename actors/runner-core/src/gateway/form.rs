@@ -1,5 +1,5 @@
-//! A form with a file that goes by: it is not kept, but the names of its fields are looked at, since
-//! one of them would put an address in place of the file.
+//! A form with a file that goes by: it is not kept, but the names of its fields are looked at,
+//! since one of them would put an address in place of the file.
 
 use super::body::is_address_key;
 
@@ -91,7 +91,9 @@ fn head_of(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
         return Some((&[], &bytes[2..]));
     }
     let ends = ["\n\r\n", "\n\n"].map(|end| (memchr::memmem::find(bytes, end.as_bytes()), end));
-    let found = ends.iter().filter_map(|(at, end)| Some(((*at)?, end.len())));
+    let found = ends
+        .iter()
+        .filter_map(|(at, end)| Some(((*at)?, end.len())));
     let (at, length) = found.min()?;
     Some((&bytes[..at], &bytes[at + length..]))
 }
@@ -171,13 +173,18 @@ mod tests {
     #[test]
     fn i17_a_form_has_a_file_and_no_address() {
         let field = |disposition: &str| {
-            format!("--xyz\r\nContent-Disposition: form-data; {disposition}\r\n\r\nexternal_url\r\n")
+            format!(
+                "--xyz\r\nContent-Disposition: form-data; {disposition}\r\n\r\nexternal_url\r\n"
+            )
         };
         let file = field(r#"name="attachment"; filename="name=external_url; \"x\".zip""#);
         for body in [
             format!("{file}--xyz--\r\n"),
             format!("{file}{}--xyz--\r\n", field("name=name")),
-            format!("{file}{}--xyz--", field("filename*=utf-8''%41; name=\"attachment\"")),
+            format!(
+                "{file}{}--xyz--",
+                field("filename*=utf-8''%41; name=\"attachment\"")
+            ),
         ] {
             for piece in [1, 7, 4096] {
                 assert_eq!(looked(&body, piece), Ok(()), "{body}");

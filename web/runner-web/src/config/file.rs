@@ -316,7 +316,7 @@ table! {
         "token_at_forge" (shown "true at Gitea and Forgejo") = opt(BOOLEAN) => token_at_forge;
         /// whether the token of a job may approve pull requests, and take reviews away at Gitea
         /// and Forgejo; it merges past the rules of a branch never
-        "token_approves" (shown "false") = BOOLEAN => token_approves;
+        "token_approves" = BOOLEAN => token_approves;
         /// whether a push ends the runs of the one before it, of the same workflow and branch,
         /// where the workflow has no `concurrency`
         "cancel_previous" (shown "false") = opt(BOOLEAN) => cancel_previous;

@@ -163,10 +163,9 @@ impl<'a> Resolver<'a> {
         let hosts = file.own_names();
         let variables = file.variables;
         let addresses = address_policy(file.allow_addresses);
+        let mirrors = variables.mirrors;
         let runner = RunnerSettings {
-            repositories: variables
-                .mirrors
-                .unwrap_or_else(|| data.join("repositories")),
+            repositories: mirrors.unwrap_or_else(|| data.join("repositories")),
             actions,
             images: ImageSettings {
                 folder: data.join("images"),

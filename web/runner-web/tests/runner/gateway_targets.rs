@@ -245,11 +245,7 @@ fn i17_nothing_but_a_release_s_file_is_fetched_with_the_runner_s_token() {
             "/acme/rocket/../other/releases/download/v1/x",
             Some("attachment"),
         ),
-        (
-            "4",
-            "/acme/rocket/releases/download/v1/x",
-            Some("external"),
-        ),
+        ("4", "/acme/rocket/releases/download/v1/x", Some("external")),
         (
             "5",
             "/acme/rocket/releases/download/..%2f..%2f..%2fother/x",
@@ -258,8 +254,7 @@ fn i17_nothing_but_a_release_s_file_is_fetched_with_the_runner_s_token() {
     ];
     let below = "/repos/acme/rocket/releases/7/assets";
     for (id, place, kind) in places {
-        let about =
-            json!({"id": 9, "browser_download_url": format!("{url}{place}"), "type": kind});
+        let about = json!({"id": 9, "browser_download_url": format!("{url}{place}"), "type": kind});
         forge.answer("GET", &format!("{below}/{id}"), move |_| {
             (200, about.clone())
         });

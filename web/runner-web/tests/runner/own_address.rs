@@ -165,7 +165,7 @@ impl Stage {
         let sha = self.commit(permissions, script);
         let mut event = self.site.fork(&sha, &sha);
         event["repository"]["html_url"] = "https://forge.example/acme/rocket".into();
-        self.said("pull_request", &sha, &event)
+        self.output("pull_request", &sha, &event)
     }
 
     fn run_event(&self, permissions: &str, script: &str, change: fn(&mut Value)) -> Vec<String> {
@@ -173,7 +173,7 @@ impl Stage {
         let mut event = self.site.push(&sha);
         event["repository"]["html_url"] = "https://forge.example/acme/rocket".into();
         change(&mut event);
-        self.said("push", &sha, &event)
+        self.output("push", &sha, &event)
     }
 
     fn commit(&self, permissions: &str, script: &str) -> String {
@@ -186,7 +186,7 @@ impl Stage {
         self.site.commit(&workflow)
     }
 
-    fn said(&self, kind: &str, delivery: &str, event: &Value) -> Vec<String> {
+    fn output(&self, kind: &str, delivery: &str, event: &Value) -> Vec<String> {
         let run = self.runner.run(kind, delivery, event);
         let record = self.runner.ended(&run);
         let said = lines(&self.runner, &run);
