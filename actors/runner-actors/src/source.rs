@@ -106,7 +106,7 @@ impl Source {
         Ok(Self {
             mirror,
             remote,
-            limits: limits.clone(),
+            limits: *limits,
             default_branch: event.default_branch.clone(),
             sha,
             reference,

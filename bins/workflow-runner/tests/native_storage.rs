@@ -285,7 +285,7 @@ jobs:
           echo "::add-mask::  "
           printf '{\n    "a": 1 }\n'
       - {id: q, run: "printf 'dup=2\\nDup=3\\n' >> $GITHUB_OUTPUT"}
-      - run: "echo dup<${{ steps.q.outputs.dup }}><${{ steps.q.outputs.DUP }}>"
+      - run: echo dup-${{ steps.q.outputs.dup }}-${{ steps.q.outputs.DUP }}
   b:
     needs: a
     runs-on: x
@@ -310,7 +310,7 @@ jobs:
             "always-true-text",
             "masks nothing",
             "    \"a\": 1 }",
-            "dup<3><3>",
+            "dup-3-3",
             "cache linux-***-x: ",
             "cache linux-***-x is restored",
         ],
