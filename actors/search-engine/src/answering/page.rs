@@ -93,11 +93,10 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         sources: &names,
     };
     let broken = fault.iter().map(|fault| broken(fault, is_mended));
-    let taken = broken.chain(dashed.notes);
     let found = notes(&hits, &query, &corrections, &added, &said);
     let ranked = ranker.as_ref().and_then(ConceptRanker::note);
-    let noted = taken.chain(inside).chain(found).chain(ranked);
-    let noted = noted.chain(texts.note());
+    let noted = broken.chain(dashed.notes).chain(inside);
+    let noted = noted.chain(found).chain(ranked).chain(texts.note());
     Ok(SearchAnswer {
         status: status(&reports),
         indexing: reports.iter().any(|report| report.indexing.is_some()),
