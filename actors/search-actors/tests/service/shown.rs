@@ -25,13 +25,13 @@ fn line(kind: &str, number: usize, words: &[&str]) -> String {
     let text = words.join(" ");
     match kind {
         "csv" => words.join(";"),
-        "rs" if number % 30 == 0 => format!("}}\n\nfn handler_{number}() {{"),
+        "rs" if number.is_multiple_of(30) => format!("}}\n\nfn handler_{number}() {{"),
         "rs" => format!(
             "    let {}_{number} = {}({}, {number});",
             words[0], words[1], words[2]
         ),
         "json" => format!("{{\"k\": \"{text}\"}},"),
-        _ if number % 6 == 0 => format!("{text}.\n"),
+        _ if number.is_multiple_of(6) => format!("{text}.\n"),
         _ => format!("{text}."),
     }
 }

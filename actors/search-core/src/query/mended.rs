@@ -45,8 +45,8 @@ fn without(text: &str, fault: &QueryError) -> Option<String> {
     if rest.starts_with("\"\"") {
         return left_out(2);
     }
-    if rest.starts_with('"') {
-        return Some(format!("{before} {}", words_of(&rest[1..])));
+    if let Some(phrase) = rest.strip_prefix('"') {
+        return Some(format!("{before} {}", words_of(phrase)));
     }
     if let Some(expression) = rest.strip_prefix(EXPRESSION) {
         return Some(format!("{before} {}", words_of(expression)));

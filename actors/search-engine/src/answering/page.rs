@@ -79,15 +79,13 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
     } = found.map_err(unreadable)?;
     let not_reranked = searching.rerank(&open, &mut hits.hits);
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
-    let results = Page {
+    let namer = ConceptNamer::new(role, &open, &query, concepts, hits.hits.len());
+    let page = Page {
         params,
         query: &query,
         open: &open,
-    }
-    .results(
-        &hits,
-        ConceptNamer::new(role, &open, &query, concepts, hits.hits.len()),
-    );
+    };
+    let results = page.results(&hits, namer);
     let report = |source: &&SearchableSource| report(source, &open, &hits, took_ms);
     let reports: Vec<SourceReport> = sources.iter().map(report).collect();
     let said = TypedQuery {
@@ -95,11 +93,10 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         sources: &names,
     };
     let broken = fault.iter().map(|fault| broken(fault, is_mended));
-    let taken = broken.chain(dashed.notes);
     let found = notes(&hits, &query, &corrections, &added, &said);
     let ranked = ranker.as_ref().and_then(ConceptRanker::note);
-    let noted = taken.chain(inside).chain(found).chain(ranked);
-    let noted = noted.chain(texts.note());
+    let noted = broken.chain(dashed.notes).chain(inside);
+    let noted = noted.chain(found).chain(ranked).chain(texts.note());
     Ok(SearchAnswer {
         status: status(&reports),
         indexing: reports.iter().any(|report| report.indexing.is_some()),

@@ -55,7 +55,7 @@ impl Excerpter {
                 };
                 best = Some((says, piece));
             }
-            if is_last || says + NOTHING > all {
+            if is_last || (says > 0.0 && says + NOTHING > all) {
                 break;
             }
             at += text.len() as u64;

@@ -104,6 +104,7 @@ impl RootDirectory {
         }
         let (mut builder, follows_gitignore) = rules::walk_rules(self);
         met.lock().follows_gitignore = follows_gitignore;
+        self.note_hidden(self.path(), &met);
         builder.sort_by_file_name(std::ffi::OsStr::cmp);
         let (guard, noted) = (self.clone(), Arc::clone(&met));
         let filter = options.filter.clone();
@@ -140,11 +141,7 @@ impl RootDirectory {
         filter: &FileFilter,
         met: &Mutex<DirectoriesSeen>,
     ) -> bool {
-        if !entry.file_type().is_some_and(|kind| kind.is_dir()) {
-            return true;
-        }
-        if entry.depth() == 0 {
-            self.note_hidden(entry.path(), met);
+        if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
             return true;
         }
         if self
