@@ -143,8 +143,10 @@ mod tests {
         }
     }
 
-    /// Forges with addresses of `acme/rocket` at them, and addresses that are another's.
-    const PLACES: [(Forge, Option<&str>, &[&str], &[&str]); 4] = [
+    /// A forge, its address, those of `acme/rocket`, and those that are another's.
+    type Places<'a> = (Forge, Option<&'a str>, &'a [&'a str], &'a [&'a str]);
+
+    const PLACES: [Places<'_>; 4] = [
         (
             Forge::Gitea,
             Some("http://gitea:3000/"),
