@@ -74,12 +74,7 @@ impl TextSource for Texts<'_> {
     }
 
     fn text_in(&self, source: usize, record: &DocumentRecord, buffer: String) -> Option<String> {
-        let source = self.sources.get(source)?;
-        let kept = source.kept_text(record);
-        if kept.is_none() && record.file.size > MAX_BODY_BYTES {
-            self.count_cut(&record.key);
-        }
-        let plain = kept.or_else(|| source.plain_text_in(&record.key, buffer));
+        let (source, plain) = self.plain(source, record, buffer)?;
         plain.or_else(|| source.body(&record.key))
     }
 
@@ -90,12 +85,29 @@ impl TextSource for Texts<'_> {
         buffer: String,
         piece: WordPiece<'_>,
     ) -> Reading {
-        let Some(source) = self.0.get(source) else {
+        let Some((source, plain)) = self.plain(source, record, buffer) else {
             return Reading::Unreadable;
         };
-        let kept = source.kept_text(record);
-        let plain = kept.or_else(|| source.plain_text_in(&record.key, buffer));
         plain.map_or_else(|| source.body_with(&record.key, piece), Reading::Text)
+    }
+}
+
+impl Texts<'_> {
+    /// The source, and the text of a document that is kept or needs no taking apart; notes what is
+    /// read in part.
+    fn plain(
+        &self,
+        source: usize,
+        record: &DocumentRecord,
+        buffer: String,
+    ) -> Option<(&SearchableSource, Option<String>)> {
+        let source = self.sources.get(source)?;
+        let kept = source.kept_text(record);
+        if kept.is_none() && record.file.size > MAX_BODY_BYTES {
+            self.count_cut(&record.key);
+        }
+        let plain = kept.or_else(|| source.plain_text_in(&record.key, buffer));
+        Some((source, plain))
     }
 }
 
