@@ -143,7 +143,7 @@ async fn run_products(products: Products, rows: &[(&str, String)]) -> anyhow::Re
     let signal = edge_web::shutdown_signal()?;
     let root = Root::start(SupervisorSpec::root("orrery"));
     let mut servers = ProductServers::new();
-    let started = products.start(&root.handle(), &mut servers).await;
+    let started = Box::pin(products.start(&root.handle(), &mut servers)).await;
     if started.is_ok() {
         tracing::info!(event = "platform.started", "the platform is up");
         first_screen::show("platform", env!("CARGO_PKG_VERSION"), rows);

@@ -81,7 +81,7 @@ impl<'t> Pasted<'t> {
             let is_call = !is_whole || text[end..].starts_with(['(', '[', '=', '+']);
             (number.is_some() || !is_call).then_some((path, end, number))
         };
-        let (path, end, number) = ends.filter_map(of_end).last()?;
+        let (path, end, number) = ends.filter_map(of_end).next_back()?;
         let after = start + end;
         let (line, noise) = match number {
             Some((line, length)) => (Some(line), after..after + length),
@@ -223,10 +223,18 @@ fn has_extension(path: &str) -> bool {
 mod tests {
     use super::{Pasted, line_behind};
 
+    /// The path, the line, and what is no word of the query before and behind.
+    type Read<'t> = Option<(&'t str, Option<usize>, &'t str, &'t str)>;
+
+    fn read(token: &str) -> Read<'_> {
+        let found = Pasted::of(token)?;
+        let [before, behind] = found.noise;
+        Some((found.path, found.line, &token[before], &token[behind]))
+    }
+
     /// Each form as programs and forges write it; what is no word of the query stands behind.
     #[test]
-    fn i16_files_are_read_in_frames_messages_and_addresses() {
-        let forge = "https://forge.example/a/b";
+    fn i16_files_are_read_in_frames_and_messages() {
         for (token, expected) in [
             ("a.rs:120:9", Some(("a.rs", Some(120), "", ":120:9"))),
             (
@@ -278,8 +286,26 @@ mod tests {
             ("a++.cc:7", Some(("a++.cc", Some(7), "", ":7"))),
             ("X.cs:line", Some(("X.cs", None, "", ""))),
             ("\"/usr/lib/t.py\",", Some(("/usr/lib/t.py", None, "", ""))),
+            ("self.items(other.name)", None),
+            ("http://host.example:80", None),
+            ("https://host.example/", None),
+            ("std::fs.rs", None),
+            ("1.95.0", None),
+            ("127.0.0.1:80", None),
+            (".env", None),
+            ("a.rs:0", Some(("a.rs", None, "", ""))),
+            ("a=b.c", None),
+        ] {
+            assert_eq!(read(token), expected, "{token}");
+        }
+    }
+
+    #[test]
+    fn i16_files_are_read_in_addresses_of_forges() {
+        let forge = "https://forge.example/a/b";
+        for (token, expected) in [
             (
-                &format!("{forge}/blob/main/m/s.go#L300-L310"),
+                &*format!("{forge}/blob/main/m/s.go#L300-L310"),
                 Some((
                     "m/s.go",
                     Some(300),
@@ -288,7 +314,7 @@ mod tests {
                 )),
             ),
             (
-                &format!("{forge}/src/branch/main/m/s.go#L3"),
+                &*format!("{forge}/src/branch/main/m/s.go#L3"),
                 Some((
                     "m/s.go",
                     Some(3),
@@ -297,7 +323,7 @@ mod tests {
                 )),
             ),
             (
-                &format!("{forge}/c/-/blob/v1/m/s.go?plain=1#L3"),
+                &*format!("{forge}/c/-/blob/v1/m/s.go?plain=1#L3"),
                 Some((
                     "m/s.go",
                     Some(3),
@@ -306,7 +332,7 @@ mod tests {
                 )),
             ),
             (
-                &format!("{forge}/blob/0fe12/src/s.go?L7"),
+                &*format!("{forge}/blob/0fe12/src/s.go?L7"),
                 Some((
                     "src/s.go",
                     Some(7),
@@ -318,22 +344,8 @@ mod tests {
                 "https://docs.example/std/vec/struct.Vec.html#method.push",
                 Some(("std/vec/struct.Vec.html", None, "", "")),
             ),
-            ("self.items(other.name)", None),
-            ("http://host.example:80", None),
-            ("https://host.example/", None),
-            ("std::fs.rs", None),
-            ("1.95.0", None),
-            ("127.0.0.1:80", None),
-            (".env", None),
-            ("a.rs:0", Some(("a.rs", None, "", ""))),
-            ("a=b.c", None),
         ] {
-            let found = Pasted::of(token);
-            let found = found.as_ref().map(|found| {
-                let [before, behind] = found.noise.clone();
-                (found.path, found.line, &token[before], &token[behind])
-            });
-            assert_eq!(found, expected, "{token}");
+            assert_eq!(read(token), expected, "{token}");
         }
     }
 

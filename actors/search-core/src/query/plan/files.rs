@@ -42,7 +42,7 @@ impl Planner<'_> {
         let at_text = self.place_of(text);
         // What the file of the quotes before has taken.
         let taken = at_text.map_or(0, |at| self.taken_until.saturating_sub(at));
-        let mut noise = vec![0..taken];
+        let mut noise: Vec<Range<usize>> = std::iter::once(0..taken).collect();
         for token in text.split_whitespace() {
             let at = token.as_ptr().addr() - text.as_ptr().addr();
             if noise.last().is_some_and(|known| known.contains(&at)) {
