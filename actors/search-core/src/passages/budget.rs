@@ -105,13 +105,23 @@ pub fn choose_beside_rest(documents: &[FoundDocument], budget: usize) -> Vec<Cho
     let kept = rest_budget(budget, documents.len());
     let few = chosen(documents, &candidates, budget - kept);
     // What the places of the others do not need is left to the passages.
-    let others = (0..documents.len()).filter(|one| few.iter().all(|shown| shown.document != *one));
-    let needed = others.map(|one| tokens(&documents[one].place) + PLACE_TOKENS);
-    let needed: usize = needed.map(|tokens| tokens.min(REST_TOKENS)).sum();
+    let needed = tokens_of_others(documents, &few);
     if needed >= kept {
         return few;
     }
-    chosen(documents, &candidates, budget - needed)
+    let more = chosen(documents, &candidates, budget - needed);
+    let spent: usize = more.iter().map(|one| one.tokens).sum();
+    // A larger piece may have come in the place of those of other documents.
+    let fits = spent + tokens_of_others(documents, &more) <= budget;
+    if fits { more } else { few }
+}
+
+/// Tokens of the places of documents without one of these passages, about.
+fn tokens_of_others(documents: &[FoundDocument], shown: &[ChosenPassage]) -> usize {
+    let is_shown = |one: usize| shown.iter().any(|passage| passage.document == one);
+    let others = (0..documents.len()).filter(|&one| !is_shown(one));
+    let needed = others.map(|one| tokens(&documents[one].place) + PLACE_TOKENS);
+    needed.map(|tokens| tokens.min(REST_TOKENS)).sum()
 }
 
 fn chosen(
