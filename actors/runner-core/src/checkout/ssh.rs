@@ -37,12 +37,16 @@ pub struct SshInputs {
 }
 
 /// Where the forge says that the run's repository is fetched from by SSH: `repository.ssh_url` of
-/// the event, where that ends with the repository's name.
+/// the event, where that ends with the repository's name. Every webhook has that name; an event
+/// that somebody writes for `exec` may do without.
 #[must_use]
 pub fn ssh_url(event: &Value) -> Option<String> {
     let repository = event.get("repository")?;
     let address = repository.get("ssh_url")?.as_text();
-    let name = repository.get("full_name")?.as_text();
+    let Some(name) = repository.get("full_name") else {
+        return is_ssh(&address).then(|| address.to_string());
+    };
+    let name = name.as_text();
     let own = address.strip_suffix(".git").unwrap_or(&address);
     let from = own.len().checked_sub(name.len())?;
     let (host, own) = (own.get(..from)?, own.get(from..)?);
@@ -273,6 +277,9 @@ mod tests {
             assert_eq!(ssh_url(&event(other)), None, "{other}");
         }
         assert_eq!(ssh_url(&Value::Null), None);
+        let nameless = Value::object([("ssh_url", Value::text(short))]);
+        let nameless = Value::object([("repository", nameless)]);
+        assert_eq!(ssh_url(&nameless).as_deref(), Some(short));
     }
 
     #[test]
