@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use search_core::query::{MatchState, Operator, SearchRequest, parse};
-use search_core::snippet::{TermFinder, best_window, cut};
+use search_core::query::{MatchState, Operator, SearchRequest, parse, understand};
+use search_core::snippet::{TermFinder, TermWeights, best_window, cut};
 
 fuzz_target!(|text: &str| {
     let (query, body) = text.split_once('\n').unwrap_or((text, text));
@@ -22,11 +22,11 @@ fuzz_target!(|text: &str| {
         Err(error) => {
             let length = query.chars().count();
             assert!(error.position().is_none_or(|position| position <= length));
-            // Then it is searched for by its words.
-            let Ok(parsed) = parse(&request.as_words()) else {
+            // Then it is searched for without what is broken, or by its words.
+            let Ok(understood) = understand(&request) else {
                 return;
             };
-            parsed
+            understood.query
         }
     };
     for phrase in 0..parsed.phrases().len() {
@@ -54,7 +54,7 @@ fuzz_target!(|text: &str| {
         );
     }
     assert!(hits.is_sorted_by_key(|hit| hit.start));
-    let Some(best) = best_window(&hits, 160) else {
+    let Some(best) = best_window(&hits, 160, &TermWeights::default()) else {
         return;
     };
     let focus = hits[best.start].start..hits[best.end - 1].end;
