@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every check of the project, one after the other, with a summary.
 
+mod at_once;
 mod counts;
 mod slowest;
 mod steps;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::project::Project;
 use crate::terminal;
@@ -17,21 +17,6 @@ struct Timed<'a> {
     /// The test binary, as `package::binary`.
     binary: &'a str,
     name: &'a str,
-}
-
-/// Asks nextest for a report in JUnit's form by a configuration of its own; returns the value of
-/// `--tool-config-file`.
-///
-/// # Errors
-/// When the build folder cannot be written to.
-pub(super) fn prepare(project: &Project) -> Result<String> {
-    let config = project.target()?.join("xtask-nextest.toml");
-    // A relative path would be below `target` of the checkout, wherever cargo builds.
-    let report = file(project)?;
-    let text = format!("[profile.default.junit]\npath = '{}'\n", report.display());
-    std::fs::write(&config, text)
-        .with_context(|| format!("{} cannot be written", config.display()))?;
-    Ok(format!("xtask:{}", config.display()))
 }
 
 /// Removes the report of an earlier run.
@@ -57,7 +42,11 @@ pub(super) fn report(project: &Project) -> Result<()> {
     Ok(())
 }
 
-fn file(project: &Project) -> Result<PathBuf> {
+/// Where the report of a run is.
+///
+/// # Errors
+/// When cargo's metadata cannot be read.
+pub(super) fn file(project: &Project) -> Result<PathBuf> {
     Ok(project.target()?.join("xtask-junit.xml"))
 }
 

@@ -5,8 +5,8 @@ use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 
+use super::at_once;
 use super::counts::{self, Counts};
-use super::slowest;
 use super::summary::StepResult;
 use crate::prerequisites::{self, PLAYWRIGHT};
 use crate::project::Project;
@@ -215,7 +215,7 @@ fn test(setting: &Setting<'_>) -> Done {
     build_programs(setting)?;
     let root = &setting.project.root;
     if let Some(nextest) = install::found_or_fetched(setting.project, "cargo-nextest")? {
-        let report = slowest::prepare(setting.project)?;
+        let report = at_once::prepare(setting.project)?;
         let arguments = [
             "run",
             "--tool-config-file",
