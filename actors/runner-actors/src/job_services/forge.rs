@@ -223,7 +223,8 @@ impl ForgeApi {
         Some(self.authorized(method, url))
     }
 
-    fn authorized(&self, method: Method, url: Url) -> Request {
+    /// A call with the runner's token: what is asked for at `url` must be known.
+    pub(super) fn authorized(&self, method: Method, url: Url) -> Request {
         let scheme = match self.kind {
             Forge::GitHub => "Bearer",
             Forge::Gitea | Forge::Forgejo => "token",
@@ -236,12 +237,6 @@ impl ForgeApi {
     /// client cannot follow.
     pub(super) fn serves_files(&self, is_gh: bool) -> bool {
         is_gh || self.kind != Forge::GitHub
-    }
-
-    /// A call of an address that the forge gave, with the runner's token: what is asked for there
-    /// must be known.
-    pub(super) fn request_at(&self, method: Method, address: Url) -> Request {
-        self.authorized(method, address)
     }
 
     /// What the forge keeps elsewhere, by the address that it gave: without the token.

@@ -92,7 +92,7 @@ pub(super) async fn file_of(
         _ if answer.is_success() => {
             let about: Value = answer.json().unwrap_or_default();
             let address = release_file(&about, forge.base(), repository);
-            address.map(|address| forge.request_at(Method::Get, address))
+            address.map(|address| forge.authorized(Method::Get, address))
         }
         _ => None,
     };
