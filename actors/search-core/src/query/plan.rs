@@ -213,7 +213,7 @@ impl<'q> Planner<'q> {
                     }
                 }
             }
-            Clause::Phrase { text, .. } if self.is_frame(text) => {
+            Clause::Phrase { text, .. } if self.is_frame(text) || self.is_included(text) => {
                 self.add(&Clause::Text(text), list)?;
             }
             Clause::Phrase { .. } | Clause::Expression { .. } => {

@@ -18,7 +18,7 @@ use super::pair_scorer::Reranking;
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
-use super::texts::{Texts, TypedQuery, broken, corrected, notes, phrases};
+use super::texts::{Texts, TypedQuery, broken, corrected, notes, phrases, shortened};
 use crate::excerpt::{Excerpt, Excerpter};
 use crate::index::{self, Hit, Hits, IndexError, IndexSnapshot, Reranker, Scope, search_in};
 use crate::times::rfc3339;
@@ -42,6 +42,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         query: typed,
         fault,
         is_mended,
+        first_words,
     } = query::understand(&dashed.request)?;
     let ExpandedQuery {
         query,
@@ -95,7 +96,10 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
     let broken = fault.iter().map(|fault| broken(fault, is_mended));
     let found = notes(&hits, &query, &corrections, &added, &said);
     let ranked = ranker.as_ref().and_then(ConceptRanker::note);
-    let noted = broken.chain(dashed.notes).chain(inside);
+    let noted = broken
+        .chain(first_words.map(shortened))
+        .chain(dashed.notes)
+        .chain(inside);
     let noted = noted.chain(found).chain(ranked).chain(texts.note());
     Ok(SearchAnswer {
         status: status(&reports),
