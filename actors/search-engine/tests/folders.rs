@@ -222,8 +222,7 @@ fn i16_what_git_tracks_is_seen_though_hidden_and_secrets_are_not() {
             .collect();
         (walked.files.len(), told.join(", "))
     };
-    let expected =
-        ".deploy/server.pem secret, .env secret, .ignore hidden, .own hidden, .ssh secret";
+    let expected = ".deploy/server.pem secret, .env secret, .own hidden, .ssh secret";
     assert_eq!(told(HiddenFiles::Tracked), (5, expected.to_owned()));
     // All that is hidden, but for `.git`, for secrets, and for what is not to be searched.
     let expected = ".deploy/server.pem secret, .env secret, .ssh secret";

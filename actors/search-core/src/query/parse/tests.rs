@@ -414,7 +414,7 @@ fn s11_a_hundred_thousand_terms_are_refused_with_the_limit() {
 #[test]
 fn i16_of_a_pasted_log_the_first_words_are_looked_for() {
     let log = |lines: usize| "2026-11-30 pool: connection_reset by peer\n".repeat(lines) + "last";
-    let found = understand(&SearchRequest::for_text(log(1_000))).expect("words");
+    let found = understand(&SearchRequest::for_text(log(700))).expect("words");
     let count = found.first_words.expect("it was shortened");
     assert!((64..=MAX_QUERY_WORDS).contains(&count), "{count}");
     let has = |word: &str| found.query.words().iter().any(|one| one.folded == word);
