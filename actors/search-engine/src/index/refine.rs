@@ -100,7 +100,11 @@ fn named_roles(query: &ParsedQuery) -> Vec<FileRole> {
         .filter(|word| query.is_looked_for(word))
         .map(|word| word.folded.as_str())
         .collect();
-    let is_named = |role: &FileRole| has_path || role.is_named_among(&words);
+    // `.env`, `.gitignore`: with its dot a word asks for what is called so.
+    let has_dot = query.literals().iter().any(|word| word.starts_with('.'));
+    let is_named = |role: &FileRole| {
+        has_path || role.is_named_among(&words) || has_dot && *role == FileRole::Settings
+    };
     FileRole::ALL.into_iter().filter(is_named).collect()
 }
 
