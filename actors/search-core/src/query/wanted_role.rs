@@ -82,8 +82,8 @@ fn asks_for_tests(words: &[&str]) -> bool {
     if is_sentence || words.len() > MAX_WORDS {
         return false;
     }
-    let is_plural = |word: &&&str| is_test(*word) && word.ends_with('s');
-    words.last().is_some_and(is_test) || begin.first().filter(is_plural).is_some()
+    let is_plural = |word: &&str| is_test(word) && word.ends_with('s');
+    words.last().is_some_and(is_test) || begin.first().is_some_and(is_plural)
 }
 
 fn asks_for_changes(words: &[&str]) -> bool {
