@@ -218,9 +218,22 @@ const MAX_DEFINERS: usize = 8;
 /// Words of one query that are put right; a page of gibberish is not a page of typing mistakes.
 const MAX_CORRECTIONS: usize = 4;
 
+/// What a person is told of a text that is not searched for as it stands.
+pub(super) fn taken(
+    fault: Option<&QueryError>,
+    is_mended: bool,
+    first_words: Option<usize>,
+) -> Vec<String> {
+    let broken = fault.map(|fault| broken(fault, is_mended));
+    broken
+        .into_iter()
+        .chain(first_words.map(shortened))
+        .collect()
+}
+
 /// What a person is told where the text breaks the language; `is_mended`: only what is broken was
 /// left out of it.
-pub(super) fn broken(fault: &QueryError, is_mended: bool) -> String {
+fn broken(fault: &QueryError, is_mended: bool) -> String {
     let place = fault.position().map_or(0, |position| position + 1);
     let taken = if is_mended {
         "left out what is broken"
@@ -231,7 +244,7 @@ pub(super) fn broken(fault: &QueryError, is_mended: bool) -> String {
 }
 
 /// What a person is told of a query of which only so many words are looked for.
-pub(super) fn shortened(words: usize) -> String {
+fn shortened(words: usize) -> String {
     format!("that is more than can be looked for at once: searched for the first {words} words")
 }
 

@@ -152,9 +152,9 @@ impl Admission {
 
     /// Whether the rules leave a path, whatever git tracks.
     pub(crate) fn is_left(&mut self, path: &Path, is_dir: bool) -> bool {
-        !is_of_git(path)
-            && !(has_hidden(path) && is_secret(&path.to_string_lossy()))
-            && !self.rules.matched(path, is_dir).is_ignore()
+        let is_secret = has_hidden(path) && is_secret(&path.to_string_lossy());
+        let is_refused = is_of_git(path) || is_secret;
+        !is_refused && !self.rules.matched(path, is_dir).is_ignore()
     }
 
     /// Whether a file is seen, or a folder that some lie in.
