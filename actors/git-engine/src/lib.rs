@@ -50,6 +50,7 @@ mod run;
 mod session;
 mod ssh;
 mod submodules;
+mod tracked;
 mod tree;
 mod work_tree;
 
@@ -68,5 +69,6 @@ pub use repository::{
 };
 pub use ssh::SshAccess;
 pub use submodules::Submodule;
+pub use tracked::TrackedFiles;
 pub use tree::{EntryKind, TreeEntry};
 pub use work_tree::{Fetch, Sparse, WorkTree};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use git_engine::{BlobLookup, EntryKind, Git, Objects, Repository, RepositoryError};
+use git_engine::{BlobLookup, EntryKind, Git, Objects, Repository, RepositoryError, TrackedFiles};
 use tempfile::TempDir;
 
 fn run(folder: &Path, arguments: &[&str]) -> String {
@@ -197,4 +197,52 @@ fn nothing_that_the_repository_names_is_run() {
     let blob = objects.blob(b"main:sub/a b.txt", 100).unwrap();
     assert!(matches!(blob, BlobLookup::Blob(_)));
     assert!(!trap.exists());
+}
+
+#[test]
+fn i16_the_index_says_what_is_tracked_in_all_its_forms() {
+    let tracked = |folder: &Path| {
+        let mut paths = Vec::new();
+        let files = TrackedFiles::of(folder).expect("a work tree");
+        files
+            .each(|path| paths.push(path.display().to_string()))
+            .unwrap();
+        paths.sort();
+        paths.dedup();
+        paths
+    };
+    let folder = repository();
+    let expected = [".github/ci.yml", "sub/a b.txt", "sub/a c.txt"];
+    for path in expected {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "x").unwrap();
+    }
+    commit(folder.path());
+    std::fs::write(folder.path().join("other"), "x").unwrap();
+    assert_eq!(tracked(folder.path()), expected);
+    for version in ["4", "3", "2"] {
+        run(folder.path(), &["update-index", "--index-version", version]);
+        assert_eq!(tracked(folder.path()), expected, "version {version}");
+    }
+    run(folder.path(), &["update-index", "--split-index"]);
+    std::fs::write(folder.path().join("more"), "x").unwrap();
+    run(folder.path(), &["add", "more"]);
+    assert_eq!(tracked(folder.path()).len(), 4);
+    run(folder.path(), &["update-index", "--no-split-index"]);
+    // A linked work tree has a file that leads to its folder.
+    let linked = TempDir::new().unwrap();
+    let path = linked.path().join("tree");
+    let name = path.to_str().unwrap();
+    run(folder.path(), &["worktree", "add", "--quiet", name]);
+    assert_eq!(tracked(&path), expected);
+    assert!(TrackedFiles::of(linked.path()).is_none());
+    let sha256 = TempDir::new().unwrap();
+    run(
+        sha256.path(),
+        &["init", "--quiet", "--object-format=sha256", "."],
+    );
+    std::fs::write(sha256.path().join(".one"), "x").unwrap();
+    run(sha256.path(), &["add", "--all"]);
+    assert_eq!(tracked(sha256.path()), [".one"]);
 }

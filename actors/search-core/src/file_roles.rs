@@ -26,6 +26,9 @@ pub enum FileRole {
     Lock,
     /// What has changed from version to version, and manuals of earlier ones.
     History,
+    /// Settings of tools, and what a forge runs: files with a dot before their name or that of a
+    /// folder.
+    Settings,
 }
 
 /// Folders of code that others have made.
@@ -147,9 +150,16 @@ const HISTORY: [&str; 11] = [
     "whatsnew",
 ];
 
+/// Words of a query for settings of tools, and for what a forge runs.
+const SETTINGS: [&str; 3] = ["ci", "dotfile", "dotfiles"];
+
+/// Forges, and what they run: a word of each asks for the same.
+const FORGES: [&str; 5] = ["forgejo", "gitea", "github", "gitlab", "woodpecker"];
+const RUN_BY_FORGES: [&str; 5] = ["action", "actions", "pipeline", "workflow", "workflows"];
+
 impl FileRole {
     /// All roles.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Main,
         Self::Documentation,
         Self::Example,
@@ -158,6 +168,7 @@ impl FileRole {
         Self::Vendored,
         Self::Lock,
         Self::History,
+        Self::Settings,
     ];
 
     /// The role of a file with this path, `/`-separated, relative to its source.
@@ -180,6 +191,9 @@ impl FileRole {
         }
         if name.ends_with(".lock") || LOCKS.contains(&name) {
             return Self::Lock;
+        }
+        if is_hidden(&folded) && !is_for_contributors(&folded, name) {
+            return Self::Settings;
         }
         if lies_in(&GENERATED)
             || GENERATED_ENDS.iter().any(|end| name.ends_with(end))
@@ -257,6 +271,7 @@ impl FileRole {
             Self::Vendored => 5,
             Self::Lock => 6,
             Self::History => 7,
+            Self::Settings => 8,
         }
     }
 
@@ -271,13 +286,21 @@ impl FileRole {
             5 => Self::Vendored,
             6 => Self::Lock,
             7 => Self::History,
+            8 => Self::Settings,
             _ => Self::Main,
         }
     }
 
-    /// Words of a query that ask for files of the role.
+    /// Whether the folded words of a query ask for files of the role.
     #[must_use]
-    pub fn is_named_by(self, folded: &str) -> bool {
+    pub fn is_named_among(self, words: &[&str]) -> bool {
+        let has_one_of = |list: &[&str]| words.iter().any(|word| list.contains(word));
+        words.iter().any(|word| self.is_named_by(word))
+            || self == Self::Settings && has_one_of(&FORGES) && has_one_of(&RUN_BY_FORGES)
+    }
+
+    /// Whether a word of a query asks for files of the role.
+    fn is_named_by(self, folded: &str) -> bool {
         match self {
             Self::Main | Self::Documentation => false,
             Self::Example => EXAMPLES.contains(&folded),
@@ -286,8 +309,21 @@ impl FileRole {
             Self::Vendored => VENDORED.contains(&folded),
             Self::Lock => ["lock", "lockfile", "locked"].contains(&folded),
             Self::History => HISTORY.contains(&folded) || ["changed", "release"].contains(&folded),
+            Self::Settings => SETTINGS.contains(&folded),
         }
     }
+}
+
+/// Whether the name of a file, or that of a folder it lies in, begins with a dot.
+fn is_hidden(folded: &str) -> bool {
+    folded.split('/').any(|name| name.starts_with('.'))
+}
+
+/// Whether a hidden file is a text for people, as forges show it, and no form to be filled in.
+fn is_for_contributors(folded: &str, name: &str) -> bool {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_form = folded.contains("template");
+    !name.starts_with('.') && PROSE.contains(&extension) && !is_form
 }
 
 /// Whether a file is called like tests are in some language: `test_a.py`, `a_test.go`,
@@ -351,124 +387,4 @@ fn without_edition(stem: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::FileRole::{
-        self, Documentation, Example, Generated, History, Lock, Main, Test, Vendored,
-    };
-
-    #[test]
-    fn i16_paths_tell_what_files_are_for() {
-        for (path, expected) in [
-            ("src/lib.rs", Main),
-            ("docs/changelog_4x.md", History),
-            ("docs/history/changelog-2.2.rst", History),
-            ("docs/whatsnew-3.0.rst", History),
-            ("docs/changes-of-state.md", Documentation),
-            ("actors/search-core/src/query/parse.rs", Main),
-            ("src/testament.rs", Main),
-            ("src/latest.rs", Main),
-            ("src/contest/rules.py", Main),
-            ("document-17", Main),
-            ("distance/metric.c", Main),
-            ("src/query/parse/tests.rs", Test),
-            ("integration-tests/src/real.rs", Test),
-            ("pkg/server_test.go", Test),
-            ("core/RetryBenchmark.java", Test),
-            ("benchmark/run.c", Test),
-            ("tests/a.caddyfiletest", Test),
-            ("x/a.caddyfiletest", Test),
-            ("tests/conftest.py", Test),
-            ("lib/test_parser.py", Test),
-            ("web/a.spec.ts", Test),
-            ("src/main/FooTest.java", Test),
-            ("src/main/Latest.java", Main),
-            ("spec/models/user_spec.rb", Test),
-            ("crates/a/benches/speed.rs", Test),
-            ("README", Documentation),
-            ("docs/QUERIES.md", Documentation),
-            ("tests/README.md", Documentation),
-            ("std/vec/struct.Vec.html", Documentation),
-            ("docs/conf.py", Example),
-            ("docs_src/tutorial/a.py", Example),
-            ("docs_src/tutorial/a.md", Documentation),
-            ("examples/hello.rs", Example),
-            ("config-samples/a.toml", Example),
-            ("web/dist/assets/page.js", Generated),
-            ("static/jquery.min.js", Generated),
-            ("api/v1/types.pb.go", Generated),
-            ("src/__snapshots__/a.test.js.snap", Generated),
-            ("src/std/sync.rs.html", Generated),
-            ("_modules/a/b.py.html", Generated),
-            ("struct.Vec.html", Documentation),
-            ("std/vec/sidebar-items1.95.0.js", Generated),
-            ("book/toc-3f1e9a0b.js", Generated),
-            ("book/img/trpl17-05.svg", Generated),
-            ("src/to-deadbeef.js", Main),
-            ("docs/a.b.html", Documentation),
-            ("book/print.html", Generated),
-            ("src/print.rs", Main),
-            ("tests/expected/a.txt", Test),
-            ("tests/README.md", Documentation),
-            ("rustc/tests/index.html", Documentation),
-            ("notes/a.txt", Documentation),
-            ("book/second-edition/ch01.html", History),
-            ("docs/legacy/setup.md", History),
-            ("src/legacy/setup.rs", Main),
-            ("vendor/github.com/a/b.go", Vendored),
-            ("web/node_modules/a/README.md", Vendored),
-            ("Cargo.lock", Lock),
-            ("web/package-lock.json", Lock),
-            ("go.sum", Lock),
-            ("src/lock.rs", Main),
-            ("CHANGELOG.md", History),
-            ("docs/releases.html", History),
-            ("ChangeLog", History),
-            ("src/history.rs", Main),
-            ("history/notes.md", Documentation),
-            ("", Main),
-        ] {
-            assert_eq!(FileRole::of_path(path), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn i16_what_nobody_types_is_what_programs_write() {
-        let table = format!("var all = [{}];", "\"word\", ".repeat(1_000));
-        assert_eq!(FileRole::of("data/all.js", &table), Generated);
-        assert_eq!(FileRole::of("data/all.js", &table[..1_500]), Main);
-        let typed = "let a = 1; // one of many lines\n".repeat(200) + &table[..3_000];
-        assert_eq!(FileRole::of("src/a.js", &typed), Main);
-        // Notes, and records of a collection, stand on one line as well.
-        assert_eq!(FileRole::of("notes/a.md", &table), Documentation);
-        assert_eq!(FileRole::of("17", &table), Main);
-        assert_eq!(FileRole::of("10.1000/17.5", &table), Main);
-    }
-
-    #[test]
-    fn generators_say_so_in_the_first_lines() {
-        for (text, expected) in [
-            (
-                "// Code generated by protoc-gen-go. DO NOT EDIT.\npackage a",
-                Generated,
-            ),
-            ("# @generated by a tool", Generated),
-            ("\n/* This file is auto-generated */", Generated),
-            ("fn main() {}", Main),
-            ("let text = \"@generated\";", Main),
-            ("// Writes the generated code.", Main),
-        ] {
-            assert_eq!(FileRole::of("src/a.rs", text), expected, "{text}");
-        }
-        let late = "fn a() {}\n".repeat(20) + "// @generated";
-        assert_eq!(FileRole::of("src/a.rs", &late), Main);
-        assert_eq!(FileRole::of("docs/a.md", "# @generated"), Documentation);
-    }
-
-    #[test]
-    fn every_role_survives_being_stored() {
-        for role in FileRole::ALL {
-            assert_eq!(FileRole::from_code(role.code()), role);
-        }
-        assert_eq!(FileRole::from_code(200), Main);
-    }
-}
+mod tests;

@@ -17,6 +17,7 @@ pub mod names;
 pub mod passages;
 pub mod query;
 pub mod role;
+pub mod secret_files;
 pub mod snapshots;
 pub mod snippet;
 pub mod vector_weights;

@@ -22,7 +22,8 @@ use git_engine::{
     TreeChange, TreeItem, TreeItems,
 };
 use rustix::fs::MemfdFlags;
-use search_core::role::FileFilter;
+use search_core::role::HiddenFiles;
+use search_core::secret_files::is_secret;
 use url::Url;
 
 use crate::files::{FileLocation, SourceFiles};
@@ -133,16 +134,16 @@ impl Revision {
         &self,
         old: &RevisionFiles,
         new: &RevisionFiles,
-        filter: &FileFilter,
+        options: &WalkOptions,
     ) -> Result<(ChangeBatch, Vec<SkippedPath>), GitError> {
         let (mut batch, mut left_out) = (ChangeBatch::default(), Vec::new());
         for change in self.repository().changes(&old.commit, &new.commit)? {
             let TreeChange { path, kind } = change?;
-            if !is_meant(&path, filter) {
+            let Some(secret) = look(&path, options) else {
                 continue;
-            }
+            };
             let (key, mut one) = (encode_key(&path), ChangeBatch::default());
-            match kind.map(refused) {
+            match kind.map(|kind| refused(kind).or(secret)) {
                 Some(None) => _ = one.changed.insert(key),
                 refused => {
                     one.removed.insert(key.clone());
@@ -169,8 +170,8 @@ impl RevisionFiles {
         self.commit == other.commit
     }
 
-    /// Everything in the commit that is meant, in the order of its tree, without holding it. Hidden
-    /// files and folders are left out as in a folder.
+    /// Everything in the commit that is meant, in the order of its tree, without holding it. All
+    /// of it is tracked, hidden files too.
     ///
     /// # Errors
     /// git cannot be asked.
@@ -267,17 +268,17 @@ impl Iterator for RevisionWalk<'_> {
                 Ok(item) => item,
                 Err(error) => return Some(Err(error)),
             };
-            if is_meant(&item.path, &self.options.filter) {
-                return Some(Ok(walked(&item, self.options.max_file_bytes)));
+            if let Some(secret) = look(&item.path, self.options) {
+                return Some(Ok(walked(&item, secret, self.options.max_file_bytes)));
             }
         }
     }
 }
 
-fn walked(item: &TreeItem, max_file_bytes: u64) -> WalkItem {
+fn walked(item: &TreeItem, secret: Option<SkipReason>, max_file_bytes: u64) -> WalkItem {
     let key = encode_key(&item.path);
     let too_large = (item.size > max_file_bytes).then_some(SkipReason::TooLarge);
-    match refused(item.kind).or(too_large) {
+    match refused(item.kind).or(secret).or(too_large) {
         Some(reason) => WalkItem::Skipped(SkippedPath { key, reason }),
         None => WalkItem::File(FileFacts {
             key,
@@ -298,10 +299,15 @@ fn refused(kind: EntryKind) -> Option<SkipReason> {
     }
 }
 
-/// Whether a path is one of the source's: the glob lets it pass, and nothing of it is hidden.
-fn is_meant(path: &Path, filter: &FileFilter) -> bool {
+/// Whether a path is one of the source's: the glob lets it pass, and it is not hidden where those
+/// are not meant; then, whether it is secret by its name.
+fn look(path: &Path, options: &WalkOptions) -> Option<Option<SkipReason>> {
     let mut names = path.iter().map(std::ffi::OsStr::as_encoded_bytes);
-    !names.any(|name| name.starts_with(b".")) && filter.matches(path)
+    let is_hidden = names.any(|name| name.starts_with(b"."));
+    let is_meant =
+        options.filter.matches(path) && !(is_hidden && options.hidden == HiddenFiles::None);
+    let is_secret = || is_hidden && is_secret(&path.to_string_lossy());
+    is_meant.then(|| is_secret().then_some(SkipReason::Secret))
 }
 
 /// The first 16 bytes of an object's name; `None` for what is none.

@@ -306,3 +306,68 @@ fn a_watch_ends_when_it_is_dropped() {
         Err(crossbeam_channel::TryRecvError::Disconnected)
     );
 }
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let output = std::process::Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git is installed");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+}
+
+/// A work tree that is watched.
+fn watched_work_tree(files: &[&str], tracked: &[&str]) -> Watched {
+    let folder = tempfile::tempdir().unwrap();
+    for name in files {
+        write(folder.path(), name, "text");
+    }
+    git(folder.path(), &["init", "--quiet"]);
+    let add = [["add", "--force", "--"].as_slice(), tracked].concat();
+    git(folder.path(), &add);
+    let root = RootDirectory::open(folder.path()).unwrap();
+    let watch = DirectoryWatch::start(&root, options()).unwrap();
+    Watched {
+        folder,
+        watch,
+        seen: ChangeBatch::default(),
+    }
+}
+
+#[test]
+fn i16_hidden_files_that_git_tracks_are_watched_and_git_itself_is_not() {
+    let ci = ".github/workflows/ci.yml";
+    let mut watched = watched_work_tree(&["a.md", ci, ".own/b.md"], &["a.md", ci]);
+    write(watched.path(), ci, "changed");
+    watched.until_changed(ci);
+    // Neither what is hidden and not tracked, nor git's own, nor secrets.
+    for name in [".own/b.md", ".github/own.yml", ".git/config2", ".env"] {
+        write(watched.path(), name, "changed");
+    }
+    git(watched.path(), &["commit", "--quiet", "-m", "x"]);
+    let seen = watched.everything();
+    assert_eq!((seen.changed, seen.removed), (keys(&[]), keys(&[])));
+    assert_eq!(seen.rescan, None);
+    // What is tracked from now on is seen, and what is not any more is gone.
+    git(watched.path(), &["add", ".own/b.md"]);
+    watched.until_changed(".own/b.md");
+    write(watched.path(), ".own/b.md", "again");
+    watched.until_changed(".own/b.md");
+    git(watched.path(), &["rm", "--quiet", "--cached", ci]);
+    watched.until_removed(ci);
+    write(watched.path(), ci, "again");
+    assert_eq!(watched.everything().changed, keys(&[]));
+}
+
+#[test]
+fn i16_a_folder_that_appears_with_rules_of_its_own_is_looked_at_anew() {
+    let mut watched = Watched::start(&["a.md"]);
+    let made = tempfile::tempdir_in(watched.path().parent().unwrap()).unwrap();
+    write(made.path(), "venv/.gitignore", "*\n");
+    write(made.path(), "venv/lib.py", "x");
+    fs::rename(made.path().join("venv"), watched.path().join("venv")).unwrap();
+    watched.until_rescan(RescanReason::RulesChanged);
+}

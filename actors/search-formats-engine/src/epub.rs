@@ -5,8 +5,11 @@ use std::collections::HashMap;
 use percent_encoding::percent_decode_str;
 
 use crate::archive::Archive;
-use crate::markup::{Flow, Part, attribute, each, text_of};
-use crate::text::{Collector, Limits, Refusal, Text};
+use crate::markup::{Flow, Part, attribute, each, text_of, texts_of};
+use crate::text::{Collector, Limits, Refusal, Text, one_line};
+
+/// Authors and editors of a book that are searched.
+const MAX_AUTHORS: usize = 100;
 
 pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let mut archive = Archive::open(bytes, limits)?;
@@ -21,6 +24,9 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let opf = archive.demand(&package)?;
     let mut into = Collector::new(limits);
     into.title(&text_of(&opf, "title").unwrap_or_default());
+    for author in texts_of(&opf, "creator", MAX_AUTHORS) {
+        into.paragraph(&one_line(&author));
+    }
     let base = package.rsplit_once('/').map_or("", |(folder, _)| folder);
     for chapter in spine(&opf)?.into_iter().take(limits.parts) {
         let Some(path) = resolved(base, &chapter) else {

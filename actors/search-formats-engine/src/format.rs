@@ -13,6 +13,8 @@ pub enum Format {
     Docx,
     /// Word processing, OpenDocument (ISO 26300).
     Odt,
+    /// Word processing, Rich Text Format.
+    Rtf,
     /// Books, EPUB 2 and 3.
     Epub,
     /// One message (RFC 5322).
@@ -50,6 +52,7 @@ impl Format {
             ("odp", Self::OdfSheet),
             ("xlsx", Self::Xlsx),
             ("pptx", Self::Pptx),
+            ("rtf", Self::Rtf),
             ("epub", Self::Epub),
             ("eml", Self::Mail),
             ("mbox", Self::Mbox),

@@ -1,5 +1,5 @@
 //! Text of documents whose formats are complicated enough to be dangerous: PDF, DOCX, ODT, EPUB,
-//! e-mail, notebooks, pages of manuals, and texts packed by gzip.
+//! RTF, e-mail, notebooks, pages of manuals, and texts packed by gzip.
 //!
 //! ```text
 //! Readers::read(format, bytes) ──frame──▶ child process (limits, no shell, no files) ──frame──▶ Text
@@ -32,6 +32,7 @@ mod notebook;
 mod odt;
 mod parse;
 mod pdf;
+mod rtf;
 mod sheets;
 mod soup;
 mod text;

@@ -1,9 +1,19 @@
-//! E-mail: subject, people, date and the text; names of attachments, not their content.
+//! E-mail: subject, people, date and the text; names of attachments, and those that are texts or
+//! mails themselves.
 
 use mail_parser::{Address, Message, MessageParser, MimeHeaders, PartType};
 
 use crate::soup;
 use crate::text::{Collector, Limits, Refusal, Text};
+
+/// Mails in mails that are read.
+const MAX_DEPTH: usize = 4;
+
+/// Endings of attachments that are texts.
+const TEXTS: [&str; 14] = [
+    "csv", "diff", "ics", "json", "log", "md", "org", "patch", "rst", "toml", "tsv", "txt", "yaml",
+    "yml",
+];
 
 pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     let mut into = Collector::new(limits);
@@ -14,7 +24,7 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> {
     if let Some(date) = message.date() {
         into.written(date.to_timestamp());
     }
-    add(&message, &mut into);
+    add(&message, MAX_DEPTH, &mut into);
     into.finish()
 }
 
@@ -26,7 +36,7 @@ pub(crate) fn read_many(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> 
             continue;
         };
         into.heading(message.subject().unwrap_or_default());
-        add(&message, &mut into);
+        add(&message, MAX_DEPTH, &mut into);
         if into.is_full() {
             break;
         }
@@ -34,7 +44,8 @@ pub(crate) fn read_many(bytes: &[u8], limits: &Limits) -> Result<Text, Refusal> 
     into.finish()
 }
 
-fn add(message: &Message<'_>, into: &mut Collector) {
+/// Adds a message, and those that are attached to it `depth` deep.
+fn add(message: &Message<'_>, depth: usize, into: &mut Collector) {
     for (name, people) in [
         ("From", message.from()),
         ("To", message.to()),
@@ -60,7 +71,28 @@ fn add(message: &Message<'_>, into: &mut Collector) {
         if let Some(name) = attachment.attachment_name() {
             into.paragraph(&format!("Attachment: {name}"));
         }
+        match &attachment.body {
+            PartType::Text(text) => into.paragraph(&text.replace("\r\n", "\n")),
+            PartType::Html(page) => soup::read(page, into),
+            PartType::Message(inner) if depth > 0 => {
+                into.heading(inner.subject().unwrap_or_default());
+                add(inner, depth - 1, into);
+            }
+            PartType::Binary(bytes) if is_called_text(attachment.attachment_name()) => {
+                if let Ok(text) = std::str::from_utf8(bytes) {
+                    into.paragraph(&text.replace("\r\n", "\n"));
+                }
+            }
+            _ => {}
+        }
     }
+}
+
+/// Whether an attachment is called like a text, whatever the mail says that it is.
+fn is_called_text(name: Option<&str>) -> bool {
+    let ending = name.and_then(|name| name.rsplit_once('.'));
+    let is = |(_, ending): (&str, &str)| TEXTS.iter().any(|one| ending.eq_ignore_ascii_case(one));
+    ending.is_some_and(is)
 }
 
 fn shown(people: &Address<'_>) -> String {

@@ -72,6 +72,31 @@ pub(crate) fn attribute(start: &BytesStart<'_>, name: &str) -> Option<String> {
     Some(html_escape::decode_html_entities(&found.value).into_owned())
 }
 
+/// The texts of the elements with this local name, at most so many.
+pub(crate) fn texts_of(xml: &[u8], wanted: &str, most: usize) -> Vec<String> {
+    let mut inside = false;
+    let mut found: Vec<String> = Vec::new();
+    let read = each(xml, |part| {
+        match part {
+            Part::Open(name, _) if name == wanted => {
+                inside = true;
+                found.push(String::new());
+            }
+            Part::Close(name) if name == wanted => inside = false,
+            Part::Text(text) if inside => found
+                .iter_mut()
+                .last()
+                .into_iter()
+                .for_each(|last| last.push_str(text)),
+            _ => {}
+        }
+        found.len() < most || inside
+    });
+    // What stands before a fault is as good.
+    let _ = read;
+    found
+}
+
 /// The text of the first element with this local name.
 pub(crate) fn text_of(xml: &[u8], wanted: &str) -> Option<String> {
     let mut inside = false;

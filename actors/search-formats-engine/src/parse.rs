@@ -2,7 +2,7 @@
 
 use crate::format::Format;
 use crate::text::{Limits, Refusal, Text};
-use crate::{docx, epub, gzip, mail, manual, notebook, odt, pdf, sheets};
+use crate::{docx, epub, gzip, mail, manual, notebook, odt, pdf, rtf, sheets};
 
 /// Reads a document in this process: a hostile one can take it down, so programs use
 /// [`crate::Readers`].
@@ -17,6 +17,7 @@ pub fn read(format: Format, bytes: &[u8], limits: &Limits) -> Result<Text, Refus
         Format::Xlsx => sheets::xlsx(bytes, limits),
         Format::Pptx => sheets::pptx(bytes, limits),
         Format::Odt => odt::read(bytes, limits),
+        Format::Rtf => rtf::read(bytes, limits),
         Format::Epub => epub::read(bytes, limits),
         Format::Mail => mail::read(bytes, limits),
         Format::Mbox => mail::read_many(bytes, limits),

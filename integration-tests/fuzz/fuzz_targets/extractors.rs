@@ -7,13 +7,14 @@
 use libfuzzer_sys::fuzz_target;
 use search_formats_engine::{Format, Limits, read};
 
-const FORMATS: [Format; 6] = [
+const FORMATS: [Format; 7] = [
     Format::Docx,
     Format::Odt,
     Format::Epub,
     Format::Mail,
     Format::Mbox,
     Format::Notebook,
+    Format::Rtf,
 ];
 
 fuzz_target!(|input: &[u8]| {

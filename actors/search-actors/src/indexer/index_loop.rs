@@ -320,7 +320,8 @@ impl IndexLoop {
     fn wait_for_directory(&self) -> Option<RootDirectory> {
         let files = self.files();
         let root = self.wait_for(|| RootDirectory::open(&files.folder))?;
-        Some(root.respecting_gitignore(files.respect_gitignore))
+        let root = root.respecting_gitignore(files.respect_gitignore);
+        Some(root.with_hidden(files.hidden))
     }
 
     /// What is looked for, as soon as it is there; `None` when the indexer ends before.
@@ -349,6 +350,7 @@ impl IndexLoop {
         let files = self.files();
         let mut options = WalkOptions::new(files.filter.clone());
         options.max_file_bytes = files.max_file_size.bytes();
+        options.hidden = files.hidden;
         options
     }
 

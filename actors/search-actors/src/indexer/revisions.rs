@@ -167,8 +167,8 @@ impl IndexLoop {
             return Ok(false);
         }
         let changes = (!compares).then(|| {
-            let filter = self.walk_options().filter;
-            followed.revision.changes(&followed.at, &now, &filter)
+            let options = self.walk_options();
+            followed.revision.changes(&followed.at, &now, &options)
         });
         match changes {
             Some(Ok((batch, left_out))) if batch.rescan.is_none() => {

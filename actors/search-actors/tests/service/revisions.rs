@@ -21,7 +21,7 @@ fn repository() -> (Home, [String; 2]) {
         "src/pump.rs",
         "//! A pump.\n\nfn first() {}\n\npub fn lift() {}\n",
     );
-    home.write(".hidden/secret.rs", "fn pump() {}\n");
+    home.write(".ssh/secret.rs", "fn pump() {}\n");
     let first = commit(&home);
     home.write("src/valve.rs", "//! A valve of the pump.\n");
     let second = commit(&home);
@@ -150,7 +150,8 @@ fn i16_what_is_no_file_of_a_commit_is_counted() {
     git(&home.files(), &["commit", "--quiet", "-m", "more"]);
     let server = home.start(&role(&home.files(), &json!({"max_file_size": "1kB"})));
     let skipped = &server.health()[0]["skipped"];
-    let expected = json!({"too_large": 1, "symlink": 1, "submodule": 1, "lfs_pointer": 1});
+    let expected =
+        json!({"too_large": 1, "symlink": 1, "submodule": 1, "lfs_pointer": 1, "secret": 1});
     assert_eq!(skipped, &expected);
     // A link that becomes a file is none of them any more.
     std::fs::remove_file(home.files().join("link.rs")).expect("removed");
@@ -172,4 +173,23 @@ fn i16_a_repository_that_comes_later_is_waited_for() {
     home.write("pump.md", "# Pump\n");
     commit(&home);
     server.eventually("it is searched", || found(&server, "pump") == ["pump.md"]);
+}
+
+#[test]
+fn i16_hidden_files_of_a_commit_are_searched_unless_they_are_not_wanted() {
+    let (home, _) = repository();
+    home.write(".github/workflows/ci.yml", "name: pump check\n");
+    home.write(".env", "PUMP=1\n");
+    commit(&home);
+    let server = home.start(&role(&home.files(), &json!({"revision": "main"})));
+    let expected = [".github/workflows/ci.yml", "src/pump.rs", "src/valve.rs"];
+    assert_eq!(found(&server, "pump"), expected);
+    // Code comes first, and who names the file gets it.
+    let ranked = |words: &str| keys(&server.search(&json!({"search_term": words})));
+    assert_eq!(ranked("pump").last(), Some(&expected[0].to_owned()));
+    assert_eq!(ranked("ci.yml").first(), Some(&expected[0].to_owned()));
+    drop(server);
+    let parameters = json!({"revision": "main", "hidden": false});
+    let server = home.start(&role(&home.files(), &parameters));
+    assert_eq!(found(&server, "pump"), &expected[1..]);
 }

@@ -31,6 +31,7 @@ mod reading;
 mod request;
 mod shape;
 mod terms;
+mod wanted_role;
 mod word_edges;
 
 pub use condition::{Condition, MatchState};

@@ -43,6 +43,8 @@ pub struct UnderstoodRequest {
     pub fault: Option<QueryError>,
     /// Whether only what is broken was left out; else the text was taken as words alone.
     pub is_mended: bool,
+    /// Of a text with more words than a query may have, how many of them are looked for.
+    pub first_words: Option<usize>,
 }
 
 /// Understands a request. Of one that is broken at a place (`path:*.rb AND`, as while it is typed)
@@ -52,7 +54,43 @@ pub struct UnderstoodRequest {
 /// # Errors
 /// The request is too long, or asks for nothing but that something is left out (`NOT x`): its words
 /// would find the opposite.
+///
+/// Of a text with more than [`MAX_QUERY_WORDS`] words (a pasted log) the first are looked for.
 pub fn understand(request: &SearchRequest) -> Result<UnderstoodRequest, QueryError> {
+    let understood = understand_all(request);
+    if !matches!(understood, Err(QueryError::TooManyWords { .. })) || !request.terms.is_empty() {
+        return understood;
+    }
+    // Words between blanks may be several.
+    let mut count = MAX_QUERY_WORDS;
+    while count > 0 {
+        let shorter = SearchRequest {
+            text: first_words(&request.text, count).to_owned(),
+            ..request.clone()
+        };
+        match understand_all(&shorter) {
+            Err(QueryError::TooManyWords { .. }) => count /= 2,
+            understood => {
+                return understood.map(|understood| UnderstoodRequest {
+                    first_words: Some(count),
+                    ..understood
+                });
+            }
+        }
+    }
+    understood
+}
+
+/// The beginning of a text with at most so many words between blanks.
+fn first_words(text: &str, count: usize) -> &str {
+    let last = text.split_whitespace().nth(count - 1);
+    let end = last.map_or(text.len(), |last| {
+        last.as_ptr().addr() - text.as_ptr().addr() + last.len()
+    });
+    &text[..end]
+}
+
+fn understand_all(request: &SearchRequest) -> Result<UnderstoodRequest, QueryError> {
     let fault = match parse(request) {
         Err(fault @ QueryError::Syntax { .. }) => fault,
         parsed => {
@@ -61,6 +99,7 @@ pub fn understand(request: &SearchRequest) -> Result<UnderstoodRequest, QueryErr
                 query: parsed?,
                 fault: None,
                 is_mended: false,
+                first_words: None,
             });
         }
     };
@@ -75,6 +114,7 @@ pub fn understand(request: &SearchRequest) -> Result<UnderstoodRequest, QueryErr
             query,
             fault: Some(fault),
             is_mended: true,
+            first_words: None,
         });
     }
     let words = request.as_words();
@@ -83,6 +123,7 @@ pub fn understand(request: &SearchRequest) -> Result<UnderstoodRequest, QueryErr
         request: words,
         fault: Some(fault),
         is_mended: false,
+        first_words: None,
     })
 }
 

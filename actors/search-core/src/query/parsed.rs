@@ -5,6 +5,7 @@ use super::matcher::TermMatcher;
 use super::pattern::{PatternFinder, TextPattern};
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::definitions::DefinitionKind;
+use crate::file_roles::FileRole;
 use crate::names::{WantedName, squeezed};
 use crate::wanted_files::{FileLikeness, MEANT, WantedFile};
 
@@ -23,6 +24,7 @@ pub struct ParsedQuery {
     pub(super) asks_how: bool,
     pub(super) is_order: bool,
     pub(super) asks_how_it_works: bool,
+    pub(super) wanted_role: Option<FileRole>,
     pub(super) literals: Vec<String>,
     pub(super) files: Vec<WantedFile>,
     pub(super) beside_files: Vec<String>,
@@ -135,6 +137,12 @@ impl ParsedQuery {
     #[must_use]
     pub fn asks_how_it_works(&self) -> bool {
         self.asks_how_it_works
+    }
+
+    /// The role of the files that the query asks for by a word: `retry tests`, `changelog retry`.
+    #[must_use]
+    pub fn wanted_role(&self) -> Option<FileRole> {
+        self.wanted_role
     }
 
     /// Words with signs that are part of them (`--json`, `.env`), looked for as they stand.

@@ -16,6 +16,7 @@ use super::phrase::MAX_PHRASE_WORDS;
 use super::reading::{asks_how, asks_how_it_works, is_order, plain_text};
 use super::request::Operator;
 use super::terms::{Field, Phrase, Prefix, QueryTerm, QueryWord};
+use super::wanted_role::wanted_role;
 use crate::analysis::{TermKind, WordAnalyzer, WordTerms, folded_line, is_stop_word, words};
 use crate::literals::literals;
 use crate::names::WantedName;
@@ -130,6 +131,7 @@ impl<'q> Planner<'q> {
         self.query.asks_how = asks_how(&self.line);
         self.query.is_order = is_order(&self.line);
         self.query.asks_how_it_works = asks_how_it_works(&self.line);
+        self.query.wanted_role = wanted_role(&self.line);
         for term in terms {
             self.add_quoted_text(term, &mut list)?;
         }
@@ -211,7 +213,7 @@ impl<'q> Planner<'q> {
                     }
                 }
             }
-            Clause::Phrase { text, .. } if self.is_frame(text) => {
+            Clause::Phrase { text, .. } if self.is_frame(text) || self.is_included(text) => {
                 self.add(&Clause::Text(text), list)?;
             }
             Clause::Phrase { .. } | Clause::Expression { .. } => {

@@ -13,7 +13,7 @@ use config_core::{
 use super::enumerations::{RelevanceFunction, Service, THEMES, Theme};
 use super::file::RoleFile;
 use super::file_parameters::{filter, max_file_size};
-use super::haystack::{Haystack, LocalFiles, Source};
+use super::haystack::{Haystack, HiddenFiles, LocalFiles, Source};
 use super::model::Role;
 use super::paths::folder;
 use super::reach::AllowedRoots;
@@ -211,7 +211,7 @@ impl Decoder<'_> {
     }
 
     fn local_files(&self, fields: &Fields<'_>) -> Option<LocalFiles> {
-        const KEYS: [&str; 3] = ["glob", "max_file_size", "respect_gitignore"];
+        const KEYS: [&str; 4] = ["glob", "max_file_size", "respect_gitignore", "hidden"];
         let folder = fields.optional("location", |item| self.folder(item));
         let parameters = fields.optional("extra_parameters", |item| {
             item.fields("the parameters of LocalFiles", &KEYS, |fields| {
@@ -223,6 +223,7 @@ impl Decoder<'_> {
                         .optional("max_file_size", max_file_size)
                         .unwrap_or(defaults.max_file_size),
                     respect_gitignore: respect_gitignore.unwrap_or(defaults.respect_gitignore),
+                    hidden: HiddenFiles::of_parameter(fields.optional("hidden", Item::boolean)),
                     folder: defaults.folder,
                 })
             })

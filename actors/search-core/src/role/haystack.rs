@@ -87,6 +87,8 @@ pub struct GitRevision {
     pub filter: FileFilter,
     /// Larger files are skipped and reported.
     pub max_file_size: ByteSize,
+    /// Which hidden files are searched: all of a commit, unless said.
+    pub hidden: HiddenFiles,
 }
 
 impl GitRevision {
@@ -101,6 +103,7 @@ impl GitRevision {
             revision: Self::DEFAULT_REVISION.to_owned(),
             filter: FileFilter::default(),
             max_file_size: LocalFiles::DEFAULT_MAX_FILE_SIZE,
+            hidden: HiddenFiles::Tracked,
         }
     }
 }
@@ -116,6 +119,41 @@ pub struct LocalFiles {
     pub max_file_size: ByteSize,
     /// Whether `.gitignore` files hide files; on by default.
     pub respect_gitignore: bool,
+    /// Which hidden files are searched.
+    pub hidden: HiddenFiles,
+}
+
+/// Which files are searched that are hidden: whose own name, or that of a folder they lie in,
+/// begins with a dot. What is git's own (`.git`) and what is secret by its name never is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum HiddenFiles {
+    /// Those that git tracks.
+    #[default]
+    Tracked,
+    /// All.
+    All,
+    /// None.
+    None,
+}
+
+impl HiddenFiles {
+    /// What the parameter `hidden` means.
+    pub(super) fn of_parameter(hidden: Option<bool>) -> Self {
+        match hidden {
+            None => Self::Tracked,
+            Some(true) => Self::All,
+            Some(false) => Self::None,
+        }
+    }
+
+    /// The parameter that means this; none for the default.
+    fn parameter(self) -> Option<bool> {
+        match self {
+            Self::Tracked => None,
+            Self::All => Some(true),
+            Self::None => Some(false),
+        }
+    }
 }
 
 impl LocalFiles {
@@ -129,6 +167,7 @@ impl LocalFiles {
             filter: FileFilter::default(),
             max_file_size: Self::DEFAULT_MAX_FILE_SIZE,
             respect_gitignore: true,
+            hidden: HiddenFiles::Tracked,
         }
     }
 }
@@ -219,6 +258,9 @@ impl Serialize for ExtraParameters<'_> {
                 if !files.respect_gitignore {
                     map.serialize_entry("respect_gitignore", &false)?;
                 }
+                if let Some(hidden) = files.hidden.parameter() {
+                    map.serialize_entry("hidden", &hidden)?;
+                }
             }
             Source::GitRepository(git) => {
                 let default = GitRevision::of("");
@@ -230,6 +272,9 @@ impl Serialize for ExtraParameters<'_> {
                 }
                 if git.max_file_size != default.max_file_size {
                     map.serialize_entry("max_file_size", &git.max_file_size)?;
+                }
+                if let Some(hidden) = git.hidden.parameter() {
+                    map.serialize_entry("hidden", &hidden)?;
                 }
             }
             Source::AtomicData {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::filter::FileFilter;
-use super::haystack::{Haystack, LocalFiles, Source};
+use super::haystack::{Haystack, HiddenFiles, LocalFiles, Source};
 use super::source_location::{Community, FolderOrUrl};
 
 /// Notes; what Logseq and Obsidian keep beside them is told apart when the folder is open.
@@ -26,6 +26,7 @@ impl Haystack {
                 filter: git.filter.clone(),
                 max_file_size: git.max_file_size,
                 respect_gitignore: false,
+                hidden: git.hidden,
                 ..LocalFiles::of(&git.folder)
             }),
             Source::NotesGraph { folder } => Some(chosen(folder, NOTES)),
@@ -50,6 +51,7 @@ fn chosen(folder: &Path, patterns: &str) -> LocalFiles {
     LocalFiles {
         filter: FileFilter::parse(patterns).expect("the patterns are constants that are tested"),
         respect_gitignore: false,
+        hidden: HiddenFiles::None,
         ..LocalFiles::of(folder)
     }
 }

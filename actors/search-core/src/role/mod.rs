@@ -35,7 +35,7 @@ pub use enumerations::{LanguageModelProvider, RelevanceFunction, Service, THEMES
 pub use file::{RoleFile, UnknownRole};
 pub use filter::FileFilter;
 pub use filter_error::FilterError;
-pub use haystack::{GitRevision, Haystack, LocalFiles, Source};
+pub use haystack::{GitRevision, Haystack, HiddenFiles, LocalFiles, Source};
 pub use model::{Extra, LanguageModel, ModelSource, Role};
 pub use paths::Os;
 pub use reach::{AllowedRoots, Reach, ReachTarget};

@@ -93,6 +93,7 @@ fn haystack() -> Value {
                     "glob": {"$ref": "#/$defs/text", "description": "LocalFiles, GitRepository: patterns between commas; `!` excludes."},
                     "max_file_size": {"$ref": "#/$defs/text", "default": "10MB", "description": "LocalFiles, GitRepository: larger files are skipped."},
                     "respect_gitignore": {"type": "boolean", "default": true, "description": "LocalFiles: whether .gitignore hides files."},
+                    "hidden": {"type": "boolean", "description": "LocalFiles, GitRepository: whether files with a dot before their name are searched; those that git tracks when absent."},
                     "revision": {"$ref": "#/$defs/text", "default": "HEAD", "description": "GitRepository: a branch, tag or commit; it is followed as it moves."},
                     "tool": {"$ref": "#/$defs/text", "description": "MCP: the tool that searches; found by its name when absent."},
                     "arguments": {"type": "object", "additionalProperties": {"type": "string"}, "description": "MCP: further arguments of the tool; `{query}` stands for the words."},

@@ -6,7 +6,7 @@ use config_core::{Fields, Item, ValueError, quoted};
 use url::Url;
 
 use super::file_parameters::{filter, max_file_size};
-use super::haystack::{GitRevision, Source};
+use super::haystack::{GitRevision, HiddenFiles, Source};
 use super::source_location::Mcp;
 
 /// A server of the Model Context Protocol.
@@ -53,7 +53,7 @@ pub(super) fn elastic_source(fields: &Fields<'_>, index: Option<Url>) -> Option<
 
 /// A branch, tag or commit of a git repository.
 pub(super) fn git_repository(fields: &Fields<'_>, folder: Option<PathBuf>) -> Option<GitRevision> {
-    const KEYS: [&str; 3] = ["revision", "glob", "max_file_size"];
+    const KEYS: [&str; 4] = ["revision", "glob", "max_file_size", "hidden"];
     let parameters = fields.optional("extra_parameters", |item| {
         item.fields("the parameters of GitRepository", &KEYS, |fields| {
             let defaults = GitRevision::of("");
@@ -64,6 +64,7 @@ pub(super) fn git_repository(fields: &Fields<'_>, folder: Option<PathBuf>) -> Op
                 revision: name.unwrap_or(defaults.revision),
                 filter: files.unwrap_or(defaults.filter),
                 max_file_size: size.unwrap_or(defaults.max_file_size),
+                hidden: HiddenFiles::of_parameter(fields.optional("hidden", Item::boolean)),
                 folder: defaults.folder,
             })
         })

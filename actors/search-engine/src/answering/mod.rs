@@ -10,6 +10,7 @@ mod expansion;
 mod failure;
 mod naming;
 mod numbers;
+mod other_fields;
 mod page;
 mod pair_scorer;
 mod params;

@@ -18,7 +18,7 @@ use super::pair_scorer::Reranking;
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
-use super::texts::{Texts, TypedQuery, broken, corrected, notes, phrases};
+use super::texts::{Texts, TypedQuery, corrected, notes, phrases, taken};
 use crate::excerpt::{Excerpt, Excerpter};
 use crate::index::{self, Hit, Hits, IndexError, IndexSnapshot, Reranker, Scope, search_in};
 use crate::times::rfc3339;
@@ -42,6 +42,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         query: typed,
         fault,
         is_mended,
+        first_words,
     } = query::understand(&dashed.request)?;
     let ExpandedQuery {
         query,
@@ -50,10 +51,7 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
     } = expanded(role, &request, typed.clone());
     let names: Vec<&str> = open.iter().map(|source| source.name.as_str()).collect();
     let texts = Texts::of(&open);
-    let graph = role.function == RelevanceFunction::ServiceGraph;
-    let ranker = graph
-        .then(|| ConceptRanker::new(&open, &params.request.text, &role.served))
-        .flatten();
+    let ranker = concept_ranker(role, &open, &params.request.text);
     if let Some(ranker) = &ranker {
         ranker.send_scout(&query);
     }
@@ -92,10 +90,10 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         text: &params.request.text,
         sources: &names,
     };
-    let broken = fault.iter().map(|fault| broken(fault, is_mended));
+    let taken = taken(fault.as_ref(), is_mended, first_words);
     let found = notes(&hits, &query, &corrections, &added, &said);
     let ranked = ranker.as_ref().and_then(ConceptRanker::note);
-    let noted = broken.chain(dashed.notes).chain(inside);
+    let noted = taken.into_iter().chain(dashed.notes).chain(inside);
     let noted = noted.chain(found).chain(ranked).chain(texts.note());
     Ok(SearchAnswer {
         status: status(&reports),
@@ -112,6 +110,17 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         corrections,
         query_fault: fault.as_ref().map(query_fault),
     })
+}
+
+fn concept_ranker<'s>(
+    role: &'s SearchableRole,
+    open: &[&'s SearchableSource],
+    text: &'s str,
+) -> Option<ConceptRanker<'s>> {
+    let graph = role.function == RelevanceFunction::ServiceGraph;
+    graph
+        .then(|| ConceptRanker::new(open, text, &role.served))
+        .flatten()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]

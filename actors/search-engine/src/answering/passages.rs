@@ -10,7 +10,7 @@ use search_core::query::ParsedQuery;
 use super::source::{MAX_BODY_BYTES, SearchableSource};
 use super::texts::phrases;
 use crate::excerpt::{Excerpter, is_deep};
-use crate::extract::Format;
+use crate::extract::{Format, decode};
 use crate::index::{Hit, Hits};
 
 /// Results whose texts are read.
@@ -185,6 +185,11 @@ impl SearchableSource {
             return Some(text);
         }
         let content = self.root.as_ref()?.read(key, MAX_BODY_BYTES, &|_| false);
-        String::from_utf8(content.ok()?.bytes).ok()
+        let bytes = content.ok()?.bytes;
+        // UTF-16 without a mark is valid UTF-8 as well, with a NUL for each other letter.
+        if !bytes.contains(&0) && std::str::from_utf8(&bytes).is_ok() {
+            return String::from_utf8(bytes).ok();
+        }
+        decode(bytes, Format::of_key(key)).map(|decoded| decoded.text)
     }
 }

@@ -11,10 +11,11 @@ use search_core::names::squeezed;
 use search_core::query::{Field, ParsedQuery, PhraseFinder, QueryError, in_case_of};
 
 use super::numbers::{hashes_beginning, is_short_hash};
+use super::other_fields::of_other_engine;
 use super::source::{MAX_BODY_BYTES, SearchableSource};
 use crate::index::{
     DocumentRecord, Hits, IndexError, IndexSnapshot, TextSource, closest_identifier, closest_word,
-    definers_of, words_containing,
+    definers_of, words_containing, written_word,
 };
 use crate::reading::{Reading, WordPiece};
 
@@ -160,7 +161,14 @@ pub(super) fn corrected(
         let inside = words_containing(snapshots, &word.folded)?;
         if !inside.is_empty() {
             right = right.with_words(index, &inside);
-            notes.push(found_in(&word.surface, &inside));
+            let mut shown: Vec<String> = Vec::new();
+            for word in inside {
+                let word = written_word(snapshots, word)?;
+                if !shown.contains(&word) {
+                    shown.push(word);
+                }
+            }
+            notes.push(found_in(&word.surface, &shown));
         }
     }
     let is_changed = !corrections.is_empty() || !notes.is_empty();
@@ -210,9 +218,22 @@ const MAX_DEFINERS: usize = 8;
 /// Words of one query that are put right; a page of gibberish is not a page of typing mistakes.
 const MAX_CORRECTIONS: usize = 4;
 
+/// What a person is told of a text that is not searched for as it stands.
+pub(super) fn taken(
+    fault: Option<&QueryError>,
+    is_mended: bool,
+    first_words: Option<usize>,
+) -> Vec<String> {
+    let broken = fault.map(|fault| broken(fault, is_mended));
+    broken
+        .into_iter()
+        .chain(first_words.map(shortened))
+        .collect()
+}
+
 /// What a person is told where the text breaks the language; `is_mended`: only what is broken was
 /// left out of it.
-pub(super) fn broken(fault: &QueryError, is_mended: bool) -> String {
+fn broken(fault: &QueryError, is_mended: bool) -> String {
     let place = fault.position().map_or(0, |position| position + 1);
     let taken = if is_mended {
         "left out what is broken"
@@ -220,6 +241,11 @@ pub(super) fn broken(fault: &QueryError, is_mended: bool) -> String {
         "searched for the words alone"
     };
     format!("{taken}: {fault} (character {place})")
+}
+
+/// What a person is told of a query of which only so many words are looked for.
+fn shortened(words: usize) -> String {
+    format!("that is more than can be looked for at once: searched for the first {words} words")
 }
 
 /// What a person is told about how the query was taken.
@@ -313,6 +339,7 @@ fn misread(hits: &Hits, query: &ParsedQuery, typed: &TypedQuery<'_>) -> Vec<Stri
             "\"{date}\" is no field, its words were looked for; write after:2026-11-28 or before:2026-11-28, and sort by \"newest\" to have the newest first"
         ));
     }
+    notes.extend(text.split_whitespace().find_map(of_other_engine));
     if hits.total == 0 {
         for filter in query.filters() {
             let value = &filter.value;

@@ -8,6 +8,7 @@
 
 mod decode;
 mod extraction;
+mod folded;
 mod format;
 mod front_matter;
 mod html;
@@ -94,6 +95,7 @@ const MAX_TITLE_CHARS: usize = 300;
 pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocument, SkipReason> {
     let format = Format::of_key(key);
     let DecodedText { text, .. } = decode(bytes, format).ok_or(SkipReason::Binary)?;
+    let text = folded::read(key, text);
     if text.trim_start().is_empty() {
         return Err(SkipReason::Empty);
     }
@@ -121,7 +123,10 @@ pub fn extract(key: &str, bytes: Vec<u8>, mtime_ns: i64) -> Result<ExtractedDocu
         tags: parts.tags,
         links: parts.links,
         body: parts.body,
-        kind: kind(format),
+        kind: match folded::is_captions(key) {
+            true => ContentKind::Prose,
+            false => kind(format),
+        },
         modified: Some(believed(parts.written, mtime_ns.div_euclid(1_000_000_000))),
     })
 }

@@ -93,5 +93,5 @@ pub use scope::Scope;
 pub use search::{Hit, Hits, MAX_LIMIT, MAX_SKIP, Page, search_across, search_in};
 pub use snapshot::IndexSnapshot;
 pub use source_index::{IndexHandle, SourceIndex};
-pub use spelling::{MIN_TYPO_LETTERS, closest_identifier, closest_word};
+pub use spelling::{MIN_TYPO_LETTERS, closest_identifier, closest_word, written_word};
 pub use verify::{MAX_VERIFIED, MAX_VERIFIED_BYTES, TextSource};

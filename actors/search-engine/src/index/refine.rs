@@ -15,9 +15,10 @@ use search_core::wanted_files::{FileLikeness, MEANT};
 
 use self::weights::{
     DECIDING, DEFINED_ASIDE, DEFINED_WORDS, DEFINITION, IDENTIFIER, MANUAL, MANUAL_BESIDE_CODE,
-    MANUAL_OF_ORDER, MANUAL_OF_WORD, MANUAL_OF_WORKINGS, OWNER, PATH_BESIDE_QUOTED, PATH_BY_RARITY,
-    PATH_HELD, PATH_NEAR, PATH_OF_FILE, PATH_OF_FOLDER, PATH_OF_NAMED, QUOTED_SENTENCE,
-    SAME_SPELLING, WHOLE, WORDS_OF_NAMED, file_bonus, name_bonus, role_factor,
+    MANUAL_OF_ORDER, MANUAL_OF_WORD, MANUAL_OF_WORKINGS, OTHER_ROLE, OWNER, PATH_BESIDE_QUOTED,
+    PATH_BY_RARITY, PATH_HELD, PATH_NEAR, PATH_OF_FILE, PATH_OF_FOLDER, PATH_OF_NAMED,
+    QUOTED_SENTENCE, SAME_SPELLING, WANTED_ROLE, WHOLE, WORDS_OF_NAMED, file_bonus, name_bonus,
+    role_factor,
 };
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
@@ -46,6 +47,8 @@ pub(super) struct Refiner<'r> {
     is_one_word: bool,
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
+    /// The role that is meant, where results have it.
+    wanted_role: Option<FileRole>,
     placer: Placer,
     /// By source: whether code is among the results.
     has_code: Vec<bool>,
@@ -92,13 +95,16 @@ fn append_below(ranked: &mut Vec<RankedCandidate>, rest: Vec<RankedCandidate>) {
 /// The roles that the query asks for: by a word, or all of them by a path.
 fn named_roles(query: &ParsedQuery) -> Vec<FileRole> {
     let has_path = query.filters().iter().any(|one| one.field == Field::Path);
-    let words = || {
-        query
-            .words()
-            .iter()
-            .filter(|word| query.is_looked_for(word))
+    let words = query.words().iter();
+    let words: Vec<&str> = words
+        .filter(|word| query.is_looked_for(word))
+        .map(|word| word.folded.as_str())
+        .collect();
+    // `.env`, `.gitignore`: with its dot a word asks for what is called so.
+    let has_dot = query.literals().iter().any(|word| word.starts_with('.'));
+    let is_named = |role: &FileRole| {
+        has_path || role.is_named_among(&words) || has_dot && *role == FileRole::Settings
     };
-    let is_named = |role: &FileRole| has_path || words().any(|word| role.is_named_by(&word.folded));
     FileRole::ALL.into_iter().filter(is_named).collect()
 }
 
@@ -119,6 +125,7 @@ impl<'r> Refiner<'r> {
             matches: TermMatches::new(query, &outcome.term_weights),
             is_one_word,
             named_roles: named_roles(query),
+            wanted_role: None,
             has_code: Vec::new(),
         }
     }
@@ -143,6 +150,10 @@ impl<'r> Refiner<'r> {
                 record.role == FileRole::Main && record.kind == ContentKind::Code;
             self.placer.note(record, one.candidate.source);
         }
+        self.wanted_role = self.query.wanted_role().filter(|wanted| {
+            let mut found = ranked.iter().zip(&records);
+            found.any(|(one, record)| self.role(record, one.candidate.source) == *wanted)
+        });
         let spellings = self.spellings(&ranked, &records);
         let mut sizes = Vec::with_capacity(ranked.len());
         let mut is_defined = false;
@@ -278,6 +289,13 @@ impl<'r> Refiner<'r> {
             quoted: 0.0,
             role_of,
         };
+        if let Some(wanted) = self.wanted_role {
+            let all = one.candidate.score + one.refinement.sum();
+            one.refinement.role += match wanted == role_of {
+                true => WANTED_ROLE * scale.unit,
+                false => (OTHER_ROLE - 1.0) * all.max(0.0),
+            };
+        }
         one.candidate.score += one.refinement.sum();
         named_alike.alike
     }

@@ -52,7 +52,7 @@ impl Refinement {
                 "the document holds much of the sentence word for word",
                 self.quoted,
             ),
-            ("role", role_note(self.role_of), self.role),
+            ("role", self.role_note(), self.role),
         ];
         let added = all.into_iter().filter(|(_, _, score)| *score != 0.0);
         added
@@ -63,6 +63,14 @@ impl Refinement {
                 ..ScorePart::default()
             })
             .collect()
+    }
+
+    fn role_note(&self) -> &'static str {
+        match self.role_of {
+            FileRole::Main | FileRole::Documentation => role_note(self.role_of),
+            _ if self.role > 0.0 => "of the kind that the query asks for",
+            role => role_note(role),
+        }
     }
 }
 
@@ -75,6 +83,7 @@ fn role_note(role: FileRole) -> &'static str {
         FileRole::Generated => "written by a program, which the query does not ask for",
         FileRole::Vendored => "a copy of what others made, which the query does not ask for",
         FileRole::History => "a list of changes, which the query does not ask for",
+        FileRole::Settings => "settings of a tool, which the query does not ask for",
         FileRole::Lock => "a lock file, which the query does not ask for",
     }
 }

@@ -197,7 +197,7 @@ const fn seldom_meant(role: FileRole) -> u8 {
     match role {
         FileRole::Main => 0,
         FileRole::Documentation => 1,
-        FileRole::Example => 2,
+        FileRole::Example | FileRole::Settings => 2,
         FileRole::Test | FileRole::History => 3,
         FileRole::Generated | FileRole::Vendored | FileRole::Lock => 4,
     }

@@ -31,7 +31,7 @@ pub fn closest_word(sources: &[IndexSnapshot], folded: &str) -> Result<Option<St
     }
     let is_like = |word: &str| word.chars().all(char::is_alphabetic);
     match closest(sources, folded, &[true, false], &is_like)? {
-        Some(word) => written(sources, word).map(Some),
+        Some(word) => written_word(sources, word).map(Some),
         None => Ok(None),
     }
 }
@@ -101,7 +101,10 @@ fn closest(
 
 /// The word as people write it: a stem (`complet`) stands for the most frequent of its forms,
 /// unless it occurs more often than they do, and is a word itself.
-fn written(sources: &[IndexSnapshot], term: String) -> Result<String, IndexError> {
+///
+/// # Errors
+/// An index cannot be read.
+pub fn written_word(sources: &[IndexSnapshot], term: String) -> Result<String, IndexError> {
     let mut forms: FxHashMap<String, u64> = FxHashMap::default();
     let mut documents = 0;
     let analyzer = WordAnalyzer::default();

@@ -8,6 +8,7 @@
 //! Nothing that is met on the way can hang the walk or lead it out of its root: symbolic links are
 //! not followed, files that are not regular are not opened, pseudo file systems are not entered.
 
+mod admission;
 mod key;
 mod mount;
 mod read;
@@ -15,18 +16,21 @@ mod root;
 mod rules;
 mod skip;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, btree_set};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use search_core::role::FileFilter;
+use search_core::role::{FileFilter, HiddenFiles};
+use search_core::secret_files::is_secret;
 
+pub(crate) use admission::Admission;
 pub use key::{decode_key, encode_key};
 pub(crate) use read::PROBE_BYTES;
 pub use read::{FileBytes, FileFacts};
 pub use root::{RootDirectory, RootError};
-pub(crate) use rules::{is_ignore_file, walk_builder};
+pub(crate) use rules::is_ignore_file;
 pub use skip::{SkipCounts, SkipReason, SkippedPath};
 
 /// Largest file that is read when nothing else is configured: 10 MiB.
@@ -39,6 +43,8 @@ pub struct WalkOptions {
     pub filter: FileFilter,
     /// Files above this size in bytes are skipped as too large.
     pub max_file_bytes: u64,
+    /// Which hidden files of a commit are meant; a folder [knows](RootDirectory::with_hidden) it.
+    pub hidden: HiddenFiles,
 }
 
 impl WalkOptions {
@@ -48,6 +54,7 @@ impl WalkOptions {
         Self {
             filter,
             max_file_bytes: DEFAULT_MAX_FILE_BYTES,
+            hidden: HiddenFiles::default(),
         }
     }
 }
@@ -71,14 +78,16 @@ pub struct Walk<'a> {
     options: &'a WalkOptions,
     entries: ignore::Walk,
     met: Arc<Mutex<DirectoriesSeen>>,
+    /// What git tracks although the rules hide it, once all else is given.
+    tracked: Option<btree_set::IntoIter<PathBuf>>,
     filtered: u64,
 }
 
 /// What the folders on the way were.
-#[derive(Default)]
 struct DirectoriesSeen {
     /// Whether those are noted whose `.gitignore` hides all of them.
     follows_gitignore: bool,
+    admission: Admission,
     /// Those that are not entered, or of which nothing is seen.
     refused: Vec<SkippedPath>,
     /// Keys of those at which another file system is mounted; empty for the root itself.
@@ -95,15 +104,10 @@ impl std::fmt::Debug for Walk<'_> {
 
 impl RootDirectory {
     /// Walks the folder: `.gitignore` and `.ignore` files are honoured, hidden files and folders
-    /// (`.git` among them) are left out without being counted.
+    /// are left out. What git tracks all the same comes last. `.git` itself is never seen.
     #[must_use]
     pub fn walk<'a>(&'a self, options: &'a WalkOptions) -> Walk<'a> {
-        let met: Arc<Mutex<DirectoriesSeen>> = Arc::default();
-        if self.is_mount("") {
-            met.lock().mounts.insert(String::new());
-        }
-        let (mut builder, follows_gitignore) = rules::walk_rules(self);
-        met.lock().follows_gitignore = follows_gitignore;
+        let (mut builder, met) = self.begin_walk();
         self.note_hidden(self.path(), &met);
         builder.sort_by_file_name(std::ffi::OsStr::cmp);
         let (guard, noted) = (self.clone(), Arc::clone(&met));
@@ -114,23 +118,43 @@ impl RootDirectory {
             options,
             entries: builder.build(),
             met,
+            tracked: None,
             filtered: 0,
         }
     }
 
-    /// The folder itself and all folders below it that the walk enters.
-    pub(crate) fn folders(&self, filter: &FileFilter) -> impl Iterator<Item = PathBuf> + use<> {
-        let mut builder = walk_builder(self);
-        let (guard, met, filter) = (
-            self.clone(),
-            Mutex::new(DirectoriesSeen::default()),
-            filter.clone(),
-        );
+    fn begin_walk(&self) -> (ignore::WalkBuilder, Arc<Mutex<DirectoriesSeen>>) {
+        let rules = rules::walk_rules(self);
+        let mut met = DirectoriesSeen {
+            follows_gitignore: rules.follows_gitignore,
+            admission: Admission::by_rules(self, &rules),
+            refused: Vec::new(),
+            mounts: BTreeSet::new(),
+        };
+        if self.is_mount("") {
+            met.mounts.insert(String::new());
+        }
+        (rules.builder, Arc::new(Mutex::new(met)))
+    }
+
+    /// The folder itself and all folders below it whose changes matter, and what is seen of them.
+    pub(crate) fn survey(&self, filter: &FileFilter) -> (Vec<PathBuf>, Admission) {
+        let (mut builder, met) = self.begin_walk();
+        let (guard, noted, wanted) = (self.clone(), Arc::clone(&met), filter.clone());
         builder.filter_entry(move |entry| {
             let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-            is_directory && guard.may_enter(entry, &filter, &met)
+            is_directory && guard.may_enter(entry, &wanted, &noted)
         });
-        builder.build().flatten().map(ignore::DirEntry::into_path)
+        let walked = builder.build().flatten();
+        let mut folders: Vec<PathBuf> = walked.map(ignore::DirEntry::into_path).collect();
+        // Whoever built the walk held the other reference.
+        drop(builder);
+        let admission = match Arc::try_unwrap(met) {
+            Ok(met) => met.into_inner().admission,
+            Err(_) => Admission::new(self),
+        };
+        folders.extend(admission.further_folders());
+        (folders, admission)
     }
 
     /// Keeps the walk out of folders the glob excludes as a whole and of pseudo file systems
@@ -141,7 +165,14 @@ impl RootDirectory {
         filter: &FileFilter,
         met: &Mutex<DirectoriesSeen>,
     ) -> bool {
-        if entry.depth() == 0 || !entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+        if entry.depth() == 0 {
+            return true;
+        }
+        if !self.may_be_seen(entry, is_directory, filter, &mut met.lock()) {
+            return false;
+        }
+        if !is_directory {
             return true;
         }
         if self
@@ -159,6 +190,7 @@ impl RootDirectory {
             met.lock().refused.push(skipped);
             return false;
         }
+        met.lock().admission.enter(entry.path());
         self.note_hidden(entry.path(), met);
         if found.is_mount {
             met.lock().mounts.extend(self.key_of(entry.path()));
@@ -166,12 +198,55 @@ impl RootDirectory {
         true
     }
 
-    /// Notes a folder whose own `.gitignore` hides all of it. It is still entered: `.ignore` files
-    /// may bring something back.
+    /// Keeps the walk away from what is hidden, which is noted unless it is git's own, or what git
+    /// tracks, which comes last.
+    fn may_be_seen(
+        &self,
+        entry: &ignore::DirEntry,
+        is_directory: bool,
+        filter: &FileFilter,
+        met: &mut DirectoriesSeen,
+    ) -> bool {
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        let Some(path) = self.relative(entry.path()) else {
+            return true;
+        };
+        // Below a hidden folder that is entered any name may be that of a secret.
+        if !is_hidden && !admission::has_hidden(path) || met.admission.is_left(path, is_directory) {
+            return true;
+        }
+        let is_counted = entry.file_name() != ".git"
+            && !is_ignore_file(entry.file_name())
+            && self.hidden_files() != HiddenFiles::None
+            && !met.admission.knows(path)
+            && !filter.skips_directory(path)
+            && (is_directory || filter.matches(path));
+        if is_counted {
+            let reason = match is_secret(&path.to_string_lossy()) {
+                true => SkipReason::Secret,
+                false => SkipReason::Hidden,
+            };
+            let skipped = self.skipped(entry.path(), reason);
+            met.refused.push(skipped);
+        }
+        false
+    }
+
+    /// Notes a folder whose own `.gitignore` hides all of it, unless git tracks all of it. It is
+    /// still entered: `.ignore` files may bring something back.
     fn note_hidden(&self, folder: &Path, met: &Mutex<DirectoriesSeen>) {
-        if met.lock().follows_gitignore && rules::hides_all(folder) {
+        let mut met = met.lock();
+        let is_tracked = |entry: std::fs::DirEntry| {
+            let path = entry.path();
+            let path = self.relative(&path);
+            path.is_some_and(|path| met.admission.is_tracked(path))
+        };
+        if met.follows_gitignore
+            && rules::hides_all(folder)
+            && !rules::visible_entries(folder).all(is_tracked)
+        {
             let skipped = self.skipped(folder, SkipReason::HiddenByGitignore);
-            met.lock().refused.push(skipped);
+            met.refused.push(skipped);
         }
     }
 
@@ -216,7 +291,7 @@ impl Walk<'_> {
                 reason: self.root.link_reason(entry.path()),
             })
         } else if kind.is_file() {
-            self.file(key, entry)
+            self.file(key, entry.metadata())
         } else {
             WalkItem::Skipped(SkippedPath {
                 key,
@@ -225,8 +300,8 @@ impl Walk<'_> {
         })
     }
 
-    fn file(&self, key: String, entry: &ignore::DirEntry) -> WalkItem {
-        match entry.metadata() {
+    fn file(&self, key: String, data: Result<Metadata, ignore::Error>) -> WalkItem {
+        match data {
             Ok(data) if data.len() > self.options.max_file_bytes => {
                 WalkItem::Skipped(SkippedPath {
                     key,
@@ -243,6 +318,38 @@ impl Walk<'_> {
                 key,
                 reason: SkipReason::of_walk_error(&error),
             }),
+        }
+    }
+
+    /// What is left once all that the rules leave is given.
+    fn next_tracked(&mut self) -> Option<WalkItem> {
+        if self.tracked.is_none() {
+            let mut met = self.met.lock();
+            let (files, secrets) = met.admission.take();
+            met.refused.extend(secrets.into_iter().filter_map(|path| {
+                let is_wanted = self.options.filter.matches(&path);
+                let path = self.root.path().join(path);
+                let is_there = is_wanted && path.symlink_metadata().is_ok();
+                is_there.then(|| self.root.skipped(&path, SkipReason::Secret))
+            }));
+            self.tracked = Some(files.into_iter());
+        }
+        if let Some(skipped) = self.met.lock().refused.pop() {
+            return Some(WalkItem::Skipped(skipped));
+        }
+        loop {
+            let relative = self.tracked.as_mut()?.next()?;
+            if !self.options.filter.matches(&relative) {
+                self.filtered += 1;
+                continue;
+            }
+            // What git tracks need not be there.
+            match self.root.path().join(&relative).symlink_metadata() {
+                Ok(data) if data.is_file() => {
+                    return Some(self.file(encode_key(&relative), Ok(data)));
+                }
+                _ => {}
+            }
         }
     }
 
@@ -272,8 +379,7 @@ impl Iterator for Walk<'_> {
                     }
                 }
                 Some(Err(error)) => return Some(self.error_item(&error)),
-                // The last entry may have been a refused folder.
-                None => return self.met.lock().refused.pop().map(WalkItem::Skipped),
+                None => return self.next_tracked(),
             }
         }
     }

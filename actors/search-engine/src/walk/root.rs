@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
+use search_core::role::HiddenFiles;
 use thiserror::Error;
 
 use super::key::{decode_key, encode_key};
@@ -71,6 +72,8 @@ pub struct RootDirectory {
     device: u64,
     /// Whether `.gitignore` files hide files.
     respects_gitignore: bool,
+    /// Which hidden files are seen.
+    hidden: HiddenFiles,
 }
 
 impl RootDirectory {
@@ -108,6 +111,7 @@ impl RootDirectory {
             path: real,
             device: data.dev(),
             respects_gitignore: true,
+            hidden: HiddenFiles::default(),
         })
     }
 
@@ -116,6 +120,17 @@ impl RootDirectory {
     pub fn respecting_gitignore(mut self, respects: bool) -> Self {
         self.respects_gitignore = respects;
         self
+    }
+
+    /// The same folder, with these hidden files seen; those that git tracks unless said.
+    #[must_use]
+    pub fn with_hidden(mut self, hidden: HiddenFiles) -> Self {
+        self.hidden = hidden;
+        self
+    }
+
+    pub(super) fn hidden_files(&self) -> HiddenFiles {
+        self.hidden
     }
 
     pub(super) fn respects_gitignore(&self) -> bool {

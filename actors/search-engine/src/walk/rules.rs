@@ -6,10 +6,19 @@ use std::path::Path;
 
 use ignore::WalkBuilder;
 use ignore::gitignore::GitignoreBuilder;
+use search_core::role::HiddenFiles;
 
 use super::root::RootDirectory;
 
-/// A walker over the root with the project's rules.
+/// The project's rules for walking a folder.
+pub(super) struct WalkRules {
+    pub(super) builder: WalkBuilder,
+    /// Whether `.gitignore` files hide anything of the root.
+    pub(super) follows_gitignore: bool,
+}
+
+/// The rules for a root. What is hidden is left out where the source wants none of it; otherwise
+/// whoever walks has to look at it.
 ///
 /// Inside a git work tree the rules are git's own, those of the folders above the root included.
 /// Elsewhere `.gitignore` files count from the root downwards only: a stray `*` in somebody's home
@@ -17,18 +26,13 @@ use super::root::RootDirectory;
 /// rules would leave nothing of a root outside a work tree (packagers ignore everything but their
 /// own folder), they are not meant for it and `.gitignore` files do not count. The user's global
 /// git settings are not part of the folder and are not consulted.
-pub(crate) fn walk_builder(root: &RootDirectory) -> WalkBuilder {
-    walk_rules(root).0
-}
-
-/// The same, and whether `.gitignore` files hide anything of the root.
-pub(super) fn walk_rules(root: &RootDirectory) -> (WalkBuilder, bool) {
+pub(super) fn walk_rules(root: &RootDirectory) -> WalkRules {
     let respects = root.respects_gitignore();
-    let in_git = root.path().ancestors().any(is_work_tree);
+    let in_git = work_tree_of(root.path()).is_some();
     let mut builder = WalkBuilder::new(root.path());
     builder
         .follow_links(false)
-        .hidden(true)
+        .hidden(root.hidden_files() == HiddenFiles::None)
         .ignore(true)
         .git_ignore(respects)
         .git_exclude(respects)
@@ -36,13 +40,19 @@ pub(super) fn walk_rules(root: &RootDirectory) -> (WalkBuilder, bool) {
         .require_git(in_git)
         .parents(in_git)
         .current_dir(root.path());
-    let follows = respects && (in_git || !leaves_nothing(&builder, root.path()));
-    builder.git_ignore(follows);
-    (builder, follows)
+    let follows_gitignore = respects && (in_git || !leaves_nothing(&builder, root.path()));
+    builder.git_ignore(follows_gitignore);
+    WalkRules {
+        builder,
+        follows_gitignore,
+    }
 }
 
-fn is_work_tree(folder: &Path) -> bool {
-    folder.join(".git").exists()
+/// The work tree that a folder is, or lies in.
+pub(super) fn work_tree_of(folder: &Path) -> Option<&Path> {
+    folder
+        .ancestors()
+        .find(|folder| folder.join(".git").exists())
 }
 
 /// Whether the rules exclude every visible entry of the root.
@@ -80,7 +90,7 @@ pub(super) fn hides_all(folder: &Path) -> bool {
         })
 }
 
-fn visible_entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
+pub(super) fn visible_entries(folder: &Path) -> impl Iterator<Item = DirEntry> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
 }

@@ -30,6 +30,10 @@ pub enum SkipReason {
     PseudoFilesystem,
     /// A folder whose own `.gitignore` hides all that is in it.
     HiddenByGitignore,
+    /// Its name, or that of a folder it lies in, begins with a dot, and git does not track it.
+    Hidden,
+    /// Secret by its name: a key, a password, a file of programs that keep such.
+    Secret,
     /// Gone between being listed and being read.
     Vanished,
     /// A document that can only be opened with a password.
@@ -57,7 +61,7 @@ pub enum SkipReason {
 
 impl SkipReason {
     /// All reasons, in the order in which people are told about them.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::Unreadable,
         Self::TooLarge,
         Self::Binary,
@@ -69,6 +73,8 @@ impl SkipReason {
         Self::SymlinkBroken,
         Self::PseudoFilesystem,
         Self::HiddenByGitignore,
+        Self::Hidden,
+        Self::Secret,
         Self::Vanished,
         Self::Encrypted,
         Self::Damaged,
@@ -97,6 +103,8 @@ impl SkipReason {
             Self::SymlinkBroken => "symlink_broken",
             Self::PseudoFilesystem => "pseudo_filesystem",
             Self::HiddenByGitignore => "hidden_by_gitignore",
+            Self::Hidden => "hidden",
+            Self::Secret => "secret",
             Self::Vanished => "vanished",
             Self::Encrypted => "encrypted",
             Self::Damaged => "damaged",

@@ -1,12 +1,11 @@
 //! The thread of a watch: takes events, applies the rules of the walk, sends batches.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, never, select};
-use ignore::IncrementalIgnore;
 use parking_lot::Mutex;
 
 use super::changes::{ChangeBatch, RescanReason};
@@ -15,7 +14,7 @@ use super::kernel::Event;
 use super::mode::{PollingReason, WatchMode};
 use super::options::WatchOptions;
 use super::pending::{Change, Pending};
-use crate::walk::{RootDirectory, encode_key, is_ignore_file, walk_builder};
+use crate::walk::{Admission, RootDirectory, encode_key, is_ignore_file};
 
 /// How soon a batch is offered again to a consumer that is busy.
 const RETRY_DELAY: Duration = Duration::from_millis(5);
@@ -35,7 +34,7 @@ pub(super) struct Worker {
     mode: Arc<Mutex<WatchMode>>,
     /// `None` while only polling.
     folders: Option<WatchedDirectories>,
-    rules: IncrementalIgnore,
+    admission: Admission,
     pending: Pending,
     /// A batch the consumer has not taken yet.
     unsent: ChangeBatch,
@@ -61,7 +60,7 @@ impl Worker {
             WatchMode::Events
         };
         let mut worker = Self {
-            rules: rules(&root),
+            admission: Admission::new(&root),
             pending: Pending::new(options.debounce, options.settle, options.max_delay),
             root,
             options,
@@ -168,12 +167,16 @@ impl Worker {
             }
             return;
         }
-        let name = path.file_name().unwrap_or_default();
-        if is_ignore_file(name) || name == ".git" {
+        if self.admission.lies_in_git(path) {
+            // All else there says nothing of files.
+            if self.admission.is_index(path) {
+                self.pending.note(path, change, now);
+            }
+        } else if changes_rules(path) {
             // Waits like any change, so that many of them cause one rescan.
             self.pending.note(path, change, now);
         } else if let Ok(relative) = path.strip_prefix(self.root.path())
-            && !self.rules.matched(relative, false).is_ignore()
+            && self.admission.is_admitted(relative, false)
         {
             self.pending.note(path, change, now);
         }
@@ -222,10 +225,7 @@ impl Worker {
         if paths.is_empty() {
             return;
         }
-        if paths.iter().any(|path| {
-            path.file_name()
-                .is_some_and(|name| is_ignore_file(name) || name == ".git")
-        }) {
+        if paths.iter().any(|path| changes_rules(path)) {
             self.rescan(RescanReason::RulesChanged);
             return;
         }
@@ -233,10 +233,22 @@ impl Worker {
             noticed,
             ..ChangeBatch::default()
         };
+        let (of_git, others): (Vec<_>, Vec<_>) = paths
+            .into_iter()
+            .partition(|path| self.admission.is_index(path));
+        paths = others;
+        if !of_git.is_empty() {
+            self.follow_git(&mut paths, &mut batch);
+        }
         // Grows while it is walked: a new folder adds what it holds.
         let mut next = 0;
         while let Some(path) = paths.get(next).cloned() {
             next += 1;
+            if changes_rules(&path) {
+                // A folder that has appeared brings its own.
+                self.rescan(RescanReason::RulesChanged);
+                return;
+            }
             if let Err(reason) = self.inspect(&path, &mut paths, &mut batch) {
                 self.fall_back(reason);
                 return;
@@ -247,10 +259,26 @@ impl Worker {
         }
     }
 
+    /// What git tracks of what the rules hide is seen from now on, and what it does not is not.
+    fn follow_git(&mut self, paths: &mut Vec<PathBuf>, batch: &mut ChangeBatch) {
+        let changes = self.admission.renew();
+        let root = self.root.path().to_owned();
+        // Its folders are watched first, and list what they hold.
+        let appeared = changes.folders.iter().chain(&changes.added);
+        paths.extend(appeared.map(|path| root.join(path)));
+        for path in changes.removed {
+            // It may be one that the rules leave by now, or that is gone.
+            let is_wanted = self.options.filter.matches(&path);
+            if is_wanted && !self.admission.is_admitted(&path, false) {
+                batch.removed.insert(encode_key(&path));
+            }
+        }
+    }
+
     fn inspect(
         &mut self,
         path: &Path,
-        more: &mut Vec<std::path::PathBuf>,
+        more: &mut Vec<PathBuf>,
         batch: &mut ChangeBatch,
     ) -> Result<(), PollingReason> {
         let Some(relative) = self.root.relative(path) else {
@@ -284,11 +312,7 @@ impl Worker {
     }
 
     /// Watches a folder that has appeared and lists what it holds: that was there before the watch.
-    fn enter(
-        &mut self,
-        folder: &Path,
-        found: &mut Vec<std::path::PathBuf>,
-    ) -> Result<(), PollingReason> {
+    fn enter(&mut self, folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), PollingReason> {
         let is_excluded = self
             .root
             .relative(folder)
@@ -310,23 +334,25 @@ impl Worker {
 
     fn is_admitted(&mut self, path: &Path, is_dir: bool) -> bool {
         path.strip_prefix(self.root.path())
-            .is_ok_and(|relative| !self.rules.matched(relative, is_dir).is_ignore())
+            .is_ok_and(|relative| self.admission.is_admitted(relative, is_dir))
     }
 
     /// Gives up on single changes: asks for a comparison of everything and renews rules and
     /// watches.
     fn rescan(&mut self, reason: RescanReason) {
         self.pending.clear();
-        self.rules = rules(&self.root);
         self.watch_all();
         self.unsent.merge(rescan(reason, Instant::now()));
     }
 
     fn watch_all(&mut self) {
         let Some(folders) = self.folders.as_mut() else {
+            self.admission = Admission::new(&self.root);
             return;
         };
-        if let Err(reason) = folders.replace(self.root.folders(&self.options.filter)) {
+        let (surveyed, admission) = self.root.survey(&self.options.filter);
+        self.admission = admission;
+        if let Err(reason) = folders.replace(surveyed.into_iter()) {
             self.fall_back(reason);
         }
     }
@@ -359,10 +385,11 @@ impl Worker {
         let Ok(mut folders) = WatchedDirectories::new(self.options.max_directories) else {
             return;
         };
-        let walked = self.root.folders(&self.options.filter);
-        if folders.replace(walked).is_err() {
+        let (surveyed, admission) = self.root.survey(&self.options.filter);
+        if folders.replace(surveyed.into_iter()).is_err() {
             return;
         }
+        self.admission = admission;
         self.folders = Some(folders);
         let is_remote = self.root.is_remote();
         let mode = match is_remote {
@@ -396,8 +423,10 @@ impl Worker {
     }
 }
 
-fn rules(root: &RootDirectory) -> IncrementalIgnore {
-    walk_builder(root).build_matchers().remove(0)
+/// Whether a change at a path changes what is seen at all.
+fn changes_rules(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| is_ignore_file(name) || name == ".git")
 }
 
 fn rescan(reason: RescanReason, noticed: Instant) -> ChangeBatch {

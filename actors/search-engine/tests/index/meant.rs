@@ -266,3 +266,86 @@ fn i16_the_page_that_is_called_as_it_was_typed_comes_before_code() {
         "src/queries.rs"
     );
 }
+
+/// Code, its tests, its list of changes, and what a forge runs.
+fn kinds_of_files(folder: &Path) -> IndexSnapshot {
+    let (mut index, _) = open(folder);
+    let long = "words of another kind ".repeat(200);
+    for (key, text) in [
+        (
+            "src/trie.rs",
+            "fn trie_router() {} // the trie router".repeat(9),
+        ),
+        (
+            "src/router.rs",
+            "fn router() {} // a router for a trie, under test".repeat(9),
+        ),
+        ("src/release.rs", "// github release workflow ".repeat(9)),
+        ("tests/matching.rs", "use trie; use router; ".to_owned()),
+        ("CHANGES.md", format!("{long} - the router retries {long}")),
+        (
+            ".github/workflows/release.yml",
+            "on: push # release the router".to_owned(),
+        ),
+        (".env.example", "ROUTER=1".to_owned()),
+    ] {
+        let kind = match key.ends_with(".rs") {
+            true => ContentKind::Code,
+            false => ContentKind::Data,
+        };
+        let document = ExtractedDocument {
+            kind,
+            ..document(key, "", &text)
+        };
+        index.put(&document, FileState::default()).expect("put");
+    }
+    for number in 0..40 {
+        put(
+            &mut index,
+            &format!("src/a{number:02}.rs"),
+            "",
+            "other words",
+        );
+    }
+    commit(&mut index)
+}
+
+#[test]
+fn i16_who_asks_for_tests_or_changes_gets_those_first() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = kinds_of_files(folder.path());
+    for function in BOTH {
+        for (query, expected) in [
+            ("trie router", "src/trie.rs"),
+            ("trie router test", "tests/matching.rs"),
+            ("unit tests for the trie router", "tests/matching.rs"),
+            ("changelog router", "CHANGES.md"),
+            ("release notes router", "CHANGES.md"),
+            ("when was router added", "CHANGES.md"),
+        ] {
+            assert_eq!(first(&snapshot, query, function), expected, "{query}");
+        }
+    }
+}
+
+#[test]
+fn i16_what_a_forge_runs_comes_behind_code_unless_it_is_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = kinds_of_files(folder.path());
+    for function in BOTH {
+        for (query, expected) in [
+            ("release.yml", ".github/workflows/release.yml"),
+            ("github workflow release", ".github/workflows/release.yml"),
+            (".env.example", ".env.example"),
+        ] {
+            assert_eq!(first(&snapshot, query, function), expected, "{query}");
+        }
+        let hits = ask(&snapshot, "how does the router work", function, 0).hits;
+        let place = |key: &str| hits.iter().position(|hit| hit.record.key == key);
+        let (code, ci) = (
+            place("src/router.rs"),
+            place(".github/workflows/release.yml"),
+        );
+        assert!(code < ci, "{code:?} {ci:?}");
+    }
+}

@@ -34,7 +34,7 @@ pub(crate) fn epub(chapters: &[(&str, &str)]) -> Vec<u8> {
         .map(|i| format!(r#"<itemref idref="c{i}"/>"#))
         .collect();
     let opf = format!(
-        "<package><metadata><dc:title>A &amp; B</dc:title></metadata><manifest>{items}</manifest><spine>{spine}</spine></package>"
+        "<package><metadata><dc:title>A &amp; B</dc:title><dc:creator>Mira Voss</dc:creator><dc:creator>B. Editor</dc:creator></metadata><manifest>{items}</manifest><spine>{spine}</spine></package>"
     );
     let container =
         r#"<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>"#;

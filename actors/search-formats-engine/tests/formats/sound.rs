@@ -56,7 +56,10 @@ fn epub_is_read_in_reading_order_and_without_scripts() {
     );
     assert_eq!(text.title, "A & B");
     assert_eq!(text.headings, ["Begin", "Later"]);
-    assert_eq!(text.body, "Begin\nonce upon a time\nLater\nthe end here\n");
+    assert_eq!(
+        text.body,
+        "Mira Voss\nB. Editor\nBegin\nonce upon a time\nLater\nthe end here\n"
+    );
 }
 
 #[test]
@@ -96,6 +99,27 @@ fn mail_has_subject_people_text_and_names_of_attachments() {
         assert!(text.body.contains(part), "{part} in {:?}", text.body);
     }
     assert!(!text.body.contains("x()"), "{:?}", text.body);
+}
+
+#[test]
+fn i16_attachments_that_are_texts_are_read() {
+    let mail = "From: a@example.org\r\nSubject: prices\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=X\r\n\r\n\
+        --X\r\nContent-Type: text/plain\r\n\r\nSee below.\r\n\
+        --X\r\nContent-Type: text/csv; name=a.csv\r\nContent-Disposition: attachment; filename=a.csv\r\n\r\nbassoon,12\r\n\
+        --X\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment; filename=b.json\r\n\r\neyJhIjogInBpY2NvbG8ifQ==\r\n\
+        --X\r\nContent-Type: message/rfc822\r\nContent-Disposition: attachment\r\n\r\nSubject: inner\r\n\r\ncontrabass\r\n--X--\r\n";
+    let text = read(Format::Mail, mail.as_bytes());
+    assert_eq!(text.title, "prices");
+    for part in [
+        "See below.",
+        "Attachment: a.csv",
+        "bassoon,12",
+        "piccolo",
+        "inner",
+        "contrabass",
+    ] {
+        assert!(text.body.contains(part), "{part} in {:?}", text.body);
+    }
 }
 
 #[test]

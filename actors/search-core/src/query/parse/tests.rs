@@ -1,5 +1,8 @@
 //! The language as tables, its faults with their places, and what holds for every text.
 
+mod pasted;
+mod patterns;
+
 use proptest::prelude::*;
 
 use super::{parse, understand};

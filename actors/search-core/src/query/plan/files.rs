@@ -13,12 +13,33 @@ const MAX_FILES: usize = 8;
 /// What stands behind a file that is followed by the word `line`.
 const END_OF_FILE: [char; 6] = ['"', '\'', '`', ',', ':', '('];
 
+/// What stands before the path of a file that code includes.
+const INCLUDING: [&str; 8] = [
+    "#include",
+    "#import",
+    "@import",
+    "from",
+    "import",
+    "include",
+    "require",
+    "require_relative",
+];
+
 impl Planner<'_> {
     /// Whether a text in quotes is the file of a stack trace, with its line behind the quotes:
     /// `"/app/trace.py", line 451`.
     pub(super) fn is_frame(&self, text: &str) -> bool {
         let file = WantedFile::of_token(text).filter(|_| !text.contains(char::is_whitespace));
         file.is_some_and(|(mut file, _)| file.take_line(self.behind(text)).is_some())
+    }
+
+    /// Whether a text in quotes is what a line of code includes: `#include "db/version_set.h"`.
+    pub(super) fn is_included(&self, text: &str) -> bool {
+        let is_path = text.contains(['/', '.']) && !text.contains(char::is_whitespace);
+        let before = self.place_of(text).filter(|_| is_path);
+        let before = before.and_then(|at| self.text.get(..at)?.strip_suffix('"'));
+        let word = before.and_then(|before| before.split_whitespace().next_back());
+        word.is_some_and(|word| INCLUDING.contains(&word.trim_end_matches('(')))
     }
 
     /// Where a part of the query begins; none of a text that is none of its parts.

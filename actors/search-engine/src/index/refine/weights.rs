@@ -84,14 +84,19 @@ pub(super) const PATH_BESIDE_QUOTED: f32 = 0.5;
 pub(super) const fn role_factor(role: FileRole) -> f32 {
     match role {
         FileRole::Main | FileRole::Documentation => 1.0,
-        FileRole::Example => 0.3,
-        FileRole::History => 0.3,
+        FileRole::Example | FileRole::History | FileRole::Settings => 0.3,
         FileRole::Test | FileRole::Lock => 0.1,
         FileRole::Generated | FileRole::Vendored => 0.2,
     }
 }
 
-/// The same of a manual, for somebody who asks how to do something.
+/// What having the role adds that the query asks for by a word, which such a file need not hold.
+pub(super) const WANTED_ROLE: f32 = 2.5;
+
+/// What is left then of all that others have.
+pub(super) const OTHER_ROLE: f32 = 0.5;
+
+/// What a role leaves of a manual, for somebody who asks how to do something.
 pub(super) const MANUAL: f32 = 2.0;
 
 /// What is left of manuals beside code, in the same source.

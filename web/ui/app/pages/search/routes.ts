@@ -1,8 +1,10 @@
-import { api, isAbort } from "../../lib/api";
-import { chosenRole } from "../../lib/role";
+import { api } from "../../lib/api";
+import { chosenRole, roleInForce } from "../../lib/role";
 import { segments, type Route } from "../../lib/route";
 import { registerCommands } from "../../shell/commands.svelte";
 import { router } from "../../shell/router.svelte";
+import { rolesToAsk, together, type Found, type InRole } from "./palette";
+import { roles } from "./search";
 
 export const routes: Route[] = [
   {
@@ -14,26 +16,22 @@ export const routes: Route[] = [
   },
 ];
 
-interface Found { results: { id: string; title: string; path?: string; url: string }[] }
-
 registerCommands({
   needs: "search",
   name: "Documents",
   find: async (text, signal) => {
-    // The role in force: that of the page, else the one chosen last, which may be gone.
+    const ask = async (role: string | null): Promise<InRole> => {
+      const json = { search_term: text, limit: 6, ...(role && { role }) };
+      const found = await api<{ results: Found[] }>("search", "/api/documents/search", { json, signal });
+      return { role, results: found.results };
+    };
     const address = router.query.get("role");
-    const asked = (role: string | null) =>
-      api<Found>("search", "/api/documents/search", { json: { search_term: text, limit: 6, ...(role && { role }) }, signal });
-    const chosen = address ?? chosenRole();
-    let role = chosen;
-    const found = await asked(role).catch((error) => {
-      if (isAbort(error) || address || !chosen) throw error;
-      role = null;
-      return asked(role);
-    });
-    return found.results.map((one) => ({
+    const known = address ? null : await roles();
+    const names = known?.roles.map((one) => one.name) ?? [];
+    const asked = rolesToAsk(names, address, roleInForce(known, address, chosenRole()));
+    return together(await Promise.all(asked.map(ask))).map(({ role, one, about }) => ({
       title: one.title,
-      about: one.path ?? one.url,
+      about,
       run: () => router.go(`/documents/${segments(one.id)}?${new URLSearchParams({ q: text, ...(role && { role }) })}`),
     }));
   },

@@ -1,6 +1,8 @@
 //! Walking and reading real folders: everything a folder can hold, and nothing that hangs.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod hidden;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
