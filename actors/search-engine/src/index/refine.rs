@@ -287,7 +287,8 @@ impl<'r> Refiner<'r> {
         let source = one.candidate.source;
         let is_beside_code = record.kind != ContentKind::Code && self.has_code[source as usize];
         let passages = self.passages.of(&one.candidate);
-        let passages = passages.filter(|_| is_beside_code && !self.asks_manual(source));
+        let is_asked_for = self.asks_manual(source) || self.named_roles.contains(&record.role);
+        let passages = passages.filter(|_| is_beside_code && !is_asked_for);
         passages.map_or(0.0, |passages| {
             of_no_passages(one.fusion.as_ref(), passages)
         })

@@ -169,7 +169,11 @@ impl Admission {
 
     /// The same of what is secret as well.
     pub(super) fn knows(&self, path: &Path) -> bool {
-        self.is_tracked(path) || self.secrets.contains(path)
+        let mut secrets = self.secrets.range(path.to_owned()..);
+        self.is_tracked(path)
+            || secrets
+                .next()
+                .is_some_and(|secret| secret.starts_with(path))
     }
 
     /// Takes what is tracked although the rules hide it: files, and those that are secret.

@@ -216,6 +216,7 @@ impl RootDirectory {
             return true;
         }
         let is_counted = entry.file_name() != ".git"
+            && !is_ignore_file(entry.file_name())
             && self.hidden_files() != HiddenFiles::None
             && !met.admission.knows(path)
             && !filter.skips_directory(path)

@@ -17,6 +17,11 @@ pub(super) fn named_roles(query: &ParsedQuery) -> Vec<FileRole> {
         .map(|word| word.folded.as_str())
         .collect();
     let is_wanted = |role: &FileRole| query.wanted_role() == Some(*role);
-    let is_named = |role: &FileRole| has_path || role.is_named_among(&words) || is_wanted(role);
+    // `.env`, `.gitignore`: with its dot a word asks for what is called so.
+    let has_dot = query.literals().iter().any(|word| word.starts_with('.'));
+    let is_settings = |role: &FileRole| has_dot && *role == FileRole::Settings;
+    let is_named = |role: &FileRole| {
+        has_path || role.is_named_among(&words) || is_wanted(role) || is_settings(role)
+    };
     FileRole::ALL.into_iter().filter(is_named).collect()
 }

@@ -91,7 +91,7 @@ pub(super) const fn role_factor(role: FileRole) -> f32 {
 }
 
 /// What having the role adds that the query asks for by a word, which such a file need not hold.
-pub(super) const WANTED_ROLE: f32 = 1.0;
+pub(super) const WANTED_ROLE: f32 = 2.5;
 
 /// What is left then of all that others have.
 pub(super) const OTHER_ROLE: f32 = 0.5;
