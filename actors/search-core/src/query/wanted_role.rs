@@ -38,7 +38,7 @@ const FIRST: [&str; 2] = ["changes", "news"];
 const OF_VERSIONS: [&str; 4] = ["release", "releases", "version", "versions"];
 
 /// What happens to what a list of changes speaks of.
-const HAPPENED: [&str; 12] = [
+const OF_CHANGES: [&str; 12] = [
     "added",
     "changed",
     "deprecated",
@@ -106,9 +106,13 @@ fn asks_for_changes(words: &[&str]) -> bool {
     };
     match words {
         // `when was retry_for added`.
+<<<<<<< HEAD
         ["when", "was" | "were", .., last] if HAPPENED.contains(last) => return true,
         // `what was removed in 2.0`.
         ["what" | "which", ..] if words.windows(2).any(happened_in) => return true,
+=======
+        ["when", "was" | "were", .., last] if OF_CHANGES.contains(last) => return true,
+>>>>>>> h16
         [first, ..] if FIRST.contains(first) && !is_sentence => return true,
         _ => {}
     }

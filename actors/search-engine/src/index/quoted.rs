@@ -18,9 +18,6 @@ const MAX_PAIRS: usize = 24;
 /// Words with more words that nobody looks for between them are no neighbours.
 const MAX_APART: usize = 3;
 
-/// A document holds a sentence by no fewer pairs: two stand together in any long page.
-const MIN_HELD: u32 = 3;
-
 /// From so many words on nobody writes a sentence that a page happens to hold.
 const COPIED: usize = 6;
 
@@ -98,7 +95,6 @@ impl<'q> QuotedSentence<'q> {
         candidates: &[Candidate],
     ) -> Result<Vec<f32>, IndexError> {
         let mut shares = vec![0.0; candidates.len()];
-        let mut pairs_held = vec![0; candidates.len()];
         let mut ordered: Vec<usize> = (0..candidates.len()).collect();
         ordered.sort_unstable_by_key(|&at| candidates[at].place());
         let segment_of = |at: usize| (candidates[at].source, candidates[at].segment);
@@ -122,16 +118,12 @@ impl<'q> QuotedSentence<'q> {
                 let held = documents_among(snapshot, view, &words, &documents)?;
                 for (&at, _) in group.iter().zip(held).filter(|(_, held)| *held) {
                     shares[at] += pair.share;
-                    pairs_held[at] += 1;
                 }
             }
         }
         let of_length = if self.words < COPIED { OF_SHORT } else { 1.0 };
-        for (share, held) in shares.iter_mut().zip(pairs_held) {
-            *share *= match *share < QUOTED || held < MIN_HELD {
-                true => 0.0,
-                false => of_length,
-            };
+        for share in &mut shares {
+            *share *= if *share < QUOTED { 0.0 } else { of_length };
         }
         Ok(shares)
     }

@@ -23,8 +23,8 @@ use self::weights::{
     DECIDING, DEFINED_ASIDE, DEFINED_WORDS, DEFINITION, IDENTIFIER, MANUAL, MANUAL_BESIDE_CODE,
     MANUAL_OF_ORDER, MANUAL_OF_WORD, MANUAL_OF_WORKINGS, OTHER_ROLE, OWNER, PATH_BESIDE_QUOTED,
     PATH_BY_RARITY, PATH_HELD, PATH_NEAR, PATH_OF_FILE, PATH_OF_FOLDER, PATH_OF_NAMED,
-    PATH_OF_PAGES, QUOTED_SENTENCE, SAME_SPELLING, VECTOR_OF_CODE, WANTED_ROLE, WHOLE,
-    WORDS_OF_NAMED, file_bonus, name_bonus, role_factor,
+    QUOTED_SENTENCE, SAME_SPELLING, VECTOR_OF_CODE, WANTED_ROLE, WHOLE, WORDS_OF_NAMED, file_bonus,
+    name_bonus, role_factor,
 };
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
@@ -255,7 +255,11 @@ impl<'r> Refiner<'r> {
         let is_named = name > 0.0 || spoken_of >= MEANT;
         let left = match is_named || named_alike.share > 0.0 {
             true => 1.0,
-            false => self.left_aside(record, terms, (role_of, source)),
+            false => {
+                // A page that is called by a word of the query may be as long as it likes.
+                let terms = if path > 0.0 { 0 } else { terms };
+                self.left_aside(record, terms, (role_of, source))
+            }
         };
         one.refinement = Refinement {
             passages: as_a_whole,
@@ -282,13 +286,15 @@ impl<'r> Refiner<'r> {
         named_alike.alike
     }
 
-    /// What a text beside code has as a whole more, or less, than by its passages.
+    /// What a file beside code that is no manual has as a whole more, or less, than by its passages.
     fn as_a_whole(&self, one: &RankedCandidate, record: &DocumentRecord) -> f32 {
         let source = one.candidate.source;
         let is_beside_code = record.kind != ContentKind::Code && self.has_code[source as usize];
         let passages = self.passages.of(&one.candidate);
-        let is_asked_for = self.asks_manual(source) || self.named_roles.contains(&record.role);
-        let passages = passages.filter(|_| is_beside_code && !is_asked_for);
+        // Manuals are long, and people ask for one place of them.
+        let is_meant =
+            record.role == FileRole::Documentation || self.named_roles.contains(&record.role);
+        let passages = passages.filter(|_| is_beside_code && !is_meant);
         passages.map_or(0.0, |passages| {
             of_no_passages(one.fusion.as_ref(), passages)
         })
@@ -405,18 +411,14 @@ impl<'r> Refiner<'r> {
     /// What the words of a document's path add. Of several words each says as much of what is
     /// meant, and a name that holds nothing else says most.
     fn path(&mut self, key: &str, is_named: bool, source: u32) -> f32 {
-        let share = match self.is_sentence && !self.has_code[source as usize] {
-            true => PATH_OF_PAGES,
-            false => 1.0,
-        };
         let path = self.matches.path(key);
         if is_named {
             PATH_OF_NAMED * path.by_rarity
         } else if self.is_one_word || self.asks_manual(source) {
-            share * PATH_BY_RARITY * path.by_rarity
+            PATH_BY_RARITY * path.by_rarity
         } else {
             let file = PATH_NEAR * path.near + PATH_OF_FILE * path.of_file + PATH_HELD * path.held;
-            share * (file + PATH_OF_FOLDER * path.of_folder)
+            file + PATH_OF_FOLDER * path.of_folder
         }
     }
 

@@ -60,7 +60,7 @@ impl Refinement {
             ("role", self.role_note(), self.role),
             (
                 "whole",
-                "a text beside code counts as a whole, not by its best passages",
+                "data beside code counts as a whole, not by its best passages",
                 self.passages,
             ),
             (

@@ -50,8 +50,8 @@ pub(crate) struct TrackedChanges {
 }
 
 impl Admission {
-    /// With what git tracks in the work tree that the root lies in; others are [entered](Self::enter)
-    /// as they are met.
+    /// With what git tracks in the work tree that the root lies in; others are
+    /// [entered](Self::enter) as they are met.
     pub(crate) fn new(root: &RootDirectory) -> Self {
         Self::by_rules(root, &super::rules::walk_rules(root))
     }

@@ -40,13 +40,13 @@ fn i16_data_beside_code_comes_behind_it_unless_it_is_asked_for() {
 }
 
 #[test]
-fn i16_a_text_beside_code_counts_as_a_whole() {
+fn i16_data_beside_code_counts_as_a_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, _) = open(folder.path());
     fill(&mut index, "rs", ContentKind::Code);
     let long = "words of another kind ".repeat(2_000);
     let note = format!("# Notes\n\n{long}\n\n# More\n\npool pool retries retries broken\n\n{long}");
-    put_kind(&mut index, "notes.md", ContentKind::Prose, &note);
+    put_kind(&mut index, "notes.xml", ContentKind::Data, &note);
     let code = format!(
         "fn a() {{}} // pool retries broken\n{}",
         "x(); ".repeat(150)
@@ -58,7 +58,7 @@ fn i16_a_text_beside_code_counts_as_a_whole() {
 }
 
 #[test]
-fn i16_one_word_of_a_path_does_not_outweigh_the_page_that_answers() {
+fn i16_pages_of_the_past_and_data_come_behind_the_page_that_answers() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut index, _) = open(folder.path());
     fill(&mut index, "md", ContentKind::Prose);
@@ -87,28 +87,4 @@ fn i16_one_word_of_a_path_does_not_outweigh_the_page_that_answers() {
     for function in BOTH {
         assert_eq!(first(&snapshot, "database", function), "database.md");
     }
-}
-
-#[test]
-fn i16_two_pairs_of_words_are_no_sentence_that_was_copied() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (mut index, _) = open(folder.path());
-    fill(&mut index, "md", ContentKind::Prose);
-    let long = "words of another kind ".repeat(400);
-    for (key, text) in [
-        (
-            "internals/lists.md",
-            format!("{long} combine several things, and several commits {long}"),
-        ),
-        (
-            "guide/squash-commits.md",
-            "To squash, combine commits: several become one. ".repeat(4),
-        ),
-    ] {
-        put_kind(&mut index, key, ContentKind::Prose, &text);
-    }
-    let snapshot = commit(&mut index);
-    let query = "combine several commits into one";
-    let found = first(&snapshot, query, RelevanceFunction::BM25F);
-    assert_eq!(found, "guide/squash-commits.md");
 }

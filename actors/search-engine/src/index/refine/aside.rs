@@ -52,7 +52,7 @@ pub(super) fn is_code_file(record: &DocumentRecord) -> bool {
 }
 
 /// What a document has as a whole more, or less, than by its passages, which count for nothing
-/// then: beside code a text is meant for its subject, and long ones hold any words somewhere.
+/// then: beside code a long file of data holds any words somewhere.
 pub(super) fn of_no_passages(fusion: Option<&Fusion>, passages: PassageScore) -> f32 {
     match fusion {
         None => -passages.change,

@@ -120,10 +120,6 @@ pub(super) const DATA_BESIDE_PAGES: f32 = 0.3;
 /// What is left of pages of the past.
 pub(super) const PAST: f32 = 0.5;
 
-/// What the words of a page's path have left where a sentence is asked: one of them is in the name
-/// of some page, whatever that is about.
-pub(super) const PATH_OF_PAGES: f32 = 0.5;
-
 /// The most that vectors learnt from the corpus have of the score of source code: what is short has
 /// a vector that is near to much.
 pub(super) const VECTOR_OF_CODE: f32 = 0.2;
