@@ -100,19 +100,15 @@ fn asks_for_changes(words: &[&str]) -> bool {
             || matches!((*first, *second), ("what's" | "whats", "new"))
     };
     let happened_in = |pair: &[&str]| match pair {
-        [happened, "since"] => HAPPENED.contains(happened),
-        [happened, "in"] => HAPPENED.contains(happened) && words.iter().any(is_version),
+        [happened, "since"] => OF_CHANGES.contains(happened),
+        [happened, "in"] => OF_CHANGES.contains(happened) && words.iter().any(is_version),
         _ => false,
     };
     match words {
         // `when was retry_for added`.
-<<<<<<< HEAD
-        ["when", "was" | "were", .., last] if HAPPENED.contains(last) => return true,
+        ["when", "was" | "were", .., last] if OF_CHANGES.contains(last) => return true,
         // `what was removed in 2.0`.
         ["what" | "which", ..] if words.windows(2).any(happened_in) => return true,
-=======
-        ["when", "was" | "were", .., last] if OF_CHANGES.contains(last) => return true,
->>>>>>> h16
         [first, ..] if FIRST.contains(first) && !is_sentence => return true,
         _ => {}
     }
