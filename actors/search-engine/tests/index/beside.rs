@@ -1,6 +1,6 @@
 //! What people seldom mean beside code and beside pages.
 
-use super::deciding::{BOTH, first};
+use super::deciding::first;
 use super::*;
 
 fn put_kind(index: &mut SourceIndex, key: &str, kind: ContentKind, text: &str) {
@@ -67,10 +67,6 @@ fn i16_pages_of_the_past_and_data_come_behind_the_page_that_answers() {
         ("guide/recovery.md", answer.repeat(2)),
         ("blog/recovered.md", answer.repeat(3)),
         ("data/recovered.json", answer.repeat(4)),
-        (
-            "database.md",
-            "The database has tables, and a command. ".repeat(2),
-        ),
     ] {
         put_kind(&mut index, key, ContentKind::Prose, &text);
     }
@@ -83,8 +79,4 @@ fn i16_pages_of_the_past_and_data_come_behind_the_page_that_answers() {
     );
     let found = keys(&found);
     assert_eq!(found[0], "guide/recovery.md", "{found:?}");
-    // Who names the page has it.
-    for function in BOTH {
-        assert_eq!(first(&snapshot, "database", function), "database.md");
-    }
 }
