@@ -57,10 +57,11 @@ const GENERATED: [&str; 6] = [
 ];
 
 /// Words of the names of folders with tests.
-const TESTS: [&str; 13] = [
+const TESTS: [&str; 14] = [
     "test",
     "tests",
     "testing",
+    "testlib",
     "spec",
     "specs",
     "testdata",
@@ -150,6 +151,15 @@ const HISTORY: [&str; 11] = [
     "whatsnew",
 ];
 
+/// Words of a query for lists of changes that mean nothing else.
+const CHANGELOGS: [&str; 5] = [
+    "changelog",
+    "changelogs",
+    "releasenotes",
+    "relnotes",
+    "whatsnew",
+];
+
 /// Words of a query for settings of tools, and for what a forge runs.
 const SETTINGS: [&str; 3] = ["ci", "dotfile", "dotfiles"];
 
@@ -208,7 +218,12 @@ impl FileRole {
         let is_prose = PROSE.contains(&extension) || name == "readme";
         // Pages and notes beside tests are about them; plain texts are their data.
         let may_test = !is_prose || extension == "txt" && lies_among(&TESTS);
-        if may_test && (lies_among(&TESTS) || is_test_name(file_name(key))) {
+        let in_tests = || {
+            let name = file_name(key);
+            let folders = &key[..key.len() - name.len()];
+            is_test_name(name) || folders.split('/').any(is_test_folder)
+        };
+        if may_test && (lies_among(&TESTS) || in_tests()) {
             return Self::Test;
         }
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -295,6 +310,13 @@ impl FileRole {
     #[must_use]
     pub fn is_named_among(self, words: &[&str]) -> bool {
         let has_one_of = |list: &[&str]| words.iter().any(|word| list.contains(word));
+        if self == Self::Lock
+            && words
+                .windows(2)
+                .any(|pair| pair[0] == "lock" && is_file(pair[1]))
+        {
+            return true;
+        }
         words.iter().any(|word| self.is_named_by(word))
             || self == Self::Settings && has_one_of(&FORGES) && has_one_of(&RUN_BY_FORGES)
     }
@@ -307,11 +329,17 @@ impl FileRole {
             Self::Test => TESTS.contains(&folded) || folded == "benchmark",
             Self::Generated => GENERATED.contains(&folded) || folded == "minified",
             Self::Vendored => VENDORED.contains(&folded),
-            Self::Lock => ["lock", "lockfile", "locked"].contains(&folded),
-            Self::History => HISTORY.contains(&folded) || ["changed", "release"].contains(&folded),
+            // Code takes locks, watches changes and releases what it holds: those words by
+            // themselves ask for nothing else.
+            Self::Lock => ["lockfile", "lockfiles"].contains(&folded),
+            Self::History => CHANGELOGS.contains(&folded),
             Self::Settings => SETTINGS.contains(&folded),
         }
     }
+}
+
+fn is_file(word: &str) -> bool {
+    word == "file" || word == "files"
 }
 
 /// Whether the name of a file, or that of a folder it lies in, begins with a dot.
@@ -326,13 +354,40 @@ fn is_for_contributors(folded: &str, name: &str) -> bool {
     !name.starts_with('.') && PROSE.contains(&extension) && !is_form
 }
 
+/// What the names of types for tests end in.
+const TEST_ENDS: [&str; 14] = [
+    "Test",
+    "Tests",
+    "Spec",
+    "Specs",
+    "Benchmark",
+    "Benchmarks",
+    "TestCase",
+    "TestSuite",
+    "TestUtils",
+    "TestUtil",
+    "TestHelper",
+    "Stub",
+    "Mock",
+    "Fixture",
+];
+
+/// Whether a folder is called by words of which one is for tests (`AdapterTestUtilities`).
+fn is_test_folder(folder: &str) -> bool {
+    folder.match_indices("Test").any(|(at, word)| {
+        let rest = folder[at + word.len()..].trim_start_matches('s');
+        let begins_word = at == 0 || folder[..at].ends_with(|c: char| c.is_ascii_lowercase());
+        begins_word && (rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_uppercase()))
+    })
+}
+
 /// Whether a file is called like tests are in some language: `test_a.py`, `a_test.go`,
 /// `a.spec.ts`, `ATest.java`.
 fn is_test_name(name: &str) -> bool {
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let words: Vec<&str> = stem.split(['_', '-', '.']).collect();
     let is_test = |word: &str| matches!(word, "test" | "tests" | "spec" | "conftest");
-    let ends_like_java = ["Test", "Tests", "Spec", "Specs", "Benchmark", "Benchmarks"]
+    let ends_like_java = TEST_ENDS
         .iter()
         .filter_map(|end| stem.strip_suffix(end))
         .any(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()));

@@ -30,6 +30,14 @@ fn i16_paths_tell_what_files_are_for() {
         ("web/a.spec.ts", Test),
         ("src/main/FooTest.java", Test),
         ("src/main/Latest.java", Main),
+        ("src/FilesystemAdapterTestCase.php", Test),
+        ("src/SftpStub.php", Test),
+        ("src/AdapterTestUtilities/Throwing.php", Test),
+        ("src/TestKit/Run.scala", Test),
+        ("src/Testament/Will.php", Main),
+        ("src/stub.rs", Main),
+        ("src/Stub.php", Main),
+        ("testlib/Run.java", Test),
         ("spec/models/user_spec.rb", Test),
         ("crates/a/benches/speed.rs", Test),
         ("README", Documentation),
@@ -125,4 +133,20 @@ fn every_role_survives_being_stored() {
         assert_eq!(FileRole::from_code(role.code()), role);
     }
     assert_eq!(FileRole::from_code(200), Main);
+}
+
+#[test]
+fn i16_words_of_code_ask_for_no_lists_of_changes_and_no_lock_files() {
+    for (words, role, expected) in [
+        (&["lock", "acquired"][..], Lock, false),
+        (&["file", "lock"], Lock, false),
+        (&["lock", "file"], Lock, true),
+        (&["lockfile"], Lock, true),
+        (&["happens", "value", "changes"], History, false),
+        (&["release", "native", "memory"], History, false),
+        (&["changelog", "retry"], History, true),
+        (&["unit", "tests"], Test, true),
+    ] {
+        assert_eq!(role.is_named_among(words), expected, "{words:?}");
+    }
 }

@@ -86,6 +86,12 @@ fn asks_for_tests(words: &[&str]) -> bool {
     words.last().is_some_and(is_test) || begin.first().is_some_and(is_plural)
 }
 
+/// Whether a word is a version: `2.0`, `v3`, `1_95`.
+fn is_version(word: &&str) -> bool {
+    let number = word.strip_prefix('v').unwrap_or(word);
+    number.starts_with(|c: char| c.is_ascii_digit())
+}
+
 fn asks_for_changes(words: &[&str]) -> bool {
     let is_sentence = words.iter().any(|word| IN_SENTENCES.contains(word));
     let beside = |pair: &[&str]| {
@@ -93,9 +99,16 @@ fn asks_for_changes(words: &[&str]) -> bool {
         OF_VERSIONS.contains(first) && matches!(*second, "notes" | "history")
             || matches!((*first, *second), ("what's" | "whats", "new"))
     };
+    let happened_in = |pair: &[&str]| match pair {
+        [happened, "since"] => OF_CHANGES.contains(happened),
+        [happened, "in"] => OF_CHANGES.contains(happened) && words.iter().any(is_version),
+        _ => false,
+    };
     match words {
         // `when was retry_for added`.
         ["when", "was" | "were", .., last] if OF_CHANGES.contains(last) => return true,
+        // `what was removed in 2.0`.
+        ["what" | "which", ..] if words.windows(2).any(happened_in) => return true,
         [first, ..] if FIRST.contains(first) && !is_sentence => return true,
         _ => {}
     }
@@ -132,6 +145,12 @@ mod tests {
             ("watch changes of a folder", None),
             ("when is a file removed", None),
             ("release a lock", None),
+            ("what was removed in 2.0", Some(FileRole::History)),
+            (
+                "what changed since the last release",
+                Some(FileRole::History),
+            ),
+            ("what is removed in the last step", None),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             assert_eq!(wanted_role(&words), expected, "{line}");

@@ -18,6 +18,12 @@ const MAX_PAIRS: usize = 24;
 /// Words with more words that nobody looks for between them are no neighbours.
 const MAX_APART: usize = 3;
 
+/// From so many words on nobody writes a sentence that a page happens to hold.
+const COPIED: usize = 6;
+
+/// What is left of shorter ones: a question in a page's own words, as often as not.
+const OF_SHORT: f32 = 0.5;
+
 /// From this share of its pairs on, by rarity, a document holds the sentence.
 const QUOTED: f32 = 0.5;
 
@@ -32,6 +38,8 @@ struct Pair {
 /// Neighbours in a sentence.
 pub(super) struct QuotedSentence<'q> {
     query: &'q ParsedQuery,
+    /// Words that are looked for.
+    words: usize,
     pairs: Vec<Pair>,
 }
 
@@ -42,7 +50,8 @@ impl<'q> QuotedSentence<'q> {
             .words()
             .iter()
             .filter(|word| query.is_looked_for(word));
-        if words.clone().count() < MIN_WORDS {
+        let count = words.clone().count();
+        if count < MIN_WORDS {
             return None;
         }
         let by_form: FxHashMap<&str, usize> = words
@@ -71,7 +80,11 @@ impl<'q> QuotedSentence<'q> {
         for pair in &mut pairs {
             pair.share /= all.max(f32::MIN_POSITIVE);
         }
-        (pairs.len() + 1 >= MIN_WORDS).then_some(Self { query, pairs })
+        (pairs.len() + 1 >= MIN_WORDS).then_some(Self {
+            query,
+            words: count,
+            pairs,
+        })
     }
 
     /// How much of the sentence each candidate holds, by rarity: 0 for those that hold less than
@@ -103,15 +116,14 @@ impl<'q> QuotedSentence<'q> {
                 };
                 let words = [(0, first), (pair.apart, second)];
                 let held = documents_among(snapshot, view, &words, &documents)?;
-                for (&at, held) in group.iter().zip(held) {
-                    shares[at] += if held { pair.share } else { 0.0 };
+                for (&at, _) in group.iter().zip(held).filter(|(_, held)| *held) {
+                    shares[at] += pair.share;
                 }
             }
         }
+        let of_length = if self.words < COPIED { OF_SHORT } else { 1.0 };
         for share in &mut shares {
-            if *share < QUOTED {
-                *share = 0.0;
-            }
+            *share *= if *share < QUOTED { 0.0 } else { of_length };
         }
         Ok(shares)
     }

@@ -6,22 +6,29 @@
 //! of the query in the name of the file and of its folder add a share. Tests, copies and what
 //! programs write are seldom meant: their words count less, unless the query asks for them.
 
+mod aside;
+mod asked_roles;
+mod scale;
 mod weights;
 
 use search_core::document::ContentKind;
 use search_core::file_roles::FileRole;
-use search_core::query::{Field, ParsedQuery};
+use search_core::query::ParsedQuery;
 use search_core::wanted_files::{FileLikeness, MEANT};
 
+use self::aside::{Neighbours, is_code_file, left, of_no_passages};
+use self::asked_roles::{has_path, named_roles};
+use self::scale::{Scale, append_below};
 use self::weights::{
     DECIDING, DEFINED_ASIDE, DEFINED_WORDS, DEFINITION, IDENTIFIER, MANUAL, MANUAL_BESIDE_CODE,
     MANUAL_OF_ORDER, MANUAL_OF_WORD, MANUAL_OF_WORKINGS, OTHER_ROLE, OWNER, PATH_BESIDE_QUOTED,
     PATH_BY_RARITY, PATH_HELD, PATH_NEAR, PATH_OF_FILE, PATH_OF_FOLDER, PATH_OF_NAMED,
-    QUOTED_SENTENCE, SAME_SPELLING, WANTED_ROLE, WHOLE, WORDS_OF_NAMED, file_bonus, name_bonus,
-    role_factor,
+    QUOTED_SENTENCE, SAME_SPELLING, VECTOR_OF_CODE, WANTED_ROLE, WHOLE, WORDS_OF_NAMED, file_bonus,
+    name_bonus, role_factor,
 };
 use super::error::IndexError;
 use super::lexical::LexicalMatches;
+use super::passages::PassageScores;
 use super::placement::{Placer, of_neighbours, of_size};
 use super::pool::Candidate;
 use super::quoted::QuotedSentence;
@@ -43,8 +50,13 @@ pub(super) struct Refiner<'r> {
     names: &'r [&'r str],
     query: &'r ParsedQuery,
     outcome: &'r LexicalMatches,
+    passages: &'r PassageScores,
     matches: TermMatches<'r>,
     is_one_word: bool,
+    /// Whether so many words are looked for that they are hardly the name of a page.
+    is_sentence: bool,
+    /// Whether the query says where files lie.
+    has_path: bool,
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
     /// The role that is meant, where results have it.
@@ -52,60 +64,8 @@ pub(super) struct Refiner<'r> {
     placer: Placer,
     /// By source: whether code is among the results.
     has_code: Vec<bool>,
-}
-
-/// The highest scores, for comparison.
-struct Scale {
-    /// The highest lexical score.
-    lexical: f32,
-    /// What it is worth in the scores given: the lexical score itself, or 1 where they are fused.
-    unit: f32,
-}
-
-impl Scale {
-    fn of(ranked: &[RankedCandidate]) -> Self {
-        let lexical = |one: &RankedCandidate| {
-            let fusion = one.fusion.as_ref();
-            fusion.map_or(one.candidate.score, |fusion| fusion.lexical_score)
-        };
-        let lexical = ranked.iter().map(lexical).fold(0.0, f32::max);
-        let is_fused = ranked.iter().any(|one| one.fusion.is_some());
-        Self {
-            lexical,
-            unit: if is_fused { 1.0 } else { lexical },
-        }
-    }
-}
-
-/// What was not looked at follows, with scores that are not above those before.
-fn append_below(ranked: &mut Vec<RankedCandidate>, rest: Vec<RankedCandidate>) {
-    let lowest = ranked.last().map_or(f32::MAX, |last| last.candidate.score);
-    let highest = rest.first().map_or(0.0, |first| first.candidate.score);
-    let factor = if highest > lowest {
-        lowest / highest
-    } else {
-        1.0
-    };
-    ranked.extend(rest.into_iter().map(|mut one| {
-        one.candidate.score *= factor;
-        one
-    }));
-}
-
-/// The roles that the query asks for: by a word, or all of them by a path.
-fn named_roles(query: &ParsedQuery) -> Vec<FileRole> {
-    let has_path = query.filters().iter().any(|one| one.field == Field::Path);
-    let words = query.words().iter();
-    let words: Vec<&str> = words
-        .filter(|word| query.is_looked_for(word))
-        .map(|word| word.folded.as_str())
-        .collect();
-    // `.env`, `.gitignore`: with its dot a word asks for what is called so.
-    let has_dot = query.literals().iter().any(|word| word.starts_with('.'));
-    let is_named = |role: &FileRole| {
-        has_path || role.is_named_among(&words) || has_dot && *role == FileRole::Settings
-    };
-    FileRole::ALL.into_iter().filter(is_named).collect()
+    /// By source: whether texts for people are.
+    has_pages: Vec<bool>,
 }
 
 impl<'r> Refiner<'r> {
@@ -113,20 +73,26 @@ impl<'r> Refiner<'r> {
         scope: &Scope<'r>,
         query: &'r ParsedQuery,
         outcome: &'r LexicalMatches,
+        passages: &'r PassageScores,
     ) -> Self {
         let words = query.words().iter();
-        let is_one_word = words.filter(|word| query.is_looked_for(word)).count() < 2;
+        let words = words.filter(|word| query.is_looked_for(word)).count();
+        let is_one_word = words < 2;
         Self {
             sources: scope.snapshots,
             names: scope.names,
             placer: Placer::new(scope, query, is_one_word),
             query,
             outcome,
+            passages,
             matches: TermMatches::new(query, &outcome.term_weights),
             is_one_word,
+            is_sentence: words > 2,
+            has_path: has_path(query),
             named_roles: named_roles(query),
             wanted_role: None,
             has_code: Vec::new(),
+            has_pages: Vec::new(),
         }
     }
 
@@ -144,10 +110,12 @@ impl<'r> Refiner<'r> {
             records.push(self.record(&one.candidate)?);
         }
         self.has_code = vec![false; self.sources.len()];
+        self.has_pages = self.has_code.clone();
         for (one, record) in ranked.iter().zip(&records) {
             // What is no code and no manual either (a table, a mail) says nothing of the others.
             self.has_code[one.candidate.source as usize] |=
                 record.role == FileRole::Main && record.kind == ContentKind::Code;
+            self.has_pages[one.candidate.source as usize] |= record.kind == ContentKind::Prose;
             self.placer.note(record, one.candidate.source);
         }
         self.wanted_role = self.query.wanted_role().filter(|wanted| {
@@ -158,9 +126,10 @@ impl<'r> Refiner<'r> {
         let mut sizes = Vec::with_capacity(ranked.len());
         let mut is_defined = false;
         for ((one, record), spelling) in ranked.iter_mut().zip(&records).zip(spellings) {
-            let alike = self.look_at(one, record, &scale, spelling);
+            let terms = length(self.sources, &one.candidate)?;
+            let alike = self.look_at(one, (record, terms), &scale, spelling);
             is_defined |= self.defines(&one.candidate);
-            sizes.push(of_size(length(self.sources, &one.candidate)?, alike));
+            sizes.push(of_size(terms, alike));
         }
         self.prefer_quoted(&mut ranked, &records, &scale)?;
         // Who asks in the words of a heading, or of a definition, means just that.
@@ -229,7 +198,7 @@ impl<'r> Refiner<'r> {
     fn look_at(
         &mut self,
         one: &mut RankedCandidate,
-        record: &DocumentRecord,
+        (record, terms): (&DocumentRecord, u32),
         scale: &Scale,
         spelling: Spelling,
     ) -> usize {
@@ -252,7 +221,13 @@ impl<'r> Refiner<'r> {
             fusion.concept_part = 0.0;
             one.candidate.score = fusion.lexical_part;
         }
-        let of_words = one.candidate.score;
+        if is_code_file(record)
+            && let Some(fusion) = &mut one.fusion
+        {
+            one.candidate.score = fusion.limit_learnt(VECTOR_OF_CODE);
+        }
+        let as_a_whole = self.as_a_whole(one, record);
+        let of_words = one.candidate.score + as_a_whole;
         let named_alike = self.called_alike(record, one.candidate.source);
         // A sentence may speak of a file and mean another.
         let spoken_of = file.filter(|_| name == 0.0).map_or(0.0, |file| file.share);
@@ -277,7 +252,18 @@ impl<'r> Refiner<'r> {
         };
         // What defines just what the query names has more than what is called alike.
         let alike = role * DEFINED_WORDS * named_alike.share;
+        let is_named = name > 0.0 || spoken_of >= MEANT;
+        let left = match is_named || named_alike.share > 0.0 {
+            true => 1.0,
+            false => {
+                // A page that is called by a word of the query may be as long as it likes.
+                let terms = if path > 0.0 { 0 } else { terms };
+                self.left_aside(record, terms, (role_of, source))
+            }
+        };
         one.refinement = Refinement {
+            passages: as_a_whole,
+            aside: (left - 1.0) * role * of_words_and_path.max(0.0),
             definition: (spelling.worth(DEFINITION) * defined * aside).max(alike) * scale.unit,
             identifiers: IDENTIFIER * held as f32 * scale.unit,
             name: match name {
@@ -298,6 +284,48 @@ impl<'r> Refiner<'r> {
         }
         one.candidate.score += one.refinement.sum();
         named_alike.alike
+    }
+
+    /// What a file beside code that is no manual has as a whole more, or less, than by its passages.
+    fn as_a_whole(&self, one: &RankedCandidate, record: &DocumentRecord) -> f32 {
+        let source = one.candidate.source;
+        let is_beside_code = record.kind != ContentKind::Code && self.has_code[source as usize];
+        let passages = self.passages.of(&one.candidate);
+        // Manuals are long, and people ask for one place of them.
+        let is_meant =
+            record.role == FileRole::Documentation || self.named_roles.contains(&record.role);
+        let passages = passages.filter(|_| is_beside_code && !is_meant);
+        passages.map_or(0.0, |passages| {
+            of_no_passages(one.fusion.as_ref(), passages)
+        })
+    }
+
+    /// What is left of what words and path give to a document that people seldom mean in its
+    /// source.
+    fn left_aside(&self, record: &DocumentRecord, terms: u32, role: (FileRole, u32)) -> f32 {
+        let (role, source) = role;
+        if record.kind == ContentKind::Code || self.is_one_word || self.has_path {
+            return 1.0;
+        }
+        let neighbours = match (
+            self.has_code[source as usize],
+            self.has_pages[source as usize],
+        ) {
+            (true, _) => Neighbours::Code,
+            (false, true) if self.is_sentence => Neighbours::Pages,
+            _ => Neighbours::Other,
+        };
+        left(record, terms, role, neighbours, &|form| {
+            self.asks_for_form(form)
+        })
+    }
+
+    /// Whether a word of the query is the extension of a file (`yaml`).
+    fn asks_for_form(&self, extension: &str) -> bool {
+        let mut words = self.query.words().iter();
+        words.any(|word| {
+            self.query.is_looked_for(word) && word.folded.eq_ignore_ascii_case(extension)
+        })
     }
 
     /// How the documents that define what the query names write it, one for each result.

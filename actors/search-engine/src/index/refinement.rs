@@ -6,6 +6,10 @@ use search_core::file_roles::FileRole;
 /// What was added to a score, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Refinement {
+    /// For counting as a whole, not by its passages.
+    pub(super) passages: f32,
+    /// What is taken from what people seldom mean in its source.
+    pub(super) aside: f32,
     /// For identifiers that it holds whole.
     pub(super) identifiers: f32,
     /// For being called like the query.
@@ -25,7 +29,8 @@ pub(super) struct Refinement {
 impl Refinement {
     /// All that is added.
     pub(super) fn sum(&self) -> f32 {
-        self.identifiers + self.name + self.definition + self.path + self.quoted + self.role
+        let of_names = self.identifiers + self.name + self.definition + self.path;
+        of_names + self.quoted + self.role + self.passages + self.aside
     }
 
     /// The parts of the score, for people.
@@ -53,6 +58,16 @@ impl Refinement {
                 self.quoted,
             ),
             ("role", self.role_note(), self.role),
+            (
+                "whole",
+                "data beside code counts as a whole, not by its best passages",
+                self.passages,
+            ),
+            (
+                "aside",
+                "data beside code or pages, a page of the past, or a very long one",
+                self.aside,
+            ),
         ];
         let added = all.into_iter().filter(|(_, _, score)| *score != 0.0);
         added

@@ -113,8 +113,23 @@ pub(super) struct Fusion {
     pub(super) lexical_score: f32,
     pub(super) lexical_part: f32,
     pub(super) concept_part: f32,
+    /// How much of the score the vector had a say in, from 0 to 1.
+    pub(super) vector_weight: f32,
     pub(super) nearness: Nearness,
     pub(super) concepts: Vec<String>,
+}
+
+impl Fusion {
+    /// Gives vectors that the corpus taught at most this part of the score; the score.
+    pub(super) fn limit_learnt(&mut self, most: f32) -> f32 {
+        if self.nearness == Nearness::Learnt && self.vector_weight > most && self.concept_part > 0.0
+        {
+            self.lexical_part *= (1.0 - most) / (1.0 - self.vector_weight);
+            self.concept_part *= most / self.vector_weight;
+            self.vector_weight = most;
+        }
+        self.lexical_part + self.concept_part
+    }
 }
 
 /// Candidates in lexical order, as they stand.
@@ -183,6 +198,7 @@ pub(super) fn reranked(
                 lexical_score: lexical.map_or(0.0, |candidate| candidate.score),
                 lexical_part: new.lexical_part,
                 concept_part: new.concept_part,
+                vector_weight: new.vector_weight,
                 nearness: new.nearness,
                 concepts: new.concepts,
             }),
@@ -211,6 +227,7 @@ fn weigh_by_length(document: &mut RerankedDocument, length: u32) {
     let to_words = of_vectors * (1.0 - left) / (1.0 - of_vectors);
     document.lexical_part *= 1.0 + to_words;
     document.concept_part *= left;
+    document.vector_weight = of_vectors * left;
     document.score = document.lexical_part + document.concept_part;
 }
 

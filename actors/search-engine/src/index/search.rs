@@ -324,7 +324,7 @@ impl RankedSearch<'_> {
         if !self.refines {
             return Ok(ranked);
         }
-        Refiner::new(self.scope, self.query, &self.outcome).refine(ranked)
+        Refiner::new(self.scope, self.query, &self.outcome, &self.passages).refine(ranked)
     }
 
     fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {

@@ -353,7 +353,7 @@ fn files_count_for_what_they_are_unless_the_query_asks_for_them() {
         ["docs/webhooks.md"]
     );
     assert!(best("webhook delivery tests", 1)[0].contains("test"));
-    assert!(best("delivery lock", 1)[0].contains("lock"));
+    assert!(best("delivery lockfile", 1)[0].contains("lock"));
     assert_eq!(best("delivery path:vendor", 1), ["vendor/lib/retry.rs"]);
     // The only file with an identifier is meant, whatever it is for; and one of two of a name is.
     assert_eq!(best("seldom_seen_helper", 1), ["tests/only.rs"]);

@@ -3,6 +3,7 @@
 
 mod among_notes;
 mod beginnings;
+mod beside;
 mod conditions;
 mod corpus;
 mod damage;

@@ -110,3 +110,16 @@ pub(super) const MANUAL_OF_WORD: f32 = 0.3;
 
 /// The same where somebody asks how something works, which the code says.
 pub(super) const MANUAL_OF_WORKINGS: f32 = 0.4;
+
+/// What is left of a file beside code that is neither code nor a text for people.
+pub(super) const DATA_BESIDE_CODE: f32 = 0.5;
+
+/// The same of data for programs beside pages.
+pub(super) const DATA_BESIDE_PAGES: f32 = 0.3;
+
+/// What is left of pages of the past.
+pub(super) const PAST: f32 = 0.5;
+
+/// The most that vectors learnt from the corpus have of the score of source code: what is short has
+/// a vector that is near to much.
+pub(super) const VECTOR_OF_CODE: f32 = 0.2;
