@@ -10,6 +10,7 @@ use config_core::{
 use daemon::peers::{self, PeerFault};
 use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
 use daemon::vm_hosts;
+use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
@@ -188,7 +189,12 @@ fn peer_faults(checked: &Checked, is_offline: bool) -> Vec<PeerFault> {
     let options = boot::store_options("orchestrator");
     let store = peers::try_store_address("`url` in [store]", url, &options, is_offline);
     let objects = config.objects.as_ref().filter(|_| !is_offline);
-    let objects = peers::try_objects("[objects]", objects);
+    let objects = peers::try_objects("[objects]", objects).or_else(|| {
+        let is_asked = !is_offline && store.is_none();
+        let files = file_migration(config, false).filter(|_| is_asked);
+        let url = url.and_then(|url| url.parse().ok());
+        peers::try_owner("[objects]", files.as_ref(), (url.as_ref(), &options))
+    });
     let hosts = match is_offline {
         true => Vec::new(),
         false => vm_hosts::try_vm_hosts("[vm_hosts]", &config.vm_hosts),

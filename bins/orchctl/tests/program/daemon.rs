@@ -120,7 +120,13 @@ impl Site {
     }
 
     pub(crate) fn start(&self) -> Daemon {
+        self.start_with(&[])
+    }
+
+    /// The daemon, with further variables.
+    pub(crate) fn start_with(&self, variables: &[(&str, &str)]) -> Daemon {
         let mut command = Command::new(orchestrator());
+        command.envs(variables.iter().copied());
         command
             .arg(self.path("orchestrator.toml"))
             .env("HIDDEN", SECRET)
@@ -195,6 +201,10 @@ impl Site {
 }
 
 impl Daemon {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        self.program.signal(signal);
+    }
+
     /// Ends it as an operator would; the exit code.
     pub(crate) fn stop(mut self) -> Option<i32> {
         self.program.signal(rustix::process::Signal::TERM);

@@ -5,6 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
+mod refused;
 mod runner;
 
 use std::process::Command;
