@@ -135,8 +135,9 @@ pub(crate) fn report(
         print_json(&check_view(checked));
     } else {
         show(&checked.warnings);
-        for warning in checkout_warnings(&checked.config) {
-            say(&warning);
+        let of_reports = reports_warning(&checked.config.directories.reports);
+        for warning in checkout_warnings(&checked.config).iter().chain(&of_reports) {
+            say(warning);
         }
         let rows = routes(&checked.config);
         let projects = checked.config.projects.len();
@@ -167,6 +168,19 @@ fn checkout_warnings(config: &Config) -> Vec<String> {
         ))
     });
     warnings.collect()
+}
+
+/// The folder of reports cannot be written, in which each run has one of its own.
+fn reports_warning(reports: &Path) -> Option<String> {
+    // The first run makes it.
+    let there = reports.ancestors().find(|one| one.is_dir())?;
+    let error = try_write(there).err()?;
+    let (reports, there) = (reports.display(), there.display());
+    Some(format!(
+        "warning: no agent starts, as its folder in {reports} cannot be made ({there}: {error}); \
+         name another one with reports_dir, or make it writable for this user (ReadWritePaths= of \
+         the unit, a volume)"
+    ))
 }
 
 /// Whether a file can be made there; it is removed again. A folder that is not there says nothing.
@@ -228,5 +242,16 @@ mod tests {
         assert!(try_write(&folder.path().join("absent")).is_ok());
         // Nobody makes files there, root neither.
         assert!(try_write(Path::new("/sys/kernel")).is_err());
+    }
+
+    /// As with a configuration in a folder that a unit or a container does not let be written.
+    #[test]
+    fn i18_a_folder_of_reports_that_cannot_be_made_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let absent = folder.path().join("reports/deeper");
+        assert_eq!(reports_warning(&absent), None);
+        let warning = reports_warning(Path::new("/sys/kernel/reports")).expect("nobody can");
+        assert!(warning.contains("/sys/kernel/reports"), "{warning}");
+        assert!(warning.contains("reports_dir"), "{warning}");
     }
 }

@@ -14,7 +14,7 @@ use super::agent::{AgentSpec, WorktreeMode};
 use super::declared::{Declared, unknown};
 use super::decode_top::{places, top};
 use super::decoder::{Context, FileParts, fragment};
-use super::input::{ConfigFile, FileProblem, Files, Host};
+use super::input::{ConfigFile, Files, Host};
 use super::model::{Config, Directories, Project};
 use super::persona::Persona;
 use super::routing::{RoutingTable, RoutingTables};

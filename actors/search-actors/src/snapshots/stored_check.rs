@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An object that a disk has damaged would be named by each later snapshot, as nothing that was
-//! published is stored twice. Lengths are compared every half minute, contents one after the other
+//! published is stored twice. Lengths are compared every minute, contents one after the other
 //! so slowly that nobody notices.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ use super::unit::Unit;
 use super::waiting::rest;
 
 /// Between two looks at all lengths.
-const LENGTHS_INTERVAL: Duration = Duration::from_secs(30);
+const LENGTHS_INTERVAL: Duration = Duration::from_secs(60);
 /// Bytes of contents that are read in a second.
 const PACE: u64 = 256 << 10;
 /// Between two objects at least.

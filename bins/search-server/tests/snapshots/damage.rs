@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::servers::{Home, wait, wait_within, write_corpus};
 
-/// All lengths are compared within half a minute, an object's content each second.
+/// All lengths are compared within a minute, an object's content each second.
 const MENDED: Duration = Duration::from_secs(180);
 
 /// What is published now: its files by kind, and the manifest itself.

@@ -40,7 +40,7 @@ async fn lives(address: SocketAddr) -> bool {
         ..ForwardOptions::default()
     };
     let body = ForwardBody::<actix_web::web::Payload>::Empty;
-    let forwarder = Forwarder::new(address, options);
-    let asked = forwarder.send(Method::GET, "/livez", &HeaderMap::new(), body);
+    let (forwarder, none) = (Forwarder::new(address, options), HeaderMap::new());
+    let asked = forwarder.send(Method::GET, "/livez", &none, body);
     asked.await.is_ok()
 }
