@@ -1,6 +1,7 @@
 //! Two orchestrators on one PostgreSQL and one object storage, asked at the one that stands by.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use rustix::process::Signal;
 use scripted_peers::postgres::PostgresServer;
 use scripted_peers::s3::{ACCESS_KEY, BUCKET, S3Server, SECRET_KEY};
 
-use crate::daemon::{Daemon, Site, TOKEN};
+use crate::daemon::Site;
 
 const DEADLINE: Duration = Duration::from_secs(90);
 const KEYS: [(&str, &str); 2] = [
@@ -25,13 +26,21 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn until_role(daemon: &Daemon, role: &str) {
-    let token = format!("Bearer {TOKEN}");
-    let headers = [("authorization", token.as_str())];
-    until(role, || {
-        let health = scripted_peers::ask(&daemon.admin, "GET /health", &headers, "");
-        health.is_some_and(|health| health.json()["replica"]["role"] == role)
-    });
+fn until_role(site: &Site, wanted: &str) {
+    let wanted = format!("\"role\":\"{wanted}\"");
+    until(&wanted, || health(site).contains(&wanted));
+}
+
+/// What the process of this site says of itself, by its admin socket.
+fn health(site: &Site) -> String {
+    let Ok(mut stream) = UnixStream::connect(site.path("admin.sock")) else {
+        return String::new();
+    };
+    let request = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let mut said = Vec::new();
+    let asked = stream.write_all(request.as_bytes());
+    let _ = asked.and_then(|()| stream.read_to_end(&mut said));
+    String::from_utf8_lossy(&said).into_owned()
 }
 
 /// The lines that a process prints, as they come.
@@ -60,9 +69,9 @@ fn i18_a_log_that_is_followed_at_a_standby_ends_with_the_run_when_the_leader_is_
     first_site.configure(&top);
     second_site.configure(&top);
     let first = first_site.start_with(&KEYS);
-    until_role(&first, "leader");
+    until_role(&first_site, "leader");
     let second = second_site.start_with(&KEYS);
-    until_role(&second, "standby");
+    until_role(&second_site, "standby");
     let run = first_site.trigger(&first, "slow");
     let mut following = second_site.orchctl(&second, &["logs", "-f", &run]);
     let following = following.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -74,7 +83,7 @@ fn i18_a_log_that_is_followed_at_a_standby_ends_with_the_run_when_the_leader_is_
         database.sql(stored) == "1"
     });
     first.signal(Signal::STOP);
-    until_role(&second, "leader");
+    until_role(&second_site, "leader");
     until("its end", || following.try_wait().unwrap().is_some());
     let ended = following.wait_with_output().unwrap();
     let said = crate::err(&ended);

@@ -136,9 +136,11 @@ impl Site {
         let program = Program::start_until(command, "orchestrator.listening");
         let line = program.wait_for("orchestrator.listening");
         let line: Value = serde_json::from_str(&line).unwrap();
+        // One of several does not say where its admin port is.
         let address = |name: &str| {
-            let url = line[name].as_str().unwrap().trim_end_matches('/');
-            url.trim_start_matches("http://").to_owned()
+            let url = line[name].as_str().unwrap_or_default();
+            let address = url.trim_end_matches('/').trim_start_matches("http://");
+            address.to_owned()
         };
         Daemon {
             program,

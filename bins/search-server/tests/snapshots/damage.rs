@@ -48,12 +48,12 @@ fn i18_what_the_storage_has_lost_is_stored_again_by_whoever_published_it() {
     let storage = S3Server::start();
     let mut home = Home::new();
     home.in_bucket(&storage);
-    write_corpus(&home.docs(), 40);
+    write_corpus(&home.docs(), 240);
     home.write_roles(&["BM25F", "ServiceGraph"]);
     let mut indexer = home.start("indexer", "indexer");
-    indexer.settle(40, true);
+    indexer.settle(240, true);
     let mut whole = home.start("whole", "searcher");
-    whole.settle(40, true);
+    whole.settle(240, true);
     // Of each kind of file one has another byte, one lacks its end, one is gone.
     let (mut ways, mut damaged) = ([0_usize; 3], 0);
     for (kind, path) in published(&storage) {
@@ -76,7 +76,7 @@ fn i18_what_the_storage_has_lost_is_stored_again_by_whoever_published_it() {
     assert!(damaged > 6 && ways.iter().all(|of| *of > 0), "{ways:?}");
     let mut searcher = home.start("new", "searcher");
     indexer.program.next_with("snapshot.stored_again");
-    searcher.settle_within(40, true, MENDED);
+    searcher.settle_within(240, true, MENDED);
     assert!(searcher.is_ready());
     let verified = || home.run("look", "searcher", &["snapshot", "verify"]);
     wait_within(

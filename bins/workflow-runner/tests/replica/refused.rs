@@ -58,6 +58,8 @@ fn i18_a_check_says_that_the_files_are_of_another_installation() {
     for (url, prefix) in [(&one, "one"), (&other, "other")] {
         let runner = Runner::with(url, &KEYS, &objects(prefix));
         runner.until_role("leader");
+        // Its log is stored, by whoever has the place.
+        assert_eq!(runner.push("one").status, 202);
         let owner = || storage.bucket().join(prefix).join("owner").is_file();
         until(owner, "a place that is taken");
         assert_eq!(checked(url, &objects(prefix)).0, Some(0), "it is its own");

@@ -45,7 +45,7 @@ const PROGRAMS: [&str; 3] = ["workflow-runner", "orchestrator", "vm-manager"];
 ///
 /// # Errors
 /// All that is missing.
-pub(super) fn check_programs(folder: &Path, is_none: bool) -> Result<()> {
+pub(in crate::demo) fn check_programs(folder: &Path, is_none: bool) -> Result<()> {
     let mut missing: Vec<String> = PROGRAMS
         .iter()
         .filter(|name| !folder.join(name).is_file())
