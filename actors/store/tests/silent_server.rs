@@ -12,11 +12,11 @@ use store::{Options, ReadRows, Store, StoreError, Table};
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 /// How long one reader waits.
-const PATIENCE: Duration = Duration::from_secs(6);
+const READ_TIMEOUT: Duration = Duration::from_secs(6);
 
 fn options() -> Options {
     Options {
-        patience: PATIENCE,
+        patience: READ_TIMEOUT,
         ..Options::new("silent-test").schema("silent_test")
     }
 }
@@ -42,7 +42,7 @@ fn i18_reads_of_a_server_that_is_gone_wait_for_it_together() {
         assert!(refused.unwrap_err().is_temporary());
     }
     // Two threads read: eight waits one after the other were 48 s.
-    assert!(began.elapsed() < PATIENCE * 4, "{:?}", began.elapsed());
+    assert!(began.elapsed() < READ_TIMEOUT * 4, "{:?}", began.elapsed());
     server.start_again();
     let deadline = Instant::now() + Duration::from_secs(60);
     while runtime.block_on(get(&store)).ok() != Some(Some(1)) {

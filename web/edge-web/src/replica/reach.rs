@@ -23,7 +23,7 @@ pub(super) async fn out_of_reach(address: SocketAddr) {
     loop {
         tokio::time::sleep(SILENCE).await;
         let mut unanswered = 0;
-        while !lives(address).await {
+        while !is_alive(address).await {
             unanswered += 1;
             if unanswered == QUESTIONS {
                 return;
@@ -33,7 +33,7 @@ pub(super) async fn out_of_reach(address: SocketAddr) {
 }
 
 /// Whether it answers, whatever it says.
-async fn lives(address: SocketAddr) -> bool {
+async fn is_alive(address: SocketAddr) -> bool {
     let options = ForwardOptions {
         head: ALIVE,
         connections: 1,
