@@ -50,7 +50,7 @@ pub fn load(path: &Path, environment: &Environment) -> Result<Files, LoadError> 
         problems: Vec::new(),
     };
     let bytes = read(&path).map_err(|why| error(why.0))?;
-    loader.check_exposure(&path, &name);
+    loader.check_exposure(&path, true);
     let main = ConfigFile::new(name, bytes);
     let places = locate(&main, &folder, environment);
     let fragments = loader.folder_of(&folder.join("conf.d"), "toml");
@@ -91,6 +91,7 @@ impl Loader {
             message,
             help: help.to_owned(),
             warning,
+            of_secrets: false,
         });
     }
 
@@ -110,28 +111,30 @@ impl Loader {
 
     fn secret_file(&mut self, path: &Path) -> Option<ConfigFile> {
         let file = self.optional(path)?;
-        self.check_exposure(path, &file.name);
+        self.check_exposure(path, false);
         Some(file)
     }
 
-    /// A file with secrets that others can read is worth a warning, and stops a strict start.
-    fn check_exposure(&mut self, path: &Path, _: &str) {
+    /// A file with secrets that others can read is worth a warning, and stops a strict start. With
+    /// `may_name_variables` it is one only where it holds them as they are.
+    fn check_exposure(&mut self, path: &Path, may_name_variables: bool) {
         let Ok(data) = fs::metadata(path) else { return };
         let mode = data.permissions().mode();
-        if mode & 0o077 != 0 {
-            let message = format!(
-                "other users of this machine can read the file (mode {:03o})",
-                mode & 0o777
-            );
-            self.problem(
-                path,
-                (
-                    message,
-                    "chmod 600 it: it holds secrets, or names where they are",
-                ),
-                true,
-            );
+        if mode & 0o077 == 0 {
+            return;
         }
+        let mode = mode & 0o777;
+        let help = match may_name_variables {
+            true => "let its user have it with mode 600, or write `${NAME}` for its secrets",
+            false => "let its user have it with mode 600: it holds secrets",
+        };
+        self.problems.push(FileProblem {
+            name: self.shown(path),
+            message: format!("other users of this machine can read the file (mode {mode:03o})"),
+            help: help.to_owned(),
+            warning: true,
+            of_secrets: may_name_variables,
+        });
     }
 
     fn entries(&mut self, folder: &Path) -> Vec<PathBuf> {
@@ -178,6 +181,7 @@ impl Loader {
                     message,
                     help,
                     warning: false,
+                    of_secrets: false,
                 });
             }
         }

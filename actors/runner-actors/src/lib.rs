@@ -51,6 +51,7 @@ mod job_services;
 mod kept;
 mod known_repository;
 mod ledger;
+mod leftovers;
 mod lfs_fetcher;
 mod log;
 mod log_reader;

@@ -41,6 +41,7 @@ use crate::intake::RunnerIntake;
 use crate::job_services::{ForgeApi, GitBackend, JobServices};
 use crate::kept::{KeptVmWatcher, KeptVms};
 use crate::ledger::RunRecorder;
+use crate::leftovers;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
 use crate::own_forge::OwnForge;
@@ -173,7 +174,7 @@ fn prepare_directories(settings: &RunnerSettings) -> std::io::Result<()> {
     for directory in [&settings.data, &settings.repositories] {
         std::fs::create_dir_all(directory)?;
     }
-    let _ = std::fs::remove_dir_all(settings.data.join("checkouts"));
+    leftovers::clear(&settings.data.join("checkouts"));
     Ok(())
 }
 

@@ -121,7 +121,7 @@ pub use maintenance::StorePlace;
 pub use options::{Migration, Options};
 pub use postgres::{
     Beside, IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, ServerSigns,
-    TakenIn, probe,
+    TakenIn, peek, probe,
 };
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;

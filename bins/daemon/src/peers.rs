@@ -4,6 +4,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use cluster_actors::replica::{FileMigration, foreign_place};
 use config_core::ObjectSettings;
 use http_clients::objects::{ObjectError, ObjectStorage};
 use store::{Options, PostgresUrl, StorePlace};
@@ -44,6 +45,18 @@ impl PeerFault {
 #[must_use]
 pub fn try_objects(setting: &'static str, objects: Option<&ObjectSettings>) -> Option<PeerFault> {
     let error = ObjectStorage::try_place(objects).err()?;
+    Some(of_objects(setting, &error))
+}
+
+/// Whether the object storage of a setting is that of the store in a database, whose files it would
+/// get; both were tried.
+#[must_use]
+pub fn try_owner(
+    setting: &'static str,
+    files: Option<&FileMigration>,
+    (url, options): (Option<&PostgresUrl>, &Options),
+) -> Option<PeerFault> {
+    let error = foreign_place(files?, url?, options)?;
     Some(of_objects(setting, &error))
 }
 

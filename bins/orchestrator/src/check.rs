@@ -10,6 +10,7 @@ use config_core::{
 use daemon::peers::{self, PeerFault};
 use daemon::settings::{ConfigOptions, ConfigText, effective, schema};
 use daemon::vm_hosts;
+use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, as_values, check_view, isolation_here, load};
 use orchestrator_core::admin::CheckView;
 use orchestrator_core::config::{
@@ -134,8 +135,9 @@ pub(crate) fn report(
         print_json(&check_view(checked));
     } else {
         show(&checked.warnings);
-        for warning in checkout_warnings(&checked.config) {
-            say(&warning);
+        let of_reports = reports_warning(&checked.config.directories.reports);
+        for warning in checkout_warnings(&checked.config).iter().chain(&of_reports) {
+            say(warning);
         }
         let rows = routes(&checked.config);
         let projects = checked.config.projects.len();
@@ -168,6 +170,19 @@ fn checkout_warnings(config: &Config) -> Vec<String> {
     warnings.collect()
 }
 
+/// The folder of reports cannot be written, in which each run has one of its own.
+fn reports_warning(reports: &Path) -> Option<String> {
+    // The first run makes it.
+    let there = reports.ancestors().find(|one| one.is_dir())?;
+    let error = try_write(there).err()?;
+    let (reports, there) = (reports.display(), there.display());
+    Some(format!(
+        "warning: no agent starts, as its folder in {reports} cannot be made ({there}: {error}); \
+         name another one with reports_dir, or make it writable for this user (ReadWritePaths= of \
+         the unit, a volume)"
+    ))
+}
+
 /// Whether a file can be made there; it is removed again. A folder that is not there says nothing.
 fn try_write(folder: &Path) -> std::io::Result<()> {
     let file = folder.join(format!("orrery-check-{}", std::process::id()));
@@ -188,7 +203,12 @@ fn peer_faults(checked: &Checked, is_offline: bool) -> Vec<PeerFault> {
     let options = boot::store_options("orchestrator");
     let store = peers::try_store_address("`url` in [store]", url, &options, is_offline);
     let objects = config.objects.as_ref().filter(|_| !is_offline);
-    let objects = peers::try_objects("[objects]", objects);
+    let objects = peers::try_objects("[objects]", objects).or_else(|| {
+        let is_asked = !is_offline && store.is_none();
+        let files = file_migration(config, false).filter(|_| is_asked);
+        let url = url.and_then(|url| url.parse().ok());
+        peers::try_owner("[objects]", files.as_ref(), (url.as_ref(), &options))
+    });
     let hosts = match is_offline {
         true => Vec::new(),
         false => vm_hosts::try_vm_hosts("[vm_hosts]", &config.vm_hosts),
@@ -222,5 +242,16 @@ mod tests {
         assert!(try_write(&folder.path().join("absent")).is_ok());
         // Nobody makes files there, root neither.
         assert!(try_write(Path::new("/sys/kernel")).is_err());
+    }
+
+    /// As with a configuration in a folder that a unit or a container does not let be written.
+    #[test]
+    fn i18_a_folder_of_reports_that_cannot_be_made_is_said() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let absent = folder.path().join("reports/deeper");
+        assert_eq!(reports_warning(&absent), None);
+        let warning = reports_warning(Path::new("/sys/kernel/reports")).expect("nobody can");
+        assert!(warning.contains("/sys/kernel/reports"), "{warning}");
+        assert!(warning.contains("reports_dir"), "{warning}");
     }
 }

@@ -9,6 +9,7 @@ use config_core::{
 };
 use daemon::peers::{self, PeerFault};
 use daemon::vm_hosts;
+use orchestrator_actors::file_migration;
 use orchestrator_actors::load::{SystemHost, load};
 use orchestrator_core::config::Checked as Agents;
 use runner_web::config::{File as RunnerTable, Flags as RunnerFlags, RunnerConfig};
@@ -254,20 +255,30 @@ impl Plan {
             ));
             let objects = config.runner.objects.as_ref();
             faults.extend(peers::try_objects("[runner.objects]", objects));
+            if faults.is_empty() {
+                let files = runner_actors::file_migration(&config.runner, false);
+                let of_store = (url, &runner_store_options());
+                let setting = "[runner.objects]";
+                faults.extend(peers::try_owner(setting, files.as_ref(), of_store));
+            }
             let hosts = &config.runner.vm_hosts;
             faults.extend(vm_hosts::try_vm_hosts("[runner.vm_hosts]", hosts));
         }
         if let Some(agents) = &self.orchestrator {
             let config = &agents.checked.config;
             let url = config.store.url.as_ref().map(|url| url.expose().as_str());
-            faults.extend(peers::try_store_address(
-                "[store] of the orchestrator",
-                url,
-                &orchestrator_web::boot::store_options("platform"),
-                is_offline,
-            ));
+            let options = orchestrator_web::boot::store_options("platform");
+            let setting = "[store] of the orchestrator";
+            let of_store = peers::try_store_address(setting, url, &options, is_offline);
+            let is_asked = of_store.is_none() && !is_offline;
+            faults.extend(of_store);
+            let setting = "[objects] of the orchestrator";
             let objects = config.objects.as_ref().filter(|_| !is_offline);
-            faults.extend(peers::try_objects("[objects] of the orchestrator", objects));
+            faults.extend(peers::try_objects(setting, objects).or_else(|| {
+                let files = file_migration(config, false).filter(|_| is_asked);
+                let url = url.and_then(|url| url.parse().ok());
+                peers::try_owner(setting, files.as_ref(), (url.as_ref(), &options))
+            }));
             if !is_offline {
                 let setting = "[vm_hosts] of the orchestrator";
                 faults.extend(vm_hosts::try_vm_hosts(setting, &config.vm_hosts));

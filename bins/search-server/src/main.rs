@@ -33,6 +33,10 @@ fn main() -> ExitCode {
         _ => {}
     }
     let environment = daemon::environment::take();
+    let environment = match &arguments.command {
+        Some(Command::Snapshot(_)) => snapshot::in_some_mode(environment),
+        _ => environment,
+    };
     if let Some(Command::Config(options)) = &arguments.command {
         return arguments.config(*options, &environment);
     }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use command_line::{print, say};
+use config_core::Environment;
 use search_actors::snapshots::{
     PublishedSource, VerifiedSource, list_published, remove_published, verify_published,
 };
@@ -11,6 +12,17 @@ use search_core::role::ServerSettings;
 use search_web::boot;
 
 use crate::arguments::{Arguments, FAILED, OutputFormat, SnapshotCommand};
+
+/// The settings of a command that looks at what is published, which a shell without a mode can say
+/// as well: it does neither an indexer's work nor a searcher's.
+pub(crate) fn in_some_mode(environment: Environment) -> Environment {
+    const MODE: &str = "SERVICE_SEARCH_MODE";
+    let names_place = environment.text("SERVICE_SNAPSHOTS").is_some();
+    match names_place && environment.text(MODE).is_none() {
+        true => environment.with(MODE, "searcher"),
+        false => environment,
+    }
+}
 
 /// Prints what is published, or what is wrong with it; 1 where anything is.
 pub(crate) fn run(

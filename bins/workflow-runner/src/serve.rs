@@ -70,6 +70,11 @@ fn peer_faults(config: &RunnerConfig) -> Vec<PeerFault> {
         &store_options(),
     );
     let objects = peers::try_objects("[objects]", config.runner.objects.as_ref());
+    let objects = objects.or_else(|| {
+        let files = file_migration(&config.runner, false).filter(|_| store.is_none());
+        let of_store = (config.store.as_ref(), &store_options());
+        peers::try_owner("[objects]", files.as_ref(), of_store)
+    });
     let hosts = vm_hosts::try_vm_hosts("[vm_hosts]", &config.runner.vm_hosts);
     store.into_iter().chain(objects).chain(hosts).collect()
 }

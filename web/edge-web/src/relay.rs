@@ -10,6 +10,7 @@
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use actix_web::body::SizedStream;
@@ -17,7 +18,7 @@ use actix_web::http::header::{self, HeaderMap};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actix_ws::{CloseCode, CloseReason, Message, MessageStream, Session};
-use futures_util::{Stream, StreamExt as _};
+use futures_util::{FutureExt as _, Stream, StreamExt as _};
 use http_clients::forward::{ForwardBody, ForwardOptions, Forwarded, Forwarder};
 use http_clients::http::HttpError;
 use http_clients::ws::{Frame, WsReceiver, WsSender};
@@ -144,6 +145,18 @@ pub fn respond(
     method: &Method,
     permit: Permit,
 ) -> HttpResponse {
+    let head = (status, headers, method);
+    respond_until(answer, head, permit, std::future::pending())
+}
+
+/// The same; the body breaks off when `gone` ends before it: nothing more will come.
+#[must_use]
+pub fn respond_until(
+    answer: Forwarded,
+    (status, headers, method): (StatusCode, &HeaderMap, &Method),
+    permit: Permit,
+    gone: impl Future<Output = ()> + 'static,
+) -> HttpResponse {
     let length = length(&answer.headers);
     let mut response = HttpResponse::build(status);
     for (name, value) in headers {
@@ -156,11 +169,17 @@ pub fn respond(
         return response.finish();
     }
     let mut body = Box::pin(answer.into_body());
+    let mut gone = Box::pin(gone.fuse());
     let body = futures_util::stream::poll_fn(move |task| {
         let _ = &permit;
-        body.poll_next_unpin(task)
+        match body.poll_next_unpin(task) {
+            Poll::Pending if gone.as_mut().poll(task).is_ready() => {
+                let error = io::Error::other("whoever answered is gone");
+                Poll::Ready(Some(Err(error)))
+            }
+            coming => coming.map(|chunk| chunk.map(|chunk| chunk.map_err(io::Error::other))),
+        }
     });
-    let body = body.map(|chunk| chunk.map_err(io::Error::other));
     match length {
         Some(length) => response.body(SizedStream::new(length, body)),
         None => response.streaming(body),

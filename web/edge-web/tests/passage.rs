@@ -209,6 +209,91 @@ async fn i18_what_a_paused_leader_was_asked_is_answered_when_another_follows() {
     drop(paused);
 }
 
+/// Packets to the leader vanish, and the database says that it is well: its connections are taken
+/// by the system here, and nothing ever answers.
+#[actix_web::test]
+async fn i18_what_a_leader_out_of_reach_was_asked_is_not_waited_for_to_the_end() {
+    let unreached = TcpListener::bind("127.0.0.1:0").unwrap();
+    let control = RoleControl::new("127.0.0.1:1");
+    control.publish(sight_of(unreached.local_addr().unwrap().to_string()));
+    let standby = standby(&control);
+    let client = awc::Client::builder().timeout(WITHIN).finish();
+    let asked = client.get(format!("http://{standby}/runs")).send();
+    let mut answer = asked
+        .await
+        .expect("an answer before the forwarder's minute");
+    assert_eq!(answer.status().as_u16(), 503);
+    assert_eq!(answer.headers().get("retry-after").unwrap(), "2");
+    let body = answer.body().await.unwrap();
+    let body = String::from_utf8_lossy(&body);
+    assert!(body.contains("urn:orrery:problem:no-leader"), "{body}");
+    drop(unreached);
+}
+
+/// One that lives and takes its time is waited for.
+#[actix_web::test]
+async fn i18_a_leader_that_takes_its_time_is_waited_for() {
+    let leader = TcpListener::bind("127.0.0.1:0").unwrap();
+    let control = RoleControl::new("127.0.0.1:1");
+    control.publish(sight_of(leader.local_addr().unwrap().to_string()));
+    let serving = HttpServer::new(|| {
+        let slow = web::get().to(|| async {
+            tokio::time::sleep(Duration::from_secs(11)).await;
+            HttpResponse::Ok().body("at last")
+        });
+        let lives = web::get().to(HttpResponse::Ok);
+        App::new().route("/slow", slow).route("/livez", lives)
+    });
+    let serving = serving.workers(1).disable_signals().listen(leader).unwrap();
+    actix_web::rt::spawn(serving.run());
+    let standby = standby(&control);
+    let client = awc::Client::builder().timeout(WITHIN).finish();
+    let mut answer = client
+        .get(format!("http://{standby}/slow"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status().as_u16(), 200);
+    assert_eq!(answer.body().await.unwrap(), "at last");
+}
+
+/// A log that is followed through a standby which does not lead next: before, it said nothing for
+/// ever.
+#[actix_web::test]
+async fn i18_an_answer_that_had_begun_breaks_off_when_another_leads() {
+    let paused = TcpListener::bind("127.0.0.1:0").unwrap();
+    let control = RoleControl::new("127.0.0.1:1");
+    control.publish(sight_of(paused.local_addr().unwrap().to_string()));
+    let serving = HttpServer::new(|| {
+        let log = web::get().to(|| async {
+            let begun = futures_util::stream::iter([Ok::<_, actix_web::Error>("begun".into())]);
+            HttpResponse::Ok().streaming(begun.chain(futures_util::stream::pending()))
+        });
+        App::new().route("/log", log)
+    });
+    let serving = serving.workers(1).disable_signals().listen(paused).unwrap();
+    actix_web::rt::spawn(serving.run());
+    let standby = standby(&control);
+    let client = awc::Client::builder().timeout(WITHIN).finish();
+    let mut log = client
+        .get(format!("http://{standby}/log"))
+        .send()
+        .await
+        .unwrap();
+    let first = tokio::time::timeout(WITHIN, log.next()).await.unwrap();
+    assert_eq!(first.unwrap().unwrap(), "begun");
+    let mut sight = sight_of(leader());
+    let next = sight.leader.as_mut().unwrap();
+    next.forward_key = "the next key".to_owned();
+    control.publish(sight);
+    let rest = tokio::time::timeout(WITHIN, log.next()).await;
+    let rest = rest.expect("an end within half a minute");
+    assert!(
+        rest.is_none_or(|chunk| chunk.is_err()),
+        "nothing is made up"
+    );
+}
+
 #[actix_web::test]
 async fn i18_a_database_that_is_restarted_is_waited_for_and_one_that_stays_away_is_not() {
     let (control, leader) = (RoleControl::new("127.0.0.1:1"), leader());

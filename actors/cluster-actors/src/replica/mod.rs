@@ -38,7 +38,7 @@ pub use first_fault::FirstFault;
 pub use intake_follower::{Decide, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
 pub use ordered_ids::{follow_id, ordered_id};
-pub use place_claim::claim_objects;
+pub use place_claim::{claim_objects, foreign_place};
 pub use role_control::{DrainRefusal, ReplicaStatus, RoleControl};
 pub use shared_copies::is_loss;
 pub use shared_files::SharedFiles;

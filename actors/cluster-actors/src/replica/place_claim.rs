@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use http_clients::objects::{ObjectError, ObjectStorage};
-use store::{JsonRow, ReadRows as _, Store, StoreError, WriteTxn};
+use store::{JsonRow, Options, PostgresUrl, ReadRows, Store, StoreError};
 
 use crate::replica::file_migration::{FileMigration, MigrationError};
 use crate::replica::file_rows::FileTables;
@@ -88,20 +88,51 @@ impl SharedFiles {
     fn installation(&self) -> std::io::Result<(String, bool)> {
         let (tables, place) = (self.inner.tables, self.inner.storage.place().to_owned());
         self.write(move |rows| {
-            let said = |rows: &mut WriteTxn<'_>, of: u8| {
-                Ok::<_, StoreError>(
-                    rows.get(&tables.installation, &of)?
-                        .and_then(JsonRow::value),
-                )
-            };
-            if let Some(name) = said(rows, NAME)? {
-                let was_claimed = said(rows, CLAIMED_PLACE)?.is_some_and(|at| at == place);
-                return Ok((name, was_claimed || rows.len(&tables.files)? > 0));
+            if let Some(known) = known(rows, &tables, &place)? {
+                return Ok(known);
             }
             let name = uuid::Uuid::new_v4().to_string();
             rows.put(&tables.installation, &NAME, &JsonRow::of(&name))?;
             Ok((name, false))
         })
+    }
+}
+
+/// The installation's name, if it has one, and whether the place was used before as far as the
+/// store knows.
+fn known(
+    rows: &mut impl ReadRows,
+    tables: &FileTables,
+    place: &str,
+) -> Result<Option<(String, bool)>, StoreError> {
+    let mut said = |of: u8| {
+        let row = rows.get(&tables.installation, &of)?;
+        Ok::<_, StoreError>(row.and_then(JsonRow::value))
+    };
+    let (Some(name), claimed) = (said(NAME)?, said(CLAIMED_PLACE)?) else {
+        return Ok(None);
+    };
+    let was_claimed = claimed.is_some_and(|at| at == place);
+    Ok(Some((name, was_claimed || rows.len(&tables.files)? > 0)))
+}
+
+/// Whether the place is another installation's than the store at `url`, or has lost its owner: what
+/// a process would find when it leads. Where one of them does not say, nothing is known. Nothing is
+/// made or taken. Blocks.
+#[must_use]
+pub fn foreign_place(
+    files: &FileMigration,
+    url: &PostgresUrl,
+    options: &Options,
+) -> Option<ObjectError> {
+    let storage = ObjectStorage::open(&files.from.place).ok()?;
+    let (tables, place) = (files.tables, storage.place().to_owned());
+    let read = store::peek(url, options, |rows| known(rows, &tables, &place)).ok()?;
+    let (name, was_used) = read.flatten().unwrap_or_default();
+    match storage.owner().ok()? {
+        Some(owner) if owner != name => Some(ObjectError::OtherOwner { place, owner }),
+        None if was_used => Some(ObjectError::Elsewhere { place, owner: name }),
+        _ => None,
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use config_core::{
-    Decoded, Diagnostic, Diagnostics, Environment, Input, Item, Secret, Severity, UnknownKeys,
-    ValueError,
+    Decoded, Diagnostic, Diagnostics, Environment, Input, Item, Secret, SecretPlace, Severity,
+    UnknownKeys, ValueError,
 };
 use forge_core::{AgentName, ProjectId};
 
@@ -14,7 +14,7 @@ use super::agent::{AgentSpec, WorktreeMode};
 use super::declared::{Declared, unknown};
 use super::decode_top::{places, top};
 use super::decoder::{Context, FileParts, fragment};
-use super::input::{ConfigFile, FileProblem, Files, Host};
+use super::input::{ConfigFile, Files, Host};
 use super::model::{Config, Directories, Project};
 use super::persona::Persona;
 use super::routing::{RoutingTable, RoutingTables};
@@ -66,7 +66,7 @@ pub fn check(
         found: Diagnostics::default(),
         missing_programs: RefCell::default(),
     };
-    checker.problems();
+    checker.problems(false);
     let main = checker.main();
     let parts = checker.fragments();
     let personas = checker.personas();
@@ -102,6 +102,15 @@ pub fn check(
 fn as_error(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.severity = Severity::Error;
     diagnostic
+}
+
+/// Whether a file holds secrets as they are: one that names variables can be read by all.
+fn holds_secrets(file: &ConfigFile, secrets: &[SecretPlace]) -> bool {
+    let texts = secrets
+        .iter()
+        .filter_map(|one| file.bytes.get(one.range.clone()));
+    let mut texts = texts.map(String::from_utf8_lossy);
+    texts.any(|text| !text.is_empty() && !text.contains("${"))
 }
 
 /// A mistake of a file that is all secrets: its place, but not its line.
@@ -198,20 +207,15 @@ impl Checker<'_> {
         }
     }
 
-    fn problems(&mut self) {
-        for FileProblem {
-            name,
-            message,
-            help,
-            warning,
-        } in &self.files.problems
-        {
-            let error = ValueError::new(message.clone()).help(help.clone());
-            let diagnostic = Diagnostic::of_setting(name, error);
-            self.found.push(if *warning {
-                diagnostic.into_warning()
-            } else {
-                diagnostic
+    /// What the reader of the files has noticed; what is about secrets only where there are any.
+    fn problems(&mut self, of_secrets: bool) {
+        let all = self.files.problems.iter();
+        for problem in all.filter(|one| one.of_secrets == of_secrets) {
+            let error = ValueError::new(problem.message.clone()).help(problem.help.clone());
+            let diagnostic = Diagnostic::of_setting(&problem.name, error);
+            self.found.push(match problem.warning {
+                true => diagnostic.into_warning(),
+                false => diagnostic,
             });
         }
     }
@@ -234,6 +238,13 @@ impl Checker<'_> {
             .base(&self.files.folder)
             .unknown_keys(self.unknown_keys)
             .decode(|item| top(item, &self.context(&file.name)));
+        let holds_secrets = match &decoded {
+            Ok(decoded) => holds_secrets(file, &decoded.secrets),
+            Err(_) => true,
+        };
+        if holds_secrets {
+            self.problems(true);
+        }
         self.keep(decoded)
     }
 

@@ -69,6 +69,8 @@ pub struct FileProblem {
     pub help: String,
     /// Whether the configuration can be used all the same (unless it is strict).
     pub warning: bool,
+    /// It is one where the file holds secrets as they are, not names of variables.
+    pub of_secrets: bool,
 }
 
 /// What kind of folder a path is.

@@ -105,6 +105,7 @@ fn problems(file: &ConfigFile) -> Vec<FileProblem> {
             name: parts[1].to_owned(),
             message: parts[2].to_owned(),
             help: parts[3].to_owned(),
+            of_secrets: false,
         }
     };
     text.lines().map(problem).collect()

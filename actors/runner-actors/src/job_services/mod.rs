@@ -48,6 +48,7 @@ use tokio::sync::Semaphore;
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::clock::now_ms;
+use crate::leftovers;
 
 pub use artifacts::ListedArtifact;
 use authority::Authorities;
@@ -154,8 +155,7 @@ impl JobServices {
         forge: Option<ForgeApi>,
     ) -> std::io::Result<Self> {
         let folder = data.join("transfers");
-        // Nothing is there at the first start.
-        let _ = std::fs::remove_dir_all(&folder);
+        leftovers::clear(&folder);
         let issuer = issuer.map(|url| Issuer::open(data, url)).transpose()?;
         Ok(Self {
             shared: Arc::new(ServiceState {

@@ -41,11 +41,7 @@ pub(super) struct PlannedRun {
 
 /// Fetches, reads and plans; `None`: the run has ended, its record says how.
 pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Option<PlannedRun> {
-    // Taken up again at its jobs, it stays where it is until it is planned.
-    if !matches!(
-        ledger.record.state,
-        RunState::Planned | RunState::Allocating | RunState::Running
-    ) {
+    if begins_anew(ledger.record.state) {
         ledger.become_state(RunState::Parsing);
         ledger.save(Vec::new()).await;
     }
@@ -103,6 +99,13 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         tests: Arc::new(tests),
         workflow: name,
     })
+}
+
+/// Whether a run in this state is read before anything else: taken up again at its jobs, it stays
+/// where it is until it is planned.
+fn begins_anew(state: RunState) -> bool {
+    use RunState::{Allocating, Planned, Running};
+    !matches!(state, Planned | Allocating | Running)
 }
 
 /// The plan, made on a thread that may wait for files: of the commit, and of the store of actions.
@@ -393,4 +396,24 @@ async fn contexts(
         }
     }
     Some(base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The next leader takes up runs in every state; a run that was planned had an error logged.
+    #[test]
+    fn i18_a_run_that_is_taken_up_goes_over_to_a_state_that_may_follow() {
+        for state in RunState::ALL.into_iter().filter(|one| !one.is_terminal()) {
+            let next = match begins_anew(state) {
+                true => RunState::Parsing,
+                false => RunState::Planned,
+            };
+            assert!(
+                state == next || state.may_become(next),
+                "{state:?}, {next:?}"
+            );
+        }
+    }
 }

@@ -62,6 +62,8 @@ pub(crate) struct SnapshotFollower<C> {
     views: u64,
     /// The one of them that is shown.
     shown: u64,
+    /// Whether there was all of a snapshot once: until then a failure keeps searches away.
+    had_whole: bool,
     concepts: ConceptTaking,
     /// Whether somebody publishes what is followed.
     attendance: Attendance,
@@ -105,6 +107,7 @@ impl<C> SnapshotFollower<C> {
             packs: BTreeMap::new(),
             views: 0,
             shown: 0,
+            had_whole: false,
             concepts: ConceptTaking::default(),
             attendance: Attendance::default(),
             started_at: Instant::now(),
@@ -183,7 +186,7 @@ impl<C> SnapshotFollower<C> {
         }
         tracing::warn!(event = "snapshot.unfetched", source, %reason);
         self.handle.publish(|status| {
-            status.is_down = status.snapshot.is_none();
+            status.is_down = !self.had_whole || status.snapshot.is_none();
             status.error = Some(reason);
         });
     }
@@ -346,6 +349,7 @@ impl<C> SnapshotFollower<C> {
         }
         let view = opened?;
         self.shown = self.views;
+        self.had_whole |= with_texts;
         let SnapshotView {
             snapshot,
             files,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! index loop ──commits──▶ SourceHandle ──▶ publisher thread ──files, manifest──▶ storage
+//!                                              ├── StoredCheck ◀──what it has lost── │
 //!                                              └── Lease ──pointer, on a condition──▶ │
 //! search workers ◀── SourceHandle ◀──publishes── SnapshotFollower ◀──what is new──────┘
 //! ```
@@ -28,6 +29,7 @@ mod place;
 mod publisher;
 mod publishing;
 mod removal;
+mod stored_check;
 mod texts;
 mod unattended;
 mod unit;

@@ -22,6 +22,7 @@ use super::cache::{SnapshotCache, in_parallel};
 use super::collect::{COLLECT_INTERVAL, Collector, GRACE, wanted};
 use super::error::SnapshotError;
 use super::lease::Lease;
+use super::stored_check::StoredCheck;
 use super::texts::PublishedTexts;
 use super::waiting::rest;
 use crate::concepts::embedding_files;
@@ -62,6 +63,8 @@ pub(super) struct Publisher {
     was_ready: bool,
     collects_at: Instant,
     collector: Collector,
+    /// What of it the storage has lost since.
+    check: Arc<StoredCheck>,
 }
 
 impl Publisher {
@@ -92,6 +95,7 @@ impl Publisher {
             was_ready: false,
             collects_at: Instant::now() + COLLECT_INTERVAL,
             collector: Collector::default(),
+            check: Arc::default(),
         }
     }
 
@@ -99,6 +103,11 @@ impl Publisher {
     pub(super) fn run(mut self) {
         let (ends, lease) = (Arc::clone(&self.ends), Arc::clone(&self.lease));
         let is_ended = move || ends.load(Ordering::Acquire) || lease.is_lost();
+        self.note_published();
+        let (unit, source) = (self.lease.unit.clone(), self.handle.haystack.name.as_str());
+        if let Err(error) = self.check.start(unit, source, is_ended.clone()) {
+            tracing::warn!(event = "snapshot.unchecked", source, %error);
+        }
         let mut seen = None;
         let mut told = String::new();
         let mut failing: Option<Instant> = None;
@@ -106,7 +115,7 @@ impl Publisher {
             let embeddings = self.embeddings();
             let now = (self.handle.version(), self.concept_stamps(), embeddings);
             let mut pause = POLL_INTERVAL;
-            if seen.as_ref() != Some(&now) {
+            if seen.as_ref() != Some(&now) || self.check.has_lost() {
                 let began = Instant::now();
                 match self.publish() {
                     Ok(()) => {
@@ -162,7 +171,8 @@ impl Publisher {
         }
         let began = Instant::now();
         let pinned = snapshot.pin_files()?;
-        let files = self.files(&pinned, root.as_ref())?;
+        let lost = self.check.lost();
+        let files = self.files(&pinned, root.as_ref(), &lost)?;
         let place = SourcePlace::of(root.as_ref());
         let is_complete = is_ready || self.was_complete;
         let is_same = self.manifest.as_ref().is_some_and(|former| {
@@ -170,7 +180,8 @@ impl Publisher {
                 && former.segments == pinned.segments
                 && former.is_complete == is_complete
         });
-        if is_same {
+        let has_manifest = |one: &PublishedManifest| !lost.contains(&one.object);
+        if is_same && self.published.as_ref().is_some_and(has_manifest) {
             self.snapshot = Some(pinned.snapshot);
             return Ok(());
         }
@@ -203,11 +214,23 @@ impl Publisher {
             documents = manifest.documents,
             took_ms = began.elapsed().as_millis() as u64,
         );
+        if !lost.is_empty() {
+            let (source, objects) = (self.handle.haystack.name.as_str(), lost.len());
+            tracing::info!(event = "snapshot.stored_again", source, objects);
+        }
         self.was_complete = is_complete;
         self.manifest = Some(manifest);
         self.published = Some(published);
         self.snapshot = Some(pinned.snapshot);
+        self.note_published();
         Ok(())
+    }
+
+    /// What is published is looked after in the storage from now on.
+    fn note_published(&self) {
+        if let (Some(published), Some(manifest)) = (&self.published, &self.manifest) {
+            self.check.follow(published, manifest);
+        }
     }
 
     /// Stores a manifest, and leads searchers to it.
@@ -231,13 +254,20 @@ impl Publisher {
         Ok(published)
     }
 
-    /// All files of the snapshot; what the storage does not have is stored.
+    /// All files of the snapshot; what the storage does not have, or has `lost`, is stored.
     fn files(
         &mut self,
         pinned: &PinnedFiles,
         root: &dyn SourceFiles,
+        lost: &BTreeSet<String>,
     ) -> Result<Vec<DescribedFile>, SnapshotError> {
         let place = (&self.lease.unit, &self.cache);
+        if !self.texts.store_again(lost, place)? {
+            // All documents are looked at: some have no text any more.
+            self.snapshot = None;
+        }
+        self.concepts
+            .retain(|_, (_, file)| !lost.contains(&file.object));
         let texts = self.handle.texts.get().map(|texts| &**texts);
         self.texts.follow(
             (&pinned.snapshot, self.snapshot.as_ref()),
@@ -245,17 +275,26 @@ impl Publisher {
             texts,
             place,
         )?;
-        let mut files = self.index_files(pinned)?;
+        let mut files = self.index_files(pinned, lost)?;
         files.extend(self.texts.files().cloned());
         if self.learns {
             files.extend(self.concept_files()?);
         }
-        files.extend(self.embedding_files()?);
+        files.extend(self.embedding_files(lost)?);
         Ok(files)
     }
 
-    fn index_files(&self, pinned: &PinnedFiles) -> Result<Vec<DescribedFile>, SnapshotError> {
-        self.fixed_files(FileKind::Index, &pinned.folder, &pinned.names)
+    fn index_files(
+        &self,
+        pinned: &PinnedFiles,
+        lost: &BTreeSet<String>,
+    ) -> Result<Vec<DescribedFile>, SnapshotError> {
+        let stored = self.fixed_files(FileKind::Index, (&pinned.folder, &pinned.names), lost);
+        if matches!(stored, Err(SnapshotError::Refused(_))) {
+            // The indexer makes it anew.
+            self.handle.quarantine_if_damaged();
+        }
+        stored
     }
 
     /// The names of what is embedded here.
@@ -268,22 +307,26 @@ impl Publisher {
 
     /// What the model has made of this part. Files that are put together are there before the
     /// former ones go: where one goes meanwhile, they are listed again.
-    fn embedding_files(&self) -> Result<Vec<DescribedFile>, SnapshotError> {
+    fn embedding_files(
+        &self,
+        lost: &BTreeSet<String>,
+    ) -> Result<Vec<DescribedFile>, SnapshotError> {
         loop {
             let names = self.embeddings();
-            match self.fixed_files(FileKind::Concepts, &self.folders.concepts, &names) {
+            match self.fixed_files(FileKind::Concepts, (&self.folders.concepts, &names), lost) {
                 Err(_) if self.embeddings() != names => {}
                 stored => return stored,
             }
         }
     }
 
-    /// Files of which a name stands for one content: what was published is not stored again.
+    /// Files of which a name stands for one content: what was published is not stored again, but
+    /// for what is `lost`.
     fn fixed_files(
         &self,
         kind: FileKind,
-        folder: &Path,
-        names: &[String],
+        (folder, names): (&Path, &[String]),
+        lost: &BTreeSet<String>,
     ) -> Result<Vec<DescribedFile>, SnapshotError> {
         let former: BTreeMap<&str, &DescribedFile> = self
             .manifest
@@ -294,7 +337,8 @@ impl Publisher {
         let found = Mutex::new(BTreeMap::new());
         in_parallel(names, |name| {
             let file = match former.get(name.as_str()) {
-                Some(file) => (*file).clone(),
+                Some(file) if !lost.contains(&file.object) => (*file).clone(),
+                Some(former) => self.lease.unit.put_again(former, &folder.join(name))?,
                 None => self.lease.unit.put(kind, name, &folder.join(name))?,
             };
             found.lock().insert(name.clone(), file);

@@ -70,6 +70,36 @@ impl PublishedTexts {
         self.packs.iter().map(|(file, _)| file)
     }
 
+    /// Stores packs again whose objects are `lost`. `false` when one of them is not whole here: the
+    /// documents whose texts it had have none any more.
+    pub(super) fn store_again(
+        &mut self,
+        lost: &BTreeSet<String>,
+        (unit, cache): (&Unit, &SnapshotCache),
+    ) -> Result<bool, SnapshotError> {
+        let mut is_whole = true;
+        let mut at = 0;
+        while let Some((file, _)) = self.packs.get_mut(at) {
+            if lost.contains(&file.object) {
+                match unit.put_again(file, &cache.path(&file.digest)) {
+                    Ok(stored) => *file = stored,
+                    Err(SnapshotError::Refused(_) | SnapshotError::File { .. }) => {
+                        self.packs.remove(at);
+                        is_whole = false;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            at += 1;
+        }
+        if !is_whole {
+            let packs = self.packs.iter();
+            self.known = packs.flat_map(|(_, pack)| pack.ids()).collect();
+        }
+        Ok(is_whole)
+    }
+
     /// Publishes the texts of documents that `former` did not have.
     pub(super) fn follow(
         &mut self,

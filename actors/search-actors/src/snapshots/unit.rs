@@ -100,6 +100,22 @@ impl Unit {
         })
     }
 
+    /// The same of a file whose object was lost; it has to be the one that was stored.
+    pub(super) fn put_again(
+        &self,
+        former: &DescribedFile,
+        file: &Path,
+    ) -> Result<DescribedFile, SnapshotError> {
+        let digest = digest_of_file(file).map_err(SnapshotError::file(file))?;
+        if digest != former.digest {
+            let file = file.display();
+            return Err(SnapshotError::Refused(format!(
+                "{file} is lost in the storage, and damaged here"
+            )));
+        }
+        self.put(former.kind, &former.name, file)
+    }
+
     /// The manifest that a pointer names; `scratch` is a folder for a moment.
     pub(super) fn manifest(
         &self,

@@ -27,6 +27,7 @@ mod intake;
 mod known_keys;
 mod layout;
 mod listener;
+mod peek;
 mod primaries;
 mod queries;
 mod readers;
@@ -60,6 +61,7 @@ use std::time::{Duration, Instant};
 
 pub use self::holder::Beside;
 pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
+pub use self::peek::peek;
 pub(crate) use self::shared::SharedServer;
 pub use self::shared::{Leadership, ServerSigns};
 pub(crate) use self::taken_in::TakenInEntries;

@@ -23,6 +23,18 @@ use tokio_postgres::types::ToSql;
 const SPARE: usize = 6;
 /// Between two attempts to reach the server.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
+/// Between two attempts to reach one that one reader has waited for in vain.
+const TRIAL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A server that does not answer: one reader has waited for it, those that come after him do not.
+#[derive(Debug)]
+struct Silence {
+    reason: String,
+    /// When it was tried last.
+    tried_at: Instant,
+    /// Whether a reader tries it now.
+    is_tried: bool,
+}
 
 /// Connections that nobody uses.
 #[derive(Debug)]
@@ -67,6 +79,8 @@ pub(super) struct Readers {
     freed: Condvar,
     /// How long a reader waits for a connection, to be free or to be made.
     patience: Duration,
+    /// Whether the server was waited for in vain, and did not answer since.
+    silence: Mutex<Option<Silence>>,
 }
 
 impl Readers {
@@ -88,7 +102,31 @@ impl Readers {
             free: Mutex::new(threads + SPARE),
             freed: Condvar::new(),
             patience,
+            silence: Mutex::default(),
         }
+    }
+
+    /// How long this reader may wait for the server. Where it was waited for in vain not at all,
+    /// and one a second asks it.
+    fn admit_to_server(&self) -> Result<Duration, StoreError> {
+        let mut silence = self.silence.lock();
+        let Some(silence) = &mut *silence else {
+            return Ok(self.patience);
+        };
+        if silence.is_tried || silence.tried_at.elapsed() < TRIAL_INTERVAL {
+            return Err(self.failure(Fault::Lost(silence.reason.clone())));
+        }
+        silence.is_tried = true;
+        Ok(Duration::ZERO)
+    }
+
+    /// The server says nothing, for this reason; or it answers.
+    fn note_silence(&self, reason: Option<&str>) {
+        *self.silence.lock() = reason.map(|reason| Silence {
+            reason: reason.to_owned(),
+            tried_at: Instant::now(),
+            is_tried: false,
+        });
     }
 
     /// Forgets the connections that nobody uses.
@@ -197,7 +235,7 @@ impl<'r> PostgresSnapshot<'r> {
         statement: &str,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        let until = Instant::now() + self.readers.patience;
+        let until = Instant::now() + self.readers.admit_to_server()?;
         loop {
             let writer = self.readers.idle.writer();
             let connected = match self.readers.idle.take() {
@@ -213,12 +251,21 @@ impl<'r> PostgresSnapshot<'r> {
             });
             match asked {
                 Ok((connection, rows)) => {
+                    self.readers.note_silence(None);
                     self.connection = Some(connection);
                     self.is_open = true;
                     return Ok(rows);
                 }
                 Err(Fault::Lost(_)) if Instant::now() < until => thread::park_timeout(RETRY_DELAY),
-                Err(fault) => return Err(self.readers.failure(fault)),
+                Err(fault) => {
+                    // One that refuses has answered.
+                    let silent = match &fault {
+                        Fault::Lost(reason) => Some(reason.as_str()),
+                        _ => None,
+                    };
+                    self.readers.note_silence(silent);
+                    return Err(self.readers.failure(fault));
+                }
             }
         }
     }

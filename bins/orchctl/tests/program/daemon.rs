@@ -120,7 +120,13 @@ impl Site {
     }
 
     pub(crate) fn start(&self) -> Daemon {
+        self.start_with(&[])
+    }
+
+    /// The daemon, with further variables.
+    pub(crate) fn start_with(&self, variables: &[(&str, &str)]) -> Daemon {
         let mut command = Command::new(orchestrator());
+        command.envs(variables.iter().copied());
         command
             .arg(self.path("orchestrator.toml"))
             .env("HIDDEN", SECRET)
@@ -130,9 +136,11 @@ impl Site {
         let program = Program::start_until(command, "orchestrator.listening");
         let line = program.wait_for("orchestrator.listening");
         let line: Value = serde_json::from_str(&line).unwrap();
+        // One of several does not say where its admin port is.
         let address = |name: &str| {
-            let url = line[name].as_str().unwrap().trim_end_matches('/');
-            url.trim_start_matches("http://").to_owned()
+            let url = line[name].as_str().unwrap_or_default();
+            let address = url.trim_end_matches('/').trim_start_matches("http://");
+            address.to_owned()
         };
         Daemon {
             program,
@@ -195,6 +203,10 @@ impl Site {
 }
 
 impl Daemon {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        self.program.signal(signal);
+    }
+
     /// Ends it as an operator would; the exit code.
     pub(crate) fn stop(mut self) -> Option<i32> {
         self.program.signal(rustix::process::Signal::TERM);

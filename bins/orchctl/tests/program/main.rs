@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod bridge;
+mod cluster;
 mod contract;
 mod daemon;
 mod local;

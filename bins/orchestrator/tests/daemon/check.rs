@@ -104,6 +104,27 @@ fn o07_o09_links_out_and_files_others_can_read_are_found() {
     );
 }
 
+/// Before, a file of the samples, which names variables, was to be closed to others.
+#[test]
+fn i18_a_file_that_names_its_secrets_may_be_read_by_others() {
+    let site = Site::new("", AGENT);
+    let path = site.path("orchestrator.toml");
+    let text = std::fs::read_to_string(&path).expect("a file");
+    let named = text.replace(crate::harness::SECRET, "${THE_SECRET}");
+    assert_ne!(named, text);
+    std::fs::write(&path, named).expect("a file");
+    let exposed = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&path, exposed).expect("permissions");
+    let mut command = site.command();
+    command
+        .arg("--check")
+        .env("THE_SECRET", crate::harness::SECRET);
+    let checked = command.output().expect("the program runs");
+    let err = String::from_utf8_lossy(&checked.stderr);
+    assert_eq!(checked.status.code(), Some(0), "{err}");
+    assert!(!err.contains("other users of this machine"), "{err}");
+}
+
 #[test]
 fn usage_is_exit_code_2() {
     let run = |arguments: &[&str]| {

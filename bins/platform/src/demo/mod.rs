@@ -69,7 +69,7 @@ pub(crate) struct Options {
     search_only: bool,
     /// Instead: runners, orchestrators and VM managers, two of each, on one PostgreSQL; the leaders
     /// are killed, and what was accepted is counted. It needs PostgreSQL 15 or newer, and the
-    /// programs `workflow-runner`, `orchestrator` and `vm-manager` beside this one
+    /// programs `workflow-runner`, `orchestrator`, `vm-manager` and `vm-guest` beside this one
     #[arg(long, conflicts_with_all = ["search_only", "folder", "source", "query", "images"])]
     cluster: bool,
     /// Stop after one job of each product instead of staying up
@@ -126,9 +126,12 @@ fn run_cluster(options: &Options) -> Result<()> {
         Some(data) => data.clone(),
         None => cache_folder()?.join("demo-cluster"),
     };
+    let programs = program.parent().unwrap_or(Path::new("/")).to_owned();
+    let agent = agent::find(options.agent.as_deref(), &program);
+    cluster::check_programs(&programs, agent.is_none())?;
     let settings = cluster::Settings {
         guest: agent_of_vms(options, &program)?,
-        programs: program.parent().unwrap_or(Path::new("/")).to_owned(),
+        programs,
         // Where `cargo xtask` installs what it needs.
         tools: cache_folder().ok().map(|cache| cache.join("tools/bin")),
         data: std::path::absolute(data)?,

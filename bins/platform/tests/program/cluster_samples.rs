@@ -45,6 +45,12 @@ fn i18_the_orchestrators_sample_is_taken_on_every_host() {
     assert!(made.expect("git").success());
     let file = folder.path().join("orchestrator.toml");
     std::fs::copy(samples().join("orchestrator.toml"), &file).expect("it is new");
+    // The folder of the file is not to be written: agents could not leave reports there.
+    let settings: toml::Table = read("orchestrator.toml").parse().expect("TOML");
+    for written in ["data_dir", "reports_dir"] {
+        let folder = settings[written].as_str().expect("a folder");
+        assert!(folder.starts_with("${ORCH_DATA_DIR}/"), "{written}: {folder}");
+    }
     let (storage, database) = (S3Server::start(), PostgresServer::start());
     let check = |advertise: Option<&str>| {
         let mut check = program("orchestrator");
@@ -183,6 +189,9 @@ fn i18_the_balancer_leads_where_the_processes_listen() {
         let host = hosts[0].as_str().expect("a name");
         assert!(section.contains(&format!("hdr Host {host}")), "{section}");
     }
+    // Gitea waits for an answer for five seconds in all: whoever is asked instead has most of them.
+    assert!(balancer.contains("    timeout connect 1s\n"), "{balancer}");
+    assert!(balancer.contains("    option redispatch 1\n"), "{balancer}");
     // The certificate is the site's, and so are the names.
     let file = tempfile::NamedTempFile::new().expect("a file");
     let plain = balancer.replace(" ssl crt /etc/haproxy/ci.example.pem", "");

@@ -152,6 +152,18 @@ fn i18_a_cluster_says_which_program_is_missing_and_empties_no_folder_of_others()
     assert!(home.path().join("vm-manager").is_file());
 }
 
+/// Before, it said one of them each time.
+#[test]
+fn i18_a_cluster_says_all_that_is_missing_at_once() {
+    let home = home();
+    let ended = demo(home.path(), &["--cluster"]);
+    let wrong = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{wrong}");
+    for name in ["workflow-runner", "orchestrator", "vm-manager", "vm-guest"] {
+        assert!(wrong.contains(&format!("`{name}`")), "{name}: {wrong}");
+    }
+}
+
 #[test]
 fn without_an_agent_of_vms_it_says_what_to_do() {
     let home = home();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -12,9 +13,9 @@ use super::servers::{Home, Server, write_corpus};
 
 /// What the peer has, and what it is to do.
 #[derive(Default)]
-struct Peer {
+pub(super) struct Peer {
     mapping: Option<Value>,
-    documents: BTreeMap<String, Value>,
+    pub(super) documents: BTreeMap<String, Value>,
     /// Statuses of the next answers to `_bulk`, in place of what it would say.
     faults: Vec<u16>,
     /// Ids that are answered 429 once each.
@@ -27,11 +28,11 @@ struct Peer {
     /// What the index is called; another one each time that it is made.
     uuid: usize,
     /// What was against the interface.
-    wrong: Vec<String>,
+    pub(super) wrong: Vec<String>,
 }
 
 impl Peer {
-    fn start() -> (Arc<Mutex<Self>>, String) {
+    pub(super) fn start() -> (Arc<Mutex<Self>>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("an address"));
         let peer: Arc<Mutex<Self>> = Arc::default();
@@ -169,19 +170,19 @@ fn serve(stream: &TcpStream, peer: &Mutex<Peer>) -> Option<()> {
 
 /// Runs the export: its exit code, what it has done, what it says.
 fn exported(home: &Home, address: &str, key: &Path) -> (Option<i32>, Value, String) {
-    let key = key.display().to_string();
-    let arguments = [
-        "export",
-        "--elasticsearch",
-        address,
-        "--index",
-        "docs",
-        "--authorization-file",
-        &key,
-        "--format",
-        "json",
-    ];
-    let output = home.run("data", "local", &arguments);
+    exported_by(home.command("data", "local"), address, key)
+}
+
+/// The same of whatever server has this command.
+pub(super) fn exported_by(
+    mut command: Command,
+    address: &str,
+    key: &Path,
+) -> (Option<i32>, Value, String) {
+    let arguments = ["export", "--elasticsearch", address, "--index", "docs"];
+    let command = command.args(arguments).args(["--format", "json"]);
+    let output = command.arg("--authorization-file").arg(key).output();
+    let output = output.expect("it runs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     (output.status.code(), report, text)
@@ -295,7 +296,7 @@ fn indexed(documents: usize) -> (Home, Server) {
 }
 
 /// The file with what the peer asks for.
-fn key_of(home: &Home) -> PathBuf {
+pub(super) fn key_of(home: &Home) -> PathBuf {
     let key = home.data("key");
     std::fs::write(&key, "ApiKey secret").expect("room");
     key

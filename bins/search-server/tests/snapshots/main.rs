@@ -1,6 +1,7 @@
 //! Search over machines: indexers that publish, searchers that fetch, as processes over a shared
 //! folder and a real S3-compatible server.
 
+mod damage;
 mod embeddings;
 mod equal_answers;
 mod equality;
@@ -8,6 +9,7 @@ mod export;
 mod faults;
 mod samples;
 mod servers;
+mod split_export;
 mod split_sources;
 
 use servers::{FUNCTIONS, Home, assert_same_answers, wait, wait_within, write_corpus};

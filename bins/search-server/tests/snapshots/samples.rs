@@ -36,3 +36,25 @@ fn i18_the_samples_of_indexer_and_searcher_are_valid() {
         assert_eq!(output.status.code(), Some(0), "{mode}: {text}");
     }
 }
+
+/// Before: "nothing is published or fetched in mode `local`".
+#[test]
+fn i18_what_is_published_is_looked_at_from_a_shell_without_a_mode() {
+    let home = Home::new();
+    for command in ["list", "verify"] {
+        let mut look = home.command("look", "searcher");
+        look.env_remove("SERVICE_SEARCH_MODE");
+        let output = look.args(["snapshot", command]).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said, "nothing is published here\n");
+    }
+    // A server of this mode would neither publish nor fetch: that is still refused.
+    let mut serve = home.command("serve", "searcher");
+    serve.env_remove("SERVICE_SEARCH_MODE").arg("--check");
+    let output = serve.output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("in mode `local`"), "{text}");
+}

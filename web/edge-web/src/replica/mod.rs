@@ -13,6 +13,7 @@ mod headers;
 mod intake;
 mod metrics;
 mod passage;
+mod reach;
 mod standby;
 
 pub use intake::{IntakeAnswer, SharedIntake, is_for_shared_intake};

@@ -18,6 +18,7 @@ use http_clients::http::HttpError;
 use tokio::time::Instant;
 
 use super::headers::{from_leader, to_leader};
+use super::reach::out_of_reach;
 use crate::edge::REPLICA_KEY;
 use crate::limit::ConcurrencyLimit;
 use crate::metrics::Metrics;
@@ -32,6 +33,9 @@ const LEADER_WAIT: Duration = Duration::from_secs(4);
 
 /// How long what was asked of a leader that another has followed is waited for.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// How long an answer goes on that had begun: as long as a process that ends lets it.
+const LAST_BODIES: Duration = Duration::from_secs(10);
 
 /// What is passed on, and how.
 #[derive(Debug, Clone, Default)]
@@ -149,7 +153,7 @@ impl LeaderPassage {
 
     /// Ends some time after another process has followed the one with this key: what is on its way
     /// to that one may not be answered any more, and this process may be who leads by now.
-    async fn followed(&self, key: &str) {
+    async fn followed(&self, key: &str, last: Duration) {
         let mut sights = self.control.sights();
         loop {
             let is_followed = {
@@ -164,7 +168,7 @@ impl LeaderPassage {
                 break;
             }
         }
-        tokio::time::sleep(LAST_ANSWERS).await;
+        tokio::time::sleep(last).await;
     }
 
     async fn pass(
@@ -177,7 +181,8 @@ impl LeaderPassage {
         let is_forwarded = request.headers().contains_key(REPLICA_KEY);
         let (address, key) = self.target(is_forwarded).await?;
         let headers = to_leader(&request, &key, self.options.as_operator);
-        let forwarder = forwarder(known, &address).await?;
+        let at = resolved(&address).await?;
+        let forwarder = forwarder(known, at);
         let path = request.uri().path_and_query();
         let path = path.map_or("/", |path| path.as_str());
         let path = format!("{}{path}", self.options.prefix);
@@ -192,12 +197,17 @@ impl LeaderPassage {
         let body = relay::request_body(&request, body, &too_large)?;
         let sent = tokio::select! {
             sent = forwarder.send(method.clone(), &path, &headers, body) => sent,
-            () = self.followed(&key) => return Err(Problem::unavailable(
+            () = self.followed(&key, LAST_ANSWERS) => return Err(Problem::unavailable(
                 "the process that led was asked and did not answer, and another leads now; try \
                  again, and look first whether what you asked for was done",
                 1,
             )
             .kind("no-leader", "No leader")),
+            () = out_of_reach(at) => return Err(unreachable_leader(
+                "the leading process was asked and cannot be reached from this one any more; try \
+                 again, and look first whether what you asked for was done"
+                    .to_owned(),
+            )),
         };
         let answer = sent.map_err(|error| too_large.problem().unwrap_or_else(|| failed(&error)))?;
         let status = relay::status(&answer);
@@ -205,7 +215,11 @@ impl LeaderPassage {
             Problem::bad_gateway("the answer of the leading process has no status")
         })?;
         let headers = from_leader(&answer.headers);
-        Ok(relay::respond(answer, status, &headers, &method, permit))
+        // A log that is followed would say nothing for ever where its leader was paused.
+        let passage = self.clone();
+        let gone = async move { passage.followed(&key, LAST_BODIES).await };
+        let head = (status, &headers, &method);
+        Ok(relay::respond_until(answer, head, permit, gone))
     }
 }
 
@@ -222,11 +236,10 @@ fn target_of(
 }
 
 /// Connections to the address; those to another leader are given up.
-async fn forwarder(known: &KnownForwarder, address: &str) -> Result<Forwarder, Problem> {
-    let address = resolved(address).await?;
+fn forwarder(known: &KnownForwarder, address: SocketAddr) -> Forwarder {
     let kept = known.borrow().clone();
     if let Some(kept) = kept.filter(|kept| kept.address() == Some(address)) {
-        return Ok(kept);
+        return kept;
     }
     let options = ForwardOptions {
         keep_host: true,
@@ -234,7 +247,7 @@ async fn forwarder(known: &KnownForwarder, address: &str) -> Result<Forwarder, P
     };
     let new = Forwarder::new(address, options);
     *known.borrow_mut() = Some(new.clone());
-    Ok(new)
+    new
 }
 
 async fn resolved(address: &str) -> Result<SocketAddr, Problem> {

@@ -41,19 +41,27 @@ pub(super) struct Site<'a> {
 /// The products that have processes of their own.
 const PROGRAMS: [&str; 3] = ["workflow-runner", "orchestrator", "vm-manager"];
 
-/// Refuses a folder without one of the programs.
+/// Refuses a folder without one of the programs, or without the agent of VMs where there `is_none`.
 ///
 /// # Errors
-/// Which one.
-pub(super) fn check_programs(folder: &Path) -> Result<()> {
-    let missing = |name: &&&str| !folder.join(name).is_file();
-    match PROGRAMS.iter().find(missing) {
-        Some(name) => bail!(
-            "there is no program `{name}` beside this one, in {}: a cluster has processes for each product",
-            folder.display()
-        ),
-        None => Ok(()),
+/// All that is missing.
+pub(in crate::demo) fn check_programs(folder: &Path, is_none: bool) -> Result<()> {
+    let mut missing: Vec<String> = PROGRAMS
+        .iter()
+        .filter(|name| !folder.join(name).is_file())
+        .map(|name| format!("no program `{name}`"))
+        .collect();
+    if is_none {
+        missing.push("no static agent for VMs `vm-guest` (or name it with `--agent`)".to_owned());
     }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "there is {} beside this one, in {}: a cluster has processes for each product",
+        missing.join(", "),
+        folder.display()
+    )
 }
 
 impl Site<'_> {

@@ -27,7 +27,8 @@ use scripted_peers::postgres::PostgresServer;
 
 use self::free_ports::free_port;
 use self::member::{Member, until_led, until_standby};
-use self::members::{Site, check_programs};
+use self::members::Site;
+pub(super) use self::members::check_programs;
 use self::storage::Storage;
 use super::environment::SampleEnvironment;
 use super::ports::Ports;
@@ -55,7 +56,6 @@ pub(super) struct Settings {
 /// # Errors
 /// When something is missing or does not start, or when something that was accepted was lost.
 pub(super) fn run(settings: &Settings, stop: &StopSignal, once: bool) -> Result<()> {
-    check_programs(&settings.programs)?;
     let started = Instant::now();
     let folder = emptied(&settings.data)?;
     terminal::heading("a cluster on this machine");
