@@ -2,7 +2,7 @@
 //! `check` before they run.
 
 use crate::hosted_label::{is_hosted_ubuntu, is_usual_at_forges};
-use crate::plan::{Instances, PlannedJob, PlannedStep, PlannedWork, StepKind};
+use crate::plan::{ForeseenJob, PlannedStep, PlannedWork, StepKind};
 use crate::workflow::Dialect;
 
 /// Programs that GitHub's machines have and the image `full` has not, and what stands in the names
@@ -85,10 +85,11 @@ const MAX_NAMES: usize = 6;
 /// The notes of a job; `has_network` says it of a machine with such labels. At Gitea and Forgejo
 /// more labels stand for the image.
 pub(crate) fn program_notes(
-    job: &PlannedJob,
+    foreseen: &ForeseenJob<'_>,
     has_network: &dyn Fn(&[String]) -> bool,
     dialect: Dialect,
 ) -> Vec<String> {
+    let job = foreseen.job;
     let PlannedWork::Steps(steps) = &job.work else {
         return Vec::new();
     };
@@ -96,8 +97,8 @@ pub(crate) fn program_notes(
     seen.steps(steps);
     let mut notes = Vec::new();
     let missing = seen.missing();
-    let is_hosted = has_label(job, is_hosted_ubuntu);
-    let has_full = is_hosted || dialect.is_forge() && has_label(job, is_usual_at_forges);
+    let is_hosted = has_label(foreseen, is_hosted_ubuntu);
+    let has_full = is_hosted || dialect.is_forge() && has_label(foreseen, is_usual_at_forges);
     if has_full && job.job.container.is_none() && !missing.is_empty() {
         let there = match is_hosted {
             true => "which GitHub's machines have and the image `full` has not",
@@ -108,10 +109,8 @@ pub(crate) fn program_notes(
             named(&missing)
         ));
     }
-    let is_networked = match &job.instances {
-        Instances::Known(copies) => copies.iter().all(|copy| has_network(&copy.runs_on)),
-        Instances::Later => false,
-    };
+    let mut machines = foreseen.machines.iter();
+    let is_networked = foreseen.is_complete && machines.all(|it| has_network(&it.labels));
     if !seen.fetchers.is_empty() && !is_networked {
         notes.push(format!(
             "its scripts fetch packages ({}): its machine needs a network, and has none by itself (`network` of the machine)",
@@ -121,12 +120,9 @@ pub(crate) fn program_notes(
     notes
 }
 
-/// Whether a copy of it has such a label.
-fn has_label(job: &PlannedJob, is_it: fn(&str) -> bool) -> bool {
-    let Instances::Known(copies) = &job.instances else {
-        return false;
-    };
-    let mut labels = copies.iter().flat_map(|copy| &copy.runs_on);
+/// Whether a machine of it has such a label.
+fn has_label(job: &ForeseenJob<'_>, is_it: fn(&str) -> bool) -> bool {
+    let mut labels = job.machines.iter().flat_map(|machine| &machine.labels);
     labels.any(|label| is_it(label))
 }
 

@@ -153,7 +153,7 @@ const SCRIPTS: [(&str, &str); 6] = [
 fn scripts(step: &Step) -> Vec<&Template> {
     match &step.work {
         StepWork::Run { script, .. } => vec![script],
-        StepWork::Uses { uses, with } => {
+        StepWork::Uses { uses, with, .. } => {
             let name = uses.value.split('@').next().unwrap_or_default();
             let name = name.to_ascii_lowercase();
             let is_script = |input: &str| {

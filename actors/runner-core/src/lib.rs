@@ -37,6 +37,7 @@ pub mod id_token;
 pub mod image_notes;
 pub mod inject;
 pub mod keep;
+pub mod label_notes;
 pub mod limits;
 pub mod lost;
 pub mod mask;

@@ -130,6 +130,30 @@ jobs:
     assert_eq!(code, Some(3), "nothing can have put it there: {said}");
 }
 
+/// The commit lay there already, so git refused to clone.
+#[test]
+fn i17_a_job_that_clones_into_its_workspace_finds_it_empty() {
+    let stage = Stage::new();
+    let tree = GitRepository::new(stage.path("tree"));
+    tree.write("README", "of the commit\n");
+    tree.commit("first");
+    let (code, said) = stage.exec(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: |
+          git init -q "$RUNNER_TEMP/there"
+          git -C "$RUNNER_TEMP/there" -c user.name=a -c user.email=a@b commit -q --allow-empty -m x
+      - run: git clone -q "$RUNNER_TEMP/there" . && echo "has $(ls -A)"
+"#,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(&said, &["[a] has .git"]);
+}
+
 #[test]
 fn i17_hash_files_sees_what_steps_have_made() {
     let stage = Stage::new();

@@ -13,6 +13,7 @@ mod corpora;
 mod documentation;
 mod environments;
 mod findings;
+mod foreseen;
 mod forge_dialect;
 mod forms;
 mod language;
