@@ -1,6 +1,6 @@
 //! The labels of GitHub's own Linux machines, and the image that stands for theirs.
 
-use crate::container::script::calls_engine;
+use crate::container::script::{calls_engine, names_engine};
 use crate::plan::{PlannedStep, StepKind};
 use crate::script_notes::calls_gh;
 use crate::workflow::Job;
@@ -106,7 +106,7 @@ pub enum OtherSystems {
 #[must_use]
 pub fn beyond_small_image(job: &Job, steps: &[PlannedStep]) -> Vec<&'static str> {
     let (mut containers, mut node) = (job.container.is_some() || job.services.is_some(), false);
-    containers |= calls_docker(steps);
+    containers |= names_docker(steps);
     look(steps, &mut containers, &mut node);
     let engine = containers.then_some("podman and crun for containers");
     let node = node.then_some("Node.js for JavaScript actions");
@@ -121,6 +121,16 @@ pub fn calls_docker(steps: &[PlannedStep]) -> bool {
         StepKind::Run { script, .. } => calls_engine(&script.source),
         StepKind::Node(action) => action.uses.contains("docker"),
         StepKind::Composite(action) => calls_docker(&action.steps),
+        _ => false,
+    })
+}
+
+/// Whether its commands name the engine.
+fn names_docker(steps: &[PlannedStep]) -> bool {
+    steps.iter().any(|step| match &step.work {
+        StepKind::Run { script, .. } => names_engine(&script.source),
+        StepKind::Node(action) => action.uses.contains("docker"),
+        StepKind::Composite(action) => names_docker(&action.steps),
         _ => false,
     })
 }
