@@ -1,6 +1,6 @@
 //! What `check` says of the image that a job's machine has to have, by the job's labels.
 
-use crate::debian_packages::package_note;
+use crate::debian_packages::{package_note, source_note};
 use crate::hosted_label::{FULL_IMAGE, beyond_small_image, is_hosted_ubuntu, is_usual_at_forges};
 use crate::plan::{ForeseenJob, PlannedSetup, PlannedWork};
 use crate::workflow::Dialect;
@@ -65,8 +65,11 @@ pub(crate) fn image_notes(foreseen: &ForeseenJob<'_>, image: ImageOf<'_>) -> Vec
     };
     // The packages of a container are its own distribution's.
     let is_debian = image != LabelImage::Other && job.job.container.is_none();
-    let packages = is_debian.then(|| package_note(steps)).flatten();
-    let mut notes: Vec<String> = beyond.into_iter().chain(packages).collect();
+    let packages = is_debian
+        .then(|| package_note(steps, &foreseen.copies))
+        .flatten();
+    let sources = is_debian.then(|| source_note(steps)).flatten();
+    let mut notes: Vec<String> = beyond.into_iter().chain(packages).chain(sources).collect();
     for setup in &job.setups {
         let note = setup_note(setup, image);
         if !notes.contains(&note) {

@@ -95,7 +95,7 @@ fn i17_groups_of_machines_have_a_name() {
 fn i17_scripts_that_an_action_is_given_are_scripts() {
     let step = |uses: &str, input: &str| {
         format!(
-            "on: push\njobs: {{a: {{runs-on: x, steps: [{{uses: {uses}, with: {{{input}: ¦'x(${{{{ github.event.issue.title }}}})'}}}}]}}}}\n"
+            "on: push\njobs: {{a: {{runs-on: x, steps: [{{uses: {uses}, with: {{{input}: 'x(¦${{{{ github.event.issue.title }}}})'}}}}]}}}}\n"
         )
     };
     let said = "warning `${{ github.event.issue.title }}` puts a text that strangers choose into a script, where it is run as commands";

@@ -240,7 +240,7 @@ fn required_inputs_and_empty_tokens_are_noted() {
         "{notes:?}"
     );
     let given = checked("{uses: acme/tools@v1, with: {WHO: me, token: none}}");
-    let [image] = given.jobs[0].notes.as_slice() else {
+    let [_label, image] = given.jobs[0].notes.as_slice() else {
         panic!("{:?}", given.jobs[0].notes);
     };
     assert!(image.contains("Node.js for JavaScript actions"), "{image}");
