@@ -124,7 +124,12 @@ fn is_source(line: &str) -> bool {
     let line = line.trim_start();
     let mut words = line.split_whitespace();
     let adds = words.any(|word| matches!(word, "add-apt-repository" | "apt-add-repository"));
-    let of_ubuntu = ["ppa:", "archive.ubuntu.com", "ports.ubuntu.com", "ppa.launchpad"];
+    let of_ubuntu = [
+        "ppa:",
+        "archive.ubuntu.com",
+        "ports.ubuntu.com",
+        "ppa.launchpad",
+    ];
     let names = of_ubuntu.iter().any(|name| line.contains(name));
     !line.starts_with('#') && names && (adds || line.contains("deb "))
 }
@@ -142,11 +147,7 @@ fn scripts(script: &Template, copies: &[JobInstance]) -> Vec<String> {
     copies.iter().map(of_copy).collect()
 }
 
-fn look(
-    steps: &[PlannedStep],
-    copies: &[JobInstance],
-    found: &mut Vec<(String, &'static str)>,
-) {
+fn look(steps: &[PlannedStep], copies: &[JobInstance], found: &mut Vec<(String, &'static str)>) {
     for step in steps {
         match &step.work {
             StepKind::Run { script, .. } => {

@@ -5,8 +5,8 @@ mod tables;
 
 use tables::{FETCHERS, MISSING, RIGHTS, SERVICES};
 
-use crate::hosted_label::{is_hosted_ubuntu, is_usual_at_forges};
 use crate::expr::Template;
+use crate::hosted_label::{is_hosted_ubuntu, is_usual_at_forges};
 use crate::plan::{ForeseenJob, PlannedStep, PlannedWork, StepKind, run_defaults};
 use crate::workflow::Dialect;
 
@@ -189,9 +189,7 @@ impl Seen {
         for (table, found) in [(RIGHTS, &mut self.rights), (SERVICES, &mut self.services)] {
             let known = table.iter().find(|(name, _)| *name == program);
             let is_set = |word: &&str| program == "sysctl" && word.contains('=');
-            if let Some((name, _)) =
-                known.filter(|(_, by)| asked(by) || words.iter().any(is_set))
-            {
+            if let Some((name, _)) = known.filter(|(_, by)| asked(by) || words.iter().any(is_set)) {
                 add(found, name);
             }
         }
@@ -306,23 +304,48 @@ mod tests {
     #[test]
     fn i17_what_steps_may_not_do_and_what_they_fetch_is_named() {
         for (script, reached, rights, services) in [
-            ("sudo modprobe loop && losetup -f", "", "modprobe losetup", ""),
+            (
+                "sudo modprobe loop && losetup -f",
+                "",
+                "modprobe losetup",
+                "",
+            ),
             ("mount -t tmpfs x y\nmount | grep x", "", "mount", ""),
             ("sudo sysctl -w a=1", "", "sysctl", ""),
             ("sysctl vm.x=1; sysctl -n kernel.y", "", "sysctl", ""),
             ("sysctl -n kernel.y", "", "", ""),
-            ("sudo dmsetup ls; iptables -L; nft list", "", "dmsetup iptables nft", ""),
+            (
+                "sudo dmsetup ls; iptables -L; nft list",
+                "",
+                "dmsetup iptables nft",
+                "",
+            ),
             ("sudo snap install x; snap list", "", "snap", ""),
             ("docker run --gpus all x", "", "docker --gpus", ""),
             ("sudo chmod 666 /dev/kvm", "", "/dev/kvm", ""),
             ("sudo systemctl start mysql", "", "", "systemctl"),
-            ("sudo service postgresql start; service x status", "", "", "service"),
+            (
+                "sudo service postgresql start; service x status",
+                "",
+                "",
+                "service",
+            ),
             ("git add mount; echo systemctl", "", "", ""),
             ("curl -fsSL https://code.example/x | sh", "curl", "", ""),
             ("git clone https://code.example/a/b", "git clone", "", ""),
             ("wget \"https://code.example/$V/a\"", "wget", "", ""),
-            ("curl http://localhost:8080/x; wget http://127.0.0.1", "", "", ""),
-            ("curl $URL; curl https://$HOST/x; git clone ../a", "", "", ""),
+            (
+                "curl http://localhost:8080/x; wget http://127.0.0.1",
+                "",
+                "",
+                "",
+            ),
+            (
+                "curl $URL; curl https://$HOST/x; git clone ../a",
+                "",
+                "",
+                "",
+            ),
         ] {
             let mut seen = Seen::default();
             seen.script(script);
@@ -341,7 +364,10 @@ mod tests {
             ("sdkmanager x; adb devices", "sdkmanager adb"),
             ("xvfb-run make", "xvfb-run"),
             ("sudo apt-get install xvfb\nxvfb-run make", ""),
-            ("oras push x; packer init .; pulumi up", "oras packer pulumi"),
+            (
+                "oras push x; packer init .; pulumi up",
+                "oras packer pulumi",
+            ),
         ] {
             assert_eq!(seen(script).0, missing, "{script}");
         }

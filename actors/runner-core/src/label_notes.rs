@@ -93,7 +93,10 @@ pub(crate) fn label_refusals(job: &ForeseenJob<'_>) -> Vec<Refusal> {
         if count < all && !job.copies.is_empty() {
             let _ = write!(reason, " ({count} of {all} copies)");
         } else if count < all || !job.is_complete {
-            let _ = write!(reason, " ({count} of {all} machines that are known before it starts)");
+            let _ = write!(
+                reason,
+                " ({count} of {all} machines that are known before it starts)"
+            );
         }
         let feature = format!("runs-on: {label}");
         let refusal = Refusal::new(&feature, &reason, &job.workflow.file, job.job.job.place);
@@ -116,7 +119,10 @@ struct Unlisted<'j> {
     is_own: bool,
 }
 
-fn unlisted<'j>(job: &'j ForeseenJob<'_>, machine_of: Option<MachineOf<'_>>) -> Option<Unlisted<'j>> {
+fn unlisted<'j>(
+    job: &'j ForeseenJob<'_>,
+    machine_of: Option<MachineOf<'_>>,
+) -> Option<Unlisted<'j>> {
     let mut found = Unlisted {
         labels: Vec::new(),
         gets: LabelMachine::Own,
@@ -152,11 +158,18 @@ fn unlisted<'j>(job: &'j ForeseenJob<'_>, machine_of: Option<MachineOf<'_>>) -> 
 
 impl Unlisted<'_> {
     fn text(&self, is_configured: bool) -> String {
-        let labels: Vec<String> = self.labels.iter().map(|label| format!("`{label}`")).collect();
-        let (labels, word) = (labels.join(", "), match labels.len() {
-            1 => "label",
-            _ => "labels",
-        });
+        let labels: Vec<String> = self
+            .labels
+            .iter()
+            .map(|label| format!("`{label}`"))
+            .collect();
+        let (labels, word) = (
+            labels.join(", "),
+            match labels.len() {
+                1 => "label",
+                _ => "labels",
+            },
+        );
         let whose = match is_configured {
             true => "no machine of the configuration has",
             false => "no machine is said to have",
@@ -200,5 +213,7 @@ pub(crate) fn own_machine_warning(
     let unlisted = unlisted(job, machine_of).filter(|unlisted| unlisted.is_own)?;
     let text = unlisted.text(machine_of.is_some());
     let name = config_core::quoted(job.job.id());
-    Some(format!("the job {name} asks for a machine of your own: {text}"))
+    Some(format!(
+        "the job {name} asks for a machine of your own: {text}"
+    ))
 }

@@ -36,6 +36,7 @@ mod hosted_programs;
 pub mod id_token;
 pub mod image_notes;
 pub mod inject;
+mod job_notes;
 pub mod keep;
 pub mod label_notes;
 pub mod limits;

@@ -13,6 +13,7 @@ use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
 use crate::hosted_programs::program_notes;
 use crate::image_notes::{ImageOf, LabelImage, image_notes};
+use crate::job_notes::job_notes;
 use crate::label_notes::{
     MachineOf, is_unservable, label_notes, label_refusals, own_machine_warning,
 };
@@ -342,7 +343,12 @@ fn fill(report: &mut FileReport, plan: &Plan, contexts: &Contexts, runner: Runne
 }
 
 /// A warning for each job of the file itself whose own machine nobody has configured.
-fn own_machines(plan: &Plan, contexts: &Contexts, bytes: &[u8], runner: RunnerFacts<'_>) -> Diagnostics {
+fn own_machines(
+    plan: &Plan,
+    contexts: &Contexts,
+    bytes: &[u8],
+    runner: RunnerFacts<'_>,
+) -> Diagnostics {
     let file = &plan.workflows[0].workflow.file;
     let Ok(text) = SourceText::read(file, bytes) else {
         return Diagnostics::default();
@@ -405,6 +411,7 @@ fn job_report(foreseen: &ForeseenJob<'_>, runner: RunnerFacts<'_>) -> JobReport 
             .chain(label_notes(foreseen, runner.machine))
             .chain(image_notes(foreseen, runner.image.unwrap_or(&usual)))
             .chain(program_notes(foreseen, runner.has_network, dialect))
+            .chain(job_notes(foreseen))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let asks = job.token.is_some() || !job.token_defaults.is_empty();

@@ -197,7 +197,15 @@ fn has_own_token(line: &str) -> bool {
         Some(account.to_ascii_lowercase())
     });
     accounts.any(|account| {
-        let own = ["github_token", "github.token", "gitea_token", "gitea.token", "forgejo_token", "forgejo.token", "forge_token"];
+        let own = [
+            "github_token",
+            "github.token",
+            "gitea_token",
+            "gitea.token",
+            "forgejo_token",
+            "forgejo.token",
+            "forge_token",
+        ];
         account.contains('$') && !own.iter().any(|own| account.contains(own))
     })
 }

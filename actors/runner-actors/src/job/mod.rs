@@ -103,7 +103,11 @@ pub(crate) async fn run_job(
         unlisted: unlisted(&request.instance.runs_on),
         timeout: request.vm_timeout,
     };
-    let labels = request.instance.runs_on.iter().filter(|_| request.is_default);
+    let labels = request
+        .instance
+        .runs_on
+        .iter()
+        .filter(|_| request.is_default);
     if let Some(note) = default_machine_note(labels) {
         log.info(0, &note).await;
     }

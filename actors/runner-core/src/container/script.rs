@@ -61,7 +61,9 @@ pub fn names_engine(script: &str) -> bool {
         let words = part.split_whitespace();
         let mut words = words.map(|word| word.trim_matches(['"', '\'', '{', '}', '$']));
         let before = |word: &&str| matches!(*word, "sudo" | "if" | "!" | "then" | "do" | "time");
-        let first = words.by_ref().find(|word| !before(word) && !word.is_empty());
+        let first = words
+            .by_ref()
+            .find(|word| !before(word) && !word.is_empty());
         let Some(first) = first.filter(|first| !NAMING.contains(first)) else {
             return false;
         };
@@ -82,7 +84,9 @@ fn is_engine(word: &str) -> bool {
         word.match_indices(name).any(|(at, _)| {
             let before = word[..at].chars().next_back();
             let after = &word[at + name.len()..];
-            let is_host = [".io", ".com", ".pkg"].iter().any(|end| after.starts_with(end));
+            let is_host = [".io", ".com", ".pkg"]
+                .iter()
+                .any(|end| after.starts_with(end));
             let mut ends = before.into_iter().chain(after.chars().next());
             !is_host && !ends.any(|c| c.is_ascii_alphanumeric())
         })

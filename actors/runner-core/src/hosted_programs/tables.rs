@@ -19,7 +19,10 @@ pub(super) const MISSING: &[(&str, &[&str])] = &[
     ("chromedriver", &["chrome", "chromedriver"]),
     ("codeql", &["codeql"]),
     ("composer", &["php", "composer"]),
-    ("conda", &["miniconda", "setup-miniconda", "micromamba", "mambaforge"]),
+    (
+        "conda",
+        &["miniconda", "setup-miniconda", "micromamba", "mambaforge"],
+    ),
     ("dotnet", &["dotnet"]),
     ("fastlane", &["fastlane"]),
     ("firefox", &["firefox"]),

@@ -30,13 +30,7 @@ pub(crate) struct ForeseenJob<'p> {
 /// The jobs of a plan, those of calls included whose copies are not known.
 pub(crate) fn foreseen<'p>(plan: &'p Plan, contexts: &Contexts) -> Vec<ForeseenJob<'p>> {
     let mut jobs = Vec::new();
-    look(
-        (&plan.jobs, &plan.workflows),
-        None,
-        "",
-        contexts,
-        &mut jobs,
-    );
+    look((&plan.jobs, &plan.workflows), None, "", contexts, &mut jobs);
     jobs
 }
 
@@ -76,7 +70,13 @@ fn look<'p>(
         } = &job.work
         {
             let parts = (template.jobs.as_slice(), template.workflows.as_slice());
-            look(parts, Some((job, known)), &format!("{key}/"), contexts, found);
+            look(
+                parts,
+                Some((job, known)),
+                &format!("{key}/"),
+                contexts,
+                found,
+            );
         }
     }
 }
@@ -121,7 +121,10 @@ fn foresee<'p>(
     if !matches!(job.instances, Instances::Known(_))
         && is_left_out(job.job.condition.as_ref(), inputs, &with_inputs)
     {
-        foreseen.machines.iter_mut().for_each(|it| it.is_sure = false);
+        foreseen
+            .machines
+            .iter_mut()
+            .for_each(|it| it.is_sure = false);
     }
     foreseen
 }

@@ -173,9 +173,8 @@ impl<'i> Known<'i> {
         let Value::Object(entry) = entry else {
             return None;
         };
-        let is_open = |key: &str, value: &Value| {
-            has_unknown(value) || rows.get(key).is_none_or(has_unknown)
-        };
+        let is_open =
+            |key: &str, value: &Value| has_unknown(value) || rows.get(key).is_none_or(has_unknown);
         let mut pairs = entry.iter();
         pairs.any(|(key, value)| is_open(key, value)).then(|| {
             let known = entry.iter().filter(|(key, value)| !is_open(key, value));
@@ -247,7 +246,12 @@ fn has_unknown(value: &Value) -> bool {
 
 /// Whether what a chain names of the matrix is known.
 fn is_there(chain: &Chain<'_>, combination: &Value, partial: &PartialMatrix) -> bool {
-    let is_row = |name: &str| partial.rows.iter().any(|row| row.eq_ignore_ascii_case(name));
+    let is_row = |name: &str| {
+        partial
+            .rows
+            .iter()
+            .any(|row| row.eq_ignore_ascii_case(name))
+    };
     if partial.includes_more && !chain.name(0).is_some_and(is_row) {
         return false;
     }

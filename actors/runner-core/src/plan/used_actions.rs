@@ -77,6 +77,11 @@ impl StepPlanner<'_> {
         if let Some(image) = uses.strip_prefix("docker://") {
             return Ok(self.docker_step(used, image));
         }
+        if !uses.contains('@') {
+            let reason =
+                "it names no version: Gitea and Forgejo run the file, and such a job fails";
+            return Ok(self.unusable(used, Unusable::own(reason)));
+        }
         if let Some(why) = self.locked_out(uses) {
             return Ok(self.unusable(used, why));
         }

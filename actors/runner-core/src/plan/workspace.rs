@@ -74,7 +74,10 @@ fn clones_here(script: &str) -> bool {
 
 /// Whether a command of git does that.
 fn git_fills(words: &[&str]) -> bool {
-    let Some(at) = words.iter().position(|word| matches!(*word, "clone" | "init")) else {
+    let Some(at) = words
+        .iter()
+        .position(|word| matches!(*word, "clone" | "init"))
+    else {
         return false;
     };
     // `git -C folder clone`, `git add init`.
@@ -87,7 +90,9 @@ fn git_fills(words: &[&str]) -> bool {
         return false;
     }
     let rest = &words[at + 1..];
-    let is_bare = rest.iter().any(|word| matches!(*word, "--bare" | "--mirror"));
+    let is_bare = rest
+        .iter()
+        .any(|word| matches!(*word, "--bare" | "--mirror"));
     if is_bare {
         return false;
     }

@@ -127,7 +127,10 @@ mod tests {
         let dockerfile = |name: &str| DockerImage::Dockerfile(name.to_owned());
         let bare = |name: &str| DockerImage::Bare(name.to_owned());
         for (image, expected) in [
-            ("docker://debian:10", DockerImage::Named("debian:10".to_owned())),
+            (
+                "docker://debian:10",
+                DockerImage::Named("debian:10".to_owned()),
+            ),
             ("DOCKER://a", DockerImage::Named("a".to_owned())),
             ("debian:10", bare("debian:10")),
             ("sub/build.docker", bare("sub/build.docker")),

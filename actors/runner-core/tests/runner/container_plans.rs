@@ -130,7 +130,11 @@ fn i17_an_action_of_the_repository_may_name_an_image_alone() {
         ("DOCKER://alpine:3", "alpine:3", None),
         ("debian:10", "other:1", Some("image `debian:10`")),
         ("build.docker", "node:22", None),
-        ("sub/Dockerfile", "node:22", Some("which is not in its repository")),
+        (
+            "sub/Dockerfile",
+            "node:22",
+            Some("which is not in its repository"),
+        ),
     ] {
         let action = format!("runs: {{using: docker, image: '{image}'}}\n");
         let files = |path: &str| match path {
@@ -146,7 +150,10 @@ fn i17_an_action_of_the_repository_may_name_an_image_alone() {
         match refused {
             None => assert_eq!(reasons, "", "{image}"),
             Some(refused) if refused.starts_with("image") => {
-                assert!(reasons.contains("images add debian:10"), "{image}: {reasons}");
+                assert!(
+                    reasons.contains("images add debian:10"),
+                    "{image}: {reasons}"
+                );
             }
             Some(refused) => assert!(reasons.contains(refused), "{image}: {reasons}"),
         }

@@ -28,19 +28,41 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
     let dynamic = "v: '${{ fromJSON(needs.first.outputs.m) }}'";
     let linux = "this runner has Linux machines only";
     for (matrix, runs_on, refused, all) in [
-        (format!("{{{dynamic}}}"), "windows-2022", vec![("windows-2022", "")], true),
-        (format!("{{{dynamic}}}"), "macos-14", vec![("macos-14", "")], true),
+        (
+            format!("{{{dynamic}}}"),
+            "windows-2022",
+            vec![("windows-2022", "")],
+            true,
+        ),
+        (
+            format!("{{{dynamic}}}"),
+            "macos-14",
+            vec![("macos-14", "")],
+            true,
+        ),
         (format!("{{{dynamic}}}"), "ubuntu-latest", vec![], false),
         (
             format!("{{os: [macos-14, windows-2022], {dynamic}}}"),
             "${{ matrix.os }}",
-            vec![("macos-14", " (1 of 2 machines that are known before it starts)"), ("windows-2022", " (1 of 2 machines that are known before it starts)")],
+            vec![
+                (
+                    "macos-14",
+                    " (1 of 2 machines that are known before it starts)",
+                ),
+                (
+                    "windows-2022",
+                    " (1 of 2 machines that are known before it starts)",
+                ),
+            ],
             true,
         ),
         (
             format!("{{os: [ubuntu-latest, windows-2022], {dynamic}}}"),
             "${{ matrix.os }}",
-            vec![("windows-2022", " (1 of 2 machines that are known before it starts)")],
+            vec![(
+                "windows-2022",
+                " (1 of 2 machines that are known before it starts)",
+            )],
             false,
         ),
         (
@@ -50,9 +72,13 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
             true,
         ),
         (
-            "{include: [{os: macos-14, v: '${{ needs.first.outputs.m }}'}, {os: x, v: 1}]}".to_owned(),
+            "{include: [{os: macos-14, v: '${{ needs.first.outputs.m }}'}, {os: x, v: 1}]}"
+                .to_owned(),
             "${{ matrix.os }}",
-            vec![("macos-14", " (1 of 2 machines that are known before it starts)")],
+            vec![(
+                "macos-14",
+                " (1 of 2 machines that are known before it starts)",
+            )],
             false,
         ),
         // What may not run is not refused.
@@ -84,7 +110,9 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
         let text = after(&matrix, runs_on);
         let report = check("ci.yml", text.as_bytes(), &|_| None);
         let (found, is_refused, shown) = job_of(&report);
-        let refused = refused.iter().map(|(label, rest)| format!("runs-on: {label}: {linux}{rest}"));
+        let refused = refused
+            .iter()
+            .map(|(label, rest)| format!("runs-on: {label}: {linux}{rest}"));
         assert_eq!(found, refused.collect::<Vec<_>>(), "{text}");
         assert_eq!(is_refused, all, "{text}");
         assert!(
@@ -104,7 +132,8 @@ fn called(with: &str, job: &str) -> FileReport {
     let callee = format!(
         "on:\n  workflow_call:\n    inputs:\n      label: {{type: string, default: ubuntu-latest}}\n      windows: {{type: boolean}}\njobs:\n  job:\n{job}    steps: [{{run: y}}]\n"
     );
-    let files = |path: &str| (path == ".github/workflows/c.yml").then(|| callee.clone().into_bytes());
+    let files =
+        |path: &str| (path == ".github/workflows/c.yml").then(|| callee.clone().into_bytes());
     check(".github/workflows/a.yml", caller.as_bytes(), &files)
 }
 
@@ -112,24 +141,42 @@ fn called(with: &str, job: &str) -> FileReport {
 fn i17_what_a_caller_gives_as_a_constant_makes_the_copies() {
     let plain = "    runs-on: ${{ inputs.label }}\n";
     let list = "    runs-on: ${{ fromJSON(inputs.label) }}\n";
-    let literal = "    if: inputs.windows\n    name: a ${{ inputs.label }}\n    runs-on: windows-2022\n";
+    let literal =
+        "    if: inputs.windows\n    name: a ${{ inputs.label }}\n    runs-on: windows-2022\n";
     for (with, job, features) in [
         ("", plain, &[][..]),
         ("label: windows-2022", plain, &["runs-on: windows-2022"]),
-        ("label: \"['ubuntu-24.04-riscv64']\"", list, &["runs-on: ubuntu-24.04-riscv64"]),
-        ("label: '${{ matrix.os }}'", plain, &["runs-on: windows-2022"]),
+        (
+            "label: \"['ubuntu-24.04-riscv64']\"",
+            list,
+            &["runs-on: ubuntu-24.04-riscv64"],
+        ),
+        (
+            "label: '${{ matrix.os }}'",
+            plain,
+            &["runs-on: windows-2022"],
+        ),
         ("label: '${{ vars.L }}'", plain, &[]),
-        ("label: \"${{ github.event_name == 'push' && 'windows-2022' }}\"", plain, &[]),
+        (
+            "label: \"${{ github.event_name == 'push' && 'windows-2022' }}\"",
+            plain,
+            &[],
+        ),
         ("windows: true", literal, &["runs-on: windows-2022"]),
         ("", literal, &[]),
     ] {
         let report = called(with, job);
         let (found, ..) = job_of(&report);
-        let found: Vec<&str> = found.iter().filter_map(|it| Some(it.split_once(": t")?.0)).collect();
+        let found: Vec<&str> = found
+            .iter()
+            .filter_map(|it| Some(it.split_once(": t")?.0))
+            .collect();
         let found: Vec<&str> = found
             .into_iter()
             .chain(report.refused.iter().filter_map(|it| {
-                it.reason.starts_with("machines are").then_some(it.feature.as_str())
+                it.reason
+                    .starts_with("machines are")
+                    .then_some(it.feature.as_str())
             }))
             .collect();
         assert_eq!(found, features, "{with}: {job}");
@@ -149,8 +196,18 @@ fn i17_defaults_of_inputs_are_likely_and_refuse_nothing() {
         )
     };
     for (default, on, note, when) in [
-        ("ubuntu-latest", "workflow_call", "its scripts call `kubectl`", "when its workflow is called"),
-        ("windows-2022", "workflow_dispatch", "by the defaults of its inputs it runs on `windows-2022`", "when its workflow is started"),
+        (
+            "ubuntu-latest",
+            "workflow_call",
+            "its scripts call `kubectl`",
+            "when its workflow is called",
+        ),
+        (
+            "windows-2022",
+            "workflow_dispatch",
+            "by the defaults of its inputs it runs on `windows-2022`",
+            "when its workflow is started",
+        ),
     ] {
         let report = check("ci.yml", text(default, on).as_bytes(), &|_| None);
         let (refused, is_refused, shown) = job_of(&report);
@@ -161,7 +218,10 @@ fn i17_defaults_of_inputs_are_likely_and_refuse_nothing() {
     let vars = "on: push\njobs:\n  a:\n    runs-on: ${{ vars.LABEL }}\n    steps: [{run: y}]\n";
     let report = check("ci.yml", vars.as_bytes(), &|_| None);
     let (.., shown) = job_of(&report);
-    assert!(shown.contains("known with the runner's variables"), "{shown}");
+    assert!(
+        shown.contains("known with the runner's variables"),
+        "{shown}"
+    );
 }
 
 /// Jobs of a call whose copies other jobs make were not looked at either.
@@ -169,9 +229,14 @@ fn i17_defaults_of_inputs_are_likely_and_refuse_nothing() {
 fn i17_jobs_of_calls_that_come_later_are_looked_at() {
     let caller = "on: push\njobs:\n  first:\n    runs-on: x\n    outputs: {m: x}\n    steps: [{run: y}]\n  call:\n    needs: first\n    strategy: {matrix: {v: '${{ fromJSON(needs.first.outputs.m) }}'}}\n    uses: ./.github/workflows/c.yml\n    with: {v: '${{ matrix.v }}'}\n";
     let callee = "on:\n  workflow_call:\n    inputs:\n      v: {type: string}\njobs:\n  job:\n    runs-on: windows-2022\n    steps: [{uses: nobody/knows@v1}]\n";
-    let files = |path: &str| (path == ".github/workflows/c.yml").then(|| callee.as_bytes().to_vec());
+    let files =
+        |path: &str| (path == ".github/workflows/c.yml").then(|| callee.as_bytes().to_vec());
     let report = check(".github/workflows/a.yml", caller.as_bytes(), &files);
-    let features: Vec<&str> = report.refused.iter().map(|it| it.feature.as_str()).collect();
+    let features: Vec<&str> = report
+        .refused
+        .iter()
+        .map(|it| it.feature.as_str())
+        .collect();
     assert_eq!(features, ["uses: nobody/knows@v1", "runs-on: windows-2022"]);
     let keys: Vec<&str> = report.jobs.iter().map(|job| job.key.as_str()).collect();
     assert_eq!(keys, ["first", "call", "call/job"]);
@@ -192,13 +257,38 @@ fn i17_a_label_that_nobody_has_configured_is_named() {
         ("ci.yml", "{group: large}", None, None, None),
         ("ci.yml", "windows-2022", None, None, None),
         (".forgejo/workflows/a.yml", "docker", None, None, None),
-        (".forgejo/workflows/a.yml", "debian-go", None, Some(unsaid), None),
+        (
+            ".forgejo/workflows/a.yml",
+            "debian-go",
+            None,
+            Some(unsaid),
+            None,
+        ),
         ("ci.yml", "golang", Some(LabelMachine::Own), None, None),
-        ("ci.yml", "golang", Some(LabelMachine::Default), Some(unlisted), None),
-        ("ci.yml", "golang", Some(LabelMachine::Nothing), Some(refused), None),
-        ("ci.yml", "[self-hosted, rack-7]", Some(LabelMachine::Default), None, Some(unlisted)),
+        (
+            "ci.yml",
+            "golang",
+            Some(LabelMachine::Default),
+            Some(unlisted),
+            None,
+        ),
+        (
+            "ci.yml",
+            "golang",
+            Some(LabelMachine::Nothing),
+            Some(refused),
+            None,
+        ),
+        (
+            "ci.yml",
+            "[self-hosted, rack-7]",
+            Some(LabelMachine::Default),
+            None,
+            Some(unlisted),
+        ),
     ] {
-        let text = format!("on: push\njobs:\n  a:\n    runs-on: {labels}\n    steps: [{{run: y}}]\n");
+        let text =
+            format!("on: push\njobs:\n  a:\n    runs-on: {labels}\n    steps: [{{run: y}}]\n");
         let of_labels = |_: &[String], _: Option<&str>| machine.unwrap_or(LabelMachine::Own);
         let facts = RunnerFacts {
             machine: machine.is_some().then_some(&of_labels),
@@ -206,7 +296,11 @@ fn i17_a_label_that_nobody_has_configured_is_named() {
         };
         let report = check_for(file, text.as_bytes(), &|_| None, &NoActions, facts);
         let notes = report.jobs[0].notes.join("\n");
-        let warnings: Vec<&str> = report.diagnostics.iter().map(|it| it.message.as_str()).collect();
+        let warnings: Vec<&str> = report
+            .diagnostics
+            .iter()
+            .map(|it| it.message.as_str())
+            .collect();
         let warnings = warnings.join("\n");
         for (found, expected) in [(&notes, note), (&warnings, warning)] {
             match expected {

@@ -172,7 +172,7 @@ fn i17_numbers_in_quotes_and_empty_permissions_are_found() {
     }
     for rest in [
         "    timeout-minutes: ${{ vars.X }}\n",
-        "    strategy: {max-parallel: 0, matrix: {a: [1]}}\n",
+        "    strategy: {max-parallel: 2, matrix: {a: [1]}}\n",
         "    permissions: {}\n",
     ] {
         found_at(&job(rest), None);

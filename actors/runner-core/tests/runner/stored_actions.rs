@@ -115,7 +115,9 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
         ("{uses: acme/tools/built@v1}", None, None),
         (
             "{uses: acme/tools/named@v1}",
-            Some("`debian:10`, which is neither a file of its repository nor begins with `docker://`"),
+            Some(
+                "`debian:10`, which is neither a file of its repository nor begins with `docker://`",
+            ),
             Some(Need::OwnFiles),
         ),
         (
