@@ -82,7 +82,8 @@ fn is_beyond(machine: &ForeseenMachine) -> bool {
 /// The copies of a job that are refused unless a machine is configured for their label: only what
 /// they are in every run.
 pub(crate) fn label_refusals(job: &ForeseenJob<'_>) -> Vec<Refusal> {
-    let sure = || job.machines.iter().filter(|machine| machine.is_sure);
+    let is_meant = |machine: &&ForeseenMachine| machine.is_sure && !job.is_left_out;
+    let sure = || job.machines.iter().filter(is_meant);
     let mut labels: Vec<&String> = sure().flat_map(|it| &it.labels).collect();
     labels.sort_unstable();
     labels.dedup();
@@ -92,7 +93,7 @@ pub(crate) fn label_refusals(job: &ForeseenJob<'_>) -> Vec<Refusal> {
         let all = job.machines.len();
         if count < all && !job.copies.is_empty() {
             let _ = write!(reason, " ({count} of {all} copies)");
-        } else if count < all || !job.is_complete {
+        } else if count < all {
             let _ = write!(
                 reason,
                 " ({count} of {all} machines that are known before it starts)"
@@ -108,7 +109,10 @@ pub(crate) fn label_refusals(job: &ForeseenJob<'_>) -> Vec<Refusal> {
 /// Whether no copy of a job has a machine.
 pub(crate) fn is_unservable(job: &ForeseenJob<'_>) -> bool {
     let is_refused = |machine: &ForeseenMachine| machine.is_sure && is_beyond(machine);
-    job.is_complete && !job.machines.is_empty() && job.machines.iter().all(is_refused)
+    job.is_complete
+        && !job.is_left_out
+        && !job.machines.is_empty()
+        && job.machines.iter().all(is_refused)
 }
 
 /// The labels of a job's machines that nobody has configured one for, with what it gets instead.

@@ -23,6 +23,8 @@ pub(crate) struct ForeseenJob<'p> {
     pub(crate) machines: Vec<ForeseenMachine>,
     /// Whether these are all of them.
     pub(crate) is_complete: bool,
+    /// Whether its `if` holds in no run: it needs no machine.
+    pub(crate) is_left_out: bool,
     /// When its copies are known, where they are not.
     pub(crate) awaits: Option<&'static str>,
 }
@@ -95,6 +97,7 @@ fn foresee<'p>(
         copies: Vec::new(),
         machines: Vec::new(),
         is_complete: true,
+        is_left_out: false,
         awaits: None,
     };
     let is_call = matches!(job.job.work, JobWork::Call { .. });
@@ -103,11 +106,20 @@ fn foresee<'p>(
         foreseen.copies.clone_from(copies);
         foreseen.machines = machines(copies, true);
     } else if let Some((copies, sureness)) = by_inputs(&job.job, inputs, &with_inputs) {
-        let is_sure = sureness == Sureness::Sure;
-        foreseen.machines = machines(&copies, is_sure);
-        match is_sure {
-            true => foreseen.copies = copies,
-            false => foreseen.awaits = Some(awaited(job, workflow)),
+        match sureness {
+            Sureness::Sure => {
+                foreseen.machines = machines(&copies, true);
+                foreseen.copies = copies;
+            }
+            Sureness::Likely => {
+                let (named, is_complete) = machines_named(&job.job, inputs, contexts);
+                // What is likely of them may be other things than their labels.
+                match named.iter().any(|machine| machine.is_sure) {
+                    true => (foreseen.machines, foreseen.is_complete) = (named, is_complete),
+                    false => foreseen.machines = machines(&copies, false),
+                }
+                foreseen.awaits = Some(awaited(job, workflow));
+            }
         }
     } else {
         let (machines, is_complete) = machines_named(&job.job, inputs, contexts);
@@ -117,15 +129,7 @@ fn foresee<'p>(
     if is_call {
         foreseen.machines.clear();
     }
-    // A job that the given inputs leave out needs no machine.
-    if !matches!(job.instances, Instances::Known(_))
-        && is_left_out(job.job.condition.as_ref(), inputs, &with_inputs)
-    {
-        foreseen
-            .machines
-            .iter_mut()
-            .for_each(|it| it.is_sure = false);
-    }
+    foreseen.is_left_out = is_left_out(job.job.condition.as_ref(), inputs, &with_inputs);
     foreseen
 }
 
@@ -157,21 +161,27 @@ fn of_copies(expr: &Expr, inputs: &KnownInputs) -> Option<Sureness> {
     inputs.sureness(expr, &[Context::Matrix, Context::Strategy])
 }
 
+/// Whether a condition does not hold whatever happens: by constants, those of the call included.
 fn is_left_out(
     condition: Option<&Condition>,
     inputs: &KnownInputs,
     with_inputs: &Contexts,
 ) -> bool {
     let is_known = |expr: &Expr| {
-        let mut plain = true;
-        expr.walk(&mut |expr| {
-            plain &= !matches!(expr, Expr::Call(function, _) if function.is_status()
-                || *function == Function::HashFiles);
-        });
-        plain && inputs.sureness(expr, &[]) == Some(Sureness::Sure)
+        let is_plain = !calls(expr, |it| it.is_status() || it == Function::HashFiles);
+        is_plain && inputs.sureness(expr, &[]) == Some(Sureness::Sure)
     };
-    let holds = condition.and_then(|it| decided(it.expr(), with_inputs, &is_known));
+    let condition = condition.map(Condition::expr);
+    // What is decided is what holds after success.
+    let condition = condition.filter(|expr| !calls(expr, |it| it == Function::Success));
+    let holds = condition.and_then(|expr| decided(expr, with_inputs, &is_known));
     holds == Some(false)
+}
+
+fn calls(expr: &Expr, is_it: impl Fn(Function) -> bool) -> bool {
+    let mut found = false;
+    expr.walk(&mut |expr| found |= matches!(expr, Expr::Call(function, _) if is_it(*function)));
+    found
 }
 
 /// When the copies of a job are known.

@@ -78,14 +78,35 @@ impl<'i> Known<'i> {
         };
         let mut machines: Vec<ForeseenMachine> = Vec::new();
         let mut is_complete = !partial.combinations.is_empty() && !partial.includes_more;
+        if partial.combinations.is_empty() {
+            machines.extend(self.written(runs_on));
+        }
         for combination in &partial.combinations {
-            match self.machine(runs_on, combination, &partial) {
-                None => is_complete = false,
-                Some(machine) if machines.contains(&machine) => {}
-                Some(machine) => machines.push(machine),
+            let mut machine = self.machine(runs_on, combination, &partial);
+            if machine.is_none() {
+                is_complete = false;
+                machine = self.written(runs_on);
             }
+            machines.extend(machine.filter(|machine| !machines.contains(machine)));
         }
         (machines, is_complete)
+    }
+
+    /// Of a list the labels that are written out, whatever the others are.
+    fn written(&self, runs_on: &Data) -> Option<ForeseenMachine> {
+        let Data::List(values) = runs_on else {
+            return None;
+        };
+        let fixed = values.iter().filter_map(|value| match value {
+            Data::Scalar(template) => Some(template.fixed()?.as_text().to_string()),
+            _ => None,
+        });
+        let labels: Vec<String> = fixed.collect();
+        (!labels.is_empty()).then(|| ForeseenMachine {
+            labels,
+            group: None,
+            is_sure: self.least == Sureness::Sure,
+        })
     }
 
     /// What a combination asks for, where nothing in it is unknown.

@@ -81,6 +81,12 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
             )],
             false,
         ),
+        (
+            "{v: '${{ fromJSON(needs.first.outputs.m) }}'}".to_owned(),
+            "[self-hosted, macos, '${{ matrix.v }}']",
+            vec![("macos", "")],
+            false,
+        ),
         // What may not run is not refused.
         (
             format!("{{os: [windows-2022, x], {dynamic}, exclude: [{{os: windows-2022, v: a}}]}}"),
@@ -143,6 +149,8 @@ fn i17_what_a_caller_gives_as_a_constant_makes_the_copies() {
     let list = "    runs-on: ${{ fromJSON(inputs.label) }}\n";
     let literal =
         "    if: inputs.windows\n    name: a ${{ inputs.label }}\n    runs-on: windows-2022\n";
+    let known =
+        "    if: inputs.windows && github.event_name == 'push'\n    runs-on: windows-2022\n";
     for (with, job, features) in [
         ("", plain, &[][..]),
         ("label: windows-2022", plain, &["runs-on: windows-2022"]),
@@ -164,6 +172,14 @@ fn i17_what_a_caller_gives_as_a_constant_makes_the_copies() {
         ),
         ("windows: true", literal, &["runs-on: windows-2022"]),
         ("", literal, &[]),
+        ("windows: true", known, &["runs-on: windows-2022"]),
+        ("", known, &[]),
+        ("", "    if: ${{ false }}\n    runs-on: macos-14\n", &[]),
+        (
+            "",
+            "    if: '!success()'\n    runs-on: windows-2022\n",
+            &["runs-on: windows-2022"],
+        ),
     ] {
         let report = called(with, job);
         let (found, ..) = job_of(&report);
@@ -195,6 +211,10 @@ fn i17_defaults_of_inputs_are_likely_and_refuse_nothing() {
             "on:\n  {on}:\n    inputs:\n      os: {{type: string, default: {default}}}\njobs:\n  a:\n    runs-on: ${{{{ inputs.os }}}}\n    steps: [{{run: kubectl get pods}}]\n"
         )
     };
+    // What the inputs do not decide is sure.
+    let text_of_windows = "on:\n  workflow_call:\n    inputs:\n      v: {type: string, default: '[1]'}\njobs:\n  a:\n    strategy: {matrix: {v: '${{ fromJSON(inputs.v) }}'}}\n    runs-on: windows-2022\n    steps: [{run: y}]\n";
+    let report = check("ci.yml", text_of_windows.as_bytes(), &|_| None);
+    assert_eq!(report.refused[0].feature, "runs-on: windows-2022");
     for (default, on, note, when) in [
         (
             "ubuntu-latest",
