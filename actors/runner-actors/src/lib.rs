@@ -122,7 +122,7 @@ pub use records::{
 };
 pub use review::Review;
 pub use rows::extents::EXTENT_TABLES;
-pub use run::label_image;
+pub use run::{label_image, label_machine};
 pub use run_files::file_migration;
 pub use run_list::{RunFilter, RunPage, short_reference};
 pub use scopes::{EnvironmentSettings, RepositorySettings, ScopeSettings, ScopedValues};

@@ -1,9 +1,10 @@
-//! Packages that scripts install by `apt-get` and that Ubuntu 24.04, GitHub's machine, has and
-//! Debian 13, the image `full`, has not: said by `check` before apt does.
+//! Packages that scripts install by `apt-get` and that Ubuntu, GitHub's machine, has in one of its
+//! releases and Debian 13, the image `full`, has not: said by `check` before apt does.
 //!
 //! Sources: the package indexes of Ubuntu 24.04 (noble) and of Debian 13 (trixie).
 
-use crate::plan::{PlannedStep, StepKind};
+use crate::expr::{Context, Contexts, Scope, Template};
+use crate::plan::{JobInstance, PlannedStep, StepKind};
 
 /// A program of which each system has other releases.
 struct Releases {
@@ -37,7 +38,7 @@ const RELEASES: [Releases; 6] = [
             "libomp-*-…",
             "libunwind-*-…",
         ],
-        absent: &["14", "15", "16"],
+        absent: &["6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16"],
         present: "clang-17 to clang-19",
     },
     Releases {
@@ -52,12 +53,12 @@ const RELEASES: [Releases; 6] = [
             "libgcc-*-dev",
             "libstdc++-*-dev",
         ],
-        absent: &["9", "10", "11"],
+        absent: &["5", "6", "7", "8", "9", "10", "11"],
         present: "gcc-12 to gcc-14",
     },
     Releases {
         names: &["python*", "python*-…", "libpython*", "libpython*-…"],
-        absent: &["3.12"],
+        absent: &["3.8", "3.9", "3.10", "3.11", "3.12"],
         present: "python3.13",
     },
     Releases {
@@ -67,7 +68,7 @@ const RELEASES: [Releases; 6] = [
     },
     Releases {
         names: &["php*", "php*-…", "libapache2-mod-php*"],
-        absent: &["8.3"],
+        absent: &["7.4", "8.0", "8.1", "8.2", "8.3"],
         present: "php8.4",
     },
     Releases {
@@ -77,15 +78,15 @@ const RELEASES: [Releases; 6] = [
             "postgresql-client-*",
             "postgresql-contrib-*",
         ],
-        absent: &["16"],
+        absent: &["12", "14", "16"],
         present: "postgresql-17",
     },
 ];
 
 /// The note of a job whose scripts install such packages.
-pub(crate) fn package_note(steps: &[PlannedStep]) -> Option<String> {
+pub(crate) fn package_note(steps: &[PlannedStep], copies: &[JobInstance]) -> Option<String> {
     let mut found: Vec<(String, &str)> = Vec::new();
-    look(steps, &mut found);
+    look(steps, copies, &mut found);
     if found.is_empty() {
         return None;
     }
@@ -98,22 +99,67 @@ pub(crate) fn package_note(steps: &[PlannedStep]) -> Option<String> {
     }
     let (names, others) = (names.join(", "), others.join(", "));
     Some(format!(
-        "its scripts install {names}, which Ubuntu 24.04 has and Debian 13, the image `full`, has not: apt will not find them (it has {others})"
+        "its scripts install {names}, which Ubuntu has (24.04 or an older release) and Debian 13, the image `full`, has not: apt will not find them (it has {others})"
     ))
 }
 
-fn look(steps: &[PlannedStep], found: &mut Vec<(String, &'static str)>) {
+/// The note of a job whose scripts add package sources of Ubuntu.
+pub(crate) fn source_note(steps: &[PlannedStep]) -> Option<String> {
+    adds_source(steps).then(|| {
+        "its scripts add package sources of Ubuntu: the image `full`, for which its label stands, is Debian 13, which those packages are not built for"
+            .to_owned()
+    })
+}
+
+fn adds_source(steps: &[PlannedStep]) -> bool {
+    steps.iter().any(|step| match &step.work {
+        StepKind::Run { script, .. } => script.source.lines().any(is_source),
+        StepKind::Composite(action) => adds_source(&action.steps),
+        _ => false,
+    })
+}
+
+/// `add-apt-repository ppa:a/b`, or a line with the address of Ubuntu's archive.
+fn is_source(line: &str) -> bool {
+    let line = line.trim_start();
+    let mut words = line.split_whitespace();
+    let adds = words.any(|word| matches!(word, "add-apt-repository" | "apt-add-repository"));
+    let of_ubuntu = [
+        "ppa:",
+        "archive.ubuntu.com",
+        "ports.ubuntu.com",
+        "ppa.launchpad",
+    ];
+    let names = of_ubuntu.iter().any(|name| line.contains(name));
+    !line.starts_with('#') && names && (adds || line.contains("deb "))
+}
+
+/// A script as it is written, or as the copies have it whose matrix it names.
+fn scripts(script: &Template, copies: &[JobInstance]) -> Vec<String> {
+    if copies.is_empty() || !script.refers_to(Context::Matrix) {
+        return vec![script.source.to_string()];
+    }
+    let of_copy = |copy: &JobInstance| {
+        let contexts = Contexts::default().with(Context::Matrix, copy.matrix.clone());
+        let text = script.text(&Scope::new(&contexts));
+        text.unwrap_or_else(|_| script.source.to_string())
+    };
+    copies.iter().map(of_copy).collect()
+}
+
+fn look(steps: &[PlannedStep], copies: &[JobInstance], found: &mut Vec<(String, &'static str)>) {
     for step in steps {
         match &step.work {
             StepKind::Run { script, .. } => {
-                for name in installed(&script.source) {
+                let scripts = scripts(script, copies);
+                for name in scripts.iter().flat_map(|script| installed(script)) {
                     let known = found.iter().any(|(known, _)| *known == name);
                     if let Some(present) = absent(&name).filter(|_| !known) {
                         found.push((name, present));
                     }
                 }
             }
-            StepKind::Composite(action) => look(&action.steps, found),
+            StepKind::Composite(action) => look(&action.steps, copies, found),
             _ => {}
         }
     }
@@ -198,10 +244,32 @@ mod tests {
             ),
             ("apt-get update\ninstall gcc-11 /usr/bin", &[]),
             ("apt-get install gcc-111 gcc-11x python3.120", &[]),
+            (
+                "apt-get install clang-11 g++-5 php8.1 python3.10-venv",
+                &["clang-11", "g++-5", "php8.1", "python3.10-venv"],
+            ),
         ] {
             let found = installed(script).into_iter();
             let found: Vec<String> = found.filter(|name| absent(name).is_some()).collect();
             assert_eq!(found, expected, "{script}");
+        }
+    }
+
+    #[test]
+    fn i17_package_sources_of_ubuntu_are_found() {
+        for line in [
+            "sudo add-apt-repository -y ppa:ubuntu-toolchain-r/test",
+            "apt-add-repository 'deb http://archive.ubuntu.com/ubuntu jammy main'",
+            "echo 'deb http://archive.ubuntu.com/ubuntu focal main' | sudo tee x",
+        ] {
+            assert!(is_source(line), "{line}");
+        }
+        for line in [
+            "# add-apt-repository ppa:a/b",
+            "add-apt-repository 'deb https://apt.llvm.org/trixie x main'",
+            "echo ppa:a/b",
+        ] {
+            assert!(!is_source(line), "{line}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The labels of GitHub's own Linux machines, and the image that stands for theirs.
 
-use crate::container::script::calls_engine;
+use crate::container::script::{calls_engine, names_engine};
 use crate::plan::{PlannedStep, StepKind};
 use crate::script_notes::calls_gh;
 use crate::workflow::Job;
@@ -8,18 +8,27 @@ use crate::workflow::Job;
 /// The image that has what workflows for these labels expect, as far as it can be had.
 pub const FULL_IMAGE: &str = "full";
 
-/// Whether a label is `ubuntu-latest`, one of its releases, such as `ubuntu-24.04`, or
-/// `ubuntu-slim`, which has fewer programs and Node.js among them.
+/// Whether a label is `ubuntu-latest`, one of its releases, such as `ubuntu-24.04`, a larger one of
+/// them, such as `ubuntu-latest-16-cores`, or `ubuntu-slim`, which has fewer programs and Node.js
+/// among them.
 #[must_use]
 pub fn is_hosted_ubuntu(label: &str) -> bool {
     let label = label.to_ascii_lowercase();
     let Some(release) = label.strip_prefix("ubuntu-") else {
         return false;
     };
+    let (release, size) = release.split_once('-').unwrap_or((release, ""));
     let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let dotted = release.split_once('.');
-    matches!(release, "latest" | "slim")
-        || dotted.is_some_and(|(year, month)| digits(year) && digits(month))
+    let is_release = release
+        .split_once('.')
+        .is_some_and(|(year, month)| digits(year) && digits(month));
+    let mut parts = size.split(['-', '.', '_']);
+    let is_other = parts.any(|part| FOREIGN.contains(&part) || ARM.contains(&part));
+    match release {
+        "slim" => size.is_empty(),
+        "latest" => !is_other,
+        _ => is_release && !is_other,
+    }
 }
 
 /// Whether a label is one that runners of Gitea and Forgejo have by themselves, with an image that
@@ -36,7 +45,7 @@ pub fn image_os(label: &str) -> Option<String> {
     if !is_hosted_ubuntu(label) {
         return None;
     }
-    let release = label.split_once('-').map_or("", |(_, release)| release);
+    let release = label.split('-').nth(1).unwrap_or_default();
     let year = release
         .split_once('.')
         .map_or(LATEST_UBUNTU, |(year, _)| year);
@@ -53,19 +62,21 @@ pub const ARCHITECTURE: &str = if cfg!(target_arch = "aarch64") {
     "x86-64"
 };
 
+/// Architectures that no host here has.
+const FOREIGN: &[&str] = &[
+    "armv6", "armv7", "armv7l", "armhf", "i386", "i686", "mips64", "ppc64", "ppc64le", "riscv64",
+    "s390x",
+];
+const ARM: &[&str] = &["arm", "arm64", "aarch64"];
+
 /// Whether a label asks for another architecture than machines have by themselves:
 /// `ubuntu-24.04-arm`, or `ARM64` of a runner of one's own.
 #[must_use]
 pub fn is_other_architecture(label: &str) -> bool {
-    /// That no host here has.
-    const FOREIGN: &[&str] = &[
-        "armv6", "armv7", "armv7l", "armhf", "i386", "i686", "mips64", "ppc64", "ppc64le",
-        "riscv64", "s390x",
-    ];
     const OTHERS: &[&str] = if cfg!(target_arch = "aarch64") {
         &["x64", "x86_64", "amd64"]
     } else {
-        &["arm", "arm64", "aarch64"]
+        ARM
     };
     let label = label.to_ascii_lowercase();
     let mut parts = label.split(['-', '.', '/']);
@@ -95,7 +106,7 @@ pub enum OtherSystems {
 #[must_use]
 pub fn beyond_small_image(job: &Job, steps: &[PlannedStep]) -> Vec<&'static str> {
     let (mut containers, mut node) = (job.container.is_some() || job.services.is_some(), false);
-    containers |= calls_docker(steps);
+    containers |= names_docker(steps);
     look(steps, &mut containers, &mut node);
     let engine = containers.then_some("podman and crun for containers");
     let node = node.then_some("Node.js for JavaScript actions");
@@ -110,6 +121,16 @@ pub fn calls_docker(steps: &[PlannedStep]) -> bool {
         StepKind::Run { script, .. } => calls_engine(&script.source),
         StepKind::Node(action) => action.uses.contains("docker"),
         StepKind::Composite(action) => calls_docker(&action.steps),
+        _ => false,
+    })
+}
+
+/// Whether its commands name the engine.
+fn names_docker(steps: &[PlannedStep]) -> bool {
+    steps.iter().any(|step| match &step.work {
+        StepKind::Run { script, .. } => names_engine(&script.source),
+        StepKind::Node(action) => action.uses.contains("docker"),
+        StepKind::Composite(action) => names_docker(&action.steps),
         _ => false,
     })
 }
@@ -156,6 +177,8 @@ mod tests {
             ("ubuntu-slim", Some("ubuntu24")),
             ("self-hosted", None),
             ("ubuntu-24.04-arm", None),
+            ("ubuntu-latest-16-cores", Some("ubuntu24")),
+            ("ubuntu-22.04-large", Some("ubuntu22")),
         ] {
             assert_eq!(image_os(label).as_deref(), expected, "{label}");
         }
@@ -178,12 +201,19 @@ mod tests {
             "Ubuntu-24.04",
             "ubuntu-22.04",
             "ubuntu-slim",
+            "ubuntu-latest-16-cores",
+            "ubuntu-24.04-8core",
+            "ubuntu-22.04-large",
+            "ubuntu-22.04-xl",
         ] {
             assert!(is_hosted_ubuntu(label), "{label}");
         }
         for label in [
             "ubuntu",
             "ubuntu-24.04-arm",
+            "ubuntu-24.04-arm-8",
+            "ubuntu-latest-4-cores-arm64",
+            "ubuntu-latest4",
             "ubuntu-slim-2",
             "ubuntu-2.04",
             "x",

@@ -1,79 +1,15 @@
 //! What scripts of a job call that the image `full` has not, and what needs a network: said by
 //! `check` before they run.
 
+mod tables;
+
+use tables::{FETCHERS, MISSING, RIGHTS, SERVICES};
+
+use crate::expr::Template;
 use crate::hosted_label::{is_hosted_ubuntu, is_usual_at_forges};
-use crate::plan::{Instances, PlannedJob, PlannedStep, PlannedWork, StepKind};
+use crate::plan::{ForeseenJob, PlannedStep, PlannedWork, StepKind, run_defaults};
 use crate::workflow::Dialect;
 
-/// Programs that GitHub's machines have and the image `full` has not, and what stands in the names
-/// of actions that bring them.
-const MISSING: &[(&str, &[&str])] = &[
-    ("ansible", &["ansible"]),
-    ("aws", &["aws-cli"]),
-    ("az", &["azure/cli", "setup-azure"]),
-    ("brew", &["homebrew"]),
-    ("cabal", &["haskell"]),
-    ("composer", &["php", "composer"]),
-    (
-        "conda",
-        &["miniconda", "setup-miniconda", "micromamba", "mambaforge"],
-    ),
-    ("dotnet", &["dotnet"]),
-    ("gcloud", &["setup-gcloud"]),
-    ("gfortran", &["fortran"]),
-    ("ghc", &["haskell"]),
-    ("google-chrome", &["chrome"]),
-    ("gradle", &["gradle"]),
-    ("helm", &["helm"]),
-    ("kubectl", &["kubectl", "kind", "k3", "minikube"]),
-    ("mysql", &["mysql"]),
-    ("php", &["php"]),
-    ("pwsh", &["powershell", "pwsh"]),
-    ("sbt", &["sbt", "scala"]),
-    ("stack", &["haskell"]),
-    ("swift", &["swift"]),
-    ("terraform", &["terraform"]),
-    ("yq", &["yq"]),
-];
-/// What fetches packages, and by which of its commands; none: by all.
-const FETCHERS: &[(&str, &[&str])] = &[
-    ("add-apt-repository", &[]),
-    ("apt", &["install", "update", "build-dep"]),
-    ("apt-get", &["install", "update", "build-dep"]),
-    ("brew", &["install"]),
-    ("bun", &["install", "i", "add"]),
-    ("bundle", &["install"]),
-    ("cabal", &["build", "update", "install"]),
-    (
-        "cargo",
-        &[
-            "build", "check", "clippy", "doc", "fetch", "install", "publish", "run", "test",
-        ],
-    ),
-    ("composer", &["install", "update", "require"]),
-    ("conda", &["install", "create", "env"]),
-    ("dotnet", &["build", "publish", "restore", "test", "tool"]),
-    ("gem", &["install"]),
-    ("go", &["build", "get", "install", "mod", "run", "test"]),
-    ("gradle", &[]),
-    ("gradlew", &[]),
-    ("mvn", &[]),
-    ("mvnw", &[]),
-    ("npm", &["ci", "i", "install", "exec"]),
-    ("npx", &[]),
-    ("nox", &[]),
-    ("pip", &["install", "download"]),
-    ("pip3", &["install", "download"]),
-    ("pipx", &["install", "run"]),
-    ("pnpm", &["add", "dlx", "i", "install"]),
-    ("poetry", &["install"]),
-    ("rustup", &[]),
-    ("sbt", &[]),
-    ("tox", &[]),
-    ("uv", &["pip", "run", "sync", "tool"]),
-    ("uvx", &[]),
-    ("yarn", &["add", "install"]),
-];
 /// What may stand before a command in its place.
 const BEFORE: [&str; 15] = [
     "!", "command", "do", "elif", "else", "env", "eval", "exec", "if", "nohup", "sudo", "then",
@@ -85,19 +21,21 @@ const MAX_NAMES: usize = 6;
 /// The notes of a job; `has_network` says it of a machine with such labels. At Gitea and Forgejo
 /// more labels stand for the image.
 pub(crate) fn program_notes(
-    job: &PlannedJob,
+    foreseen: &ForeseenJob<'_>,
     has_network: &dyn Fn(&[String]) -> bool,
     dialect: Dialect,
 ) -> Vec<String> {
+    let job = foreseen.job;
     let PlannedWork::Steps(steps) = &job.work else {
         return Vec::new();
     };
     let mut seen = Seen::default();
-    seen.steps(steps);
+    let (shell, _) = run_defaults(&job.job.defaults, &foreseen.workflow.defaults);
+    seen.steps(steps, shell);
     let mut notes = Vec::new();
     let missing = seen.missing();
-    let is_hosted = has_label(job, is_hosted_ubuntu);
-    let has_full = is_hosted || dialect.is_forge() && has_label(job, is_usual_at_forges);
+    let is_hosted = has_label(foreseen, is_hosted_ubuntu);
+    let has_full = is_hosted || dialect.is_forge() && has_label(foreseen, is_usual_at_forges);
     if has_full && job.job.container.is_none() && !missing.is_empty() {
         let there = match is_hosted {
             true => "which GitHub's machines have and the image `full` has not",
@@ -108,25 +46,38 @@ pub(crate) fn program_notes(
             named(&missing)
         ));
     }
-    let is_networked = match &job.instances {
-        Instances::Known(copies) => copies.iter().all(|copy| has_network(&copy.runs_on)),
-        Instances::Later => false,
-    };
+    let mut machines = foreseen.machines.iter();
+    let is_networked = foreseen.is_complete && machines.all(|it| has_network(&it.labels));
     if !seen.fetchers.is_empty() && !is_networked {
         notes.push(format!(
             "its scripts fetch packages ({}): its machine needs a network, and has none by itself (`network` of the machine)",
             named(&seen.fetchers)
         ));
     }
+    if seen.fetchers.is_empty() && !seen.reached.is_empty() && !is_networked {
+        notes.push(format!(
+            "its scripts fetch from elsewhere ({}): its machine needs a network, and has none by itself (`network` of the machine)",
+            named(&seen.reached)
+        ));
+    }
+    if !seen.rights.is_empty() {
+        notes.push(format!(
+            "its scripts call {}: that needs rights that steps do not have here (no mounts, no kernel modules, no devices, no packet filters)",
+            named(&seen.rights)
+        ));
+    }
+    if !seen.services.is_empty() {
+        notes.push(format!(
+            "its scripts call {}: there is no systemd in the machines, start the program itself, or have it as one of the job's `services`",
+            named(&seen.services)
+        ));
+    }
     notes
 }
 
-/// Whether a copy of it has such a label.
-fn has_label(job: &PlannedJob, is_it: fn(&str) -> bool) -> bool {
-    let Instances::Known(copies) = &job.instances else {
-        return false;
-    };
-    let mut labels = copies.iter().flat_map(|copy| &copy.runs_on);
+/// Whether a machine of it has such a label.
+fn has_label(job: &ForeseenJob<'_>, is_it: fn(&str) -> bool) -> bool {
+    let mut labels = job.machines.iter().flat_map(|machine| &machine.labels);
     labels.any(|label| is_it(label))
 }
 
@@ -144,16 +95,23 @@ fn named(names: &[&str]) -> String {
 struct Seen {
     called: Vec<&'static str>,
     fetchers: Vec<&'static str>,
+    /// What has an address elsewhere.
+    reached: Vec<&'static str>,
+    /// What steps may not do here, and what asks systemd.
+    rights: Vec<&'static str>,
+    services: Vec<&'static str>,
     /// Names of actions, and lines that install something, in small letters.
     sources: Vec<String>,
 }
 
 impl Seen {
-    fn steps(&mut self, steps: &[PlannedStep]) {
+    /// `default` is the shell of scripts that name none.
+    fn steps(&mut self, steps: &[PlannedStep], default: Option<&Template>) {
         for step in steps {
             match &step.work {
                 StepKind::Run { script, shell, .. } => {
-                    let shell = shell.as_ref().map(|shell| shell.source.trim());
+                    let shell = shell.as_ref().or(default);
+                    let shell = shell.map(|shell| shell.source.trim());
                     match shell {
                         None => self.script(&script.source),
                         Some(shell) if shell.starts_with("bash") || shell.starts_with("sh") => {
@@ -165,7 +123,7 @@ impl Seen {
                 }
                 StepKind::Composite(action) => {
                     self.sources.push(action.uses.to_ascii_lowercase());
-                    self.steps(&action.steps);
+                    self.steps(&action.steps, None);
                 }
                 StepKind::Native { uses, .. } | StepKind::Refused { uses } => {
                     self.sources.push(uses.to_ascii_lowercase());
@@ -211,6 +169,10 @@ impl Seen {
         if let Some((name, _)) = MISSING.iter().find(|(name, _)| *name == program) {
             add(&mut self.called, name);
         }
+        self.privileged(program, words);
+        if let Some(name) = reached(program, words) {
+            add(&mut self.reached, name);
+        }
         let Some((name, by)) = FETCHERS.iter().find(|(name, _)| *name == program) else {
             return;
         };
@@ -218,6 +180,25 @@ impl Seen {
         let asked = rest.find(|word| !word.starts_with(['-', '+']));
         if by.is_empty() || asked.is_some_and(|asked| by.contains(asked)) {
             add(&mut self.fetchers, name);
+        }
+    }
+
+    /// What needs more than steps may do.
+    fn privileged(&mut self, program: &str, words: &[&str]) {
+        let asked = |by: &[&str]| by.is_empty() || words.iter().any(|word| by.contains(word));
+        for (table, found) in [(RIGHTS, &mut self.rights), (SERVICES, &mut self.services)] {
+            let known = table.iter().find(|(name, _)| *name == program);
+            let is_set = |word: &&str| program == "sysctl" && word.contains('=');
+            if let Some((name, _)) = known.filter(|(_, by)| asked(by) || words.iter().any(is_set)) {
+                add(found, name);
+            }
+        }
+        let has_gpu = |word: &&str| word.starts_with("--gpus");
+        if program == "docker" && words.iter().any(has_gpu) {
+            add(&mut self.rights, "docker --gpus");
+        }
+        if words.iter().any(|word| word.contains("/dev/kvm")) {
+            add(&mut self.rights, "/dev/kvm");
         }
     }
 
@@ -232,6 +213,29 @@ impl Seen {
         let called = self.called.iter().copied();
         called.filter(|name| !is_brought(name)).collect()
     }
+}
+
+/// What a command fetches from an address that is written out and not in the machine.
+fn reached(program: &str, words: &[&str]) -> Option<&'static str> {
+    let name = match program {
+        "curl" => "curl",
+        "wget" => "wget",
+        "git" if words.contains(&"clone") => "git clone",
+        _ => return None,
+    };
+    let mut addresses = words.iter().filter_map(|word| {
+        let (scheme, rest) = word.split_once("://")?;
+        let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
+        let is_web = scheme.ends_with("http") || scheme.ends_with("https");
+        (is_web && !host.is_empty()).then_some(host)
+    });
+    let inside = ["localhost", "127.", "0.0.0.0", "[", "host.docker.internal"];
+    let is_elsewhere = |host: &str| {
+        host.contains('.')
+            && !host.contains(['$', '@'])
+            && !inside.iter().any(|own| host.starts_with(own))
+    };
+    addresses.any(is_elsewhere).then_some(name)
 }
 
 /// Whether a name of an action, or a line, has this word in it.
@@ -294,5 +298,78 @@ mod tests {
     fn i17_what_the_full_image_has_is_not_missing() {
         let script = "rustup default stable; cargo build; rustc x.rs; java Hello.java; javac x.java\nmvn verify; ant; go run .; clang x.c; ./mvnw verify";
         assert_eq!(seen(script).0, "");
+    }
+
+    /// Names of what needs a network, more rights, or systemd: nothing said so.
+    #[test]
+    fn i17_what_steps_may_not_do_and_what_they_fetch_is_named() {
+        for (script, reached, rights, services) in [
+            (
+                "sudo modprobe loop && losetup -f",
+                "",
+                "modprobe losetup",
+                "",
+            ),
+            ("mount -t tmpfs x y\nmount | grep x", "", "mount", ""),
+            ("sudo sysctl -w a=1", "", "sysctl", ""),
+            ("sysctl vm.x=1; sysctl -n kernel.y", "", "sysctl", ""),
+            ("sysctl -n kernel.y", "", "", ""),
+            (
+                "sudo dmsetup ls; iptables -L; nft list",
+                "",
+                "dmsetup iptables nft",
+                "",
+            ),
+            ("sudo snap install x; snap list", "", "snap", ""),
+            ("docker run --gpus all x", "", "docker --gpus", ""),
+            ("sudo chmod 666 /dev/kvm", "", "/dev/kvm", ""),
+            ("sudo systemctl start mysql", "", "", "systemctl"),
+            (
+                "sudo service postgresql start; service x status",
+                "",
+                "",
+                "service",
+            ),
+            ("git add mount; echo systemctl", "", "", ""),
+            ("curl -fsSL https://code.example/x | sh", "curl", "", ""),
+            ("git clone https://code.example/a/b", "git clone", "", ""),
+            ("wget \"https://code.example/$V/a\"", "wget", "", ""),
+            (
+                "curl http://localhost:8080/x; wget http://127.0.0.1",
+                "",
+                "",
+                "",
+            ),
+            (
+                "curl $URL; curl https://$HOST/x; git clone ../a",
+                "",
+                "",
+                "",
+            ),
+        ] {
+            let mut seen = Seen::default();
+            seen.script(script);
+            let found = [&seen.reached, &seen.rights, &seen.services].map(|it| it.join(" "));
+            assert_eq!(found, [reached, rights, services], "{script}");
+        }
+    }
+
+    #[test]
+    fn i17_more_programs_that_the_full_image_has_not_are_known() {
+        for (script, missing) in [
+            ("bazel build //...; bazelisk test", "bazel bazelisk"),
+            ("kind create cluster; kustomize build", "kind kustomize"),
+            ("ansible-playbook x.yml", "ansible-playbook"),
+            ("pip install ansible\nansible-playbook x.yml", ""),
+            ("sdkmanager x; adb devices", "sdkmanager adb"),
+            ("xvfb-run make", "xvfb-run"),
+            ("sudo apt-get install xvfb\nxvfb-run make", ""),
+            (
+                "oras push x; packer init .; pulumi up",
+                "oras packer pulumi",
+            ),
+        ] {
+            assert_eq!(seen(script).0, missing, "{script}");
+        }
     }
 }

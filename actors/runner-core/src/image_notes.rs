@@ -1,8 +1,8 @@
 //! What `check` says of the image that a job's machine has to have, by the job's labels.
 
-use crate::debian_packages::package_note;
+use crate::debian_packages::{package_note, source_note};
 use crate::hosted_label::{FULL_IMAGE, beyond_small_image, is_hosted_ubuntu, is_usual_at_forges};
-use crate::plan::{Instances, PlannedJob, PlannedSetup, PlannedWork};
+use crate::plan::{ForeseenJob, PlannedSetup, PlannedWork};
 use crate::workflow::Dialect;
 
 /// What is known of the image that a machine with some labels has.
@@ -33,12 +33,9 @@ impl LabelImage {
 /// Says it of labels.
 pub type ImageOf<'a> = &'a dyn Fn(&[String]) -> LabelImage;
 
-/// What is known of all copies of a job: of different ones the least.
-fn image_of(job: &PlannedJob, image: ImageOf<'_>) -> LabelImage {
-    let Instances::Known(copies) = &job.instances else {
-        return LabelImage::Other;
-    };
-    let mut images = copies.iter().map(|copy| image(&copy.runs_on));
+/// What is known of all machines of a job: of different ones the least.
+fn image_of(job: &ForeseenJob<'_>, image: ImageOf<'_>) -> LabelImage {
+    let mut images = job.machines.iter().map(|machine| image(&machine.labels));
     let first = images.next().unwrap_or(LabelImage::Other);
     images.fold(first, |one, other| match (one, other) {
         (LabelImage::Other, _) | (_, LabelImage::Other) => LabelImage::Other,
@@ -48,11 +45,12 @@ fn image_of(job: &PlannedJob, image: ImageOf<'_>) -> LabelImage {
 }
 
 /// The notes of a job.
-pub(crate) fn image_notes(job: &PlannedJob, image: ImageOf<'_>) -> Vec<String> {
+pub(crate) fn image_notes(foreseen: &ForeseenJob<'_>, image: ImageOf<'_>) -> Vec<String> {
+    let job = foreseen.job;
     let PlannedWork::Steps(steps) = &job.work else {
         return Vec::new();
     };
-    let image = image_of(job, image);
+    let image = image_of(foreseen, image);
     let what = beyond_small_image(&job.job, steps).join(", and ");
     let build = "`vm-manager image build full`";
     let beyond = match image {
@@ -67,8 +65,11 @@ pub(crate) fn image_notes(job: &PlannedJob, image: ImageOf<'_>) -> Vec<String> {
     };
     // The packages of a container are its own distribution's.
     let is_debian = image != LabelImage::Other && job.job.container.is_none();
-    let packages = is_debian.then(|| package_note(steps)).flatten();
-    let mut notes: Vec<String> = beyond.into_iter().chain(packages).collect();
+    let packages = is_debian
+        .then(|| package_note(steps, &foreseen.copies))
+        .flatten();
+    let sources = is_debian.then(|| source_note(steps)).flatten();
+    let mut notes: Vec<String> = beyond.into_iter().chain(packages).chain(sources).collect();
     for setup in &job.setups {
         let note = setup_note(setup, image);
         if !notes.contains(&note) {

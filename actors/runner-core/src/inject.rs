@@ -1,10 +1,12 @@
 //! Texts that strangers write, inside scripts: `run: echo ${{ github.event.pull_request.title }}`
 //! makes a command of a title.
 
+use std::ops::Range;
+
 use config_core::{Diagnostics, Severity, SourceText};
 
 use crate::expr::{Chain, Expr, Function, Operator, Template};
-use crate::workflow::{JobWork, Step, StepWork, Workflow};
+use crate::workflow::{InputKind, JobWork, Step, StepWork, Workflow};
 
 /// Ends of names below `github.event` whose values a stranger can choose freely.
 const FREE: [&str; 9] = [
@@ -63,12 +65,13 @@ impl Chooser {
 
 /// Expressions of a script whose values others choose, as they are written.
 pub fn untrusted(script: &str) -> Vec<String> {
-    let found = chosen(script).into_iter();
+    let found = chosen(script, &[]).into_iter();
     found.map(|(expression, _)| expression).collect()
 }
 
-/// The same with who chooses them.
-fn chosen(script: &str) -> Vec<(String, Chooser)> {
+/// The same with who chooses them; `typed` are inputs whose values are checked when the run is
+/// started, in small letters.
+fn chosen(script: &str, typed: &[String]) -> Vec<(String, Chooser)> {
     let mut found: Vec<(String, Chooser)> = Vec::new();
     let mut rest = script;
     while let Some(start) = rest.find("${{") {
@@ -76,7 +79,8 @@ fn chosen(script: &str) -> Vec<(String, Chooser)> {
             break;
         };
         let inner = rest[start + 3..start + length].trim();
-        let chooser = Expr::parse(inner).ok().as_ref().and_then(chooser_of);
+        let parsed = Expr::parse(inner).ok();
+        let chooser = parsed.as_ref().and_then(|expr| chooser_of(expr, typed));
         if let Some(chooser) = chooser
             && !found.iter().any(|(known, _)| known == inner)
         {
@@ -88,7 +92,8 @@ fn chosen(script: &str) -> Vec<(String, Chooser)> {
 }
 
 /// Who chooses what an expression may come to: of conditions nobody does.
-fn chooser_of(expr: &Expr) -> Option<Chooser> {
+fn chooser_of(expr: &Expr, typed: &[String]) -> Option<Chooser> {
+    let chooser_of = |expr: &Expr| chooser_of(expr, typed);
     match expr {
         Expr::Literal(_) | Expr::Context(_) | Expr::Not(_) => None,
         // What is on the left counts where it is empty or false only.
@@ -105,7 +110,7 @@ fn chooser_of(expr: &Expr) -> Option<Chooser> {
         ) => arguments.iter().filter_map(chooser_of).max(),
         Expr::Call(..) => None,
         Expr::Index(inner, _) | Expr::Star(inner) => match expr.chain() {
-            Some(chain) => of_name(&name_of(&chain)),
+            Some(chain) => of_name(&name_of(&chain), typed),
             None => chooser_of(inner),
         },
     }
@@ -118,7 +123,11 @@ fn name_of(chain: &Chain<'_>) -> String {
     all.join(".").to_ascii_lowercase()
 }
 
-fn of_name(name: &str) -> Option<Chooser> {
+fn of_name(name: &str, typed: &[String]) -> Option<Chooser> {
+    let input = name.strip_prefix("github.event.inputs.");
+    if input.is_some_and(|input| typed.iter().any(|known| known == input)) {
+        return None;
+    }
     let free = name.strip_prefix("github.event.").is_some_and(|rest| {
         let mut parts = rest.rsplit('.');
         parts.next().is_some_and(|last| FREE.contains(&last)) && !rest.starts_with("repository.")
@@ -153,7 +162,7 @@ const SCRIPTS: [(&str, &str); 6] = [
 fn scripts(step: &Step) -> Vec<&Template> {
     match &step.work {
         StepWork::Run { script, .. } => vec![script],
-        StepWork::Uses { uses, with } => {
+        StepWork::Uses { uses, with, .. } => {
             let name = uses.value.split('@').next().unwrap_or_default();
             let name = name.to_ascii_lowercase();
             let is_script = |input: &str| {
@@ -167,24 +176,55 @@ fn scripts(step: &Step) -> Vec<&Template> {
     }
 }
 
+/// The inputs of `workflow_dispatch` that cannot be any text: true or false, a number, one of some.
+fn typed_inputs(workflow: &Workflow) -> Vec<String> {
+    let inputs = workflow.on.workflow_dispatch.iter().flatten();
+    let is_typed = |kind: &InputKind| {
+        matches!(
+            kind,
+            InputKind::Boolean | InputKind::Number | InputKind::Choice(_)
+        )
+    };
+    let typed = inputs.filter(|input| is_typed(&input.kind));
+    typed.map(|input| input.name.to_ascii_lowercase()).collect()
+}
+
+/// Where an expression stands in a script: in its line of a block, where it is found as written.
+fn place_of(expression: &str, script: &Template, text: &str) -> Range<usize> {
+    let whole = script.place.bytes();
+    let mut at = whole.start;
+    while let Some(open) = text.get(at..).and_then(|rest| rest.find("${{")) {
+        let start = at + open;
+        let Some(length) = text[start..].find("}}") else {
+            break;
+        };
+        if text[start + 3..start + length].trim() == expression {
+            return start..start + length + 2;
+        }
+        at = start + length;
+    }
+    whole
+}
+
 /// A warning for each step whose script holds such an expression.
 pub(crate) fn warnings(workflow: &Workflow, bytes: &[u8]) -> Diagnostics {
     let mut warnings = Diagnostics::default();
     let Ok(text) = SourceText::read(&workflow.file, bytes) else {
         return warnings;
     };
+    let typed = typed_inputs(workflow);
     for job in &workflow.jobs {
         let JobWork::Steps { steps, .. } = &job.work else {
             continue;
         };
         for script in steps.iter().flat_map(scripts) {
-            for (expression, chooser) in chosen(&script.source) {
+            for (expression, chooser) in chosen(&script.source, &typed) {
                 let who = chooser.chooses();
                 let message = format!(
                     "`${{{{ {expression} }}}}` puts a text that {who} into a script, where it is run as commands"
                 );
                 let help = "give it to the step by `env`, and use the variable in double quotes";
-                let place = script.place.bytes();
+                let place = place_of(&expression, script, text.text());
                 warnings.push(text.diagnostic(Severity::Warning, place, &message, Some(help), ""));
             }
         }
@@ -240,8 +280,18 @@ mod tests {
             ("github.event.workflow_run.name", Chooser::Writer),
             ("github.event.release.body", Chooser::Writer),
         ] {
-            let found = chosen(&format!("echo ${{{{ {expression} }}}}"));
+            let found = chosen(&format!("echo ${{{{ {expression} }}}}"), &[]);
             assert_eq!(found, [(expression.to_owned(), who)], "{expression}");
         }
+    }
+
+    /// Where each warning was said, and of inputs whose values are checked as well.
+    #[test]
+    fn i17_a_warning_of_a_script_stands_at_its_line() {
+        let text = "on:\n  workflow_dispatch:\n    inputs:\n      free: {type: string}\n      yes: {type: boolean}\n      which: {type: choice, options: [a, b]}\n      count: {type: number}\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: |\n          make\n          echo ${{ github.event.inputs.YES }} ${{ github.event.inputs.which }}\n          echo ${{ github.event.inputs.count }}\n          echo ${{ github.event.inputs.free }}\n";
+        let workflow = crate::workflow::parse("ci.yml", text.as_bytes()).unwrap();
+        let found = warnings(&workflow.value, text.as_bytes());
+        let places: Vec<_> = found.iter().map(|it| (it.line, it.col)).collect();
+        assert_eq!(places, [(Some(16), Some(16))], "{found:?}");
     }
 }

@@ -11,17 +11,20 @@ use crate::actions::{ActionSource, NoActions};
 use crate::context::{RunFacts, github};
 use crate::event::{EventContext, EventKind};
 use crate::expr::{Context, Contexts, Value};
-use crate::hosted_label::{ARCHITECTURE, is_other_architecture, is_other_system};
 use crate::hosted_programs::program_notes;
 use crate::image_notes::{ImageOf, LabelImage, image_notes};
+use crate::job_notes::job_notes;
+use crate::label_notes::{
+    MachineOf, is_unservable, label_notes, label_refusals, own_machine_warning,
+};
 use crate::plan::{
-    Files, Instances, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, WorkspaceStart,
-    odd_copies, plan, workspace_note,
+    Files, ForeseenJob, Plan, PlanError, PlanInput, PlannedJob, PlannedWork, WorkspaceStart,
+    foreseen, odd_copies, plan, workspace_note,
 };
 use crate::prepare::default_name;
 use crate::report_triggers::{never_started_by, started_by};
 use crate::script_notes::script_notes;
-use crate::workflow::{Dialect, Need, PermissionLevel, Permissions, Refusal, Workflow, parse_as};
+use crate::workflow::{Dialect, PermissionLevel, Permissions, Refusal, Workflow, parse_as};
 
 /// What a runner's configuration says of its jobs.
 #[derive(Clone, Copy)]
@@ -33,6 +36,8 @@ pub struct RunnerFacts<'a> {
     /// What is known of the image of a machine with these labels; `None`: what labels mean where
     /// nobody has configured any.
     pub image: Option<ImageOf<'a>>,
+    /// Which machine has these labels; `None`: nobody has configured any.
+    pub machine: Option<MachineOf<'a>>,
     /// The kind of forge; `None`: each file's folder says it.
     pub forge: Option<Forge>,
     /// What tokens may do by themselves, where that is set.
@@ -55,6 +60,7 @@ impl RunnerFacts<'_> {
         workspace: WorkspaceStart::Commit,
         has_network: &|_| false,
         image: None,
+        machine: None,
         forge: None,
         token_permissions: None,
         token_at_forge: true,
@@ -85,8 +91,11 @@ pub struct FileReport {
 pub struct JobReport {
     /// Its key.
     pub key: String,
-    /// The names of its copies; empty when they depend on other jobs.
+    /// The names of its copies; empty when they are not known yet.
     pub copies: Vec<String>,
+    /// When they are known, where they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copies_known: Option<String>,
     /// Labels of its machine.
     pub runs_on: Vec<String>,
     /// What it needs.
@@ -175,17 +184,12 @@ fn render_job(job: &JobReport, text: &mut String) {
     if let Some(condition) = &job.condition {
         let _ = writeln!(text, "    if {}", condition.trim());
     }
-    match job.copies.as_slice() {
-        [] => {
-            let _ = writeln!(
-                text,
-                "    its copies are known once the jobs it needs have ended"
-            );
-        }
-        [_] => {}
-        copies => {
-            let _ = writeln!(text, "    {} copies: {}", copies.len(), copies.join("; "));
-        }
+    if let Some(when) = &job.copies_known {
+        let _ = writeln!(text, "    its copies are known {when}");
+    }
+    if job.copies.len() > 1 {
+        let copies = (job.copies.len(), job.copies.join("; "));
+        let _ = writeln!(text, "    {} copies: {}", copies.0, copies.1);
     }
     for (index, step) in job.steps.iter().enumerate() {
         let _ = writeln!(text, "    {:>2}. {step}", index + 1);
@@ -260,7 +264,10 @@ pub fn check_for(
         Ok(plan) => {
             report.diagnostics.extend(failures(&plan, file, bytes));
             report.diagnostics.extend(findings(&plan, file, bytes));
-            fill(&mut report, &plan, runner);
+            report
+                .diagnostics
+                .extend(own_machines(&plan, &contexts, bytes, runner));
+            fill(&mut report, &plan, &contexts, runner);
         }
         Err(PlanError::File(diagnostics)) => report.diagnostics.extend(diagnostics),
         Err(PlanError::Workflow {
@@ -315,12 +322,12 @@ fn findings(plan: &Plan, file: &str, bytes: &[u8]) -> Diagnostics {
     .collect()
 }
 
-fn fill(report: &mut FileReport, plan: &Plan, runner: RunnerFacts<'_>) {
+fn fill(report: &mut FileReport, plan: &Plan, contexts: &Contexts, runner: RunnerFacts<'_>) {
+    let jobs = foreseen(plan, contexts);
     let mut seen = HashSet::new();
-    let of_labels = plan.jobs.iter().map(|job| label_refusals(plan, job));
-    let of_labels: Vec<Vec<Refusal>> = of_labels.collect();
-    let of_jobs = plan.jobs.iter().flat_map(|job| &job.refusals);
-    for refusal in of_jobs.chain(of_labels.iter().flatten()) {
+    let of_labels: Vec<Refusal> = jobs.iter().flat_map(label_refusals).collect();
+    let of_jobs = jobs.iter().flat_map(|job| &job.job.refusals);
+    for refusal in of_jobs.chain(&of_labels) {
         if seen.insert((
             &refusal.file,
             refusal.place,
@@ -330,83 +337,44 @@ fn fill(report: &mut FileReport, plan: &Plan, runner: RunnerFacts<'_>) {
             report.refused.push(refusal.clone());
         }
     }
-    report.jobs.extend(plan.jobs.iter().map(|job| {
-        let dialect = plan.workflows[job.workflow].workflow.dialect;
-        let mut report = job_report(job, dialect, runner);
-        report.refused |= is_unservable(job);
-        report
-    }));
+    report
+        .jobs
+        .extend(jobs.iter().map(|job| job_report(job, runner)));
 }
 
-/// What a label asks for that no machine has by itself.
-fn beyond_machines(label: &str) -> Option<(Need, String)> {
-    if is_other_system(label) {
-        let reason = "this runner has Linux machines only".to_owned();
-        return Some((Need::OtherSystem(label.to_owned()), reason));
-    }
-    is_other_architecture(label).then(|| {
-        let reason =
-            format!("machines are {ARCHITECTURE} unless the operator configures one of that label");
-        (Need::OtherArchitecture(label.to_owned()), reason)
-    })
-}
-
-/// The copies of a job that are refused unless a machine is configured for their label.
-fn label_refusals(plan: &Plan, job: &PlannedJob) -> Vec<Refusal> {
-    let Instances::Known(instances) = &job.instances else {
-        return Vec::new();
+/// A warning for each job of the file itself whose own machine nobody has configured.
+fn own_machines(
+    plan: &Plan,
+    contexts: &Contexts,
+    bytes: &[u8],
+    runner: RunnerFacts<'_>,
+) -> Diagnostics {
+    let file = &plan.workflows[0].workflow.file;
+    let Ok(text) = SourceText::read(file, bytes) else {
+        return Diagnostics::default();
     };
-    let file = &plan.workflows[job.workflow].workflow.file;
-    let mut labels: Vec<&String> = instances.iter().flat_map(|it| &it.runs_on).collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let refusal = |label: &&String| {
-        let (need, mut reason) = beyond_machines(label)?;
-        let copies = instances.iter().filter(|it| it.runs_on.contains(label));
-        let (copies, all) = (copies.count(), instances.len());
-        if copies < all {
-            let _ = write!(reason, " ({copies} of {all} copies)");
-        }
-        let feature = format!("runs-on: {label}");
-        let refusal = Refusal::new(&feature, &reason, file, job.job.place);
-        Some(refusal.needing(need))
+    let jobs = foreseen(plan, contexts);
+    let own = jobs.iter().filter(|job| job.workflow.file == *file);
+    let warning = |job: &ForeseenJob<'_>| {
+        let message = own_machine_warning(job, runner.machine)?;
+        let place = job.job.job.place.bytes();
+        Some(text.diagnostic(Severity::Warning, place, &message, None, ""))
     };
-    labels.iter().filter_map(refusal).collect()
+    own.filter_map(warning).collect()
 }
 
-/// Whether no copy of a job has a machine.
-fn is_unservable(job: &PlannedJob) -> bool {
-    let Instances::Known(instances) = &job.instances else {
-        return false;
-    };
-    let is_beyond = |label: &String| beyond_machines(label).is_some();
-    let mut copies = instances.iter();
-    !instances.is_empty() && copies.all(|copy| copy.runs_on.iter().any(is_beyond))
-}
-
-fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> JobReport {
-    let (copies, runs_on) = match &job.instances {
-        Instances::Known(instances) => {
-            let mut labels: Vec<String> = Vec::new();
-            for instance in instances {
-                let group = instance.machine_group.as_ref();
-                let group = group.map(|group| format!("group {group}"));
-                for label in group.into_iter().chain(instance.runs_on.iter().cloned()) {
-                    if !labels.contains(&label) {
-                        labels.push(label);
-                    }
-                }
+fn job_report(foreseen: &ForeseenJob<'_>, runner: RunnerFacts<'_>) -> JobReport {
+    let (job, dialect) = (foreseen.job, foreseen.workflow.dialect);
+    let mut runs_on: Vec<String> = Vec::new();
+    for machine in &foreseen.machines {
+        let group = machine.group.iter().map(|group| format!("group {group}"));
+        for label in group.chain(machine.labels.iter().cloned()) {
+            if !runs_on.contains(&label) {
+                runs_on.push(label);
             }
-            (
-                instances
-                    .iter()
-                    .map(|instance| instance.name.clone())
-                    .collect(),
-                labels,
-            )
         }
-        Instances::Later => (Vec::new(), Vec::new()),
-    };
+    }
+    let copies = foreseen.copies.iter().map(|copy| copy.name.clone());
     let steps = match &job.work {
         PlannedWork::Steps(steps) => steps
             .iter()
@@ -423,8 +391,9 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
     };
     let usual = |labels: &[String]| LabelImage::usual(labels, dialect);
     JobReport {
-        key: job.key.clone(),
-        copies,
+        key: foreseen.key.clone(),
+        copies: copies.collect(),
+        copies_known: foreseen.awaits.map(str::to_owned),
         runs_on,
         needs: job.needs.clone(),
         condition: job
@@ -439,8 +408,10 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
             .chain(&job.token_defaults)
             .cloned()
             .chain(job.token.as_ref().map(|token| token.reason.clone()))
-            .chain(image_notes(job, runner.image.unwrap_or(&usual)))
-            .chain(program_notes(job, runner.has_network, dialect))
+            .chain(label_notes(foreseen, runner.machine))
+            .chain(image_notes(foreseen, runner.image.unwrap_or(&usual)))
+            .chain(program_notes(foreseen, runner.has_network, dialect))
+            .chain(job_notes(foreseen))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let asks = job.token.is_some() || !job.token_defaults.is_empty();
@@ -455,7 +426,7 @@ fn job_report(job: &PlannedJob, dialect: Dialect, runner: RunnerFacts<'_>) -> Jo
                 PlannedWork::Call { .. } => Vec::new(),
             })
             .collect(),
-        refused: !job.refusals.is_empty(),
+        refused: !job.refusals.is_empty() || is_unservable(foreseen),
     }
 }
 

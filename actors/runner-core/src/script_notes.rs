@@ -141,6 +141,7 @@ impl Seen {
         for line in lines.filter(|line| !line.starts_with('#')) {
             let apart = |c: char| c.is_whitespace() || ";|&(){}`\"'".contains(c);
             let words: Vec<&str> = line.split(apart).filter(|word| !word.is_empty()).collect();
+            self.token |= has_own_token(line);
             let builds = words.contains(&"docker");
             for (at, word) in words.iter().enumerate() {
                 let next = words.get(at + 1).copied().unwrap_or_default();
@@ -187,6 +188,28 @@ impl Seen {
     }
 }
 
+/// Whether a line has an address with a token in it that is not the job's.
+fn has_own_token(line: &str) -> bool {
+    let addresses = line.split("://").skip(1);
+    let mut accounts = addresses.filter_map(|rest| {
+        let rest = rest.split(['"', '\'']).next().unwrap_or(rest);
+        let (account, _) = rest.split_once('@')?;
+        Some(account.to_ascii_lowercase())
+    });
+    accounts.any(|account| {
+        let own = [
+            "github_token",
+            "github.token",
+            "gitea_token",
+            "gitea.token",
+            "forgejo_token",
+            "forgejo.token",
+            "forge_token",
+        ];
+        account.contains('$') && !own.iter().any(|own| account.contains(own))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,7 +220,7 @@ mod tests {
         let all = [
             (seen.gh, "gh"),
             (seen.gh_apart, "gh apart"),
-            (seen.push, "push"),
+            (seen.push && !seen.token, "push"),
             (seen.lfs_push, "lfs push"),
             (seen.platform, "platform"),
             (seen.emulated, "emulated"),
@@ -221,6 +244,18 @@ mod tests {
                 &["push", "lfs push"],
             ),
             ("git pushd\nlegit push", &[]),
+            (
+                "git push \"https://x-access-token:${TAP_TOKEN}@code.example/a/b.git\" HEAD",
+                &[],
+            ),
+            (
+                "git remote set-url origin https://me:${{ secrets.PAT }}@code.example/a/b\ngit push",
+                &[],
+            ),
+            (
+                "git push https://x:${{ secrets.GITHUB_TOKEN }}@code.example/a/b",
+                &["push"],
+            ),
             ("docker build --platform linux/arm64 .", &["emulated"]),
             ("docker build --platform arm64 .", &["emulated"]),
             (

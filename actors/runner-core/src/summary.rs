@@ -27,6 +27,8 @@ pub struct Summary {
     /// Files that would be accepted with everything in the store of actions that they name, as far
     /// as it is known without it: what an action needs in turn is seen once it is there.
     pub with_full_store: usize,
+    /// The same with every image that they name as well.
+    pub with_full_store_and_images: usize,
     /// Why files are refused; the most frequent reason first.
     pub reasons: Vec<ReasonCount>,
     /// Which additions would make most files acceptable, by group: each counts on those before it.
@@ -84,13 +86,22 @@ pub fn summarise(reports: &[FileReport]) -> Summary {
         .iter()
         .map(|report| keys(report, labelled))
         .collect();
+    let helped = |is_there: fn(&Need) -> bool| {
+        let all_there = |report: &&&FileReport| {
+            let mut refusals = report.refused.iter();
+            refusals.all(|refusal| is_there(&refusal.need))
+        };
+        refused.iter().filter(all_there).count()
+    };
     let linux = refused.iter().filter(|report| !other_system(report));
     Summary {
         files: reports.len(),
         accepted,
         refused: refused.len(),
         linux_only: accepted + linux.count(),
-        with_full_store: accepted + of(FileStatus::Refused).filter(|it| needs_store(it)).count(),
+        with_full_store: accepted + helped(needs_store),
+        with_full_store_and_images: accepted
+            + helped(|need| needs_store(need) || matches!(need, Need::Image(_))),
         wrong: of(FileStatus::Wrong).map(wrong).collect(),
         reasons: reasons(&refused, &groups),
         additions: additions(&groups, accepted),
@@ -106,18 +117,14 @@ fn wrong(report: &FileReport) -> WrongFile {
     }
 }
 
-/// Whether all that is missing comes from the store: actions, workflows, and the originals of
-/// `setup-…`.
-fn needs_store(report: &FileReport) -> bool {
-    let from_store = |need: &Need| match need {
-        Need::Action(_) | Need::RemoteWorkflow(_) | Need::Version(_) | Need::Image(_) => true,
+/// Whether what is missing comes from the store of actions: actions, workflows, and the originals
+/// of `setup-…`.
+fn needs_store(need: &Need) -> bool {
+    match need {
+        Need::Action(_) | Need::RemoteWorkflow(_) | Need::Version(_) => true,
         Need::NativeInput(name) => name.contains("/setup-") || name.contains("rust-toolchain"),
         _ => false,
-    };
-    report
-        .refused
-        .iter()
-        .all(|refusal| from_store(&refusal.need))
+    }
 }
 
 fn other_system(report: &FileReport) -> bool {

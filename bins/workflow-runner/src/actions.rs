@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use config_core::Environment;
-use runner_actors::{ActionStore, ActionStoreError, RunnerSettings, label_image};
+use runner_actors::{ActionStore, ActionStoreError, RunnerSettings, label_image, label_machine};
 use runner_core::actions::{
     ActionLock, ActionReference, ActionSource, LockChange, LockedAction, NoActions,
 };
@@ -114,11 +114,14 @@ impl CheckedRunner {
             return check_with(file, bytes, files, &*self.actions);
         };
         let image_of = |labels: &[String]| label_image(settings, labels);
+        let machine_of =
+            |labels: &[String], group: Option<&str>| label_machine(settings, labels, group);
         let facts = RunnerFacts {
             workspace: settings.workspace,
             has_network: &|labels| settings.has_network(labels),
             // As the forge below.
             image: self.is_named.then_some(&image_of),
+            machine: self.is_named.then_some(&machine_of),
             // One that nobody has named is not known to be this repository's.
             forge: self.is_named.then_some(settings.forge),
             token_permissions: settings.token_permissions,

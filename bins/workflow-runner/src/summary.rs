@@ -57,7 +57,8 @@ fn human(summary: &Summary, repositories: usize) -> String {
     let mut text = format!(
         "{} files in {repositories} repositories: {} accepted ({}), {} refused, {} wrong\n\
          {} need neither macOS nor Windows and are well written: {} of them are accepted\n\
-         {} would be with every action and workflow that they name in the store: {} of them\n",
+         {} would be with every action and workflow that they name in the store: {} of them\n\
+         {} would be with every image that they name as well: {} of them\n",
         summary.files,
         summary.accepted,
         percent(summary.accepted, summary.files),
@@ -67,6 +68,8 @@ fn human(summary: &Summary, repositories: usize) -> String {
         percent(summary.accepted, summary.linux_only),
         summary.with_full_store,
         percent(summary.with_full_store, summary.linux_only),
+        summary.with_full_store_and_images,
+        percent(summary.with_full_store_and_images, summary.linux_only),
     );
     if !summary.reasons.is_empty() {
         text.push_str("\nrefused, by reason (files with it; files with nothing else)\n");

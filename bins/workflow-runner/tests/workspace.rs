@@ -130,6 +130,57 @@ jobs:
     assert_eq!(code, Some(3), "nothing can have put it there: {said}");
 }
 
+/// The commit lay there already, so git refused to clone.
+#[test]
+fn i17_a_job_that_clones_into_its_workspace_finds_it_empty() {
+    let stage = Stage::new();
+    let tree = GitRepository::new(stage.path("tree"));
+    tree.write("README", "of the commit\n");
+    tree.commit("first");
+    let (code, said) = stage.exec(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: rack-7
+    steps:
+      - run: |
+          git init -q "$RUNNER_TEMP/there"
+          git -C "$RUNNER_TEMP/there" -c user.name=a -c user.email=a@b commit -q --allow-empty -m x
+      - run: git clone -q "$RUNNER_TEMP/there" . && echo "has $(ls -A)"
+"#,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    // Nobody has configured a machine for the label, and the log said nothing of it.
+    let label = "no machine has the label `rack-7`: this one is the machine `default`";
+    in_order(&said, &[label, "[a] has .git"]);
+}
+
+/// All commits were taken for old releases, which put it into a folder of its name.
+#[test]
+fn i17_the_comment_behind_a_commit_tells_where_an_artifact_lies() {
+    let stage = Stage::new();
+    let (code, said) = stage.exec(
+        r#"
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps:
+      - run: echo hi > x
+      - uses: actions/upload-artifact@v4
+        with: {name: only, path: x}
+      - uses: actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c # v8.0.1
+        with: {path: new}
+      - uses: actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093 # v4.3.0
+        with: {path: old}
+      - run: echo "new $(cat new/x) old $(cat old/only/x)"
+"#,
+    );
+    assert_eq!(code, Some(0), "{said}");
+    in_order(&said, &["[a] new hi old hi"]);
+}
+
 #[test]
 fn i17_hash_files_sees_what_steps_have_made() {
     let stage = Stage::new();

@@ -62,6 +62,7 @@ use std::time::Duration;
 
 use cluster_actors::vm_hosts::{NoVm, VmRequest};
 use runner_core::hosted_label::is_hosted_ubuntu;
+use runner_core::label_notes::default_machine_note;
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
 
@@ -102,6 +103,14 @@ pub(crate) async fn run_job(
         unlisted: unlisted(&request.instance.runs_on),
         timeout: request.vm_timeout,
     };
+    let labels = request
+        .instance
+        .runs_on
+        .iter()
+        .filter(|_| request.is_default);
+    if let Some(note) = default_machine_note(labels) {
+        log.info(0, &note).await;
+    }
     let machine = tokio::select! {
         machine = machine_of(&request, wanted, &log) => machine,
         _ = cancel.wait_for(|cancelled| *cancelled) => return cancelled(),

@@ -56,6 +56,8 @@ pub(crate) struct JobRequest {
     pub(crate) machine: MachineType,
     /// What it is asked for first, when its label is one of a hosted machine.
     pub(crate) hosted: Option<MachineType>,
+    /// Whether it is `default`, since nobody has configured one for the labels.
+    pub(crate) is_default: bool,
     /// `owner/repo`.
     pub(crate) repository: String,
     /// Where people read the run and its artifacts.

@@ -6,7 +6,9 @@ use cluster_actors::vm_hosts::tarball;
 use runner_core::context::{self, OWN_DIRECTORY, RUNNER_WORKSPACE, TEMP, WORKSPACE};
 use runner_core::expr::{Context, Contexts, HashFiles, Object, Scope};
 use runner_core::forge_address::{AT_OWN_ADDRESS, calls_api};
-use runner_core::plan::{PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults};
+use runner_core::plan::{
+    NativeAction, PlannedStep, PlannedWork, StepKind, begins_with_commit, run_defaults,
+};
 use runner_core::prepare;
 use runner_core::shell;
 use runner_core::state::{Conclusion, StepEnd};
@@ -405,7 +407,11 @@ impl<'a> StepRunner<'a> {
         (own, limit): (&[(String, String)], Option<Duration>),
     ) -> StepResult {
         let StepKind::Native {
-            action, uses, with, ..
+            action,
+            uses,
+            release,
+            with,
+            ..
         } = work
         else {
             return StepResult::error("it is no native action");
@@ -416,6 +422,11 @@ impl<'a> StepRunner<'a> {
         };
         let around = self.begin_limit(limit);
         let step = NativeStep::new(&inputs, own);
+        // Of some the version says what they set up.
+        let uses = match action {
+            NativeAction::Setup(tool) if tool.named_by_reference => uses,
+            _ => release,
+        };
         let work = Box::pin(self.native(*action, uses, step));
         let result = step_limit::within(limit, work).await;
         self.deadline = around;

@@ -402,6 +402,7 @@ impl ActiveRun {
             machine.vm.owner = format!("run-{vm_key}").parse().ok();
             machine
         };
+        let is_default = machine.is_default;
         let (machine, hosted) = (owned(machine.machine), machine.hosted.map(owned));
         let environment = instance.environment.as_ref().map(|it| it.name.clone());
         let key = &plan.jobs[job].key;
@@ -440,6 +441,7 @@ impl ActiveRun {
             },
             machine,
             hosted,
+            is_default,
             repository: ledger.record.repository.clone(),
             vm_timeout: settings.vm_timeout,
             actions: jobs.actions.clone(),

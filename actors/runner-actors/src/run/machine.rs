@@ -7,6 +7,7 @@ use runner_core::hosted_label::{
     FULL_IMAGE, is_hosted_ubuntu, is_other_architecture, is_other_system, is_usual_at_forges,
 };
 use runner_core::image_notes::LabelImage;
+use runner_core::label_notes::LabelMachine;
 
 use crate::settings::RunnerSettings;
 
@@ -19,6 +20,8 @@ pub(super) struct MachineChoice {
     /// configured: the image `full`, which may be there or not. At Gitea and Forgejo it stands for
     /// the labels as well that their runners have by themselves, with an image of such programs.
     pub(super) hosted: Option<MachineType>,
+    /// Whether it is `default`, since nobody has configured one for the labels.
+    pub(super) is_default: bool,
 }
 
 /// The machine for these labels: the first that is listed, else the entry `default`. Where a group
@@ -46,6 +49,7 @@ pub(super) fn choose(
         return Some(MachineChoice {
             machine: named.map_or(first, |(_, machine)| machine).clone(),
             hosted: None,
+            is_default: false,
         });
     }
     let listed = |label: &str| {
@@ -58,6 +62,7 @@ pub(super) fn choose(
         return Some(MachineChoice {
             machine,
             hosted: None,
+            is_default: false,
         });
     }
     let is_other = |label: &String| is_other_architecture(label) || is_other_system(label);
@@ -81,7 +86,11 @@ pub(super) fn choose(
         user: machine.user.clone(),
         container: machine.container.clone(),
     });
-    Some(MachineChoice { machine, hosted })
+    Some(MachineChoice {
+        machine,
+        hosted,
+        is_default: !is_hosted,
+    })
 }
 
 /// What is known of the image of jobs with these labels.
@@ -92,6 +101,20 @@ pub fn label_image(settings: &RunnerSettings, labels: &[String]) -> LabelImage {
         Some(choice) if choice.hosted.is_some() => LabelImage::FullOnceBuilt,
         Some(choice) if choice.machine.vm.image == full => LabelImage::Full,
         _ => LabelImage::Other,
+    }
+}
+
+/// Which machine jobs with these labels get.
+#[must_use]
+pub fn label_machine(
+    settings: &RunnerSettings,
+    labels: &[String],
+    group: Option<&str>,
+) -> LabelMachine {
+    match choose(&settings.machines, labels, group, settings.forge) {
+        None => LabelMachine::Nothing,
+        Some(choice) if choice.is_default => LabelMachine::Default,
+        Some(_) => LabelMachine::Own,
     }
 }
 

@@ -23,7 +23,7 @@ mod workflow_run;
 pub(crate) use arrivals::RunArrivals;
 pub(crate) use handles::{RunHandle, RunHandles};
 pub(crate) use job_launcher::JobLauncher;
-pub use machine::label_image;
+pub use machine::{label_image, label_machine};
 pub(crate) use parked::ParkedRuns;
 pub(crate) use services::RunServices;
 pub(crate) use workflow_run::{EndRun, RecheckRun, WorkflowRun};

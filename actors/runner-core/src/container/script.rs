@@ -34,6 +34,11 @@ const RUN_FLAGS: [&str; 14] = [
 /// Images that set up emulators, which the machine has: they are answered without being fetched
 /// (`machine/emulators.py`).
 const EMULATORS: [&str; 2] = ["tonistiigi/binfmt", "multiarch/qemu-user-static"];
+/// Programs that name containers and need no engine.
+const NAMING: [&str; 22] = [
+    "apt", "apt-get", "cat", "cd", "cp", "crane", "curl", "echo", "git", "grep", "helm", "ls",
+    "mkdir", "mv", "oras", "printf", "regctl", "rm", "sed", "skopeo", "tar", "wget",
+];
 /// Words that say that a script has to do with containers.
 const SIGNS: [&str; 3] = ["docker", "testcontainers", "podman"];
 
@@ -42,6 +47,50 @@ const SIGNS: [&str; 3] = ["docker", "testcontainers", "podman"];
 pub fn calls_engine(script: &str) -> bool {
     let script = script.to_ascii_lowercase();
     SIGNS.iter().any(|sign| script.contains(sign))
+}
+
+/// Whether a command of a script names the engine, or something that is called after it: less than
+/// [`calls_engine`], for what people are told.
+#[must_use]
+pub fn names_engine(script: &str) -> bool {
+    let script = script.replace("\\\n", " ").to_ascii_lowercase();
+    let lines = script.lines().map(str::trim_start);
+    let lines = lines.filter(|line| !line.starts_with('#'));
+    let mut parts = lines.flat_map(|line| line.split([';', '|', '&', '(', ')', '`']));
+    parts.any(|part| {
+        let words = part.split_whitespace();
+        let mut words = words.map(|word| word.trim_matches(['"', '\'', '{', '}', '$']));
+        let before = |word: &&str| matches!(*word, "sudo" | "if" | "!" | "then" | "do" | "time");
+        let first = words
+            .by_ref()
+            .find(|word| !before(word) && !word.is_empty());
+        let Some(first) = first.filter(|first| !NAMING.contains(first)) else {
+            return false;
+        };
+        std::iter::once(first).chain(words).any(is_engine)
+    })
+}
+
+/// Whether a word is the engine, or has it as a part of its own: `docker`, `docker:up`,
+/// `DOCKER_HOST=x`, `./docker-test.sh`.
+fn is_engine(word: &str) -> bool {
+    if word.contains("testcontainers") || word.starts_with("docker_host") {
+        return true;
+    }
+    if word.starts_with('-') || word.contains("://") {
+        return false;
+    }
+    ["docker", "podman"].iter().any(|name| {
+        word.match_indices(name).any(|(at, _)| {
+            let before = word[..at].chars().next_back();
+            let after = &word[at + name.len()..];
+            let is_host = [".io", ".com", ".pkg"]
+                .iter()
+                .any(|end| after.starts_with(end));
+            let mut ends = before.into_iter().chain(after.chars().next());
+            !is_host && !ends.any(|c| c.is_ascii_alphanumeric())
+        })
+    })
 }
 
 /// The images that the steps of a job name, as far as they were read.
@@ -316,5 +365,36 @@ mod tests {
             assert!(calls_engine(script), "{script}");
         }
         assert!(!calls_engine("cargo test"));
+    }
+
+    /// `docker.io` in an address made a note that the job needs podman.
+    #[test]
+    fn i17_a_script_that_only_names_containers_is_told_apart() {
+        for script in [
+            "docker ps",
+            "sudo docker-compose up",
+            "mvn verify -Dtestcontainers.x=1",
+            "DOCKER_HOST=x ./run",
+            "make docker-test",
+            "npm run docker:up",
+            "id=$(docker ps -q)",
+            "if ! podman ps; then exit 1; fi",
+            "echo $(docker ps)",
+        ] {
+            assert!(names_engine(script), "{script}");
+        }
+        for script in [
+            "skopeo copy docker://docker.io/a/b dir:x",
+            "oras push docker.io/a/b",
+            "printf '%s' docker-baseimage-alpine",
+            "./build --cleanup-docker",
+            "echo 'see the dockerfile'",
+            "cat docker/README",
+            "# docker ps",
+            "./sign docker.io/a/b",
+            "hadolint Dockerfile",
+        ] {
+            assert!(!names_engine(script), "{script}");
+        }
     }
 }

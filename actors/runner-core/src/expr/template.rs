@@ -398,6 +398,23 @@ impl Data {
         })
     }
 
+    /// Calls `visit` with every expression in it.
+    pub fn expressions<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+        match self {
+            Self::Scalar(template) => template.expressions().for_each(visit),
+            Self::List(values) => values.iter().for_each(|value| value.expressions(visit)),
+            Self::Map(entries) => entries.iter().for_each(|(_, it)| it.expressions(visit)),
+            Self::Computed(entries) => {
+                for (key, value) in entries {
+                    if let Key::Text(text) = key {
+                        text.expressions().for_each(&mut *visit);
+                    }
+                    value.expressions(visit);
+                }
+            }
+        }
+    }
+
     /// Whether an expression in it refers to `context`.
     pub fn refers_to(&self, context: Context) -> bool {
         match self {

@@ -61,29 +61,47 @@ impl StepPlanner<'_> {
     pub(super) fn docker_action(
         &mut self,
         used: StepUse<'_>,
-        runs: DockerRuns,
+        mut runs: DockerRuns,
         location: ActionLocation,
         directory: String,
         inputs: Vec<(String, Option<Template>)>,
     ) -> StepKind {
-        let images = match &runs.image {
-            DockerImage::Named(name) => vec![name.clone()],
-            DockerImage::Dockerfile(file) => {
-                let path = resolved(&join(&directory, file));
-                let files = self.input.files;
-                let bytes = path.and_then(|path| match &location {
-                    ActionLocation::Workspace => files(&path),
-                    ActionLocation::Stored(origin) => {
-                        self.input.actions.read(&origin.locked, &path)
-                    }
-                });
-                let Some(bytes) = bytes else {
+        let input = self.input;
+        let read = |file: &str| {
+            let path = resolved(&join(&directory, file))?;
+            match &location {
+                ActionLocation::Workspace => (input.files)(&path),
+                ActionLocation::Stored(origin) => input.actions.read(&origin.locked, &path),
+            }
+        };
+        let (file, bytes) = match &runs.image {
+            DockerImage::Named(name) => (name.clone(), None),
+            DockerImage::Dockerfile(file) => match read(file) {
+                Some(bytes) => (file.clone(), Some(bytes)),
+                None => {
                     let file = config_core::quoted(file);
                     let why = format!("it is made of {file}, which is not in its repository");
                     return self.unusable(used, Unusable::own(&why));
-                };
-                base_images(&String::from_utf8_lossy(&bytes))
-            }
+                }
+            },
+            DockerImage::Bare(name) => match (read(name), location.stored()) {
+                (None, Some(_)) => {
+                    let name = config_core::quoted(name);
+                    let why = format!(
+                        "it is made of {name}, which is neither a file of its repository nor begins with `docker://`"
+                    );
+                    return self.unusable(used, Unusable::own(&why));
+                }
+                (bytes, _) => (name.clone(), bytes),
+            },
+        };
+        let images = match &bytes {
+            Some(bytes) => base_images(&String::from_utf8_lossy(bytes)),
+            None => vec![file.clone()],
+        };
+        runs.image = match bytes {
+            Some(_) => DockerImage::Dockerfile(file),
+            None => DockerImage::Named(file),
         };
         self.docker(used, runs, Some(location), directory, inputs, images)
     }

@@ -2,7 +2,7 @@
 
 use super::matrix::{Combination, named_combinations};
 use super::types::{ConcurrencyGroup, InstanceEnvironment, JobInstance};
-use crate::expr::{Context, Contexts, Data, EvalError, Scope, Template, Value};
+use crate::expr::{Context, Contexts, Data, EvalError, Expr, Scope, Template, Value};
 use crate::workflow::{Concurrency, ConcurrencyQueue, Job, JobEnvironment, JobWork, wrong_name};
 
 /// Minutes after which a job is ended when it does not say (GitHub's default).
@@ -79,24 +79,15 @@ fn no_matrix() -> Combination {
     }
 }
 
-/// What is odd about a job's copies in every run, since nothing of what they are made of depends on
-/// the run: that it fails before it starts, or that all of its matrix is excluded.
-pub fn odd_copies(job: &Job) -> Option<String> {
-    const OF_THE_RUN: [Context; 4] = [
-        Context::Github,
-        Context::Needs,
-        Context::Inputs,
-        Context::Vars,
-    ];
-    let runs_on = match &job.work {
-        JobWork::Steps { runs_on, .. } => Some(runs_on),
-        JobWork::Call { .. } => None,
-    };
+/// Calls `visit` with every expression that a job's copies are made of.
+pub(super) fn made_of<'j>(job: &'j Job, visit: &mut dyn FnMut(&'j Expr)) {
     let strategy = job.strategy.as_ref();
-    let values = [
-        strategy.and_then(|strategy| strategy.matrix.as_ref()),
-        runs_on,
-    ];
+    if let Some(matrix) = strategy.and_then(|strategy| strategy.matrix.as_ref()) {
+        matrix.expressions(visit);
+    }
+    if let JobWork::Steps { runs_on, .. } = &job.work {
+        runs_on.expressions(visit);
+    }
     let group = job.concurrency.as_ref();
     let environment = job.environment.as_ref();
     let texts = [
@@ -110,23 +101,35 @@ pub fn odd_copies(job: &Job) -> Option<String> {
         group.map(|group| &group.group),
         group.and_then(|group| group.cancel_in_progress.as_ref()),
     ];
-    let depends = |context| {
-        values
-            .iter()
-            .flatten()
-            .any(|value| value.refers_to(context))
-            || texts.iter().flatten().any(|text| text.refers_to(context))
-    };
+    let texts = texts.into_iter().flatten();
+    texts.for_each(|text| text.expressions().for_each(&mut *visit));
+}
+
+/// What is odd about a job's copies in every run, since nothing of what they are made of depends on
+/// the run: that it fails before it starts, or that all of its matrix is excluded.
+pub fn odd_copies(job: &Job) -> Option<String> {
+    const OF_THE_RUN: [Context; 4] = [
+        Context::Github,
+        Context::Needs,
+        Context::Inputs,
+        Context::Vars,
+    ];
+    let strategy = job.strategy.as_ref();
+    let matrix = strategy.and_then(|strategy| strategy.matrix.as_ref());
+    let mut depends = false;
+    made_of(job, &mut |expr| {
+        depends |= OF_THE_RUN.iter().any(|context| expr.refers_to(*context));
+    });
     // A matrix that is one text is a template's placeholder.
-    let placeholder = matches!(values[0], Some(Data::Scalar(text)) if text.fixed().is_some());
-    if placeholder || OF_THE_RUN.into_iter().any(depends) {
+    let placeholder = matches!(matrix, Some(Data::Scalar(text)) if text.fixed().is_some());
+    if placeholder || depends {
         return None;
     }
     let contexts = Contexts::default();
     if let Err(error) = expand(job, &contexts) {
         return Some(format!("would fail: {error}"));
     }
-    let matrix = values[0]?.value(&Scope::new(&contexts)).ok()?;
+    let matrix = matrix?.value(&Scope::new(&contexts)).ok()?;
     let all = named_combinations(&matrix).ok()?;
     all.is_empty().then(|| {
         "has one copy without a matrix: `exclude` leaves none of the combinations".to_owned()
@@ -235,14 +238,14 @@ fn name(job: &Job, suffix: &str, scope: &Scope<'_>) -> Result<String, ExpandErro
 }
 
 /// The `group` of a mapping.
-fn group(value: &Value) -> Option<String> {
+pub(super) fn group(value: &Value) -> Option<String> {
     let group = value.get("group")?.as_text();
     let group = group.trim();
     (!group.is_empty()).then(|| group.to_owned())
 }
 
 /// The labels a `runs-on` gives.
-fn labels(value: &Value) -> Result<Vec<String>, ExpandError> {
+pub(super) fn labels(value: &Value) -> Result<Vec<String>, ExpandError> {
     let mut labels: Vec<String> = match value {
         Value::List(values) => values
             .iter()

@@ -29,11 +29,11 @@ impl KnownValues {
         };
         let runner = Contexts::default().with(Context::Runner, runner("", false));
         if self.matrices.is_empty() {
-            return decided(condition.expr(), &runner, false);
+            return decided(condition.expr(), &runner, &|expr| is_known(expr, false));
         }
         let copies = self.matrices.iter().map(|matrix| {
             let contexts = runner.clone().with(Context::Matrix, matrix.clone());
-            decided(condition.expr(), &contexts, true)
+            decided(condition.expr(), &contexts, &|expr| is_known(expr, true))
         });
         let copies: Vec<Option<bool>> = copies.collect();
         if copies.contains(&Some(true)) {
@@ -44,8 +44,14 @@ impl KnownValues {
     }
 }
 
-fn decided(expr: &Expr, contexts: &Contexts, has_matrix: bool) -> Option<bool> {
-    let decide = |expr| decided(expr, contexts, has_matrix);
+/// Whether a condition holds that nothing has failed before; `is_known`: of which parts the
+/// contexts have the value.
+pub(super) fn decided(
+    expr: &Expr,
+    contexts: &Contexts,
+    is_known: &dyn Fn(&Expr) -> bool,
+) -> Option<bool> {
+    let decide = |expr| decided(expr, contexts, is_known);
     match expr {
         Expr::Not(inner) => decide(inner).map(|holds| !holds),
         Expr::Binary(Operator::And, left, right) => match (decide(left), decide(right)) {
@@ -59,7 +65,7 @@ fn decided(expr: &Expr, contexts: &Contexts, has_matrix: bool) -> Option<bool> {
             _ => None,
         },
         Expr::Call(Function::Always | Function::Success, _) => Some(true),
-        _ if is_known(expr, has_matrix) => {
+        _ if is_known(expr) => {
             let value = expr.eval(&Scope::new(contexts)).ok()?;
             Some(value.truthy())
         }

@@ -36,6 +36,8 @@ pub(super) struct StepPlanner<'a> {
     pub(super) outputs: KnownOutputs,
     /// Those of the action that was planned last.
     pub(super) declared: Option<Vec<String>>,
+    /// The comment behind the `uses` that is planned.
+    pub(super) comment: Option<String>,
     pub(super) token_defaults: Vec<String>,
     /// Whether a step before may have put files into the workspace that the commit does not have.
     pub(super) workspace_changes: bool,
@@ -69,6 +71,7 @@ impl<'a> StepPlanner<'a> {
             findings: Vec::new(),
             outputs: KnownOutputs::default(),
             declared: None,
+            comment: None,
             token_defaults: Vec::new(),
             workspace_changes: false,
             first_slot: 0,
@@ -134,8 +137,13 @@ impl<'a> StepPlanner<'a> {
                     working_directory: working_directory.clone(),
                 }
             }
-            StepWork::Uses { uses, with } => {
+            StepWork::Uses {
+                uses,
+                comment,
+                with,
+            } => {
                 self.declared = None;
+                self.comment.clone_from(comment);
                 let work = self.uses(&uses.value, uses.place, with)?;
                 if let (0, Some(id), Some(outputs)) = (self.depth, &step.id, self.declared.take()) {
                     self.outputs.add(id, &uses.value, outputs);

@@ -254,6 +254,10 @@ pub enum StepKind {
         action: super::NativeAction,
         /// As written.
         uses: String,
+        /// The same with the release that the comment behind a commit tells, else with the newest
+        /// one in its place: what differs between releases is done by it.
+        #[serde(skip)]
+        release: String,
         /// Its inputs as written.
         with: Vec<(String, Template)>,
         /// The original of one that sets a tool up, for what the image of the machine has not.

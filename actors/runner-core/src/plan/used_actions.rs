@@ -4,9 +4,7 @@
 use config_core::quoted;
 
 use super::input::{PlanError, spend};
-use super::native::{
-    NativeAction, action_name, moving, native, planned_setup, sets_up, unknown_inputs,
-};
+use super::native::{action_name, moving, native, sets_up, unknown_inputs};
 use super::steps::{StepPlanner, asks_for_token, check_token};
 use super::types::{
     ActionLocation, Composite, DeferredAction, NodeAction, PlanFinding, StepKind, StoredLocation,
@@ -79,6 +77,11 @@ impl StepPlanner<'_> {
         if let Some(image) = uses.strip_prefix("docker://") {
             return Ok(self.docker_step(used, image));
         }
+        if !uses.contains('@') {
+            let reason =
+                "it names no version: Gitea and Forgejo run the file, and such a job fails";
+            return Ok(self.unusable(used, Unusable::own(reason)));
+        }
         if let Some(why) = self.locked_out(uses) {
             return Ok(self.unusable(used, why));
         }
@@ -136,43 +139,6 @@ impl StepPlanner<'_> {
         }
     }
 
-    fn is_stored(&self, uses: &str) -> bool {
-        let reference = uses.parse::<ActionReference>();
-        reference.is_ok_and(|reference| self.find(&reference).is_ok())
-    }
-
-    /// A step that the runner does.
-    fn native_step(&mut self, used: StepUse<'_>, action: NativeAction) -> StepKind {
-        self.note_native_locked(used);
-        if sets_up(used.uses) {
-            let is_stored = self.is_stored(used.uses);
-            let setup = planned_setup(action, used.uses, used.with, is_stored);
-            self.setups.extend(setup);
-        }
-        for input in unknown_inputs(used.uses, used.with) {
-            let input = config_core::quoted(input);
-            let note = format!(
-                "{}: unexpected input {input}: it changes nothing",
-                used.uses
-            );
-            if !self.notes.contains(&note) {
-                self.notes.push(note);
-            }
-        }
-        let original = sets_up(used.uses).then(|| {
-            Box::new(DeferredAction {
-                original: true,
-                ..self.deferred_action(used)
-            })
-        });
-        StepKind::Native {
-            action,
-            uses: used.uses.to_owned(),
-            with: used.with.to_vec(),
-            original,
-        }
-    }
-
     /// The step's job is refused.
     pub(super) fn unusable(&mut self, used: StepUse<'_>, why: Unusable) -> StepKind {
         let feature = format!("uses: {}", used.uses);
@@ -200,7 +166,7 @@ impl StepPlanner<'_> {
         StepKind::Deferred(Box::new(self.deferred_action(used)))
     }
 
-    fn deferred_action(&self, used: StepUse<'_>) -> DeferredAction {
+    pub(super) fn deferred_action(&self, used: StepUse<'_>) -> DeferredAction {
         DeferredAction {
             uses: used.uses.to_owned(),
             file: self.file.clone(),

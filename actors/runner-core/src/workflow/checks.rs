@@ -110,6 +110,15 @@ pub(super) fn checked_count(reader: &Reader<'_>, template: Option<Template>) -> 
             quoted(&template.source)
         );
         reader.error(template.place, message);
+    } else if let Some(Value::Number(number)) = template.fixed()
+        && (number < 1.0 || number.fract() != 0.0)
+    {
+        let message = format!("max-parallel is {}", quoted(&template.source));
+        let help = match number < 1.0 {
+            true => "a number below 1 is no limit: all copies run at once",
+            false => "it counts without its fraction",
+        };
+        reader.warn(template.place, message, help);
     }
     Some(template)
 }

@@ -74,6 +74,10 @@ const JOB: &[&str] = &[
 
 const STRATEGY: &[&str] = &["fail-fast", "job-index", "job-total", "max-parallel"];
 
+/// What is known of the container of a job, and of its services.
+pub(super) const CONTAINER: &[&str] = &["id", "network"];
+pub(super) const SERVICE: &[&str] = &["id", "network", "ports"];
+
 /// What a step that has ended is known by.
 pub(super) const STEP: &[&str] = &["outputs", "outcome", "conclusion"];
 

@@ -34,6 +34,27 @@ pub enum DockerImage {
     Named(String),
     /// Built of this file, relative to the action's folder.
     Dockerfile(String),
+    /// Neither `docker://` nor the name of a Dockerfile: a file of the action's folder if there is
+    /// one of that name, else an image, in an action of the repository itself only.
+    Bare(String),
+}
+
+impl DockerImage {
+    /// What `image` names, as GitHub's runner reads it (`ContainerActionHandler`, `DockerUtil`).
+    #[must_use]
+    pub fn of(image: &str) -> Self {
+        const SCHEME: &str = "docker://";
+        let (start, rest) = image.split_at_checked(SCHEME.len()).unwrap_or(("", image));
+        if start.eq_ignore_ascii_case(SCHEME) {
+            return Self::Named(rest.to_owned());
+        }
+        let name = image.rsplit(['/', '\\']).next().unwrap_or(image);
+        let name = name.to_ascii_lowercase();
+        match name.starts_with("dockerfile.") || name.ends_with("dockerfile") {
+            true => Self::Dockerfile(image.to_owned()),
+            false => Self::Bare(image.to_owned()),
+        }
+    }
 }
 
 /// An entry point of the same image that runs before or after the steps of a job.
@@ -65,10 +86,7 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node) -> Option<DockerRuns> {
         reader.error_help(node.place, "a Docker action has no `image`", help);
         return None;
     };
-    let image = match image.strip_prefix("docker://") {
-        Some(name) => DockerImage::Named(name.to_owned()),
-        None => DockerImage::Dockerfile(image),
-    };
+    let image = DockerImage::of(&image);
     let args = fields.read(reader, "args", |node| {
         let args = reader.one_or_more(node, "args")?.into_iter();
         args.map(|node| reader.template(node, "args", ACTION_TEXT))
@@ -97,4 +115,32 @@ fn stage(reader: &Reader<'_>, fields: Fields<'_>, name: &str) -> Option<DockerSt
         entrypoint,
         condition,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Images without `docker://` were taken for missing files.
+    #[test]
+    fn i17_an_image_is_told_from_a_dockerfile_as_on_github() {
+        let dockerfile = |name: &str| DockerImage::Dockerfile(name.to_owned());
+        let bare = |name: &str| DockerImage::Bare(name.to_owned());
+        for (image, expected) in [
+            (
+                "docker://debian:10",
+                DockerImage::Named("debian:10".to_owned()),
+            ),
+            ("DOCKER://a", DockerImage::Named("a".to_owned())),
+            ("debian:10", bare("debian:10")),
+            ("sub/build.docker", bare("sub/build.docker")),
+            ("Dockerfile/x", bare("Dockerfile/x")),
+            ("Dockerfile", dockerfile("Dockerfile")),
+            ("x/Dockerfile", dockerfile("x/Dockerfile")),
+            ("dockerfile.ci", dockerfile("dockerfile.ci")),
+            ("my.Dockerfile", dockerfile("my.Dockerfile")),
+        ] {
+            assert_eq!(DockerImage::of(image), expected, "{image}");
+        }
+    }
 }

@@ -25,7 +25,15 @@ pub(super) fn check_needs(reader: &Reader<'_>, jobs: &mut [Job], entries: &[Entr
             }
         }
         // One that is named twice is needed once.
-        job.needs.retain(|need| seen.insert(need.value.clone()));
+        job.needs.retain(|need| {
+            let is_new = seen.insert(need.value.clone());
+            if !is_new {
+                let message = format!("{} needs {} twice", quoted(&job.id), quoted(&need.value));
+                let help = "name it once; the case of letters does not matter";
+                reader.warn(need.place, message, help);
+            }
+            is_new
+        });
     }
     if let Some(cycle) = cycle(jobs) {
         let first = jobs.iter().find(|job| job.id == cycle[0]);

@@ -76,6 +76,18 @@ impl<'a> Reader<'a> {
         self.note(place, false, message.into(), Some(help.into()));
     }
 
+    /// The comment on the line that a value ends on.
+    pub(super) fn comment_behind(&self, place: SourceLocation) -> Option<String> {
+        let rest = self.source.text().get(place.bytes().end..)?;
+        let line = rest.lines().next()?;
+        let (between, comment) = line.split_once('#')?;
+        // In a list or mapping on one line another value may follow.
+        let is_behind = between
+            .chars()
+            .all(|c| c.is_whitespace() || "]}\"'".contains(c));
+        (is_behind && between.contains([' ', '\t'])).then(|| comment.trim().to_owned())
+    }
+
     /// A mistake at GitHub, which Gitea and Forgejo take: `note` says what becomes of it there.
     pub(super) fn strict(
         &self,

@@ -67,7 +67,12 @@ impl File<'_, '_> {
             Context::Needs => self.need(site.job?, chain, name),
             Context::Jobs => self.job(chain, name),
             Context::Steps => self.step(site, chain, name),
-            Context::Matrix => self.row(site.job?, name),
+            Context::Matrix => self
+                .row(site.job?, name)
+                .or_else(|| self.inner_key(site.job?, chain, name)),
+            Context::Job if ["container", "services"].contains(&&*name.to_ascii_lowercase()) => {
+                self.of_job(chain, name)
+            }
             Context::Inputs => self.input(0, name),
             Context::Github if name.eq_ignore_ascii_case("event") => self.event(chain),
             Context::Secrets => self.secret(name),
@@ -294,6 +299,32 @@ impl File<'_, '_> {
         }
     }
 
+    /// `matrix.row.key`, where no value of the row has such a key.
+    fn inner_key(&self, job: &Job, chain: &Chain<'_>, name: &str) -> Option<MissingName> {
+        let asked = chain.name(1)?;
+        let matrix = job.strategy.as_ref()?.matrix.as_ref()?;
+        let known = inner_keys(matrix, name)?;
+        let what = format!("no value of {} in the matrix", quoted(name));
+        let mut missing = self.among(1, "", "", asked, known)?;
+        missing.message = format!("{what} has the key {}", quoted(asked));
+        Some(missing)
+    }
+
+    /// `job.container.id`, `job.services.x.ports`.
+    fn of_job(&self, chain: &Chain<'_>, name: &str) -> Option<MissingName> {
+        let (index, what, known) = match &*name.to_ascii_lowercase() {
+            "container" => (1, "`job.container`", context_properties::CONTAINER),
+            "services" => (
+                2,
+                "a service of `job.services`",
+                context_properties::SERVICE,
+            ),
+            _ => return None,
+        };
+        let asked = chain.name(index)?;
+        self.among(index, what, "property", asked, known.iter().copied())
+    }
+
     /// `inputs.x`; events that hand over nothing leave it empty.
     fn input(&self, index: usize, name: &str) -> Option<MissingName> {
         let on = &self.workflow.on;
@@ -364,6 +395,47 @@ fn ids(job: &Job) -> impl Iterator<Item = &str> {
         JobWork::Call { .. } => &[],
     };
     steps.iter().filter_map(|step| step.id.as_deref())
+}
+
+/// The keys of the values that a row of a matrix has, those of `include` as well; nothing when only
+/// the run knows them.
+fn inner_keys<'m>(matrix: &'m Data, row: &str) -> Option<Vec<&'m str>> {
+    let Data::Map(entries) = matrix else {
+        return None;
+    };
+    let mut values: Vec<&Data> = Vec::new();
+    for (key, value) in entries {
+        let Data::List(items) = value else {
+            // What an expression gives may have any key.
+            if key == "include" || key.eq_ignore_ascii_case(row) {
+                return None;
+            }
+            continue;
+        };
+        if key.eq_ignore_ascii_case(row) {
+            values.extend(items);
+        } else if key == "include" {
+            for item in items {
+                let Data::Map(entries) = item else {
+                    return None;
+                };
+                let of_row = entries
+                    .iter()
+                    .filter(|(key, _)| key.eq_ignore_ascii_case(row));
+                values.extend(of_row.map(|(_, value)| value));
+            }
+        }
+    }
+    let mut keys = Vec::new();
+    for value in values {
+        match value {
+            Data::Map(entries) => keys.extend(entries.iter().map(|(key, _)| key.as_str())),
+            Data::Scalar(text) if text.fixed().is_some() => {}
+            _ => return None,
+        }
+    }
+    // That a text has no keys at all is said where its kind is looked at.
+    (!keys.is_empty()).then_some(keys)
 }
 
 /// The keys a matrix gives to its combinations, and how many were looked at; nothing when only the

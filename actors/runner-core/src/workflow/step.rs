@@ -200,6 +200,7 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) ->
             super::uses::check_inputs(reader, &name, &with, uses.place);
             Some(StepWork::Uses {
                 uses: Located::new(name, uses.place),
+                comment: reader.comment_behind(uses.place),
                 with,
             })
         }

@@ -331,6 +331,9 @@ pub enum StepWork {
     Uses {
         /// Which.
         uses: Located<String>,
+        /// The comment behind it, which tells the release of a commit: `v8.0.1`.
+        #[serde(skip)]
+        comment: Option<String>,
         /// Its inputs.
         with: Vec<(String, Template)>,
     },

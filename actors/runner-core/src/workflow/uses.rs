@@ -26,7 +26,13 @@ pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: SourceLocatio
     let (name, version) = uses.split_once('@').unwrap_or((uses, ""));
     if version.is_empty() {
         let message = format!("{} names no version", quoted(uses));
-        reader.error_help(place, message, format!("for example `{name}@v4`"));
+        let help = format!("for example `{name}@v4`");
+        reader.strict(
+            place,
+            message,
+            help,
+            "its job is refused, as it fails there",
+        );
         return;
     }
     let name = name.split_once("://").map_or(name, |(_, rest)| rest);

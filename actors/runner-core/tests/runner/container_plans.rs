@@ -122,6 +122,44 @@ fn i17_docker_actions_are_planned() {
     assert_eq!(action.images, ["alpine:3"]);
 }
 
+/// They were refused as missing files.
+#[test]
+fn i17_an_action_of_the_repository_may_name_an_image_alone() {
+    for (image, there, refused) in [
+        ("debian:10", "debian:10", None),
+        ("DOCKER://alpine:3", "alpine:3", None),
+        ("debian:10", "other:1", Some("image `debian:10`")),
+        ("build.docker", "node:22", None),
+        (
+            "sub/Dockerfile",
+            "node:22",
+            Some("which is not in its repository"),
+        ),
+    ] {
+        let action = format!("runs: {{using: docker, image: '{image}'}}\n");
+        let files = |path: &str| match path {
+            "act/action.yml" => Some(action.clone().into_bytes()),
+            "act/build.docker" => Some(b"FROM node:22\n".to_vec()),
+            _ => None,
+        };
+        let text = "on: push\njobs: {a: {runs-on: x, steps: [{uses: ./act}]}}\n";
+        let there: &'static [&'static str] = Box::leak(Box::new([there]));
+        let report = check_with("ci.yml", text.as_bytes(), &files, &Images(there));
+        let reasons: Vec<String> = report.refused.iter().map(|it| it.to_string()).collect();
+        let reasons = reasons.join("\n");
+        match refused {
+            None => assert_eq!(reasons, "", "{image}"),
+            Some(refused) if refused.starts_with("image") => {
+                assert!(
+                    reasons.contains("images add debian:10"),
+                    "{image}: {reasons}"
+                );
+            }
+            Some(refused) => assert!(reasons.contains(refused), "{image}: {reasons}"),
+        }
+    }
+}
+
 #[test]
 fn i17_mistakes_in_containers_are_found_before_the_run() {
     let check = |container: &str| {

@@ -95,7 +95,7 @@ fn i17_groups_of_machines_have_a_name() {
 fn i17_scripts_that_an_action_is_given_are_scripts() {
     let step = |uses: &str, input: &str| {
         format!(
-            "on: push\njobs: {{a: {{runs-on: x, steps: [{{uses: {uses}, with: {{{input}: ¦'x(${{{{ github.event.issue.title }}}})'}}}}]}}}}\n"
+            "on: push\njobs: {{a: {{runs-on: x, steps: [{{uses: {uses}, with: {{{input}: 'x(¦${{{{ github.event.issue.title }}}})'}}}}]}}}}\n"
         )
     };
     let said = "warning `${{ github.event.issue.title }}` puts a text that strangers choose into a script, where it is run as commands";
@@ -172,7 +172,7 @@ fn i17_numbers_in_quotes_and_empty_permissions_are_found() {
     }
     for rest in [
         "    timeout-minutes: ${{ vars.X }}\n",
-        "    strategy: {max-parallel: 0, matrix: {a: [1]}}\n",
+        "    strategy: {max-parallel: 2, matrix: {a: [1]}}\n",
         "    permissions: {}\n",
     ] {
         found_at(&job(rest), None);

@@ -55,6 +55,15 @@ fn files() -> Store {
             "image/action.yml",
             "runs: {using: docker, image: Dockerfile}\n",
         ),
+        (
+            "named/action.yml",
+            "runs: {using: docker, image: 'debian:10'}\n",
+        ),
+        (
+            "built/action.yml",
+            "runs: {using: docker, image: build.docker}\n",
+        ),
+        ("built/build.docker", "FROM scratch\n"),
         ("bare/Dockerfile", "FROM scratch\n"),
         (
             "loop/action.yml",
@@ -102,6 +111,14 @@ fn what_is_in_the_store_is_planned_and_the_rest_says_what_to_do() {
             "{uses: acme/other/sub@v1}",
             Some("actions add acme/other/sub@v1"),
             Some(Need::Action("acme/other/sub".to_owned())),
+        ),
+        ("{uses: acme/tools/built@v1}", None, None),
+        (
+            "{uses: acme/tools/named@v1}",
+            Some(
+                "`debian:10`, which is neither a file of its repository nor begins with `docker://`",
+            ),
+            Some(Need::OwnFiles),
         ),
         (
             "{uses: acme/tools/image@v1}",
@@ -225,7 +242,7 @@ fn required_inputs_and_empty_tokens_are_noted() {
         "{notes:?}"
     );
     let given = checked("{uses: acme/tools@v1, with: {WHO: me, token: none}}");
-    let [image] = given.jobs[0].notes.as_slice() else {
+    let [_label, image] = given.jobs[0].notes.as_slice() else {
         panic!("{:?}", given.jobs[0].notes);
     };
     assert!(image.contains("Node.js for JavaScript actions"), "{image}");

@@ -195,7 +195,9 @@ impl StepRunner<'_> {
     /// The image of an action: named, or built of its Dockerfile the first time it is needed.
     async fn action_image(&mut self, action: &DockerAction) -> Result<ImageReference, String> {
         let file = match &action.runs.image {
-            DockerImage::Named(name) => return name.parse().map_err(|error| format!("{error}")),
+            DockerImage::Named(name) | DockerImage::Bare(name) => {
+                return name.parse().map_err(|error| format!("{error}"));
+            }
             DockerImage::Dockerfile(file) => file,
         };
         let name = format!("localhost/orrery-action:{}", action.slot);

@@ -107,7 +107,7 @@ pub fn undone_value(uses: &str, input: &str, value: &str) -> Option<String> {
 }
 
 /// Whether a `uses` names this release of an action or a later one: `v7`, `v7.0.1`, or its newest
-/// branch. A commit names none.
+/// branch. A commit names none; see the release of a planned step.
 #[must_use]
 pub fn is_release_since(uses: &str, major: u64) -> bool {
     let reference = uses.rsplit_once('@').map_or("", |(_, reference)| reference);
@@ -119,6 +119,32 @@ pub fn is_release_since(uses: &str, major: u64) -> bool {
     // A commit of digits alone is none either.
     let number = number.parse::<u64>().ok().filter(|number| *number < 1000);
     number.is_some_and(|number| number >= major)
+}
+
+/// What stands for the newest release.
+pub(super) const NEWEST: &str = "@main";
+
+/// A `uses` by its release: where it names a commit, with the one that the comment behind it tells
+/// (`# v8.0.1`, as those write it who update actions), else the newest.
+pub(super) fn release_of(uses: &str, comment: Option<&str>) -> String {
+    let Some((name, reference)) = uses.rsplit_once('@') else {
+        return uses.to_owned();
+    };
+    let is_commit = reference.len() >= 40 && reference.bytes().all(|it| it.is_ascii_hexdigit());
+    if !is_commit {
+        return uses.to_owned();
+    }
+    let apart = |c: char| !c.is_ascii_alphanumeric() && !".-_".contains(c);
+    let mut words = comment.unwrap_or_default().split(apart);
+    let release = words.find(|word| {
+        let numbers = word.strip_prefix(['v', 'V']).unwrap_or(word);
+        let mut parts = numbers.split('.');
+        parts.all(|part| (1..4).contains(&part.len()) && part.bytes().all(|c| c.is_ascii_digit()))
+    });
+    match release {
+        Some(release) => format!("{name}@{}", release.to_ascii_lowercase()),
+        None => format!("{name}{NEWEST}"),
+    }
 }
 
 /// `owner/name` of `owner/name@v4` and of `https://code.example/owner/name@v4`.
@@ -156,6 +182,32 @@ const ALIASES: [(&str, &str); 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All commits were taken for old releases.
+    #[test]
+    fn i17_the_comment_behind_a_commit_tells_its_release() {
+        let commit = "actions/download-artifact@3e5f45b2cfb9172054b4087a40e8e0b5a5461e7c";
+        for (uses, comment, expected) in [
+            (commit, Some("v8.0.1"), "v8.0.1"),
+            (commit, Some("V4"), "v4"),
+            (commit, Some("4.1.0"), "4.1.0"),
+            (commit, Some("tag=v4.3.0"), "v4.3.0"),
+            (commit, Some("ratchet:actions/download-artifact@v5"), "v5"),
+            (commit, Some("pin@v4 (2024-01-01)"), "v4"),
+            (commit, Some("2024-01-01"), "main"),
+            (commit, Some("the newest"), "main"),
+            (commit, None, "main"),
+            ("actions/download-artifact@v4", Some("v8"), "v4"),
+            ("actions/download-artifact@abc", Some("v8"), "abc"),
+        ] {
+            let release = release_of(uses, comment);
+            assert_eq!(
+                release,
+                format!("actions/download-artifact@{expected}"),
+                "{uses} {comment:?}"
+            );
+        }
+    }
 
     #[test]
     fn i17_a_release_of_an_action_is_known_by_its_name() {

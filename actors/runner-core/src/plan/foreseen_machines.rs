@@ -1,0 +1,291 @@
+//! The machines that a job names whatever its inputs and the jobs before it come to: labels that
+//! are written out, and those that the constant values of its matrix give.
+
+use super::expand::{group, labels};
+use super::foreseen_inputs::{KnownInputs, Sureness};
+use super::matrix::{combinations, includes};
+use crate::expr::{Chain, Context, Contexts, Data, Expr, Object, Scope, Value};
+use crate::workflow::{Job, JobWork};
+
+/// Stands for a value that is not known; no file has such a text.
+const UNKNOWN: &str = "\u{0}unknown";
+
+/// What a machine of a job is asked for by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ForeseenMachine {
+    pub(crate) labels: Vec<String>,
+    pub(crate) group: Option<String>,
+    /// Whether it is asked for whatever the inputs are.
+    pub(crate) is_sure: bool,
+}
+
+/// The machines that are known, each once, and whether these are all. Where nothing is sure, what
+/// is likely.
+pub(super) fn machines_named(
+    job: &Job,
+    inputs: &KnownInputs,
+    contexts: &Contexts,
+) -> (Vec<ForeseenMachine>, bool) {
+    let sure = Known::new(&inputs.sure_ones(), contexts, Sureness::Sure).machines(job);
+    if !sure.0.is_empty() {
+        return sure;
+    }
+    Known::new(inputs, contexts, Sureness::Likely).machines(job)
+}
+
+/// What values are taken from.
+struct Known<'i> {
+    inputs: &'i KnownInputs,
+    contexts: Contexts,
+    least: Sureness,
+}
+
+/// A matrix with what is not known of it marked.
+#[derive(Default)]
+struct PartialMatrix {
+    combinations: Vec<Value>,
+    rows: Vec<String>,
+    /// What `include` adds is not known, or not all of it.
+    includes_more: bool,
+    /// Parts of what `exclude` names: what has them may be left out.
+    may_leave_out: Vec<Value>,
+}
+
+impl<'i> Known<'i> {
+    fn new(inputs: &'i KnownInputs, contexts: &Contexts, least: Sureness) -> Self {
+        let contexts = contexts.clone().with(Context::Inputs, inputs.values());
+        Self {
+            inputs,
+            contexts,
+            least,
+        }
+    }
+
+    fn machines(&self, job: &Job) -> (Vec<ForeseenMachine>, bool) {
+        let JobWork::Steps { runs_on, .. } = &job.work else {
+            return (Vec::new(), true);
+        };
+        let strategy = job.strategy.as_ref();
+        let matrix = strategy.and_then(|strategy| strategy.matrix.as_ref());
+        let mut of_matrix = false;
+        runs_on.expressions(&mut |expr| of_matrix |= expr.refers_to(Context::Matrix));
+        let partial = match matrix.filter(|_| of_matrix) {
+            Some(matrix) => self.partial(matrix),
+            None => PartialMatrix {
+                combinations: vec![Value::object::<&str, Value>([])],
+                ..PartialMatrix::default()
+            },
+        };
+        let mut machines: Vec<ForeseenMachine> = Vec::new();
+        let mut is_complete = !partial.combinations.is_empty() && !partial.includes_more;
+        if partial.combinations.is_empty() {
+            machines.extend(self.written(runs_on));
+        }
+        for combination in &partial.combinations {
+            let mut machine = self.machine(runs_on, combination, &partial);
+            if machine.is_none() {
+                is_complete = false;
+                machine = self.written(runs_on);
+            }
+            machines.extend(machine.filter(|machine| !machines.contains(machine)));
+        }
+        (machines, is_complete)
+    }
+
+    /// Of a list the labels that are written out, whatever the others are.
+    fn written(&self, runs_on: &Data) -> Option<ForeseenMachine> {
+        let Data::List(values) = runs_on else {
+            return None;
+        };
+        let fixed = values.iter().filter_map(|value| match value {
+            Data::Scalar(template) => Some(template.fixed()?.as_text().to_string()),
+            _ => None,
+        });
+        let labels: Vec<String> = fixed.collect();
+        (!labels.is_empty()).then(|| ForeseenMachine {
+            labels,
+            group: None,
+            is_sure: self.least == Sureness::Sure,
+        })
+    }
+
+    /// What a combination asks for, where nothing in it is unknown.
+    fn machine(
+        &self,
+        runs_on: &Data,
+        combination: &Value,
+        partial: &PartialMatrix,
+    ) -> Option<ForeseenMachine> {
+        let mut left_out = partial.may_leave_out.iter();
+        if left_out.any(|part| includes(combination, part)) {
+            return None;
+        }
+        let mut known = true;
+        runs_on.expressions(&mut |expr| {
+            known &= self.is_known(expr, &[Context::Matrix]);
+            expr.chains(&mut |chain| {
+                known &= chain.context != Context::Matrix || is_there(chain, combination, partial);
+            });
+        });
+        if !known {
+            return None;
+        }
+        let contexts = self.contexts.clone();
+        let contexts = contexts.with(Context::Matrix, combination.clone());
+        let value = runs_on.value(&Scope::new(&contexts)).ok()?;
+        let group = group(&value);
+        Some(ForeseenMachine {
+            labels: labels(&value)
+                .ok()
+                .or_else(|| group.is_some().then(Vec::new))?,
+            group,
+            is_sure: self.least == Sureness::Sure,
+        })
+    }
+
+    fn is_known(&self, expr: &Expr, others: &[Context]) -> bool {
+        let sureness = self.inputs.sureness(expr, others);
+        sureness.is_some_and(|sureness| sureness >= self.least)
+    }
+
+    fn partial(&self, matrix: &Data) -> PartialMatrix {
+        let mut partial = PartialMatrix::default();
+        let Value::Object(matrix) = self.value(matrix) else {
+            return partial;
+        };
+        let mut known = Object::default();
+        for (key, value) in matrix.iter() {
+            if key.eq_ignore_ascii_case("include") {
+                let (kept, is_all) = objects(value);
+                partial.includes_more = !is_all;
+                known.set(key, Value::list(kept));
+            } else if !key.eq_ignore_ascii_case("exclude") {
+                partial.rows.push(key.to_owned());
+                let value = match value {
+                    Value::List(_) => value.clone(),
+                    _ => Value::list(vec![value.clone()]),
+                };
+                known.set(key, value);
+            }
+        }
+        let exclude = matrix.get("exclude").cloned().unwrap_or(Value::Null);
+        let (exclude, is_all) = objects(&exclude);
+        if !is_all {
+            // Nobody knows what is left.
+            return PartialMatrix::default();
+        }
+        let mut excluded = Vec::new();
+        for entry in exclude {
+            match self.known_part(&entry, &known) {
+                Some(part) => partial.may_leave_out.push(part),
+                None => excluded.push(entry),
+            }
+        }
+        if !excluded.is_empty() {
+            known.set("exclude", Value::list(excluded));
+        }
+        let matrix = Value::Object(std::sync::Arc::new(known));
+        partial.combinations = combinations(&matrix).unwrap_or_default();
+        partial
+    }
+
+    /// What an entry of `exclude` names that is known, where it names something that is not.
+    fn known_part(&self, entry: &Value, rows: &Object) -> Option<Value> {
+        let Value::Object(entry) = entry else {
+            return None;
+        };
+        let is_open =
+            |key: &str, value: &Value| has_unknown(value) || rows.get(key).is_none_or(has_unknown);
+        let mut pairs = entry.iter();
+        pairs.any(|(key, value)| is_open(key, value)).then(|| {
+            let known = entry.iter().filter(|(key, value)| !is_open(key, value));
+            Value::object(known.map(|(key, value)| (key, value.clone())))
+        })
+    }
+
+    /// A value with [`UNKNOWN`] in place of what is not known.
+    fn value(&self, data: &Data) -> Value {
+        let unknown = || Value::text(UNKNOWN);
+        match data {
+            Data::Scalar(template) => {
+                let mut expressions = template.expressions();
+                match expressions.all(|expr| self.is_known(expr, &[])) {
+                    true => template
+                        .value(&Scope::new(&self.contexts))
+                        .unwrap_or_else(|_| unknown()),
+                    false => unknown(),
+                }
+            }
+            Data::List(values) => {
+                let mut all = Vec::new();
+                for value in values {
+                    match (value, self.value(value)) {
+                        (Data::Scalar(template), Value::List(more))
+                            if template.is_one_expression() =>
+                        {
+                            all.extend(more.iter().cloned());
+                        }
+                        (_, value) => all.push(value),
+                    }
+                }
+                Value::list(all)
+            }
+            Data::Map(entries) => {
+                let mut object = Object::default();
+                for (key, value) in entries {
+                    object.set(key, self.value(value));
+                }
+                Value::Object(std::sync::Arc::new(object))
+            }
+            Data::Computed(_) => unknown(),
+        }
+    }
+}
+
+/// The objects of a list, and whether all of it is known to be such.
+fn objects(value: &Value) -> (Vec<Value>, bool) {
+    match value {
+        Value::Null => (Vec::new(), true),
+        Value::List(values) => {
+            let is_object = |value: &&Value| matches!(value, Value::Object(_));
+            let kept: Vec<Value> = values.iter().filter(is_object).cloned().collect();
+            let is_all = kept.len() == values.len();
+            (kept, is_all)
+        }
+        _ => (Vec::new(), false),
+    }
+}
+
+fn has_unknown(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => &**text == UNKNOWN,
+        Value::List(values) => values.iter().any(has_unknown),
+        Value::Object(object) => object.iter().any(|(_, value)| has_unknown(value)),
+        _ => false,
+    }
+}
+
+/// Whether what a chain names of the matrix is known.
+fn is_there(chain: &Chain<'_>, combination: &Value, partial: &PartialMatrix) -> bool {
+    let is_row = |name: &str| {
+        partial
+            .rows
+            .iter()
+            .any(|row| row.eq_ignore_ascii_case(name))
+    };
+    if partial.includes_more && !chain.name(0).is_some_and(is_row) {
+        return false;
+    }
+    let mut value = combination;
+    for name in &chain.names {
+        if matches!(value, Value::Text(text) if &**text == UNKNOWN) {
+            return false;
+        }
+        match name.and_then(|name| value.get(name)) {
+            Some(inner) => value = inner,
+            // Nothing is there, or all of it counts.
+            None => return name.is_some() || !has_unknown(value),
+        }
+    }
+    !has_unknown(value)
+}
