@@ -96,7 +96,11 @@ pub(crate) fn run_words(run: &RunRecord) -> StatusWords {
 pub(crate) fn job_words(run: &RunRecord, job: &JobRecord) -> StatusWords {
     StatusWords::of_part(job.conclusion, job.end == JobEnd::TimedOut, || {
         let named = job.environment.as_ref().map(|it| it.name.as_str());
-        let waits = |name: &str| run.environments.iter().any(|it| it.is_pending() && it.is_of(name));
+        let waits = |name: &str| {
+            run.environments
+                .iter()
+                .any(|it| it.is_pending() && it.is_of(name))
+        };
         match job.started_at {
             Some(_) => "in_progress",
             None if named.is_some_and(waits) => "waiting",

@@ -137,6 +137,9 @@ mod tests {
         );
         // Beyond the end the last page is the one before.
         let beyond = link("per_page=2&page=99").unwrap();
-        assert!(beyond.starts_with("<http://x/runs?per_page=2&page=3>"), "{beyond}");
+        assert!(
+            beyond.starts_with("<http://x/runs?per_page=2&page=3>"),
+            "{beyond}"
+        );
     }
 }

@@ -33,7 +33,12 @@ impl Asking<'_> {
         Ok(Some(accepted(202)))
     }
 
-    pub(super) async fn repeat(&self, run: &RunRecord, failed_only: bool, job: Option<String>) -> Answer {
+    pub(super) async fn repeat(
+        &self,
+        run: &RunRecord,
+        failed_only: bool,
+        job: Option<String>,
+    ) -> Answer {
         if run.attempt >= MAX_ATTEMPTS {
             let message = format!("the run has {MAX_ATTEMPTS} attempts, and is not run again");
             return Err(refusal(403, message));

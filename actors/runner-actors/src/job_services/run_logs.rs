@@ -274,7 +274,10 @@ mod tests {
         let job = |run: &str, name: &str, steps: &[u32]| LoggedJob {
             run: run.to_owned(),
             name: name.to_owned(),
-            steps: steps.iter().map(|step| (*step, "do/it".to_owned())).collect(),
+            steps: steps
+                .iter()
+                .map(|step| (*step, "do/it".to_owned()))
+                .collect(),
         };
         let jobs = [job("r1", "old", &[1]), job("r2", "new", &[1, 12])];
         let path = folder.path().join("zip");

@@ -130,9 +130,7 @@ fn plain(number: &Value) -> String {
 /// Whether a workflow is meant: by its file's name or path, or its number.
 pub(super) fn is_meant(repository: &str, file: &str, named: &str) -> bool {
     let last = file.rsplit('/').next();
-    file == named
-        || last == Some(named)
-        || named.parse() == Ok(workflow_number(repository, file))
+    file == named || last == Some(named) || named.parse() == Ok(workflow_number(repository, file))
 }
 
 /// The number that stands for a run of a list.
@@ -286,7 +284,12 @@ mod tests {
         let shown = views().job(&run, &job, (&json!(7), Some("main"), None));
         assert_eq!(shown["status"], "in_progress");
         assert!(shown["conclusion"].is_null() && shown["completed_at"].is_null());
-        let ends = |index: usize| (&shown["steps"][index]["status"], &shown["steps"][index]["conclusion"]);
+        let ends = |index: usize| {
+            (
+                &shown["steps"][index]["status"],
+                &shown["steps"][index]["conclusion"],
+            )
+        };
         assert_eq!(ends(0), (&json!("completed"), &json!("success")));
         assert_eq!(ends(1), (&json!("completed"), &json!("failure")));
         assert_eq!(ends(2), (&json!("in_progress"), &Value::Null));

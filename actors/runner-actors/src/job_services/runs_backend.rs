@@ -103,9 +103,7 @@ impl RunsBackend {
     pub(super) fn count(&self, repository: &str, now: u64) -> Result<(), GatewayRefusal> {
         let mut starts = self.starts.lock();
         starts.retain(|_, (began, _)| now.saturating_sub(*began) < HOUR_MS);
-        let (_, count) = starts
-            .entry(repository.to_lowercase())
-            .or_insert((now, 0));
+        let (_, count) = starts.entry(repository.to_lowercase()).or_insert((now, 0));
         if *count >= MAX_STARTS {
             let message = format!(
                 "API rate limit exceeded: jobs of a repository start {MAX_STARTS} runs in an hour"

@@ -200,7 +200,9 @@ impl Asking<'_> {
     ) -> Result<Option<super::WorkflowFile>, GatewayRefusal> {
         let repository = &self.views.repository;
         let all = self.runs.workflows(repository, now_ms()).await?;
-        let found = all.iter().find(|one| is_meant(repository, &one.file, named));
+        let found = all
+            .iter()
+            .find(|one| is_meant(repository, &one.file, named));
         if let Some(found) = found {
             return Ok(Some(found.clone()));
         }

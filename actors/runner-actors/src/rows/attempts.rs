@@ -14,6 +14,8 @@ use crate::run_shape::{job_number, run_words};
 const MAX_LISTED: usize = 1_000;
 /// Runs that are read together.
 const AT_ONCE: usize = 100;
+/// So many times of these for a list: what few runs match is not looked for in all of them.
+const MAX_READS: usize = 50;
 /// Attempts of a run that are looked at.
 const MAX_ATTEMPTS: usize = 100;
 /// Runs in which a job is looked for by its number.
@@ -76,7 +78,7 @@ pub(crate) fn listed(
 ) -> Result<ListedRuns, StoreError> {
     let mut listed = ListedRuns::default();
     let mut before = None;
-    loop {
+    for _ in 0..MAX_READS {
         let found = page(rows, &asked.filter, before, AT_ONCE)?;
         for run in found.runs {
             if listed.total == MAX_LISTED {
@@ -93,16 +95,13 @@ pub(crate) fn listed(
         }
         before = found.next;
         if before.is_none() {
-            return Ok(listed);
+            break;
         }
     }
+    Ok(listed)
 }
 
-fn shows(
-    rows: &mut impl ReadRows,
-    asked: &RunsAsked,
-    run: &RunRecord,
-) -> Result<bool, StoreError> {
+fn shows(rows: &mut impl ReadRows, asked: &RunsAsked, run: &RunRecord) -> Result<bool, StoreError> {
     // A newer attempt stands for it.
     let is_shown = run.repeated_by.is_none()
         && asked.head_sha.as_ref().is_none_or(|sha| *sha == run.sha)
@@ -143,18 +142,18 @@ pub(crate) fn with_job(
         repository: Some(repository.to_owned()),
         ..RunFilter::default()
     };
-    let (mut before, mut searched) = (None, 0);
-    loop {
+    let mut before = None;
+    for _ in 0..MAX_SEARCHED / AT_ONCE {
         let found = page(rows, &filter, before, AT_ONCE)?;
-        searched += found.runs.len();
         for run in found.runs {
             if let Some(at) = place(&run) {
                 return Ok(Some((run, at)));
             }
         }
         before = found.next;
-        if before.is_none() || searched >= MAX_SEARCHED {
-            return Ok(None);
+        if before.is_none() {
+            break;
         }
     }
+    Ok(None)
 }

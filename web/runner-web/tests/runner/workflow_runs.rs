@@ -11,7 +11,10 @@ use crate::harness::within;
 const CLIENT: &str = r#"
 import {getOctokit, context} from '@actions/github';
 import {request} from 'node:http';
-const octokit = getOctokit(process.env.TOKEN);
+const at = new URL(process.env.GITHUB_API_URL);
+// Addresses of answers are those in a machine.
+const here = (url, options) => fetch(String(url).replace('http://127.0.0.1:3128', at.origin), options);
+const octokit = getOctokit(process.env.TOKEN, {request: {fetch: here}});
 const {repo} = context;
 const actions = octokit.rest.actions;
 const tried = async (name, work, show = () => '') => {
@@ -21,7 +24,6 @@ const tried = async (name, work, show = () => '') => {
   console.log(`${name}: ${status} ${good ? JSON.stringify(show(answer) ?? null) : answer.message ?? ''}`);
   return answer;
 };
-const at = new URL(process.env.GITHUB_API_URL);
 const raw = (method, path, own = true) => new Promise((done) => {
   const headers = own ? {authorization: `token ${process.env.TOKEN}`} : {};
   const target = path.startsWith('http') ? new URL(path).pathname + new URL(path).search : at.pathname + path;
@@ -221,7 +223,10 @@ fn i17_jobs_start_read_and_repeat_runs_by_the_client_of_npm() {
     let scripts = stage.0.site.vmm.commands().into_iter();
     let scripts: Vec<String> = scripts.map(|command| command.script).collect();
     for script in ["by the machine moon", "by the machine mars"] {
-        assert!(scripts.iter().any(|one| one.contains(script)), "{scripts:?}");
+        assert!(
+            scripts.iter().any(|one| one.contains(script)),
+            "{scripts:?}"
+        );
     }
 
     let said = pushed(&stage, "d-2", write);
@@ -279,13 +284,20 @@ fn i17_jobs_start_read_and_repeat_runs_by_the_client_of_npm() {
         .map(|asked| asked.path)
         .filter(|path| path.contains("/actions/"))
         .collect();
-    assert!(asked.iter().all(|path| path.contains("/actions/runs/")), "{asked:?}");
+    assert!(
+        asked.iter().all(|path| path.contains("/actions/runs/")),
+        "{asked:?}"
+    );
 }
 
 #[test]
 fn i17_runs_are_read_and_started_as_far_as_permissions_go() {
     let stage = stage();
-    let said = pushed(&stage, "d-1", "permissions: {actions: read, contents: read}");
+    let said = pushed(
+        &stage,
+        "d-1",
+        "permissions: {actions: read, contents: read}",
+    );
     for line in [
         "own: 200 ",
         "jobs: 200 ",
@@ -298,7 +310,11 @@ fn i17_runs_are_read_and_started_as_far_as_permissions_go() {
     ] {
         has(&said, line);
     }
-    let said = pushed(&stage, "d-2", "permissions: {actions: none, contents: write}");
+    let said = pushed(
+        &stage,
+        "d-2",
+        "permissions: {actions: none, contents: write}",
+    );
     has(&said, "nothing: 403");
     assert!(shipped(&stage, 0).is_empty());
 }
