@@ -11,7 +11,8 @@ use url::Url;
 use super::forge::{GatewayRefusal, refusal};
 use crate::log::Logs;
 
-/// Runs that the jobs of a repository start in an hour: as many calls as GitHub lets its token make.
+/// Runs that the jobs of a repository start in an hour: as many calls as GitHub lets its token
+/// make.
 const MAX_STARTS: u32 = 1_000;
 const HOUR_MS: u64 = 3_600_000;
 /// How long the workflows of a repository are taken for those that there are.
