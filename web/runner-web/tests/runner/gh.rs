@@ -276,7 +276,8 @@ jobs:
 
 #[test]
 fn i17_gh_starts_shows_and_repeats_runs_of_the_runner() {
-    let stage = stage(|_| {});
+    // What is started waits until the job that starts it has ended, as does the scripted manager.
+    let stage = stage(|settings| settings.max_jobs = 1);
     let site = &stage.0.site;
     site.write(".github/workflows/ship.yml", SHIP);
     let may = "{actions: write, contents: read}";

@@ -145,7 +145,8 @@ jobs:
 
 /// A repository with `ship.yml`, and the number of a run of another.
 fn stage() -> (Stage, String) {
-    let stage = stage_of(CLIENT, |_| {});
+    // What is started waits until the job that starts it has ended, as does the scripted manager.
+    let stage = stage_of(CLIENT, |settings| settings.max_jobs = 1);
     let Stage { site, runner, .. } = &stage;
     let sha = site.commit("on: push\njobs: {a: {runs-on: x, steps: [{run: nothing}]}}\n");
     let mut other = site.push(&sha);
