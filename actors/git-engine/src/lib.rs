@@ -36,6 +36,7 @@
 //!   and files are read from the object database, never through a path in a work tree.
 
 mod command;
+mod commits;
 mod digest;
 mod error;
 mod heads;
@@ -55,6 +56,7 @@ mod tree;
 mod work_tree;
 
 pub use command::{Call, Git};
+pub use commits::CommitFacts;
 pub use digest::{TreeDigest, tree_digest};
 pub use error::GitError;
 pub use heads::{Heads, MAX_HEADS};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use forge_core::CommitSha;
+use forge_core::{CommitSha, Forge};
 use git_engine::{GitError, Mirror, Remote};
 use runner_core::context::check_dispatch_inputs;
 use runner_core::event::EventKind;
@@ -13,11 +13,12 @@ use store::{Store, StoreError};
 use utoipa::ToSchema;
 
 use crate::event::StoredEvent;
+use crate::job_services::WorkflowFile;
 use crate::known_repository::KnownRepository;
 use crate::messages::{Dispatch, NotDispatched};
 use crate::repositories::{Repositories, SourceError};
 use crate::rows;
-use crate::source::Source;
+use crate::source::{ReadWorkflow, Source};
 
 /// Longest wait for the repository's answer: whoever asks waits too.
 const GIT_TIMEOUT: Duration = Duration::from_secs(8);
@@ -176,17 +177,7 @@ pub(crate) async fn startable(
     repository: &str,
     branch: Option<String>,
 ) -> Result<Result<StartableWorkflows, NotDispatched>, StoreError> {
-    let repository = repository.to_owned();
-    let known = store.read(move |rows| rows::known(rows, &repository));
-    let Some(known) = known.await? else {
-        return Ok(Err(NotDispatched::Repository));
-    };
-    let found = tokio::task::spawn_blocking(move || {
-        let event = at_head(&repositories, &known, branch)?;
-        let unreachable =
-            |error: &dyn std::fmt::Display| NotDispatched::Unreachable(error.to_string());
-        let source = Source::fetch(&repositories, &event).map_err(|error| unreachable(&error))?;
-        let read = source.workflows().map_err(|error| unreachable(&error))?;
+    let found = at_newest(store, repositories, repository, branch, |event, read| {
         let branch = event.reference.strip_prefix("refs/heads/");
         let mut found = StartableWorkflows {
             branch: branch.unwrap_or(&event.reference).to_owned(),
@@ -209,7 +200,58 @@ pub(crate) async fn startable(
                 Err(wrong) => found.wrong.push(wrong.to_string()),
             }
         }
-        Ok(found)
+        found
+    });
+    found.await
+}
+
+/// All workflows of the default branch, as its newest commit has them.
+pub(crate) async fn workflows(
+    store: &Store,
+    repositories: Repositories,
+    repository: &str,
+) -> Result<Result<Vec<WorkflowFile>, NotDispatched>, StoreError> {
+    let default = repositories.forge();
+    let found = at_newest(store, repositories, repository, None, move |event, read| {
+        let page = |file: &str| {
+            let branch = event.reference.strip_prefix("refs/heads/")?;
+            let middle = match event.forge(default) {
+                Forge::GitHub => "blob",
+                Forge::Gitea | Forge::Forgejo => "src/branch",
+            };
+            let base = event.html_url.as_deref()?.trim_end_matches('/');
+            Some(format!("{base}/{middle}/{branch}/{file}"))
+        };
+        let files = read.into_iter().map(|(file, workflow)| WorkflowFile {
+            // One that cannot be read is called by its file.
+            name: workflow.map_or_else(|_| file.clone(), |it| it.display_name().to_owned()),
+            page: page(&file),
+            file,
+        });
+        files.collect()
+    });
+    found.await
+}
+
+/// What the workflow files of a branch's newest commit say.
+async fn at_newest<T: Send + 'static>(
+    store: &Store,
+    repositories: Repositories,
+    repository: &str,
+    branch: Option<String>,
+    work: impl FnOnce(&StoredEvent, Vec<ReadWorkflow>) -> T + Send + 'static,
+) -> Result<Result<T, NotDispatched>, StoreError> {
+    let repository = repository.to_owned();
+    let known = store.read(move |rows| rows::known(rows, &repository));
+    let Some(known) = known.await? else {
+        return Ok(Err(NotDispatched::Repository));
+    };
+    let found = tokio::task::spawn_blocking(move || {
+        let event = at_head(&repositories, &known, branch)?;
+        let unreachable = |error: SourceError| NotDispatched::Unreachable(error.to_string());
+        let source = Source::fetch(&repositories, &event).map_err(unreachable)?;
+        let read = source.workflows().map_err(unreachable)?;
+        Ok(work(&event, read))
     });
     let found = found.await;
     Ok(found.unwrap_or_else(|error| Err(NotDispatched::Unreachable(error.to_string()))))

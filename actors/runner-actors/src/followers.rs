@@ -1,8 +1,7 @@
 //! Workflows that follow others (`workflow_run`): how far a run has come is told in the transaction
 //! that stores it, so that no end of this process lies between.
 
-use forge_core::Origin;
-use runner_core::context::run_number_id;
+use forge_core::Forge;
 use runner_core::event::{EventKind, FOLLOWED_RUN};
 use runner_core::state::{RunProgress, RunState};
 use serde_json::{Value, json};
@@ -12,6 +11,10 @@ use crate::event::StoredEvent;
 use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
 use crate::rows::NewRun;
+use crate::run_shape::{
+    head_commit, head_of, repository_api, repository_value, run_links, run_number, time,
+    workflow_number,
+};
 
 /// How many runs may follow each other (GitHub's limit).
 const MAX_CHAIN: u64 = 3;
@@ -63,31 +66,21 @@ fn following(
     }
     let workflow = record.workflow.as_deref();
     let branch = event.head_branch();
-    let owner = record.repository.split('/').next().unwrap_or_default();
-    let repository = json!({
-        "full_name": record.repository, "name": record.repository.split('/').nth(1),
-        "owner": { "login": owner }, "html_url": known.html_url, "clone_url": known.clone_url,
-        "default_branch": known.default_branch,
-    });
-    // What is not known to be the repository's own is not called so: workflows ask by it whom they
-    // trust.
-    let is_target = event.kind() == EventKind::PullRequestTarget;
-    let is_stranger = event.number.is_some() && (event.untrusted || is_target);
-    let unknown = if is_stranger {
-        &Value::Null
-    } else {
-        &repository
-    };
-    let head = head_repository(&before, &record.repository).unwrap_or(unknown);
-    let head = head.clone();
+    let api = repository_api(known.forge.unwrap_or(Forge::GitHub), &record.repository);
+    let places = (
+        known.html_url.as_deref(),
+        known.clone_url.as_str(),
+        known.default_branch.as_deref(),
+    );
+    let repository = repository_value(&api, &record.repository, places);
+    let head = head_of(event, &before, &repository);
     let pulls = event.number.map(|number| json!({ "number": number }));
-    let number = run_number_id(&record.id);
-    // Scripts have it without quotes.
-    let id = number
-        .parse::<u64>()
-        .map_or_else(|_| json!(number), |number| json!(number));
+    let id = run_number(&record.id);
+    let file = record.workflow_file.as_deref();
+    let number = file.map(|file| workflow_number(&record.repository, file));
+    let links = run_links(&api, &id, record.attempt, number);
     let began = record.started_at.unwrap_or(record.created_at);
-    let payload = json!({
+    let mut payload = json!({
         "action": progress.as_str(),
         "workflow": { "name": workflow, "path": record.workflow_file },
         "workflow_run": {
@@ -104,24 +97,14 @@ fn following(
         "repository": repository,
         "sender": { "login": record.actor },
     });
+    if let Some(run) = payload["workflow_run"].as_object_mut() {
+        run.extend(links);
+    }
     // `check` warns of all others.
     let given = |name: &&str| payload["workflow_run"].get(name).is_some();
     debug_assert!(FOLLOWED_RUN.iter().all(given));
     let head = known.event_at_head(EventKind::WorkflowRun, None)?;
     Some(head.following(progress.as_str(), (&record.actor, branch), &payload))
-}
-
-/// Where a pull request came from; what follows a following run comes from there too. Nothing where
-/// that is gone, or anybody's.
-fn head_repository<'p>(before: &'p Value, own: &str) -> Option<&'p Value> {
-    let Some(head) = before.pointer("/pull_request/head") else {
-        return before.pointer("/workflow_run/head_repository");
-    };
-    let name = head["repo"]["full_name"].as_str()?;
-    let branch = head["ref"].as_str().unwrap_or_default();
-    let is_own = name.eq_ignore_ascii_case(own);
-    let origin = Origin::of_head(branch, Some(name), own);
-    (!is_own || origin == Origin::SameRepository).then_some(&head["repo"])
 }
 
 /// The end of a run in GitHub's words.
@@ -132,21 +115,6 @@ fn conclusion(state: RunState) -> &'static str {
         RunState::TimedOut => "timed_out",
         _ => "failure",
     }
-}
-
-/// A time as the forge's API writes it.
-fn time(at_ms: u64) -> String {
-    let at = i64::try_from(at_ms).unwrap_or(i64::MAX);
-    let at = jiff::Timestamp::from_millisecond(at - at % 1000);
-    at.map_or_else(|_| String::new(), |at| at.to_string())
-}
-
-/// The commit as the event brought it that the run was of; else its id alone is known.
-fn head_commit(before: &Value, sha: &str) -> Value {
-    let known = ["/head_commit", "/workflow_run/head_commit"].iter();
-    let mut known = known.filter_map(|path| before.pointer(path));
-    let known = known.find(|commit| commit["id"] == sha);
-    known.cloned().unwrap_or_else(|| json!({ "id": sha }))
 }
 
 #[cfg(test)]
@@ -191,39 +159,5 @@ mod tests {
                 "{state:?} {announced:?}"
             );
         }
-    }
-
-    #[test]
-    fn i17_a_head_without_a_branch_is_of_no_repository() {
-        let own = json!({"full_name": "A/B"});
-        let fork = json!({"full_name": "c/b"});
-        let pull = |name: &str, repo: &Value| json!({"pull_request": {"head": {"ref": name, "repo": repo}}});
-        for (before, expected) in [
-            (pull("topic", &own), Some(&own)),
-            (pull("topic", &fork), Some(&fork)),
-            (pull("refs/pull/7/head", &own), None),
-            (pull("topic", &Value::Null), None),
-            (
-                json!({"workflow_run": {"head_repository": fork}}),
-                Some(&fork),
-            ),
-            (
-                json!({"workflow_run": {"head_repository": null}}),
-                Some(&Value::Null),
-            ),
-            (json!({}), None),
-        ] {
-            assert_eq!(head_repository(&before, "a/b"), expected, "{before}");
-        }
-    }
-
-    #[test]
-    fn i17_the_commit_of_a_followed_run_is_the_one_that_was_pushed() {
-        let pushed = json!({"head_commit": {"id": "a1", "message": "Say it"}});
-        assert_eq!(head_commit(&pushed, "a1")["message"], "Say it");
-        assert_eq!(head_commit(&pushed, "b2"), json!({"id": "b2"}));
-        let followed = json!({"workflow_run": {"head_commit": {"id": "b2", "message": "m"}}});
-        assert_eq!(head_commit(&followed, "b2")["message"], "m");
-        assert_eq!(time(1_795_000_000_123), "2026-11-18T11:06:40Z");
     }
 }

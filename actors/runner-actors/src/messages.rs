@@ -22,8 +22,8 @@ pub struct StartEvent {
     pub cause: String,
 }
 
-/// Starts a workflow that says `workflow_dispatch`; gives the run's id. Sent by the HTTP edge,
-/// handled by [`crate::RunCoordinator`].
+/// Starts a workflow that says `workflow_dispatch`; gives the run's id. Sent by the HTTP edge and
+/// for jobs, handled by [`crate::RunCoordinator`].
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Result<String, NotDispatched>, StoreError>")]
 pub struct Dispatch {

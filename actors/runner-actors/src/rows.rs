@@ -14,6 +14,7 @@ use crate::review;
 use crate::run_list::{RunFilter, RunHead, RunPage};
 use crate::test_rows;
 
+pub(crate) mod attempts;
 pub(crate) mod extents;
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -17,6 +17,11 @@ impl RunFinder {
         }
     }
 
+    /// Where the runs are stored.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// The id of a repository's run, by its `github.run_id` or its id.
     pub(crate) async fn find(
         &self,

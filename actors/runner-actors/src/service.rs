@@ -38,7 +38,7 @@ use crate::garbage_collector::RunGarbageCollector;
 use crate::groups::ConcurrencyGroups;
 use crate::image_store::ImageStore;
 use crate::intake::RunnerIntake;
-use crate::job_services::{ForgeApi, GitBackend, JobServices};
+use crate::job_services::{ForgeApi, GitBackend, JobServices, RunsBackend};
 use crate::kept::{KeptVmWatcher, KeptVms};
 use crate::ledger::RunRecorder;
 use crate::leftovers;
@@ -49,6 +49,7 @@ use crate::permits::RepositoryPermits;
 use crate::recovery::RunRecovery;
 use crate::repositories::Repositories;
 use crate::run::{JobLauncher, ParkedRuns, RunArrivals, RunHandles, RunServices};
+use crate::run_control::JobRunControl;
 use crate::run_files::{FILES, LOGS, RunFiles};
 use crate::run_finder::RunFinder;
 use crate::run_queue::RunQueue;
@@ -140,6 +141,14 @@ impl RunnerService {
         };
         let coordinator = coordinator_spec(&machines, runs.reference(), run_services);
         let reference = coordinator.reference();
+        let control = JobRunControl {
+            coordinator: coordinator.reference(),
+            store: store.clone(),
+            repositories: repositories.clone(),
+        };
+        let public_url = settings.public_url.clone();
+        let logs = files.logs.clone();
+        job_services.reach_runs(RunsBackend::new(Box::new(control), logs, public_url));
         let supervisor = with_outbox(outbox)
             .supervisor(jobs)
             .supervisor(runs)

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 /// What `github.event.workflow_run` has of the run that is followed.
 pub const FOLLOWED_RUN: &[&str] = &[
     "actor",
+    "artifacts_url",
+    "cancel_url",
     "conclusion",
     "created_at",
     "display_title",
@@ -17,16 +19,23 @@ pub const FOLLOWED_RUN: &[&str] = &[
     "head_sha",
     "html_url",
     "id",
+    "jobs_url",
+    "logs_url",
     "name",
     "path",
+    "previous_attempt_url",
     "pull_requests",
     "repository",
+    "rerun_url",
     "run_attempt",
     "run_number",
     "run_started_at",
     "status",
     "triggering_actor",
     "updated_at",
+    "url",
+    "workflow_id",
+    "workflow_url",
 ];
 
 /// The events that start runs.

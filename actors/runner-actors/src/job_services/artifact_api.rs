@@ -139,6 +139,42 @@ async fn list(
     Ok(all.into_iter().map(ListedArtifact::from).collect())
 }
 
+/// The artifacts of these runs, a page of them: of the one with this `name`, where the query says
+/// one. `base` is `…/repos/owner/name/actions`.
+pub(super) async fn artifacts_of_runs(
+    artifacts: ArtifactStore,
+    grant: &ForgeGrant,
+    (base, query): (&str, &ListQuery),
+    runs: Vec<String>,
+) -> Result<GatewayAnswer, GatewayRefusal> {
+    let name = query.get("name").map(str::to_owned);
+    let found = blocking(move || {
+        let mut found = Vec::new();
+        for run in runs {
+            let all = artifacts.list(&run).map_err(|error| unreadable(&error))?;
+            let all = all.into_iter().map(ListedArtifact::from);
+            let named = all.filter(|one| name.as_ref().is_none_or(|name| *name == one.name));
+            found.extend(named.map(|one| (run.clone(), one)));
+        }
+        // The newest first.
+        found.sort_by_key(|(_, one)| std::cmp::Reverse(one.at));
+        Ok(found)
+    });
+    let found = found.await?;
+    let view = ArtifactView {
+        base: base.to_owned(),
+    };
+    let shown = query.page(&found).map(|(run, one)| {
+        remember(grant, run, std::slice::from_ref(one));
+        view.one(one, &runner_core::context::run_number_id(run))
+    });
+    let shown: Vec<Value> = shown.collect();
+    let mut answer = json_answer(&json!({"total_count": found.len(), "artifacts": shown}));
+    let link = query.link(&format!("{base}/artifacts"), found.len());
+    answer.headers.extend(link);
+    Ok(answer)
+}
+
 fn remember(grant: &ForgeGrant, run: &str, all: &[ListedArtifact]) {
     let mut known = grant.artifacts.lock();
     if known.len() + all.len() > MAX_KNOWN {

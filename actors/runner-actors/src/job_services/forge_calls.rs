@@ -133,6 +133,9 @@ impl JobServices {
         if let Some(answer) = self.answer_of_caches(grant, &asked).await? {
             return Ok(answer);
         }
+        if let Some(answer) = self.answer_of_runs(forge, grant, &asked, &body).await? {
+            return Ok(answer);
+        }
         if let Some(check) = &call.check {
             check_pull(forge, http, check).await?;
         }

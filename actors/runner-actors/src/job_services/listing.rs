@@ -34,13 +34,50 @@ impl ListQuery {
         pair.map(|(_, value)| value.as_str())
     }
 
-    /// The entries of the page that is asked for (`page`, from 1; `per_page`).
+    fn number(&self, name: &str) -> Option<usize> {
+        let number: Option<usize> = self.get(name)?.parse().ok();
+        number.filter(|number| *number > 0)
+    }
+
+    /// Where the page that is asked for begins (`page`, from 1), and how many entries it has
+    /// (`per_page`, which is called `limit` where the forge calls it so).
+    pub(super) fn bounds(&self) -> (usize, usize) {
+        let size = self.number("per_page").or_else(|| self.number("limit"));
+        let size = size.unwrap_or(USUAL_PAGE).min(MAX_PAGE);
+        let page = self.number("page").unwrap_or(1);
+        ((page - 1).saturating_mul(size), size)
+    }
+
+    /// The entries of that page.
     pub(super) fn page<'a, T>(&self, all: &'a [T]) -> impl Iterator<Item = &'a T> + use<'a, T> {
-        let number = |name| self.get(name).and_then(|value| value.parse::<usize>().ok());
-        let number = |name, usual| number(name).filter(|number| *number > 0).unwrap_or(usual);
-        let size = number("per_page", USUAL_PAGE).min(MAX_PAGE);
-        let from = (number("page", 1) - 1).saturating_mul(size);
+        let (from, size) = self.bounds();
         all.iter().skip(from).take(size)
+    }
+
+    /// The header by which clients find the other pages of a list at `url` of so many entries.
+    pub(super) fn link(&self, url: &str, total: usize) -> Option<(&'static str, String)> {
+        let (from, size) = self.bounds();
+        let (page, last) = (from / size + 1, total.div_ceil(size).max(1));
+        let at = |page: usize| {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            let kept = self.0.iter();
+            let kept = kept.filter(|(name, _)| !["page", "per_page", "limit"].contains(&&**name));
+            query.extend_pairs(kept);
+            query.append_pair("per_page", &size.to_string());
+            query.append_pair("page", &page.to_string());
+            format!("{url}?{}", query.finish())
+        };
+        let wanted = [
+            (page > 1).then(|| (page.min(last + 1) - 1, "prev")),
+            (page < last).then_some((page + 1, "next")),
+            (page < last).then_some((last, "last")),
+            (page > 1).then_some((1, "first")),
+        ];
+        let links = wanted.into_iter().flatten();
+        let links: Vec<String> = links
+            .map(|(page, rel)| format!("<{}>; rel=\"{rel}\"", at(page)))
+            .collect();
+        (!links.is_empty()).then(|| ("link", links.join(", ")))
     }
 }
 
@@ -65,4 +102,44 @@ pub(super) fn timestamp(at_ms: u64) -> String {
     let at = i64::try_from(at_ms).unwrap_or(i64::MAX);
     let at = jiff::Timestamp::from_millisecond(at);
     at.map_or_else(|_| String::new(), |at| at.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i17_pages_are_bounded_and_say_where_the_others_are() {
+        let of = |query: &str| ListQuery::of(Some(query));
+        for (query, bounds) in [
+            ("", (0, 30)),
+            ("per_page=2&page=3", (4, 2)),
+            ("limit=2&page=3", (4, 2)),
+            ("per_page=0&page=0", (0, 30)),
+            ("per_page=-1&page=x", (0, 30)),
+            ("per_page=99999999", (0, 100)),
+            ("per_page=100&page=18446744073709551615", (usize::MAX, 100)),
+            ("per_page=99999999999999999999999", (0, 30)),
+        ] {
+            assert_eq!(of(query).bounds(), bounds, "{query}");
+        }
+        let link = |query: &str| of(query).link("http://x/runs", 5).map(|(_, text)| text);
+        assert_eq!(link("per_page=5"), None);
+        assert_eq!(
+            link("per_page=2&branch=a%26b&page=1").unwrap(),
+            "<http://x/runs?branch=a%26b&per_page=2&page=2>; rel=\"next\", \
+             <http://x/runs?branch=a%26b&per_page=2&page=3>; rel=\"last\""
+        );
+        assert_eq!(
+            link("limit=2&page=3").unwrap(),
+            "<http://x/runs?per_page=2&page=2>; rel=\"prev\", \
+             <http://x/runs?per_page=2&page=1>; rel=\"first\""
+        );
+        // Beyond the end the last page is the one before.
+        let beyond = link("per_page=2&page=99").unwrap();
+        assert!(
+            beyond.starts_with("<http://x/runs?per_page=2&page=3>"),
+            "{beyond}"
+        );
+    }
 }

@@ -30,13 +30,18 @@ mod own_address;
 mod push_checks;
 mod release_files;
 mod room;
+mod run_changes;
+mod run_logs;
+mod run_views;
+mod runs_backend;
 mod targets;
+mod workflow_runs;
 mod zip_files;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use forge_graphql_core::GraphQl;
@@ -49,6 +54,7 @@ use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::clock::now_ms;
 use crate::leftovers;
+use crate::run_shape::GATEWAY as BASE;
 
 pub use artifacts::ListedArtifact;
 use authority::Authorities;
@@ -68,10 +74,11 @@ pub(crate) use identity::JobIdentity;
 pub(crate) use own_address::target_of;
 pub use own_address::{PackagePassage, PackageTurn, TokenGuard};
 pub(crate) use room::TransferRoom;
+pub(crate) use runs_backend::{
+    Answered, JobDispatch, JobRepeat, RunControl, RunsBackend, WorkflowFile,
+};
 pub(crate) use zip_files::tar_of_zipped;
 
-/// Where programs in a VM find the services.
-const BASE: &str = "http://127.0.0.1:3128/";
 /// Uploads and downloads of one job that are open at once.
 const MAX_BLOBS: usize = 512;
 /// A signed address says when it ends; it ends with its job as well.
@@ -99,6 +106,8 @@ struct ServiceState {
     /// Jobs that may have identity tokens, by what those requests' tokens hash to.
     identities: Mutex<HashMap<blake3::Hash, JobIdentity>>,
     forge: Option<ForgeApi>,
+    /// Runs as jobs reach them, once somebody handles runs.
+    runs: OnceLock<RunsBackend>,
     authorities: Authorities,
     graphql: GraphQl,
     /// Jobs that may call the forge, by what their placeholders hash to.
@@ -168,12 +177,19 @@ impl JobServices {
                 issuer,
                 identities: Mutex::default(),
                 forge,
+                runs: OnceLock::new(),
                 authorities: Authorities::default(),
                 graphql: GraphQl::new(),
                 forge_jobs: Mutex::default(),
                 git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
             }),
         })
+    }
+
+    /// From here on jobs reach runs by this.
+    pub(crate) fn reach_runs(&self, runs: RunsBackend) {
+        // It is said once.
+        let _ = self.shared.runs.set(runs);
     }
 
     /// Lets a job use them for so long, or until the admission is dropped.
@@ -270,6 +286,7 @@ impl JobServices {
 }
 
 /// One job's view of the services.
+#[derive(Clone)]
 pub struct JobSession {
     services: JobServices,
     key: blake3::Hash,

@@ -19,8 +19,10 @@ mod push_answer;
 mod refusal;
 mod release_file;
 mod reviews;
+mod run_words;
 mod targets;
 mod uploads;
+mod workflow_calls;
 
 pub use answers::{ShownAnswer, is_of_releases, shown_answer};
 pub use body::{checked_body, is_address_key};
@@ -49,5 +51,7 @@ pub use push_answer::{
 pub use refusal::CallRefusal;
 pub use release_file::release_file;
 pub use reviews::check_decision;
+pub use run_words::{CreatedFilter, StatusWords};
 pub use targets::{CommitTarget, NamedCommit, is_true};
 pub use uploads::{MAX_UPLOAD, is_upload, upload_base, with_upload_urls};
+pub use workflow_calls::WorkflowCall;

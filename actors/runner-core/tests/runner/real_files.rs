@@ -121,7 +121,10 @@ fn i17_what_is_always_empty_here_is_said() {
         warnings("github.event.workflow_run.head_commit.message"),
         ""
     );
-    assert!(warnings("github.event.workflow_run.jobs_url").contains("no property here `jobs_url`"));
+    assert!(
+        warnings("github.event.workflow_run.check_suite_url")
+            .contains("no property here `check_suite_url`")
+    );
     assert!(warnings("job.check_run_id").contains("is empty here"));
     for name in ["github.artifacts", "github.ARTIFACTS_LIST"] {
         assert!(warnings(name).contains("nothing reads here"), "{name}");

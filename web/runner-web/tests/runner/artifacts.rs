@@ -41,6 +41,17 @@ await tried('get', async () => {
   return fs.readFileSync(`${downloadPath}/thing.txt`, 'utf8').trim();
 });
 await tried('absent', () => client.getArtifact('absent', {findBy}));
+const rest = async (path) => {
+  const headers = {authorization: `token ${process.env.TOKEN}`};
+  const answer = await fetch(`${process.env.GITHUB_API_URL}/repos/${process.env.GITHUB_REPOSITORY}/actions/${path}`, {headers});
+  return answer.json();
+};
+await tried('all', async () => {
+  const all = await rest('artifacts?name=built');
+  const one = await rest(`artifacts/${all.artifacts[0].id}`);
+  const none = await rest('artifacts?name=none');
+  return [all.total_count, all.artifacts[0].workflow_run.id === Number(process.env.RUN), one.name, none.total_count];
+});
 await tried('delete', () => client.deleteArtifact('built', {findBy}).then(({id}) => id > 0));
 "#;
 
@@ -198,6 +209,7 @@ fn i17_artifacts_of_other_runs_are_read_with_a_token_that_may() {
         "list: built 10240",
         "get: made by another run",
         "absent:  Artifact not found for name: absent",
+        "all: 1,true,built,0",
         "delete: true",
     ] {
         has(&said, line);

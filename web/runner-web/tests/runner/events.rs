@@ -24,7 +24,7 @@ jobs:
       - run: echo answer
         env:
           WHO: ${{ github.event.comment.user.login || github.event.workflow_run.conclusion }}
-          FOLLOWED: ${{ toJSON(github.event.workflow_run.id) }} ${{ github.event.workflow_run.head_commit.id }} ${{ github.event.workflow_run.run_started_at }} ${{ github.event.workflow_run.html_url }}
+          FOLLOWED: ${{ toJSON(github.event.workflow_run.id) }} ${{ github.event.workflow_run.head_commit.id }} ${{ github.event.workflow_run.run_started_at }} ${{ github.event.workflow_run.html_url }} ${{ github.event.workflow_run.artifacts_url }}
 ";
 
 fn site() -> Site {
@@ -169,6 +169,11 @@ fn i17_a_workflow_follows_the_run_of_another_and_chains_end() {
     );
     assert!(
         said[3].ends_with(&format!("runs/{}", first["id"].as_str().unwrap())),
+        "{said:?}"
+    );
+    let artifacts = format!("/repos/acme/rocket/actions/runs/{id}/artifacts");
+    assert!(
+        said[4].starts_with("http://127.0.0.1:3128/api/v") && said[4].ends_with(&artifacts),
         "{said:?}"
     );
 }

@@ -74,7 +74,7 @@ fn run(script: &Path, services: SocketAddr, env: &[(String, String)]) -> String 
     node.env("PATH", std::env::var_os("PATH").unwrap());
     for (name, value) in env {
         let here = value.replace("http://127.0.0.1:3128", &format!("http://{services}"));
-        if name.starts_with("GITHUB_") || name == "TOKEN" {
+        if name.starts_with("GITHUB_") || name == "TOKEN" || name == "OTHER" {
             node.env(name, here);
         }
     }

@@ -233,8 +233,9 @@ true";
         "closed: CLOSED",
         "edited: next",
         "edited: Why it is better",
-        "runs: completed\tsuccess\ta run",
-        "workflows: CI\tactive\t1",
+        // The runner's own, whatever the forge says.
+        "runs: in_progress\t\tCI\tCI\tmain\tpush\t",
+        "workflows: CI\tactive\t",
         "gone: release not found",
         "issue: Another title",
     ] {
@@ -265,4 +266,83 @@ true",
         has(&said, line);
     }
     assert!(stage.0.site.forge.comments("acme/rocket", 7).is_empty());
+}
+
+const SHIP: &str = "name: Ship
+on: {workflow_dispatch: {inputs: {where: {required: true}}}}
+jobs:
+  go: {runs-on: x, steps: [{name: Fly, run: 'to the ${{ inputs.where }}'}]}
+";
+
+#[test]
+fn i17_gh_starts_shows_and_repeats_runs_of_the_runner() {
+    // What is started waits until the job that starts it has ended, as does the scripted manager.
+    let stage = stage(|settings| settings.max_jobs = 1);
+    let site = &stage.0.site;
+    site.write(".github/workflows/ship.yml", SHIP);
+    let may = "{actions: write, contents: read}";
+    let said = stage.run(
+        may,
+        "tried start gh workflow run ship.yml --ref main -f where=moon
+tried named gh workflow run Ship --ref main -f where=mars
+tried wrong gh workflow run ship.yml --ref main
+tried unknown gh workflow run none.yml --ref main
+tried other gh workflow run ship.yml --ref main -R forge.example/acme/secret
+tried view gh workflow view ship.yml
+tried off gh workflow disable ship.yml
+true",
+        "d-1",
+    );
+    for line in [
+        "wrong: could not create workflow dispatch event: HTTP 422: the input `where` is missing",
+        "unknown: HTTP 404",
+        "other: ",
+        "view: Ship - ship.yml",
+        "off: failed to disable workflow: HTTP 404",
+    ] {
+        has(&said, line);
+    }
+    assert!(
+        !said.iter().any(|line| line.starts_with("start: could not")),
+        "{said:#?}"
+    );
+    let mut runs = Vec::new();
+    let ended = crate::harness::within(|| {
+        runs = stage.0.runner.runs();
+        runs.retain(|run| run["event"] == "workflow_dispatch");
+        runs.len() == 2 && runs.iter().all(|run| run["state"] == "succeeded")
+    });
+    assert!(ended, "{runs:#?}");
+    let said = stage.run(
+        may,
+        "tried list gh run list --workflow ship.yml --json databaseId,workflowName,status,conclusion,event,headBranch --jq '.[]|[.workflowName,.status,.conclusion,.event,.headBranch]|tostring'
+id=$(gh run list --workflow ship.yml --limit 1 --json databaseId --jq '.[0].databaseId')
+tried view gh run view $id
+tried json gh run view $id --json jobs --jq '.jobs[0].name, .jobs[0].steps[0].name'
+tried watch gh run watch $id
+tried log gh run view $id --log
+job=$(gh run view $id --json jobs --jq '.jobs[0].databaseId')
+tried joblog gh run view --job $job --log
+tried again gh run rerun $id
+tried twice gh run rerun $id
+tried cancel gh run cancel $id
+tried branch gh run list --branch none
+tried api gh api --paginate 'repos/acme/rocket/actions/runs?per_page=1' --jq '.workflow_runs[].name'
+true",
+        "d-2",
+    );
+    for line in [
+        "list: [\"Ship\",\"completed\",\"success\",\"workflow_dispatch\",\"main\"]",
+        "json: go",
+        "json: Fly",
+        "log: go\tFly\t20",
+        "joblog: go\tFly\t20",
+        "watch: Run ",
+        "twice: run ",
+        "cancel: ✓ Request to cancel workflow submitted.",
+        "api: CI",
+        "api: Ship",
+    ] {
+        has(&said, line);
+    }
 }

@@ -38,3 +38,4 @@ mod stored;
 mod taken_over;
 mod test_results;
 mod tests_page;
+mod workflow_runs;
