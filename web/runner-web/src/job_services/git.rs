@@ -4,31 +4,48 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, LOCATION};
+use actix_web::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, HOST, HeaderName, LOCATION,
+};
 use actix_web::{HttpRequest, HttpResponse, web};
 use futures_util::StreamExt as _;
+use http_clients::http::HttpClient;
 use runner_actors::{GatewayRefusal, GitAnswer, GitFolder, GitRequest, JobServices};
 use runner_core::gateway::shown_refusal;
+use url::Url;
 
 use super::forge::token;
+use super::large_files;
+use super::passage::ForgeWays;
 use crate::file_chunks::FileChunks;
 
 /// Bytes that are collected before they are written.
 const BATCH: usize = 1 << 20;
 
 /// Longest time that a body may take: it has one of the job's turns.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+pub(super) const BODY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Any request of git's for a repository.
 pub(super) async fn call(
     request: HttpRequest,
-    services: web::Data<JobServices>,
+    (services, http, ways): (
+        web::Data<JobServices>,
+        web::Data<HttpClient>,
+        web::Data<ForgeWays>,
+    ),
     payload: web::Payload,
 ) -> HttpResponse {
-    let header = request.headers().get(AUTHORIZATION);
-    let header = header.and_then(|value| value.to_str().ok());
-    let token = token(header.unwrap_or_default());
-    let asked = (token, request.uri().path(), request.uri().query());
+    let header = |name: HeaderName| request.headers().get(name)?.to_str().ok();
+    let token = token(header(AUTHORIZATION).unwrap_or_default());
+    let path = request.uri().path();
+    let host = header(HOST).unwrap_or_default();
+    if services.has_large_files(path)
+        && let Ok(own) = Url::parse(&format!("http://{host}/"))
+    {
+        let asked = (token, path, &own);
+        return large_files::answer(&request, payload, asked, (&services, &http, &ways)).await;
+    }
+    let asked = (token, path, request.uri().query());
     answer(&request, payload, asked, &services).await
 }
 
@@ -108,7 +125,7 @@ fn wrong(message: &str) -> GatewayRefusal {
 }
 
 /// Writes the body to the disk.
-async fn receive(
+pub(super) async fn receive(
     folder: &GitFolder,
     mut payload: web::Payload,
     most: u64,

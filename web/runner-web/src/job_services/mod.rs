@@ -22,6 +22,7 @@ mod forge;
 mod front;
 mod git;
 pub(crate) mod identity;
+mod large_files;
 mod own_address;
 mod passage;
 mod twirp;
