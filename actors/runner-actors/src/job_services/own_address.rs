@@ -274,12 +274,12 @@ impl ForgeApi {
         let engine = &base64::engine::general_purpose::STANDARD;
         let pair = Secret::new(engine.encode(credentials(self.token().expose())));
         let request = Request::new(method, url).authorization("Basic", &pair);
-        Some(request.within(CALL_TIMEOUT).at_most(MAX_TOLD))
+        Some(request.within(CALL_TIMEOUT).at_most(MAX_ABOUT_FILES))
     }
 }
 
 /// Largest answer about files.
-const MAX_TOLD: usize = 4 << 20;
+const MAX_ABOUT_FILES: usize = 4 << 20;
 
 /// A place as the VM manager names it.
 pub(crate) fn target_of(url: &Url) -> Option<Target> {

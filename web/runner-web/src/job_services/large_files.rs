@@ -13,7 +13,7 @@ use runner_core::gateway::{LARGE_FILES_TYPE, LargeFile};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::git::{BODY_TIMEOUT, receive};
+use super::bodies::{BODY_TIMEOUT, receive};
 use super::passage::{Chunks, ForgeWays, pass_package, passed};
 use crate::file_chunks::{FileChunks, whole};
 
@@ -64,7 +64,7 @@ pub(super) async fn answer(
         Err(refusal) => Err(refusal),
     };
     match answered {
-        Ok(answer) => told(StatusCode::OK, &answer),
+        Ok(answer) => json_answer(StatusCode::OK, &answer),
         Err(refusal) => refused(&refusal),
     }
 }
@@ -107,7 +107,7 @@ fn chunks_of(path: PathBuf) -> Chunks {
     Box::pin(whole(FileChunks { path, at: 0 }))
 }
 
-fn told(status: StatusCode, answer: &Value) -> HttpResponse {
+fn json_answer(status: StatusCode, answer: &Value) -> HttpResponse {
     let mut response = HttpResponse::build(status);
     response.content_type(LARGE_FILES_TYPE);
     if status == StatusCode::UNAUTHORIZED {
@@ -120,5 +120,5 @@ fn told(status: StatusCode, answer: &Value) -> HttpResponse {
 
 fn refused(refusal: &GatewayRefusal) -> HttpResponse {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
-    told(status, &json!({"message": refusal.message}))
+    json_answer(status, &json!({"message": refusal.message}))
 }

@@ -17,6 +17,7 @@
 
 mod artifacts;
 mod blobs;
+mod bodies;
 mod caches;
 mod forge;
 mod front;
