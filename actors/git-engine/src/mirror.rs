@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use forge_core::{CommitSha, GitRef, RepoName, TagName};
 use parking_lot::Mutex;
 
-use crate::command::Git;
+use crate::command::{Call, Git};
 use crate::error::GitError;
 use crate::housekeeping::{References, housekeep};
 use crate::remote::Remote;
@@ -301,9 +301,24 @@ impl Mirror {
     /// # Errors
     /// When the commit is not here.
     pub fn list(&self, commit: &CommitSha, folder: &str) -> Result<Vec<TreeEntry>, GitError> {
-        let call = self
-            .call("ls-tree")
-            .args(["-z", "-l", "--full-tree", commit.as_str(), "--"]);
+        self.entries(self.call("ls-tree"), commit, folder)
+    }
+
+    /// The files of a folder of the commit and of those below it; empty when there is none.
+    ///
+    /// # Errors
+    /// When the commit is not here.
+    pub fn list_below(&self, commit: &CommitSha, folder: &str) -> Result<Vec<TreeEntry>, GitError> {
+        self.entries(self.call("ls-tree").arg("-r"), commit, folder)
+    }
+
+    fn entries(
+        &self,
+        call: Call,
+        commit: &CommitSha,
+        folder: &str,
+    ) -> Result<Vec<TreeEntry>, GitError> {
+        let call = call.args(["-z", "-l", "--full-tree", commit.as_str(), "--"]);
         let call = if folder.is_empty() {
             call
         } else {
@@ -433,7 +448,7 @@ impl Mirror {
         &self.git
     }
 
-    pub(crate) fn call(&self, what: &str) -> crate::command::Call {
+    pub(crate) fn call(&self, what: &str) -> Call {
         self.git.call(&self.folder, what)
     }
 }

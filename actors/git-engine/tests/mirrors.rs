@@ -124,6 +124,8 @@ fn an_exact_commit_is_fetched_read_and_checked_out() {
         .collect();
     assert_eq!(names, [(".github/workflows/ci.yml", EntryKind::File)]);
     assert!(mirror.list(&second, "no/such").unwrap().is_empty());
+    let below = mirror.list_below(&second, ".github").unwrap();
+    assert_eq!(below, listed);
     assert_eq!(
         mirror.read(&first, "src/main.rs", 100).unwrap(),
         b"fn main() {}\n"

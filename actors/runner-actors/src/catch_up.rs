@@ -19,6 +19,7 @@ use store::{Store, StoreError};
 use crate::event::StoredEvent;
 use crate::heads::{self, Head, HeadSource, ReportedHead};
 use crate::known_repository::KnownRepository;
+use crate::own_forge::OwnForge;
 use crate::records::RunRecord;
 use crate::repositories::Repositories;
 use crate::rows::{self, NewRun};
@@ -256,7 +257,7 @@ fn with_watched(
     settings: &RunnerSettings,
     mut known: Vec<KnownRepository>,
 ) -> Vec<KnownRepository> {
-    let Some(forge) = &settings.forge_url else {
+    let Some(base) = OwnForge::of(settings).web_base() else {
         return known;
     };
     for repository in &settings.watched {
@@ -266,7 +267,6 @@ fn with_watched(
         if is_known {
             continue;
         }
-        let base = forge.as_str().trim_end_matches('/');
         known.push(KnownRepository {
             repository: repository.clone(),
             clone_url: format!("{base}/{repository}.git"),

@@ -108,7 +108,7 @@ pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
     AdmittedGit, Blob, BlockWriter, Download, GatewayAnswer, GatewayBody, GatewayRefusal,
     GatewayRequest, GitAnswer, GitFolder, GitRequest, HostIdentity, JobGrant, JobServices,
-    JobSession, ListedArtifact, PackagePassage, PackageTurn, ServiceFault, TokenGuard,
+    JobSession, LargeFileTurn, ListedArtifact, PackageTurn, Passage, ServiceFault, TokenGuard,
 };
 pub use kept::{
     ClosingShell, KeepSettings, KeptVmView, KeptVms, NotOpened, OpenShell, ShellRequest,

@@ -39,6 +39,21 @@ impl OwnForge {
         }
     }
 
+    /// Below which address the forge has its repositories, for people and for git, without a slash
+    /// at its end; nothing where that is not known.
+    pub(crate) fn web_base(&self) -> Option<String> {
+        let github = Url::parse("https://github.com").ok()?;
+        if is_github(self.kind, self.url.as_ref(), &github) {
+            return Some(github.as_str().trim_end_matches('/').to_owned());
+        }
+        let url = self.url.as_ref()?;
+        Some(match self.kind {
+            // The path is that of the API.
+            Forge::GitHub => url.origin().ascii_serialization(),
+            Forge::Gitea | Forge::Forgejo => url.as_str().trim_end_matches('/').to_owned(),
+        })
+    }
+
     /// Whether an address is at one of the forge's own hosts.
     pub(crate) fn has(&self, address: &Url) -> bool {
         self.mount(address).is_some()
@@ -140,6 +155,37 @@ mod tests {
         ] {
             let found = own(forge, forge_url).has(&clone_url.parse().unwrap());
             assert_eq!(found, expected, "{forge:?} {forge_url:?} {clone_url}");
+        }
+    }
+
+    #[test]
+    fn i17_repositories_are_below_the_forges_address_for_people() {
+        for (kind, url, expected) in [
+            (Forge::GitHub, None, Some("https://github.com")),
+            (
+                Forge::GitHub,
+                Some("https://api.github.com"),
+                Some("https://github.com"),
+            ),
+            (
+                Forge::GitHub,
+                Some("https://ghe.example/api/v3"),
+                Some("https://ghe.example"),
+            ),
+            (
+                Forge::GitHub,
+                Some("https://ghe.example:8443/"),
+                Some("https://ghe.example:8443"),
+            ),
+            (
+                Forge::Gitea,
+                Some("https://host.example/git/"),
+                Some("https://host.example/git"),
+            ),
+            (Forge::Forgejo, None, None),
+        ] {
+            let found = own(kind, url).web_base();
+            assert_eq!(found.as_deref(), expected, "{kind:?} {url:?}");
         }
     }
 

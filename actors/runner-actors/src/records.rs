@@ -194,6 +194,18 @@ impl RunRecord {
         may_wait && self.started_at.is_none()
     }
 
+    /// The record as programs and lists see it: a run that waits for its turn is `waiting`, with
+    /// what for, as on its page. What is stored says how far it is by itself.
+    #[must_use]
+    pub fn shown(mut self) -> Self {
+        let waits_for = self.jobs.iter().find_map(|job| job.reason.as_ref());
+        if let Some(reason) = waits_for.filter(|_| self.waits_for_turn()) {
+            self.reason.get_or_insert_with(|| reason.clone());
+            self.state = RunState::Waiting;
+        }
+        self
+    }
+
     /// Forgets that it was to begin, where every job that is left waits for its turn.
     pub(crate) fn note_waiting(&mut self) {
         let own = || self.jobs.iter().filter(|job| job.kept_from.is_none());

@@ -53,6 +53,17 @@ pub(crate) struct RunHead {
     workflow_file: Option<String>,
     #[serde(default)]
     name: Option<String>,
+    #[serde(default)]
+    started_at: Option<u64>,
+    #[serde(default)]
+    jobs: Vec<JobHead>,
+}
+
+/// What of a job is looked at.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct JobHead {
+    #[serde(default)]
+    reason: Option<String>,
 }
 
 /// A reference as people call it: `main`, `v1.0`, `pull/7`.
@@ -82,7 +93,7 @@ impl RunFilter {
         };
         let branch = short_reference(&run.reference);
         (run.state == RunState::Ignored) == self.ignored
-            && (self.states.is_empty() || self.states.contains(&run.state))
+            && (self.states.is_empty() || self.states.contains(&run.shown_state()))
             && same(&self.repository, &run.repository)
             && same(&self.event, &run.event)
             && same(&self.actor, &run.actor)
@@ -106,6 +117,16 @@ impl RunHead {
     /// Whether it is of this repository.
     pub(crate) fn is_of(&self, repository: &str) -> bool {
         self.repository.eq_ignore_ascii_case(repository)
+    }
+
+    /// As [`RunRecord::shown`] has it.
+    fn shown_state(&self) -> RunState {
+        let may_wait = matches!(self.state, RunState::Planned | RunState::Allocating);
+        let waits = may_wait && self.started_at.is_none();
+        match waits && self.jobs.iter().any(|job| job.reason.is_some()) {
+            true => RunState::Waiting,
+            false => self.state,
+        }
     }
 
     fn holds(&self, text: &str, branch: &str) -> bool {
@@ -140,6 +161,34 @@ mod tests {
             actor: "Ada".to_owned(),
             workflow_file: Some(".github/workflows/ci.yml".to_owned()),
             name: Some("CI".to_owned()),
+            started_at: None,
+            jobs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn i17_a_run_that_waits_for_its_turn_is_listed_as_waiting() {
+        let waits = JobHead {
+            reason: Some("waits for its turn".to_owned()),
+        };
+        let of = |state, started_at, jobs: &[JobHead]| RunHead {
+            state,
+            started_at,
+            jobs: jobs.to_vec(),
+            ..head()
+        };
+        let waiting = RunFilter {
+            states: vec![RunState::Waiting],
+            ..RunFilter::default()
+        };
+        for (run, shown) in [
+            (of(RunState::Allocating, None, &[waits.clone()]), true),
+            (of(RunState::Planned, None, &[waits.clone()]), true),
+            (of(RunState::Planned, None, &[]), false),
+            (of(RunState::Allocating, Some(7), &[waits.clone()]), false),
+            (of(RunState::Running, None, &[waits]), false),
+        ] {
+            assert_eq!(waiting.shows(&run), shown, "{run:?}");
         }
     }
 

@@ -139,7 +139,12 @@ impl Source {
     /// The paths of the workflow files.
     fn workflow_files(&self) -> Result<Vec<String>, SourceError> {
         for directory in WORKFLOW_DIRECTORIES {
-            let entries = self.mirror.list(&self.definition, directory)?;
+            // Gitea and Forgejo read subfolders too, GitHub does not.
+            let is_deep = Dialect::of(directory, self.forge).is_forge();
+            let entries = match is_deep {
+                true => self.mirror.list_below(&self.definition, directory)?,
+                false => self.mirror.list(&self.definition, directory)?,
+            };
             let files = entries
                 .into_iter()
                 .filter(|entry| entry.kind == EntryKind::File);

@@ -235,14 +235,18 @@ fn update(options: &ActionsUpdateOptions, environment: &Environment) -> anyhow::
     let store = store(&options.store, environment)?;
     let lock = store.lock()?;
     let mut all = true;
-    for (reference, url) in chosen(&lock, &options.actions)? {
+    for (reference, url) in chosen(&store, &lock, &options.actions)? {
         all &= report_change(&reference, store.add(&reference, Some(&url)));
     }
     Ok(all)
 }
 
 /// The entries that are named, all without any names, each with where it was fetched from.
-fn chosen(lock: &ActionLock, names: &[String]) -> anyhow::Result<Vec<(ActionReference, String)>> {
+fn chosen(
+    store: &ActionStore,
+    lock: &ActionLock,
+    names: &[String],
+) -> anyhow::Result<Vec<(ActionReference, String)>> {
     if names.is_empty() {
         let all = lock.entries();
         let all = all.map(|(key, action)| Ok((key.parse()?, action.url.clone())));
@@ -250,7 +254,7 @@ fn chosen(lock: &ActionLock, names: &[String]) -> anyhow::Result<Vec<(ActionRefe
     }
     let chosen = names.iter().map(|name| {
         let reference: ActionReference = name.parse()?;
-        let known = lock.get(&reference);
+        let known = lock.get(&store.name_in(lock, &reference));
         let known = known.with_context(|| format!("{reference} is not in the store"))?;
         Ok((reference, known.url.clone()))
     });

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use runner_core::limits::MAX_FILE_BYTES;
-use runner_core::workflow::WORKFLOW_DIRECTORIES;
+use runner_core::workflow::{Dialect, WORKFLOW_DIRECTORIES};
 
 /// A directory with workflows.
 #[derive(Debug)]
@@ -94,9 +94,9 @@ impl Repository {
     pub(crate) fn is_workflow(&self, file: &str) -> bool {
         let directory = Path::new(file).parent();
         directory.is_some_and(|directory| {
-            WORKFLOW_DIRECTORIES
-                .iter()
-                .any(|known| directory == Path::new(known))
+            WORKFLOW_DIRECTORIES.iter().any(|known| {
+                directory == Path::new(known) || is_deep(known) && directory.starts_with(known)
+            })
         })
     }
 
@@ -125,16 +125,31 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
     folders.map(|entry| entry.path()).collect()
 }
 
-/// The YAML files of a folder, relative to the root, sorted.
+/// Whether the forges that read this directory of workflows read its subfolders, too: Gitea and
+/// Forgejo do, GitHub does not.
+fn is_deep(known: &str) -> bool {
+    Dialect::of_file(known).is_forge()
+}
+
+/// The YAML files of a folder, relative to the root, sorted; those below it, too, where forges read
+/// them.
 fn workflows_in(root: &Path, directory: &Path) -> std::io::Result<Vec<String>> {
+    let mut known = WORKFLOW_DIRECTORIES.iter();
+    let is_deep = known.any(|known| is_deep(known) && directory.ends_with(known));
     let mut workflows = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let file = entry?.path();
-        let yaml = file
-            .extension()
-            .is_some_and(|extension| extension == "yml" || extension == "yaml");
-        if yaml && file.is_file() {
-            workflows.push(relative(root, &file));
+    let mut open = vec![directory.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            let file = entry.path();
+            let yaml = file
+                .extension()
+                .is_some_and(|extension| extension == "yml" || extension == "yaml");
+            if yaml && file.is_file() {
+                workflows.push(relative(root, &file));
+            } else if is_deep && entry.file_type()?.is_dir() {
+                open.push(file);
+            }
         }
     }
     workflows.sort();
@@ -144,10 +159,12 @@ fn workflows_in(root: &Path, directory: &Path) -> std::io::Result<Vec<String>> {
 /// The repository a workflow file is in: above its workflow directory, else its own directory.
 fn root_of(file: &Path) -> PathBuf {
     let directory = file.parent().unwrap_or(Path::new("/"));
-    let root = WORKFLOW_DIRECTORIES
-        .iter()
-        .find(|known| directory.ends_with(known))
-        .and_then(|_| directory.parent()?.parent());
+    let above = |known: &&str| {
+        let depth = if is_deep(known) { usize::MAX } else { 1 };
+        let mut folders = directory.ancestors().take(depth);
+        folders.find(|it| it.ends_with(known))?.parent()?.parent()
+    };
+    let root = WORKFLOW_DIRECTORIES.iter().find_map(above);
     root.unwrap_or(directory).to_owned()
 }
 

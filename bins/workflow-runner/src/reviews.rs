@@ -62,6 +62,16 @@ fn list(options: &WaitingOptions, environment: &Environment) -> anyhow::Result<S
     let mut url = api.at("runs")?;
     url.set_query(Some("state=waiting&limit=1000"));
     let runs = api.ask(Request::get(url))?;
+    // Those that wait for their turn go on by themselves.
+    let is_for_somebody = |run: &Value| {
+        let approval = &run["approval"];
+        let gates = run["environments"].as_array();
+        let mut gates = gates.into_iter().flatten();
+        approval.is_object() && approval["review"].is_null()
+            || gates.any(|gate| gate["settled"] != true)
+    };
+    let runs = runs.as_array().into_iter().flatten();
+    let runs: Value = runs.filter(|run| is_for_somebody(run)).cloned().collect();
     if options.json {
         return Ok(format!("{runs:#}\n"));
     }

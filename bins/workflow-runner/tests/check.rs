@@ -82,6 +82,35 @@ fn forgejo_s_folder_comes_first_and_local_files_are_found() {
 }
 
 #[test]
+fn i17_subfolders_are_looked_at_where_their_forges_do() {
+    let job = "on: push\njobs: {a: {runs-on: x, steps: [{run: make}]}}\n";
+    for (folder, files) in [
+        (".gitea/workflows", 2),
+        (".forgejo/workflows", 2),
+        (".github/workflows", 1),
+    ] {
+        let repository = tempfile::tempdir().expect("a folder");
+        let below = repository.path().join(folder).join("sub/deep");
+        std::fs::create_dir_all(&below).expect("folders");
+        std::fs::write(below.join("inner.yml"), job).expect("a file");
+        std::fs::write(repository.path().join(folder).join("ci.yml"), job).expect("a file");
+        let output = run(&["check"], repository.path());
+        let shown = text(&output.stdout);
+        let counted = format!("{files} files: {files} would run");
+        assert!(shown.contains(&counted), "{folder}: {shown}");
+        let one = format!("{folder}/sub/deep/inner.yml");
+        let output = run(&["check", &one, "--format", "json"], repository.path());
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let named = if files == 2 {
+            one.as_str()
+        } else {
+            "inner.yml"
+        };
+        assert_eq!(json[0]["file"], named, "{folder}");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_said() {
     let folder = tempfile::tempdir().expect("a folder");
     for arguments in [&["check", "absent.yml"][..], &["check"]] {

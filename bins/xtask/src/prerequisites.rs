@@ -22,6 +22,9 @@ const ACTIONS_TOOLKIT: [&str; 5] = [
     "cache-4@npm:@actions/cache@4.1.0",
 ];
 
+/// A client of HTTP that many actions bring: as it asks proxies since 2026, and as it did before.
+const AXIOS: [&str; 2] = ["axios@1.21.1", "axios-1.7@npm:axios@1.7.9"];
+
 /// A program, by the names it may have, and Debian's package for it.
 const PROGRAMS: [(&[&str], &str); 15] = [
     (&["git"], "git"),
@@ -88,10 +91,12 @@ pub(crate) fn prepare(project: &Project) -> Result<TestEnvironment> {
     object_storage(project)?;
     let modules = install::node_package(project, PLAYWRIGHT.0, PLAYWRIGHT.1)?;
     let toolkit = install::node_packages(project, "actions-toolkit-2026.11-2", &ACTIONS_TOOLKIT)?;
+    let axios = install::node_packages(project, "axios-1.21.1", &AXIOS)?;
     let mut variables = search_prerequisites::prepare(project)?;
     variables.extend([
         ("NODE_PATH", modules),
         ("ORRERY_ACTIONS_TOOLKIT", toolkit),
+        ("ORRERY_AXIOS", axios),
         ("ORRERY_CACHE", project.cache.clone()),
         ("ORRERY_MINILM", minilm(project)?),
         ("ORRERY_VM_GUEST", vm_guest(project)?),

@@ -9,7 +9,7 @@
 )]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -22,12 +22,15 @@ const TOKEN: &str = "pat-0123456789abcdef";
 
 /// Paths that were asked for, and whether with a token.
 type Asked = Arc<Mutex<Vec<(String, bool)>>>;
+/// Where images are.
+type Registry = Arc<Mutex<Option<SocketAddr>>>;
 
 /// The forge. It serves until the process ends.
 pub struct GitForge {
     folder: Arc<TempDir>,
     address: String,
     asked: Asked,
+    registry: Registry,
 }
 
 /// A repository with a working tree, served from its `.git`.
@@ -132,17 +135,26 @@ impl GitForge {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let asked = Asked::default();
         let (served, noted) = (Arc::clone(&folder), Arc::clone(&asked));
+        let registry = Registry::default();
+        let images = Arc::clone(&registry);
         // It ends with the process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                answer(stream, served.path(), &noted);
+                let images = *images.lock().unwrap();
+                answer(stream, served.path(), &noted, images);
             }
         });
         Self {
             folder,
             address,
             asked,
+            registry,
         }
+    }
+
+    /// Answers what is asked of images, `/v2/…`, as the registry at this address does.
+    pub fn serve_registry(&self, address: SocketAddr) {
+        *self.registry.lock().unwrap() = Some(address);
     }
 
     /// Its address.
@@ -185,10 +197,10 @@ impl GitForge {
     }
 }
 
-fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
+fn answer(mut stream: TcpStream, top: &Path, asked: &Asked, images: Option<SocketAddr>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut first, mut has_token, mut basic) = (String::new(), false, String::new());
-    let mut headers = Vec::new();
+    let (mut headers, mut lines) = (Vec::new(), Vec::new());
     let _ = reader.read_line(&mut first);
     loop {
         let mut line = String::new();
@@ -202,10 +214,15 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
             basic = line["authorization: basic ".len()..].trim().to_owned();
         }
         headers.push(line.trim().to_ascii_lowercase());
+        lines.push(line);
     }
     let path = first.split(' ').nth(1).unwrap_or_default();
     let path = path.split('?').next().unwrap_or_default().to_owned();
     asked.lock().unwrap().push((path.clone(), has_token));
+    if let Some(images) = images.filter(|_| path.starts_with("/v2/")) {
+        std::thread::spawn(move || pass(stream, reader, images, (&first, &lines)));
+        return;
+    }
     if let Some(own) = smart(top, &path) {
         let given = headers
             .iter()
@@ -245,6 +262,26 @@ fn answer(mut stream: TcpStream, top: &Path, asked: &Asked) {
         .write_all(head.as_bytes())
         .and_then(|()| stream.write_all(&body));
     let _ = reader.get_mut().take(0).read(&mut []);
+}
+
+/// Passes a request on to a registry, and its answer back: one for each connection.
+fn pass(
+    mut stream: TcpStream,
+    mut body: BufReader<TcpStream>,
+    registry: SocketAddr,
+    (first, lines): (&str, &[String]),
+) -> std::io::Result<()> {
+    let mut there = TcpStream::connect(registry)?;
+    let is_own = |line: &&String| {
+        let name = line.to_ascii_lowercase();
+        !name.starts_with("connection:") && !name.starts_with("authorization:")
+    };
+    let lines: String = lines.iter().filter(is_own).map(String::as_str).collect();
+    there.write_all(format!("{first}{lines}Connection: close\r\n\r\n").as_bytes())?;
+    let mut answer = there.try_clone()?;
+    std::thread::spawn(move || std::io::copy(&mut body, &mut there));
+    std::io::copy(&mut answer, &mut stream)?;
+    stream.shutdown(std::net::Shutdown::Both)
 }
 
 /// `/owner/name` and what follows, as forges take an address without `.git`.

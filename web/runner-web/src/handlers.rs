@@ -34,7 +34,7 @@ pub(crate) async fn run(
     if wants_page(&request) {
         return run_page(&state, record, request.query_string() != "log=none").await;
     }
-    Ok(HttpResponse::Ok().json(record))
+    Ok(HttpResponse::Ok().json(record.shown()))
 }
 
 /// The page of a run; without the lines of its log for the script of a page that has it already.

@@ -71,7 +71,8 @@ pub(crate) async fn runs(
     {
         answer.insert_header((LINK, link));
     }
-    Ok(answer.json(page.runs))
+    let runs = page.runs.into_iter().map(RunRecord::shown);
+    Ok(answer.json(runs.collect::<Vec<_>>()))
 }
 
 /// The next page of the same list: relative, so that it holds behind any proxy.

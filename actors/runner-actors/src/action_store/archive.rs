@@ -46,7 +46,8 @@ impl ActionStore {
     pub fn export(&self, named: &[ActionReference], to: &Path) -> Result<usize, ActionStoreError> {
         let _writing = self.begin()?;
         let lock = self.lock()?;
-        let chosen = chosen(&lock, named)?;
+        let named = named.iter().map(|name| self.name_in(&lock, name));
+        let chosen = chosen(&lock, &named.collect::<Vec<_>>())?;
         let exchange = self.exchange()?;
         let outside = self.repositories.elsewhere(&exchange.0.join(MIRRORS));
         for (name, action) in chosen.entries() {
@@ -122,7 +123,7 @@ impl ActionStore {
     pub fn remove(&self, reference: &ActionReference) -> Result<bool, ActionStoreError> {
         let _writing = self.begin()?;
         let mut lock = self.lock()?;
-        let Some(action) = lock.remove(reference) else {
+        let Some(action) = lock.remove(&self.name_in(&lock, reference)) else {
             return Ok(false);
         };
         self.write_lock(&lock)?;
@@ -133,10 +134,13 @@ impl ActionStore {
             remove_folder(&self.tree_path(&action.commit))?;
         }
         let repository = reference.repository();
-        let mut others = lock.entries();
-        // Keys are in small letters.
-        let start = format!("{}@", repository.to_string().to_lowercase());
-        if !others.any(|(name, _)| name.starts_with(&start)) {
+        // Those of all servers are in one mirror.
+        let others = lock
+            .entries()
+            .filter_map(|(name, _)| reference_of(name).ok());
+        let own = repository.to_string();
+        let mut others = others.map(|other| other.repository().to_string());
+        if !others.any(|other| other.eq_ignore_ascii_case(&own)) {
             let mirror = self.repositories.mirror(repository)?;
             remove_folder(mirror.folder())?;
         }

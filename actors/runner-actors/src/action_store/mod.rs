@@ -124,7 +124,7 @@ impl ActionStore {
         new: &Path,
     ) -> Result<(LockedAction, LockChange), ActionStoreError> {
         let mut lock = self.lock()?;
-        let change = lock.set(reference, locked.clone())?;
+        let change = lock.set(&self.stored_as(reference), locked.clone())?;
         let place = self.tree_path(&locked.commit);
         let there = tree_digest(&place).is_ok_and(|there| there.as_str() == locked.tree);
         if !there {
@@ -202,6 +202,36 @@ impl ActionStore {
         let own = own.filter(|_| reference.is_workflow());
         let usual = own.unwrap_or(&self.settings.server).as_str();
         reference.server().unwrap_or(usual)
+    }
+
+    /// By which name the lock has a reference: called workflows that name no host, where they are
+    /// the own forge's and actions are another's, stand there with that forge's, for both may have
+    /// one name. A forge below a path has no such name.
+    fn stored_as(&self, reference: &ActionReference) -> ActionReference {
+        let usual = self.settings.server.as_str().trim_end_matches('/');
+        let own = self.repositories.clone_base();
+        let own = own.map(|own| own.as_str().trim_end_matches('/'));
+        let own = own.filter(|own| *own != usual && reference.server().is_none());
+        let Some(own) = own.filter(|_| reference.is_workflow()) else {
+            return reference.clone();
+        };
+        let named = reference.on(Some(own));
+        let read = named.to_string().parse::<ActionReference>();
+        match read.is_ok_and(|read| read == named) {
+            true => named,
+            false => reference.clone(),
+        }
+    }
+
+    /// The same of a reference that somebody names of a lock: as it is there, also where a former
+    /// version has added it.
+    #[must_use]
+    pub fn name_in(&self, lock: &ActionLock, reference: &ActionReference) -> ActionReference {
+        let named = self.stored_as(reference);
+        match lock.get(&named) {
+            Some(_) => named,
+            None => reference.clone(),
+        }
     }
 
     /// The folder of a commit's files.

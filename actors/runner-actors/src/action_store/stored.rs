@@ -47,6 +47,17 @@ impl StoredLock {
         reference: &ActionReference,
         get: impl Fn(&ActionReference) -> Option<&'l LockedAction>,
     ) -> Option<&'l LockedAction> {
+        let named = self.store.stored_as(reference);
+        if named != *reference {
+            // Of a former version: actions of another server had the same name.
+            let former = || {
+                let found = get(reference)?;
+                let rest = found.url.strip_prefix(named.server()?);
+                let is_own = rest.is_some_and(|rest| rest.starts_with('/'));
+                (is_own || found.url.starts_with("file://")).then_some(found)
+            };
+            return get(&named).or_else(former);
+        }
         get(reference).or_else(|| {
             let bare = reference.on(None);
             let usual = self.store.server_of(&bare).trim_end_matches('/');

@@ -13,11 +13,11 @@ use crate::job_services::NAME_HASH;
 use crate::log::LineKind;
 
 /// Puts authorities where programs find them: the folder for what they need; `machine` or
-/// `container`; the hash of their name, as OpenSSL's folders have it; then certificates.
+/// `container`; the hash of their name, as OpenSSL's folders have it; [`JAVA`]; then certificates.
 ///
 /// A container has no file for variables: there they are outputs.
 const TRUST: &str = r#"
-own=$1 kind=$2 hash=$3; shift 3
+own=$1 kind=$2 hash=$3 java=$4; shift 4
 umask 022
 mkdir -p "$own" || exit 1
 new=$own/$kind.new all=$own/forge.pem
@@ -72,7 +72,37 @@ for name in NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE PIP_CERT SSL_CERT_FILE CURL_C
   esac
 done
 [ -n "$(said DENO_TLS_CA_STORE)" ] || say DENO_TLS_CA_STORE system,mozilla
+# Java has stores of its own: Debian's, which all of its releases share, and those of others.
+for store in /etc/ssl/certs/java/cacerts /etc/pki/java/cacerts /usr/lib/jvm/*/lib/security/cacerts /usr/lib/jvm/*/jre/lib/security/cacerts /opt/java*/lib/security/cacerts /opt/tools/Java_*/*/*/lib/security/cacerts "${JAVA_HOME:-/none}/lib/security/cacerts"; do
+  [ -f "$store" ] && readlink -f "$store"
+done | sort -u | while read -r store; do
+  python3 -c "$java" "$new" "$store" 2> /dev/null && continue
+  tool=${store%/lib/security/cacerts}/bin/keytool
+  [ -x "$tool" ] || tool=keytool
+  for pem in "$@"; do
+    name=orrery-forge-$(mark "$pem" | cksum | cut -d ' ' -f 1)
+    printf '%s' "$pem" | "$tool" -importcert -noprompt -trustcacerts -alias "$name" -keystore "$store" -storepass changeit > /dev/null 2>&1
+  done
+done
 exit 0
+"#;
+
+/// Adds certificates (a file of them) to a store of Java's own form (JKS) as `keytool` does, which
+/// takes seconds to start in an emulated machine; fails where the store has another form.
+const JAVA: &str = r#"
+import base64, hashlib, re, struct, sys, time
+with open(sys.argv[1]) as file: pems = re.findall('-----BEGIN CERTIFICATE-----(.*?)-----END', file.read(), re.S)
+with open(sys.argv[2], 'rb') as file: store = bytearray(file.read())
+if store[:8] != b'\xfe\xed\xfe\xed\0\0\0\2': sys.exit(1)
+body = store[:-20]
+for pem in pems:
+    der = base64.b64decode(pem)
+    if der in body: continue
+    alias = b'orrery-forge-' + hashlib.sha256(der).hexdigest()[:16].encode()
+    body += struct.pack('>IH', 2, len(alias)) + alias + struct.pack('>QH', int(time.time() * 1000), 5) + b'X.509' + struct.pack('>I', len(der)) + der
+    body[8:12] = struct.pack('>I', struct.unpack('>I', body[8:12])[0] + 1)
+check = hashlib.sha1('changeit'.encode('utf-16-be') + b'Mighty Aphrodite' + body).digest()
+with open(sys.argv[2], 'wb') as file: file.write(body + check)
 "#;
 
 /// Where the machine's files of it are; containers of the job have them too.
@@ -147,7 +177,7 @@ impl StepRunner<'_> {
             return None;
         }
         let folder = folder();
-        let argv = ["sh", "-c", TRUST, "sh", &folder, kind, NAME_HASH].map(str::to_owned);
+        let argv = ["sh", "-c", TRUST, "sh", &folder, kind, NAME_HASH, JAVA].map(str::to_owned);
         Some(argv.into_iter().chain(certificates).collect())
     }
 
@@ -156,5 +186,49 @@ impl StepRunner<'_> {
             "{what} does not trust the gateway at the forge's own address: programs there find its certificate wrong, and reach the forge at `github.api_url` alone"
         );
         self.log.line(0, LineKind::Warning, &text).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use base64::Engine as _;
+
+    use super::*;
+
+    fn added(certificates: &Path, store: &Path) -> bool {
+        let mut python = Command::new("python3");
+        python.args(["-c", JAVA]).arg(certificates).arg(store);
+        python.status().expect("python3 is installed").success()
+    }
+
+    /// Version, count, entries, check: as `keytool` reads it.
+    #[test]
+    fn i17_a_store_of_java_gets_each_certificate_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pems, path) = (folder.path().join("pems"), folder.path().join("cacerts"));
+        let text = ["one", "two"].map(|der| {
+            let text = base64::engine::general_purpose::STANDARD.encode(der);
+            format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+        });
+        std::fs::write(&pems, text.concat()).unwrap();
+        let empty = [b"\xfe\xed\xfe\xed\0\0\0\x02\0\0\0\0".as_slice(), &[0; 20]].concat();
+        std::fs::write(&path, empty).unwrap();
+        assert!(added(&pems, &path) && added(&pems, &path));
+        let store = std::fs::read(&path).unwrap();
+        assert_eq!(store[..12], *b"\xfe\xed\xfe\xed\0\0\0\x02\0\0\0\x02");
+        let has = |bytes: &[u8]| store.windows(bytes.len()).filter(|it| *it == bytes).count();
+        for der in ["one", "two"] {
+            let entry = [b"\0\x05X.509\0\0\0\x03", der.as_bytes()].concat();
+            assert_eq!(has(&entry), 1, "{der}");
+        }
+        assert_eq!(has(b"orrery-forge-"), 2);
+        // Of another form: left to Java's own program.
+        let other = b"0\x82\x01\x02 a PKCS 12 store";
+        std::fs::write(&path, other).unwrap();
+        assert!(!added(&pems, &path));
+        assert_eq!(std::fs::read(&path).unwrap(), other);
     }
 }

@@ -24,6 +24,7 @@ mod git;
 mod git_backend;
 mod graphql;
 mod identity;
+mod large_files;
 mod listing;
 mod noted_calls;
 mod own_address;
@@ -71,8 +72,9 @@ pub use git::{AdmittedGit, GitAnswer, GitFolder, GitRequest};
 pub(crate) use git_backend::GitBackend;
 use identity::Issuer;
 pub(crate) use identity::JobIdentity;
+pub use large_files::LargeFileTurn;
 pub(crate) use own_address::target_of;
-pub use own_address::{PackagePassage, PackageTurn, TokenGuard};
+pub use own_address::{PackageTurn, Passage, TokenGuard};
 pub(crate) use room::TransferRoom;
 pub(crate) use runs_backend::{
     Answered, JobDispatch, JobRepeat, RunControl, RunsBackend, WorkflowFile,

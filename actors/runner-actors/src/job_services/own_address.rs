@@ -12,15 +12,20 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use config_core::Secret;
+use http_clients::http::{HttpClient, Method, Request};
 use http_clients::vmm::Target;
 use memchr::memmem;
-use runner_core::gateway::{PackageCall, decide_packages, own_addresses};
+use runner_core::gateway::{PackageCall, decide_download, decide_packages, own_addresses};
+use runner_core::workflow::PermissionLevel;
+use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
 use super::JobServices;
 use super::authority::{HostAuthority, HostIdentity};
-use super::forge::{ForgeApi, GatewayRefusal, refusal};
+use super::forge::{CALL_TIMEOUT, ForgeApi, GatewayRefusal, refusal};
+use super::gateway_request::send;
+use crate::clock::now_ms;
 
 /// A request of a registry that a job may make.
 pub enum PackageTurn {
@@ -31,11 +36,11 @@ pub enum PackageTurn {
     /// It is passed on without any token: what anybody may read.
     Anybody,
     /// It is passed on.
-    Pass(PackagePassage),
+    Pass(Passage),
 }
 
-/// How a request of a registry is passed on.
-pub struct PackagePassage {
+/// How a request is passed on with the runner's token: of a registry, or of a file.
+pub struct Passage {
     /// The forge; the job's answers name it so.
     pub base: Url,
     /// Path and query there.
@@ -46,6 +51,8 @@ pub struct PackagePassage {
     pub guard: TokenGuard,
     /// The job's turn, until the answer has ended.
     pub turn: OwnedSemaphorePermit,
+    /// It is of a file: what the forge says where it gives none is of the runner's account.
+    pub is_file: bool,
 }
 
 /// Finds the runner's token in what comes back.
@@ -181,13 +188,53 @@ impl JobServices {
     }
 }
 
+impl JobServices {
+    /// A file of the run's repository at a page's address, which is passed on; nothing where it is
+    /// no such file.
+    ///
+    /// # Errors
+    /// Why it is not passed on.
+    pub async fn download_turn(
+        &self,
+        http: &HttpClient,
+        token: &str,
+        (path, query): (&str, Option<&str>),
+    ) -> Result<Option<Passage>, GatewayRefusal> {
+        let grant = self.forge_grant(token)?;
+        let Some(forge) = &self.shared.forge else {
+            return Ok(None);
+        };
+        let may = &grant.may;
+        let Some(file) = decide_download(path, query, &may.repository, &may.permissions) else {
+            return Ok(None);
+        };
+        let file = file.map_err(|refused| refusal(403, refused.to_string()))?;
+        let writes = may.permissions.allows("contents", PermissionLevel::Write);
+        // What is not published is as if it was not there, for a job that may not write.
+        if let Some(tag) = file.release.filter(|tag| *tag != "latest" && !writes) {
+            grant.count(now_ms())?;
+            let about = format!("/repos/{}/releases/tags/{tag}", may.repository);
+            let request = forge.request(Method::Get, &about, None);
+            let request = request.ok_or_else(|| refusal(404, "Not Found"))?;
+            let answer = send(http, request).await?;
+            let about: Value = answer.json().unwrap_or_default();
+            if !answer.is_success() || about["draft"] != false {
+                return Err(refusal(404, "Not Found"));
+            }
+        }
+        let turn = Arc::clone(&grant.packages_at_once).acquire_owned().await;
+        let turn = turn.map_err(|_| refusal(503, "the job ends"))?;
+        Ok(Some(forge.file_passage(path, query, turn)))
+    }
+}
+
 impl ForgeApi {
     fn package_passage(
         &self,
         path: &str,
         query: Option<&str>,
         turn: OwnedSemaphorePermit,
-    ) -> PackagePassage {
+    ) -> Passage {
         let token = self.token().expose();
         let engine = &base64::engine::general_purpose::STANDARD;
         let authorization = format!("Basic {}", engine.encode(credentials(token)));
@@ -197,15 +244,42 @@ impl ForgeApi {
             false => self.base().path().trim_end_matches('/'),
         };
         let query = query.map(|query| format!("?{query}"));
-        PackagePassage {
+        Passage {
             target: format!("{mount}{path}{}", query.unwrap_or_default()),
             base: self.base().clone(),
             authorization: Secret::new(authorization),
             guard: self.guard(),
             turn,
+            is_file: false,
         }
     }
+
+    /// The same of a file, by its path behind the forge's own.
+    pub(super) fn file_passage(
+        &self,
+        path: &str,
+        query: Option<&str>,
+        turn: OwnedSemaphorePermit,
+    ) -> Passage {
+        Passage {
+            is_file: true,
+            ..self.package_passage(path, query, turn)
+        }
+    }
+
+    /// A call of a path behind the forge's own, with the runner's token as git shows it.
+    pub(super) fn file_request(&self, method: Method, path: &str) -> Option<Request> {
+        let base = self.base().as_str().trim_end_matches('/');
+        let url = Url::parse(&format!("{base}{path}")).ok()?;
+        let engine = &base64::engine::general_purpose::STANDARD;
+        let pair = Secret::new(engine.encode(credentials(self.token().expose())));
+        let request = Request::new(method, url).authorization("Basic", &pair);
+        Some(request.within(CALL_TIMEOUT).at_most(MAX_ABOUT_FILES))
+    }
 }
+
+/// Largest answer about files.
+const MAX_ABOUT_FILES: usize = 4 << 20;
 
 /// A place as the VM manager names it.
 pub(crate) fn target_of(url: &Url) -> Option<Target> {

@@ -356,3 +356,66 @@ async fn i17_an_action_of_the_own_forge_is_the_same_with_and_without_its_host() 
     let own = with_host("acme/tool@v1");
     assert!(stored.store.stored().find(&reference(&own)).is_err());
 }
+
+/// What both meant was the one that was added last.
+#[actix_rt::test]
+async fn i17_an_action_and_a_called_workflow_of_one_name_are_two() {
+    let forge = GitForge::start();
+    let repository = forge.repository("acme/tool", false);
+    repository.write(".forgejo/workflows/x.yml", "on: workflow_call\n");
+    let of_forge = repository.commit("a workflow");
+    repository.git(&["tag", "v1"]);
+    repository.git(&["update-server-info"]);
+    let stored = Stored::new(|settings| {
+        settings.forge = forge_core::Forge::Forgejo;
+        settings.forge_url = forge.url().parse().ok();
+        settings.actions.server = "https://actions.example".parse().unwrap();
+    });
+    let workflow = "acme/tool/.forgejo/workflows/x.yml@v1";
+    let find = |name: &str| {
+        let found = stored.store.stored().find(&reference(name));
+        found.map(|found| found.commit)
+    };
+    stored.store.add(&reference(workflow), None).unwrap();
+    assert!(find("acme/tool@v1").is_err());
+    assert_eq!(stored.add("acme/tool@v1"), Ok(LockChange::Added));
+    assert_eq!(find("acme/tool/sub@v1").as_ref(), Ok(&stored.first));
+    assert_eq!(find(workflow).as_ref(), Ok(&of_forge));
+    let with_host = format!("{}/{workflow}", forge.url());
+    assert_eq!(find(&with_host).as_ref(), Ok(&of_forge));
+    let again = stored.store.add(&reference(workflow), None).unwrap();
+    assert_eq!(again.1, LockChange::Same);
+    let file = stored.upstream.path().join("one.tar");
+    let count = stored.store.export(&[reference(workflow)], &file);
+    assert_eq!(count.unwrap(), 1);
+    // Each goes by its name, and the mirror with the last.
+    assert!(stored.store.remove(&reference("acme/tool@v1")).unwrap());
+    assert_eq!(find(workflow).as_ref(), Ok(&of_forge));
+    assert!(stored.faults().iter().all(Option::is_none));
+    assert!(stored.store.remove(&reference(workflow)).unwrap());
+    assert!(find(workflow).is_err());
+}
+
+/// A lock of before has the workflow by the name that actions have.
+#[actix_rt::test]
+async fn i17_a_called_workflow_that_a_former_version_has_locked_is_found() {
+    let forge = GitForge::start();
+    let workflow = "acme/tool/.forgejo/workflows/x.yml@v1";
+    let stored = Stored::new(|settings| {
+        settings.forge = forge_core::Forge::Forgejo;
+        settings.forge_url = forge.url().parse().ok();
+        settings.actions.server = "https://actions.example".parse().unwrap();
+    });
+    assert_eq!(stored.add("acme/tool@v1"), Ok(LockChange::Added));
+    let path = stored.settings.actions.folder.join("lock.json");
+    let lock = std::fs::read_to_string(&path).unwrap();
+    let folder = format!("file://{}", stored.upstream.path().display());
+    let at = |server: &str| {
+        let url = format!("{server}/acme/tool");
+        std::fs::write(&path, lock.replace(&folder, &url)).unwrap();
+        stored.store.stored().find(&reference(workflow)).is_ok()
+    };
+    assert!(at(forge.url()));
+    assert!(!at("https://actions.example"));
+    assert!(stored.store.remove(&reference(workflow)).unwrap());
+}

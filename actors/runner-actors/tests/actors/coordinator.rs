@@ -72,6 +72,9 @@ async fn i17_a_run_that_waits_its_turn_waits_and_begins_with_its_turn() {
         })
         .await;
     assert!(record.waits_for_turn(), "{record:#?}");
+    let shown = record.clone().shown();
+    assert_eq!(shown.state, RunState::Waiting);
+    assert_eq!(shown.reason, record.jobs[0].reason);
     let reason = record.jobs[0].reason.as_deref().unwrap();
     assert_eq!(
         reason,

@@ -114,8 +114,7 @@ impl ImageNames {
             let Ok(words) = words::split(line) else {
                 continue;
             };
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            self.command(&words, read);
+            self.command(&without_redirections(&words), read);
         }
     }
 
@@ -223,6 +222,22 @@ impl ImageNames {
     }
 }
 
+/// The words of a command alone: not where its output goes to, or its input comes from.
+fn without_redirections(words: &[String]) -> Vec<&str> {
+    let mut plain = Vec::with_capacity(words.len());
+    let mut words = words.iter().map(String::as_str);
+    while let Some(word) = words.next() {
+        let operator = word.trim_start_matches(|it: char| it.is_ascii_digit());
+        if !operator.starts_with(['<', '>']) {
+            plain.push(word);
+        } else if operator.trim_start_matches(['<', '>', '-']).is_empty() {
+            // The file is the next word.
+            words.next();
+        }
+    }
+    plain
+}
+
 /// The name with what may be left out of it.
 fn familiar(name: &str) -> String {
     name.parse::<ImageReference>()
@@ -298,7 +313,7 @@ mod tests {
 
     #[test]
     fn i17_images_of_scripts_are_known_before_they_run() {
-        let cases: [(&str, &[&str]); 13] = [
+        let cases: [(&str, &[&str]); 15] = [
             ("docker compose up -d --wait", &["postgres:16"]),
             (
                 "sudo docker-compose -f ci/stack.yml up",
@@ -320,6 +335,11 @@ mod tests {
             (
                 "docker buildx build --load --file docker/Dockerfile.ci --tag=mine:2 .; docker run -d mine:2",
                 &["debian:12"],
+            ),
+            ("docker build -t mine . > build.log 2>&1", &["alpine:3"]),
+            (
+                "docker pull busybox:1 >out\ndocker pull redis:7 2> out",
+                &["busybox:1", "redis:7"],
             ),
             ("docker run ${IMAGE}", &[]),
             ("docker buildx create --use --name many", &[]),

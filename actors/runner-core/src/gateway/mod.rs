@@ -5,11 +5,13 @@ mod answers;
 mod body;
 mod call;
 mod caused;
+mod downloads;
 mod effects;
 mod endpoints;
 mod form;
 mod gh;
 mod git;
+mod large_files;
 mod links;
 mod own_address;
 mod packages;
@@ -31,12 +33,17 @@ pub use caused::{
     CallEvent, CallVerdict, NotedCall, TokenAccount, app_of_calls, concerns_calls,
     is_caused_by_call,
 };
+pub use downloads::{Download, decide_download};
 pub use effects::{CallEffects, CallMove, CallPull, CausingCall, PullQuestion, pull_path};
 pub use form::FormGuard;
 pub use gh::{gh_settings, gh_variables};
 pub use git::{
     GitAccess, GitCall, GitService, PushedReference, asked_pulls, basic_credentials, decide_git,
     git_variables, is_caused_by_token,
+};
+pub use large_files::{
+    LARGE_FILES_TYPE, LargeFile, LargeFileBatch, LargeFileCall, decide_large_files,
+    is_of_large_files, may_write_large_files,
 };
 pub use links::{ApiAddress, rewritten_link};
 pub use own_address::{OwnPath, own_addresses, own_path, shown_tokens, without_token};

@@ -49,7 +49,10 @@ fn i18_the_orchestrators_sample_is_taken_on_every_host() {
     let settings: toml::Table = read("orchestrator.toml").parse().expect("TOML");
     for written in ["data_dir", "reports_dir"] {
         let folder = settings[written].as_str().expect("a folder");
-        assert!(folder.starts_with("${ORCH_DATA_DIR}/"), "{written}: {folder}");
+        assert!(
+            folder.starts_with("${ORCH_DATA_DIR}/"),
+            "{written}: {folder}"
+        );
     }
     let (storage, database) = (S3Server::start(), PostgresServer::start());
     let check = |advertise: Option<&str>| {

@@ -1,9 +1,10 @@
 //! A runner with a store of images and real VMs, and an image that its containers are made of.
 
 use std::fs::Permissions;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use scripted_peers::{VmCache, git};
 use tempfile::TempDir;
@@ -27,16 +28,40 @@ const LAYOUT: &str = "container-services-2";
 /// A runner with a store of images, and a manager with real VMs.
 pub(crate) struct Lab {
     folder: TempDir,
-    pub(crate) registry: Option<Child>,
+    pub(crate) registry: Option<Server>,
 }
 
-impl Drop for Lab {
+/// A program that serves until this is dropped.
+pub(crate) struct Server(Child);
+
+impl Drop for Server {
     fn drop(&mut self) {
-        if let Some(mut registry) = self.registry.take() {
-            let _ = registry.kill();
-            let _ = registry.wait();
-        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
+}
+
+impl Server {
+    /// Starts it, and waits until it takes connections.
+    pub(crate) fn start(program: &str, command: &mut Command, address: SocketAddr) -> Self {
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = quiet.spawn();
+        let child =
+            child.unwrap_or_else(|_| panic!("{program} is installed (Debian package {program})"));
+        let mut server = Self(child);
+        while TcpStream::connect(address).is_err() {
+            let ended = server.0.try_wait().unwrap();
+            assert!(ended.is_none(), "{program} ended with {ended:?}");
+            std::thread::yield_now();
+        }
+        server
+    }
+}
+
+/// An address of this machine that nobody has.
+pub(crate) fn free_address() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
 }
 
 impl Lab {
@@ -130,4 +155,21 @@ pub(crate) fn of_job(said: &str, job: &str) -> String {
     let mark = format!("[{job}] ");
     let lines = said.lines().filter(|line| line.starts_with(&mark));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Debian's registry of images, with an empty folder; it serves at the address.
+pub(crate) fn registry(folder: &Path) -> (Server, SocketAddr) {
+    std::fs::create_dir_all(folder).unwrap();
+    let config = folder.join("registry.yml");
+    let address = free_address();
+    let root = folder.join("images");
+    // Addresses in its answers are of the host that it was asked as.
+    let text = format!(
+        "version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {root:?}}}}}\nhttp: {{addr: \"{address}\", relativeurls: true}}\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut registry = Command::new("docker-registry");
+    registry.arg("serve").arg(&config);
+    let server = Server::start("docker-registry", &mut registry, address);
+    (server, address)
 }

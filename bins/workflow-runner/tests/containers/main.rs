@@ -7,6 +7,7 @@
     reason = "a test that fails here should say where"
 )]
 
+mod axios;
 mod background;
 mod documents;
 mod hosted;
@@ -15,6 +16,7 @@ mod lab;
 mod labels;
 mod languages;
 mod own_address;
+mod own_registry;
 mod platforms;
 mod scripts;
 mod services;

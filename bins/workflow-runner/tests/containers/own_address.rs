@@ -20,6 +20,18 @@ jobs:
           echo "wget $(wget -q -O - --content-on-error --header "Authorization: token $TOKEN" $api)"
           node --version
           node -e 'fetch("https://forge.example/api/v1/user/emails", {headers: {authorization: `token ${process.env.TOKEN}`}}).then((a) => a.text()).then((t) => console.log("node", t), (e) => console.log("node", e.cause ?? e))'
+          cat > Ask.java <<'END'
+          import java.net.*;
+          class Ask {
+            public static void main(String[] words) throws Exception {
+              var asked = (HttpURLConnection) new URI("https://forge.example/api/v1/user/emails").toURL().openConnection();
+              asked.setRequestProperty("Authorization", "token " + System.getenv("TOKEN"));
+              asked.getResponseCode();
+              System.out.println("java " + new String(asked.getErrorStream().readAllBytes()));
+            }
+          }
+          END
+          java Ask.java || true
           echo "login $(docker login forge.example -u acme -p "$TOKEN" 2>&1 | tail -n 1)"
         env: {TOKEN: "${{ github.token }}"}
   container:
@@ -59,7 +71,7 @@ fn i17_programs_and_containers_trust_the_forges_own_address() {
     let answer = format!(
         "{{\\\"documentation_url\\\":\\\"https://docs.github.com/rest\\\",\\\"message\\\":\\\"{KNOWN}"
     );
-    for name in ["curl", "wget", "node", "inside", "action"] {
+    for name in ["curl", "wget", "node", "java", "inside", "action"] {
         assert!(log.contains(&format!("{name} {answer}")), "{name}: {log}");
     }
     assert!(log.contains("login Login Succeeded"), "{log}");

@@ -1,8 +1,8 @@
 //! Services, a job's container, Docker actions, a registry.
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::lab::{Lab, of_job, prepare};
+use crate::lab::{Lab, of_job, prepare, registry};
 use crate::stage::in_order;
 
 const WORKFLOW: &str = r#"
@@ -138,28 +138,8 @@ fn i17_a_service_that_fails_its_check_shows_what_it_printed() {
 fn i17_an_image_comes_from_an_allowed_registry_and_from_no_other() {
     let services = prepare();
     let mut lab = Lab::new();
-    let config = lab.path("registry.yml");
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
-    let root = lab.path("registry");
-    let text = format!(
-        "version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {root:?}}}}}\nhttp: {{addr: \"{address}\"}}\n"
-    );
-    std::fs::write(&config, text).unwrap();
-    let registry = Command::new("docker-registry")
-        .arg("serve")
-        .arg(&config)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("docker-registry is installed (Debian package docker-registry)");
-    let registry = lab.registry.insert(registry);
-    while std::net::TcpStream::connect(address).is_err() {
-        let ended = registry.try_wait().unwrap();
-        assert!(ended.is_none(), "docker-registry ended with {ended:?}");
-        std::thread::yield_now();
-    }
+    let (registry, address) = registry(&lab.path("registry"));
+    lab.registry = Some(registry);
     let name = format!("{address}/acme/redis:7");
     let copied = Command::new("skopeo")
         .args(["copy", "--quiet", "--dest-tls-verify=false"])

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::Write as _;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ pub(crate) const TOKEN: &str = "an-api-token-0123456789";
 /// What the forge's repository wants where git pushes to it.
 const FORGE_TOKEN: &str = "a-token-of-the-forge-0123456789";
 /// VMs are emulated, and the machine does other things as well.
-pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(240);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// A runner, a manager, and a forge with a repository.
 pub(crate) struct Site {
@@ -66,10 +66,25 @@ impl Site {
 
     /// The same with lines of the table of all machines.
     pub(crate) fn with_services_on(machine: &str) -> Self {
+        Self::with_services_and(machine, "")
+    }
+
+    /// The same with lines of the manager's table `[network]`.
+    pub(crate) fn with_services_and(machine: &str, network: &str) -> Self {
         let listener = TcpListener::bind(ANY).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         drop(listener);
-        Self::make("qemu", "", machine, Some(&address))
+        Self::make("qemu", "", machine, Some((&address, network)))
+    }
+
+    /// Has the forge answer as the registry at this address where images are asked for.
+    pub(crate) fn serve_registry(&self, address: SocketAddr) {
+        self.forge.serve_registry(address);
+    }
+
+    /// Paths that the forge was asked for, and whether with a token.
+    pub(crate) fn asked(&self) -> Vec<(String, bool)> {
+        self.forge.asked()
     }
 
     /// With lines of the runner's table `[keep]`, and of the one of all machines.
@@ -77,13 +92,13 @@ impl Site {
         Self::make(driver, keep, machine, None)
     }
 
-    fn make(driver: &str, keep: &str, machine: &str, services: Option<&str>) -> Self {
+    fn make(driver: &str, keep: &str, machine: &str, services: Option<(&str, &str)>) -> Self {
         let cache = VmCache::open();
         let folder = cache.folder_of("site-");
         let path = |name: &str| folder.path().join(name);
         cache.lend(&path("vms"), &["images", "kernels"]);
-        let [led, listens] = services.map_or_else(Default::default, |address| {
-            let led = format!("[network]\nservices = [\"{address}\"]\n");
+        let [led, listens] = services.map_or_else(Default::default, |(address, network)| {
+            let led = format!("[network]\nservices = [\"{address}\"]\n{network}");
             [led, format!("services_listen = \"{address}\"\n")]
         });
         let runner = format!(

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use config_core::Secret;
 use edge_web::replica::COMPARED_SECRET;
-use forge_core::SecretBook;
+use forge_core::{Forge, SecretBook};
 use runner_actors::RunnerSettings;
 use store::{ComparedSettings, PostgresUrl};
 use url::Url;
@@ -76,7 +76,8 @@ impl RunnerConfig {
         let insecure = insecure.map(|url| {
             format!("no repository of {url} could be cloned: set `allow_http = true` in the configuration file, or give the forge an https address")
         });
-        let nameless = (forge.is_none() && !self.runner.watched.is_empty()).then(|| {
+        let is_unknown = forge.is_none() && self.runner.forge != Forge::GitHub;
+        let nameless = (is_unknown && !self.runner.watched.is_empty()).then(|| {
             "`repositories` names repositories of `forge_url`, which is not set".to_owned()
         });
         insecure.into_iter().chain(nameless).collect()

@@ -1,34 +1,42 @@
 //! git for jobs: its smart protocol over HTTP. Bodies go to the disk as they come.
 
-use std::io::Write as _;
-use std::time::Duration;
-
 use actix_web::http::StatusCode;
-use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, LOCATION};
+use actix_web::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_ENCODING, HOST, HeaderName, LOCATION,
+};
 use actix_web::{HttpRequest, HttpResponse, web};
-use futures_util::StreamExt as _;
-use runner_actors::{GatewayRefusal, GitAnswer, GitFolder, GitRequest, JobServices};
+use http_clients::http::HttpClient;
+use runner_actors::{GatewayRefusal, GitAnswer, GitRequest, JobServices};
 use runner_core::gateway::shown_refusal;
+use url::Url;
 
+use super::bodies::{BODY_TIMEOUT, receive, wrong};
 use super::forge::token;
+use super::large_files;
+use super::passage::ForgeWays;
 use crate::file_chunks::FileChunks;
-
-/// Bytes that are collected before they are written.
-const BATCH: usize = 1 << 20;
-
-/// Longest time that a body may take: it has one of the job's turns.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Any request of git's for a repository.
 pub(super) async fn call(
     request: HttpRequest,
-    services: web::Data<JobServices>,
+    (services, http, ways): (
+        web::Data<JobServices>,
+        web::Data<HttpClient>,
+        web::Data<ForgeWays>,
+    ),
     payload: web::Payload,
 ) -> HttpResponse {
-    let header = request.headers().get(AUTHORIZATION);
-    let header = header.and_then(|value| value.to_str().ok());
-    let token = token(header.unwrap_or_default());
-    let asked = (token, request.uri().path(), request.uri().query());
+    let header = |name: HeaderName| request.headers().get(name)?.to_str().ok();
+    let token = token(header(AUTHORIZATION).unwrap_or_default());
+    let path = request.uri().path();
+    let host = header(HOST).unwrap_or_default();
+    if services.has_large_files(path)
+        && let Ok(own) = Url::parse(&format!("http://{host}/"))
+    {
+        let asked = (token, path, &own);
+        return large_files::answer(&request, payload, asked, (&services, &http, &ways)).await;
+    }
+    let asked = (token, path, request.uri().query());
     answer(&request, payload, asked, &services).await
 }
 
@@ -98,55 +106,6 @@ pub(super) async fn answer(
 fn is_protocol(text: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || b"=:.-".contains(&byte);
     text.len() <= 64 && text.bytes().all(known)
-}
-
-fn wrong(message: &str) -> GatewayRefusal {
-    GatewayRefusal {
-        status: 400,
-        message: message.to_owned(),
-    }
-}
-
-/// Writes the body to the disk.
-async fn receive(
-    folder: &GitFolder,
-    mut payload: web::Payload,
-    most: u64,
-) -> Result<(), GatewayRefusal> {
-    let path = folder.body();
-    let unwritten = |_: std::io::Error| GatewayRefusal {
-        status: 507,
-        message: "the runner has no room for the request".to_owned(),
-    };
-    let file = web::block(move || std::fs::File::create(path)).await;
-    let mut file = file
-        .map_err(|_| wrong("the runner ends"))?
-        .map_err(unwritten)?;
-    let (mut batch, mut bytes) = (Vec::new(), 0_u64);
-    loop {
-        let next = payload.next().await;
-        let end = next.is_none();
-        if let Some(chunk) = next {
-            let chunk = chunk.map_err(|_| wrong("the body breaks off"))?;
-            bytes += chunk.len() as u64;
-            batch.extend_from_slice(&chunk);
-        }
-        if bytes > most {
-            return Err(GatewayRefusal {
-                status: 413,
-                message: format!("a push or a fetch of a job sends at most {most} bytes"),
-            });
-        }
-        if batch.len() >= BATCH || end {
-            let full = std::mem::take(&mut batch);
-            let written = web::block(move || file.write_all(&full).map(|()| file)).await;
-            let written = written.map_err(|_| wrong("the runner ends"))?;
-            file = written.map_err(unwritten)?;
-        }
-        if end {
-            return Ok(());
-        }
-    }
 }
 
 fn answered(asked_at: &str, answer: Result<GitAnswer, GatewayRefusal>) -> HttpResponse {

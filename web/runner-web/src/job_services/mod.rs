@@ -17,11 +17,13 @@
 
 mod artifacts;
 mod blobs;
+mod bodies;
 mod caches;
 mod forge;
 mod front;
 mod git;
 pub(crate) mod identity;
+mod large_files;
 mod own_address;
 mod passage;
 mod twirp;

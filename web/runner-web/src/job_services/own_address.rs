@@ -12,7 +12,7 @@ use url::Url;
 
 use super::front::Led;
 use super::passage::{ForgeWays, pass, pass_package, refused};
-use super::{forge, git};
+use super::{forge, git, large_files};
 
 /// Answers one request.
 pub(super) async fn answer(
@@ -61,6 +61,14 @@ pub(super) async fn answer(
             if reads && services.is_of_other_repository(&token, &format!("/repos{path}")) {
                 return as_anybody(request, payload, led, (ways, query)).await;
             }
+            if services.has_large_files(path) {
+                let is_others = services.is_of_other_repository(&token, &format!("/repos{path}"));
+                if is_others {
+                    return as_anybody(request, payload, led, (ways, query)).await;
+                }
+                let asked = (token, path, &led.base);
+                return large_files::answer(request, payload, asked, (services, http, ways)).await;
+            }
             git::answer(request, payload, (token, path, query), services).await
         }
         OwnPath::Packages(path) => {
@@ -68,7 +76,7 @@ pub(super) async fn answer(
             let turn = services.package_turn(&token, method, (path, query)).await;
             match turn {
                 Ok(PackageTurn::Pass(passage)) => {
-                    pass_package(request, payload, led, (ways, passage)).await
+                    pass_package(request, payload, &led.base, (ways, passage)).await
                 }
                 Ok(PackageTurn::Anybody) => as_anybody(request, payload, led, (ways, query)).await,
                 Ok(PackageTurn::Welcome) => {
@@ -81,6 +89,13 @@ pub(super) async fn answer(
                     .content_type("text/plain; charset=utf-8")
                     .body(token),
                 Err(refusal) => package_refused(&refusal),
+            }
+        }
+        OwnPath::Page(path) if is_read => {
+            match services.download_turn(http, &token, (path, query)).await {
+                Ok(Some(file)) => pass_package(request, payload, &led.base, (ways, file)).await,
+                Ok(None) => as_anybody(request, payload, led, (ways, query)).await,
+                Err(refusal) => file_refused(&refusal),
             }
         }
         OwnPath::Page(_) => as_anybody(request, payload, led, (ways, query)).await,
@@ -154,6 +169,11 @@ fn unreached_text(reason: &str) -> String {
     format!(
         "{reason}: without its network the machine reaches the forge only with the token of the job, where that counts; `network` and `allow` of the machine's label, and `allow` in [network] of the VM manager, let it reach the forge"
     )
+}
+
+fn file_refused(refusal: &GatewayRefusal) -> HttpResponse {
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
+    refused(status, &refusal.message)
 }
 
 /// As clients of registries read it.

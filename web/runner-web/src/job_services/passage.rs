@@ -17,7 +17,7 @@ use edge_web::relay::{end_to_end, framed, length};
 use futures_util::{Stream, StreamExt as _, stream};
 use http_clients::forward::{ForwardBody, ForwardOptions, Forwarded, Forwarder};
 use http_clients::http::HttpError;
-use runner_actors::{PackagePassage, TokenGuard};
+use runner_actors::{Passage, TokenGuard};
 use url::Url;
 
 use super::front::Led;
@@ -55,7 +55,7 @@ const BEGINNINGS_OF_PACKAGES: [&str; 5] = [
 /// Of an answer to the runner's token: a session would be its account's, and who asks is known.
 const OF_THE_ACCOUNT: [&str; 3] = ["set-cookie", "set-cookie2", "www-authenticate"];
 
-type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>>>>;
+pub(super) type Chunks = Pin<Box<dyn Stream<Item = io::Result<Bytes>>>>;
 
 /// One worker's ways to forges.
 #[derive(Clone, Default)]
@@ -106,34 +106,48 @@ pub(super) async fn pass(
     }
 }
 
-/// Passes a request of a registry on with the runner's token.
+/// Passes a request of a registry, or of a file, on with the runner's token; `own` is the address
+/// that the job asks.
 pub(super) async fn pass_package(
     request: &HttpRequest,
     payload: web::Payload,
-    led: &Led,
-    (ways, passage): (&ForgeWays, PackagePassage),
+    own: &Url,
+    way: (&ForgeWays, Passage),
 ) -> HttpResponse {
-    let PackagePassage {
+    let is_passed = |name: &str| {
+        let mut beginnings = BEGINNINGS_OF_PACKAGES.iter();
+        OF_PACKAGES.contains(&name) || beginnings.any(|begin| name.starts_with(begin))
+    };
+    let headers = end_to_end(request.headers(), |name| !is_passed(name));
+    let body = body(request, payload);
+    passed(request.method(), headers, body, own, way).await
+}
+
+/// The same with these headers, and no others.
+pub(super) async fn passed(
+    method: &Method,
+    mut headers: HeaderMap,
+    body: ForwardBody<Chunks>,
+    own: &Url,
+    (ways, passage): (&ForgeWays, Passage),
+) -> HttpResponse {
+    let Passage {
         base,
         target,
         authorization,
         guard,
         turn,
+        is_file,
     } = passage;
     let authorization = HeaderValue::from_str(authorization.expose());
     let (Some(way), Ok(mut authorization)) = (ways.to(&base, false), authorization) else {
         return refused(StatusCode::BAD_GATEWAY, UNANSWERED);
     };
-    let is_passed = |name: &str| {
-        let mut beginnings = BEGINNINGS_OF_PACKAGES.iter();
-        OF_PACKAGES.contains(&name) || beginnings.any(|begin| name.starts_with(begin))
-    };
-    let mut headers = end_to_end(request.headers(), |name| !is_passed(name));
     authorization.set_sensitive(true);
     headers.insert(header::AUTHORIZATION, authorization);
-    let method = request.method().clone();
-    let sent = way.send(method.clone(), &target, &headers, body(request, payload));
+    let sent = way.send(method.clone(), &target, &headers, body);
     let answer = match sent.await {
+        Ok(answer) if is_file && answer.status >= 400 => return no_file(answer.status),
         Ok(answer) if answer.status == 401 => {
             return refused(StatusCode::FORBIDDEN, NO_SCOPE);
         }
@@ -146,18 +160,31 @@ pub(super) async fn pass_package(
             continue;
         }
         let value = match name == header::LOCATION {
-            true => at_own_address(value, &base, &led.base),
+            true => at_own_address(value, &base, own),
             false => value.clone(),
         };
         shown.append(name.clone(), value);
     }
-    respond(answer, shown, &method, |chunks| {
+    respond(answer, shown, method, |chunks| {
         let guarded = guarded(chunks, guard);
         // The turn ends with the answer.
         Box::pin(guarded.inspect(move |_| {
             let _ = &turn;
         }))
     })
+}
+
+/// The page that says so is one of the runner's account.
+fn no_file(status: u16) -> HttpResponse {
+    let shown = match StatusCode::from_u16(status) {
+        // The token that it does not take is the runner's.
+        Ok(StatusCode::UNAUTHORIZED) | Err(_) => StatusCode::FORBIDDEN,
+        Ok(shown) => shown,
+    };
+    refused(
+        shown,
+        &format!("the forge does not give or take the file (status {status})"),
+    )
 }
 
 /// Where an answer leads, by the address that the job asked.

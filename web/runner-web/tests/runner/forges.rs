@@ -393,3 +393,32 @@ fn x4_the_runner_s_own_files_are_outside_the_checkout() {
     );
     assert_eq!(command.env["GITHUB_HEAD_REF"], "", "x6");
 }
+
+fn of_github(settings: &mut RunnerSettings) {
+    settings.forge = forge_core::Forge::GitHub;
+}
+
+fn of_forgejo(settings: &mut RunnerSettings) {
+    settings.forge = forge_core::Forge::Forgejo;
+}
+
+#[test]
+fn i17_workflows_in_subfolders_run_where_their_forge_runs_them() {
+    for (change, folder, state) in [
+        (
+            of_forgejo as fn(&mut _),
+            ".forgejo/workflows/a",
+            "succeeded",
+        ),
+        (of_forgejo, ".github/workflows/a/b", "succeeded"),
+        (of_github, ".github/workflows/a", "ignored"),
+    ] {
+        let site = Site::new();
+        site.git_init();
+        site.write(&format!("{folder}/ci.yml"), CI);
+        let sha = site.commit_all();
+        let runner = site.start_with(with(change));
+        let record = ended(&runner, "push", "d-1", &site.push(&sha));
+        assert_eq!(record["state"], state, "{folder}: {record:#}");
+    }
+}

@@ -167,7 +167,7 @@ tried lfs curl -s -u x:$TOKEN -X POST http://$SERVICES/acme/rocket.git/info/lfs/
         "other: remote: the token of the job is of acme/rocket, not of `acme/secret`",
         "odd: remote: the address of the repository cannot be read",
         "guessed: remote: Bad credentials: the token is of no job that runs",
-        "lfs: Git LFS is not passed on",
+        "lfs: {\"message\":\"the batch cannot be read",
     ] {
         has(&said, line);
     }

@@ -21,6 +21,7 @@ mod gateway_git;
 mod gateway_targets;
 mod gh;
 mod harness;
+mod large_files;
 mod lists;
 mod local_jobs;
 mod machines;

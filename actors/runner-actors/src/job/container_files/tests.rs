@@ -49,6 +49,15 @@ fn i17_a_docker_action_has_the_socket_where_the_job_has_it() {
     assert_eq!(engine(&words, false), "podman run --rm image argument");
 }
 
+#[test]
+fn i17_podman_of_a_script_works_where_containers_may() {
+    let said = engine(&["podman", "push", "forge.example/acme/a b"], false);
+    assert!(
+        said.ends_with("podman push forge.example/acme/a b"),
+        "{said}"
+    );
+}
+
 const PLAN: &str = "import sys, platforms
 platforms.os.path.exists = lambda path: True
 import build

@@ -225,14 +225,22 @@ docker)
     . $here/docker.sh
     as_docker "$@"
     ;;
+podman)
+    # By itself it may not do in the machine what containers need, and has no images of the job.
+    HOME=$home
+    here_inside podman "$@"
+    ;;
 usable) command -v podman > /dev/null ;;
 install)
     # An image that has its own keeps it.
-    command -v podman > /dev/null || exit 0
-    for name in docker docker-compose; do
-        words=docker
+    real=$(command -v podman) || exit 0
+    # What the engine itself calls.
+    mkdir -p $here/bin
+    case "$real" in /usr/local/bin/* | $here/*) ;; *) ln -sf "$real" $here/bin/podman ;; esac
+    for name in docker docker-compose podman; do
+        words=$name
         if [ $name = docker-compose ]; then words="docker compose"; fi
-        if ! command -v $name > /dev/null; then
+        if [ "$(command -v $name)" = "" ] || [ $name = podman ] && [ -L $here/bin/podman ]; then
             # The engine is root's, whoever the steps are.
             as_root='[ "$(id -u)" = 0 ] || set -- sudo -n -E "$@"'
             printf '#!/bin/sh\nset -- sh %s %s "$@"\n%s\nexec "$@"\n' $here/engine.sh "$words" "$as_root" > /usr/local/bin/$name

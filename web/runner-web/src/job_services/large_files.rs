@@ -1,0 +1,124 @@
+//! Large files of git (Git LFS) for jobs. Files that come are on the disk until they are known to
+//! be what they are called.
+
+use std::path::PathBuf;
+
+use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode, header};
+use actix_web::{HttpRequest, HttpResponse, web};
+use http_clients::forward::ForwardBody;
+use http_clients::http::HttpClient;
+use runner_actors::{GatewayRefusal, GitFolder, JobServices, LargeFileTurn};
+use runner_core::gateway::{LARGE_FILES_TYPE, LargeFile};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::bodies::{BODY_TIMEOUT, receive};
+use super::passage::{Chunks, ForgeWays, pass_package, passed};
+use crate::file_chunks::{FileChunks, whole};
+
+/// Largest body that is no file.
+const MAX_ASKED: usize = 1 << 20;
+
+/// A request that shows this token, of a path behind the address of repositories; `own` is the
+/// address that the job asks.
+pub(super) async fn answer(
+    request: &HttpRequest,
+    payload: web::Payload,
+    (token, path, own): (String, &str, &Url),
+    (services, http, ways): (&JobServices, &HttpClient, &ForgeWays),
+) -> HttpResponse {
+    let method = request.method().as_str();
+    let turn = services.large_file_turn(&token, method, path).await;
+    let answered = match turn {
+        Ok(LargeFileTurn::Read(passage)) => {
+            return pass_package(request, payload, own, (ways, passage)).await;
+        }
+        Ok(LargeFileTurn::Write(file, folder, passage)) => {
+            let come = come(payload, (file, folder), services).await;
+            let (file, folder) = match come {
+                Ok(come) => come,
+                Err(refusal) => return refused(&refusal),
+            };
+            let chunks = chunks_of(folder.body());
+            let body = ForwardBody::Sized(file.size, chunks);
+            let kind = HeaderValue::from_static("application/octet-stream");
+            let headers = [(header::CONTENT_TYPE, kind)].into_iter().collect();
+            let answer = passed(&Method::PUT, headers, body, own, (ways, passage)).await;
+            // It was read to its end when there is an answer.
+            drop(folder);
+            return answer;
+        }
+        Ok(turn) => match payload.to_bytes_limited(MAX_ASKED).await {
+            Ok(Ok(body)) if matches!(turn, LargeFileTurn::Batch) => {
+                let at = place(request, own);
+                let asked = (&*body, at.as_str());
+                services.large_file_batch(http, &token, asked).await
+            }
+            Ok(Ok(body)) => services.large_file_locks(http, &token, body).await,
+            _ => Err(GatewayRefusal {
+                status: 413,
+                message: format!("the body breaks off, or has more than {MAX_ASKED} bytes"),
+            }),
+        },
+        Err(refusal) => Err(refusal),
+    };
+    match answered {
+        Ok(answer) => json_answer(StatusCode::OK, &answer),
+        Err(refusal) => refused(&refusal),
+    }
+}
+
+/// The address below which files are, as the job asks: `…/info/lfs`.
+fn place(request: &HttpRequest, own: &Url) -> String {
+    let path = request.uri().path();
+    let end = path.find("/info/lfs/").unwrap_or_default();
+    let origin = own.origin().ascii_serialization();
+    format!("{origin}{}/info/lfs", &path[..end])
+}
+
+/// Writes the file to the disk, and looks at it.
+async fn come(
+    payload: web::Payload,
+    (file, folder): (LargeFile, GitFolder),
+    services: &JobServices,
+) -> Result<(LargeFile, GitFolder), GatewayRefusal> {
+    let received = tokio::time::timeout(BODY_TIMEOUT, receive(&folder, payload, file.size));
+    received.await.unwrap_or_else(|_| {
+        Err(GatewayRefusal {
+            status: 408,
+            message: "the file takes too long".to_owned(),
+        })
+    })?;
+    let services = services.clone();
+    let checked = web::block(move || {
+        let checked = services.check_large_file(&folder, &file);
+        checked.map(|()| (file, folder))
+    });
+    checked.await.unwrap_or_else(|_| {
+        Err(GatewayRefusal {
+            status: 503,
+            message: "the runner ends".to_owned(),
+        })
+    })
+}
+
+fn chunks_of(path: PathBuf) -> Chunks {
+    Box::pin(whole(FileChunks { path, at: 0 }))
+}
+
+fn json_answer(status: StatusCode, answer: &Value) -> HttpResponse {
+    let mut response = HttpResponse::build(status);
+    response.content_type(LARGE_FILES_TYPE);
+    if status == StatusCode::UNAUTHORIZED {
+        let challenge = "Basic realm=\"token of the job\"";
+        response.insert_header((header::WWW_AUTHENTICATE, challenge));
+        response.insert_header((HeaderName::from_static("lfs-authenticate"), challenge));
+    }
+    response.body(answer.to_string())
+}
+
+fn refused(refusal: &GatewayRefusal) -> HttpResponse {
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
+    json_answer(status, &json!({"message": refusal.message}))
+}
