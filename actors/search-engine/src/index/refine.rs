@@ -286,7 +286,8 @@ impl<'r> Refiner<'r> {
         named_alike.alike
     }
 
-    /// What a file beside code that is no manual has as a whole more, or less, than by its passages.
+    /// What a file beside code that is no manual has as a whole more, or less, than by its
+    /// passages.
     fn as_a_whole(&self, one: &RankedCandidate, record: &DocumentRecord) -> f32 {
         let source = one.candidate.source;
         let is_beside_code = record.kind != ContentKind::Code && self.has_code[source as usize];

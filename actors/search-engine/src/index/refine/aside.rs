@@ -21,8 +21,8 @@ pub(super) enum Neighbours {
 }
 
 /// Forms of data that programs read. Tables and logs are what people ask for.
-const STRUCTURED: [&str; 9] = [
-    "geojson", "json", "json5", "jsonc", "jsonl", "po", "pot", "xml", "yaml",
+const STRUCTURED: [&str; 10] = [
+    "geojson", "json", "json5", "jsonc", "jsonl", "po", "pot", "xml", "yaml", "yml",
 ];
 
 /// Folders of pages that were right when they were written.
@@ -98,8 +98,8 @@ fn extension(key: &str) -> &str {
 /// Whether a file holds data in a form for programs, by its extension.
 fn is_structured(key: &str) -> bool {
     let extension = extension(key);
-    let is_it = |form: &&str| form.eq_ignore_ascii_case(extension);
-    STRUCTURED.iter().any(|form| is_it(&form)) || extension.eq_ignore_ascii_case("yml")
+    let mut forms = STRUCTURED.iter();
+    forms.any(|form| form.eq_ignore_ascii_case(extension))
 }
 
 /// Whether a page lies in a folder of pages of the past.
