@@ -182,10 +182,19 @@ mod tests {
             ..RunFilter::default()
         };
         for (run, shown) in [
-            (of(RunState::Allocating, None, &[waits.clone()]), true),
-            (of(RunState::Planned, None, &[waits.clone()]), true),
+            (
+                of(RunState::Allocating, None, std::slice::from_ref(&waits)),
+                true,
+            ),
+            (
+                of(RunState::Planned, None, std::slice::from_ref(&waits)),
+                true,
+            ),
             (of(RunState::Planned, None, &[]), false),
-            (of(RunState::Allocating, Some(7), &[waits.clone()]), false),
+            (
+                of(RunState::Allocating, Some(7), std::slice::from_ref(&waits)),
+                false,
+            ),
             (of(RunState::Running, None, &[waits]), false),
         ] {
             assert_eq!(waiting.shows(&run), shown, "{run:?}");

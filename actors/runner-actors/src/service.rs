@@ -96,11 +96,7 @@ impl RunnerService {
         prepare_directories(&settings)?;
         let deliveries = Deliveries::open(&store, Bounds::default());
         let deliveries = deliveries.map_err(std::io::Error::other)?;
-        let newest = store.read_blocking(|rows| crate::rows::newest(rows));
-        newest
-            .map_err(std::io::Error::other)?
-            .iter()
-            .for_each(|id| follow_id(id));
+        follow_newest_id(&store)?;
         let outbox = outbox_spec(&settings, &store);
         let runs = SupervisorSpec::new("runs").max_dynamic(1024);
         let jobs = SupervisorSpec::new("jobs").max_dynamic(settings.max_jobs.max(1) + 16);
@@ -176,6 +172,14 @@ impl RunnerService {
             job_services,
         })
     }
+}
+
+/// Has new ids follow the newest that is stored, whatever the clock of who made it.
+fn follow_newest_id(store: &Store) -> std::io::Result<()> {
+    let newest = store.read_blocking(|rows| crate::rows::newest(rows));
+    let newest = newest.map_err(std::io::Error::other)?;
+    newest.iter().for_each(|id| follow_id(id));
+    Ok(())
 }
 
 /// Makes the directories, and removes checkouts of the previous incarnation.

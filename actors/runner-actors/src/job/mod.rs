@@ -92,17 +92,7 @@ pub(crate) async fn run_job(
     if *cancel.borrow() {
         return cancelled();
     }
-    let wanted = MachineRequest {
-        vm: VmRequest {
-            key: request.vm_key.clone(),
-            repository: request.repository.clone(),
-            hosts: request.hosts.clone(),
-        },
-        machine: request.machine.clone(),
-        hosted: request.hosted.clone(),
-        unlisted: unlisted(&request.instance.runs_on),
-        timeout: request.vm_timeout,
-    };
+    let wanted = wanted_machine(&request);
     let labels = request
         .instance
         .runs_on
@@ -168,6 +158,21 @@ pub(crate) async fn run_job(
     }
     log.store().await;
     report
+}
+
+/// What the VM of a job is asked for with.
+fn wanted_machine(request: &JobRequest) -> MachineRequest {
+    MachineRequest {
+        vm: VmRequest {
+            key: request.vm_key.clone(),
+            repository: request.repository.clone(),
+            hosts: request.hosts.clone(),
+        },
+        machine: request.machine.clone(),
+        hosted: request.hosted.clone(),
+        unlisted: unlisted(&request.instance.runs_on),
+        timeout: request.vm_timeout,
+    }
 }
 
 /// Runs the steps for no longer than the job may take. One that takes longer is cancelled: what

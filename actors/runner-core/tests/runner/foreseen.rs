@@ -6,6 +6,8 @@ use runner_core::label_notes::LabelMachine;
 use runner_core::report::{FileReport, RunnerFacts, check, check_for};
 use runner_core::summary::summarise;
 
+const OF_TWO: &str = " (1 of 2 machines that are known before it starts)";
+
 /// A job that gives a matrix, and one that has it.
 fn after(matrix: &str, runs_on: &str) -> String {
     format!(
@@ -22,11 +24,29 @@ fn job_of(report: &FileReport) -> (Vec<String>, bool, String) {
     (refused.collect(), job.refused, text)
 }
 
+/// What `check` refuses of such a job: labels, each with what is said beside; whether of all.
+fn refuses(matrix: &str, runs_on: &str, refused: &[(&str, &str)], all: bool) {
+    let linux = "this runner has Linux machines only";
+    let text = after(matrix, runs_on);
+    let report = check("ci.yml", text.as_bytes(), &|_| None);
+    let (found, is_refused, shown) = job_of(&report);
+    let refused = refused
+        .iter()
+        .map(|(label, rest)| format!("runs-on: {label}: {linux}{rest}"));
+    assert_eq!(found, refused.collect::<Vec<_>>(), "{text}");
+    assert_eq!(is_refused, all, "{text}");
+    assert!(
+        shown.contains("its copies are known once the jobs it needs have ended"),
+        "{shown}"
+    );
+    let summary = summarise(&[report]);
+    assert_eq!(summary.linux_only, usize::from(found.is_empty()), "{text}");
+}
+
 /// They were looked at by nobody: the file was accepted, and failed.
 #[test]
 fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
     let dynamic = "v: '${{ fromJSON(needs.first.outputs.m) }}'";
-    let linux = "this runner has Linux machines only";
     for (matrix, runs_on, refused, all) in [
         (
             format!("{{{dynamic}}}"),
@@ -44,25 +64,13 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
         (
             format!("{{os: [macos-14, windows-2022], {dynamic}}}"),
             "${{ matrix.os }}",
-            vec![
-                (
-                    "macos-14",
-                    " (1 of 2 machines that are known before it starts)",
-                ),
-                (
-                    "windows-2022",
-                    " (1 of 2 machines that are known before it starts)",
-                ),
-            ],
+            vec![("macos-14", OF_TWO), ("windows-2022", OF_TWO)],
             true,
         ),
         (
             format!("{{os: [ubuntu-latest, windows-2022], {dynamic}}}"),
             "${{ matrix.os }}",
-            vec![(
-                "windows-2022",
-                " (1 of 2 machines that are known before it starts)",
-            )],
+            vec![("windows-2022", OF_TWO)],
             false,
         ),
         (
@@ -75,10 +83,7 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
             "{include: [{os: macos-14, v: '${{ needs.first.outputs.m }}'}, {os: x, v: 1}]}"
                 .to_owned(),
             "${{ matrix.os }}",
-            vec![(
-                "macos-14",
-                " (1 of 2 machines that are known before it starts)",
-            )],
+            vec![("macos-14", OF_TWO)],
             false,
         ),
         (
@@ -113,20 +118,7 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
             false,
         ),
     ] {
-        let text = after(&matrix, runs_on);
-        let report = check("ci.yml", text.as_bytes(), &|_| None);
-        let (found, is_refused, shown) = job_of(&report);
-        let refused = refused
-            .iter()
-            .map(|(label, rest)| format!("runs-on: {label}: {linux}{rest}"));
-        assert_eq!(found, refused.collect::<Vec<_>>(), "{text}");
-        assert_eq!(is_refused, all, "{text}");
-        assert!(
-            shown.contains("its copies are known once the jobs it needs have ended"),
-            "{shown}"
-        );
-        let summary = summarise(&[report]);
-        assert_eq!(summary.linux_only, usize::from(found.is_empty()), "{text}");
+        refuses(&matrix, runs_on, &refused, all);
     }
 }
 

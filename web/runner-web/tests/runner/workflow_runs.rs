@@ -182,39 +182,76 @@ fn shipped((stage, _): &(Stage, String), count: usize) -> Vec<Value> {
     runs
 }
 
+/// What the first job says of its own run, of workflows, and of what it starts.
+const OF_THE_FIRST: [&str; 24] = [
+    r#"workflows: 200 [2,["CI",".github/workflows/ci.yml","active"],["Ship",".github/workflows/ship.yml","active"]]"#,
+    r#"workflow: 200 "Ship""#,
+    r#"by number: 200 [true,".github/workflows/ship.yml"]"#,
+    r#"own: 200 [true,"CI","in_progress",null,"push","main",true,40,1]"#,
+    r#"jobs: 200 [1,"a","in_progress",true,"in_progress"]"#,
+    r#"job: 200 "a""#,
+    "attempt: 200 1",
+    "no attempt: 404",
+    "dispatch: 204 null",
+    "number: 204 null",
+    "no input: 422 the input `where` is missing",
+    "other input: 422 the workflow has no input `who`",
+    "other choice: 422 ",
+    "no branch: 422 No ref found for: `nowhere`",
+    "pattern: 422 No ref found for: `mai*`",
+    "no file: 404 ",
+    "not by hand: 422 .github/workflows/ci.yml does not say `workflow_dispatch`",
+    "outside: 403 ",
+    "elsewhere: 403 ",
+    r#"with details: 200 "number""#,
+    "cancel: 202",
+    "runs while it runs: 403 ",
+    "approve: 403 ",
+    "disable: 404 Not Found: workflows are not switched on and off here",
+];
+
+/// What the second one says of runs that have ended.
+const OF_THE_SECOND: [&str; 32] = [
+    r#"pages: [["CI","push","in_progress",null],["Ship","workflow_dispatch","completed","cancelled"],["Ship","workflow_dispatch","completed","success"],["Ship","workflow_dispatch","completed","success"],["CI","push","completed","success"]]"#,
+    "page: 200 [5,5]",
+    "beyond: 200 [5,0]",
+    r#"event: 200 [3,"Ship"]"#,
+    r#"success: 200 [2,"Ship"]"#,
+    r#"cancelled: 200 [1,"Ship"]"#,
+    r#"branch: 200 [2,"CI"]"#,
+    "other branch: 200 [0]",
+    r#"commit: 200 [1,"CI"]"#,
+    r#"actor: 200 [2,"CI"]"#,
+    r#"bot: 200 [3,"Ship"]"#,
+    r#"created: 200 [5,"CI","Ship"]"#,
+    "before: 200 [0]",
+    "no date: 422",
+    "of ship: 200 [3,true]",
+    r#"jobs url: 200 ["go","success"]"#,
+    "job logs: 302 200 text/plain; charset=utf-8 20 true",
+    "run logs: 302 200 application/zip PK ",
+    "ended: 409 ",
+    "nothing failed: 403 ",
+    "rerun: 201",
+    "rerun again: 403 ",
+    "artifacts: 200 [0,[]]",
+    "of another: 404",
+    "jobs of another: 404",
+    "cancel another: 404",
+    "repeat another: 404",
+    "run x: 404",
+    "run -1: 404",
+    "run 18446744073709551616: 404",
+    "run ..%2f7: 403",
+    "run %2e%2e: 403",
+];
+
 #[test]
 fn i17_jobs_start_read_and_repeat_runs_by_the_client_of_npm() {
     let stage = stage();
     let write = "permissions: {actions: write, contents: read}";
     let said = pushed(&stage, "d-1", write);
-    for line in [
-        r#"workflows: 200 [2,["CI",".github/workflows/ci.yml","active"],["Ship",".github/workflows/ship.yml","active"]]"#,
-        r#"workflow: 200 "Ship""#,
-        r#"by number: 200 [true,".github/workflows/ship.yml"]"#,
-        r#"own: 200 [true,"CI","in_progress",null,"push","main",true,40,1]"#,
-        r#"jobs: 200 [1,"a","in_progress",true,"in_progress"]"#,
-        r#"job: 200 "a""#,
-        "attempt: 200 1",
-        "no attempt: 404",
-        "dispatch: 204 null",
-        "number: 204 null",
-        "no input: 422 the input `where` is missing",
-        "other input: 422 the workflow has no input `who`",
-        "other choice: 422 ",
-        "no branch: 422 No ref found for: `nowhere`",
-        "pattern: 422 No ref found for: `mai*`",
-        "no file: 404 ",
-        "not by hand: 422 .github/workflows/ci.yml does not say `workflow_dispatch`",
-        "outside: 403 ",
-        "elsewhere: 403 ",
-        r#"with details: 200 "number""#,
-        "cancel: 202",
-        "runs while it runs: 403 ",
-        "approve: 403 ",
-        "disable: 404 Not Found: workflows are not switched on and off here",
-    ] {
-        has(&said, line);
-    }
+    OF_THE_FIRST.iter().for_each(|line| has(&said, line));
     let runs = shipped(&stage, 3);
     let states: Vec<&Value> = runs.iter().map(|run| &run["state"]).collect();
     assert_eq!(states, ["cancelled", "succeeded", "succeeded"], "{runs:#?}");
@@ -231,42 +268,7 @@ fn i17_jobs_start_read_and_repeat_runs_by_the_client_of_npm() {
     }
 
     let said = pushed(&stage, "d-2", write);
-    for line in [
-        r#"pages: [["CI","push","in_progress",null],["Ship","workflow_dispatch","completed","cancelled"],["Ship","workflow_dispatch","completed","success"],["Ship","workflow_dispatch","completed","success"],["CI","push","completed","success"]]"#,
-        "page: 200 [5,5]",
-        "beyond: 200 [5,0]",
-        r#"event: 200 [3,"Ship"]"#,
-        r#"success: 200 [2,"Ship"]"#,
-        r#"cancelled: 200 [1,"Ship"]"#,
-        r#"branch: 200 [2,"CI"]"#,
-        "other branch: 200 [0]",
-        r#"commit: 200 [1,"CI"]"#,
-        r#"actor: 200 [2,"CI"]"#,
-        r#"bot: 200 [3,"Ship"]"#,
-        r#"created: 200 [5,"CI","Ship"]"#,
-        "before: 200 [0]",
-        "no date: 422",
-        "of ship: 200 [3,true]",
-        r#"jobs url: 200 ["go","success"]"#,
-        "job logs: 302 200 text/plain; charset=utf-8 20 true",
-        "run logs: 302 200 application/zip PK ",
-        "ended: 409 ",
-        "nothing failed: 403 ",
-        "rerun: 201",
-        "rerun again: 403 ",
-        "artifacts: 200 [0,[]]",
-        "of another: 404",
-        "jobs of another: 404",
-        "cancel another: 404",
-        "repeat another: 404",
-        "run x: 404",
-        "run -1: 404",
-        "run 18446744073709551616: 404",
-        "run ..%2f7: 403",
-        "run %2e%2e: 403",
-    ] {
-        has(&said, line);
-    }
+    OF_THE_SECOND.iter().for_each(|line| has(&said, line));
     shipped(&stage, 4);
     let said = pushed(&stage, "d-3", write);
     for line in [
