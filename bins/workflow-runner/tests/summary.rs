@@ -69,8 +69,8 @@ fn files_are_counted_by_reason_and_by_what_would_help() {
     assert_eq!(summary["refused"], 4, "{text}");
     assert_eq!(summary["linux_only"], 5, "{text}");
     // What names an image as well needs more than the store of actions.
-    assert_eq!(summary["with_full_store"], 3, "{text}");
-    assert_eq!(summary["with_full_store_and_images"], 4, "{text}");
+    assert_eq!(summary["with_full_store"], 4, "{text}");
+    assert_eq!(summary["with_full_store_and_images"], 5, "{text}");
     let wrong = &summary["wrong"][0];
     assert!(
         wrong["file"]

@@ -93,14 +93,6 @@ pub(crate) async fn run_job(
         return cancelled();
     }
     let wanted = wanted_machine(&request);
-    let labels = request
-        .instance
-        .runs_on
-        .iter()
-        .filter(|_| request.is_default);
-    if let Some(note) = default_machine_note(labels) {
-        log.info(0, &note).await;
-    }
     let machine = tokio::select! {
         machine = machine_of(&request, wanted, &log) => machine,
         _ = cancel.wait_for(|cancelled| *cancelled) => return cancelled(),
@@ -223,6 +215,10 @@ async fn machine_of(
     wanted: MachineRequest,
     log: &LogWriter,
 ) -> Result<(Machine, Option<ResumedVm>), NoVm> {
+    let labels = request.instance.runs_on.iter();
+    if let Some(note) = default_machine_note(labels.filter(|_| request.is_default)) {
+        log.info(0, &note).await;
+    }
     if let Some(point) = &request.resume {
         let taken = request.kept.take(point).await;
         let reason = match taken {

@@ -6,8 +6,6 @@ use runner_core::label_notes::LabelMachine;
 use runner_core::report::{FileReport, RunnerFacts, check, check_for};
 use runner_core::summary::summarise;
 
-const OF_TWO: &str = " (1 of 2 machines that are known before it starts)";
-
 /// A job that gives a matrix, and one that has it.
 fn after(matrix: &str, runs_on: &str) -> String {
     format!(
@@ -24,21 +22,19 @@ fn job_of(report: &FileReport) -> (Vec<String>, bool, String) {
     (refused.collect(), job.refused, text)
 }
 
-/// What `check` refuses of such a job: labels, each with what is said beside; whether of all.
-fn refuses(matrix: &str, runs_on: &str, refused: &[(&str, &str)], all: bool) {
+/// Which labels are refused, with what is said behind the reason, and whether all of the job is.
+#[track_caller]
+fn assert_refused(matrix: &str, runs_on: &str, refused: &[(&str, &str)], all: bool) {
     let linux = "this runner has Linux machines only";
     let text = after(matrix, runs_on);
     let report = check("ci.yml", text.as_bytes(), &|_| None);
     let (found, is_refused, shown) = job_of(&report);
-    let refused = refused
-        .iter()
-        .map(|(label, rest)| format!("runs-on: {label}: {linux}{rest}"));
+    let refused = refused.iter();
+    let refused = refused.map(|(label, rest)| format!("runs-on: {label}: {linux}{rest}"));
     assert_eq!(found, refused.collect::<Vec<_>>(), "{text}");
     assert_eq!(is_refused, all, "{text}");
-    assert!(
-        shown.contains("its copies are known once the jobs it needs have ended"),
-        "{shown}"
-    );
+    let when = "its copies are known once the jobs it needs have ended";
+    assert!(shown.contains(when), "{shown}");
     let summary = summarise(&[report]);
     assert_eq!(summary.linux_only, usize::from(found.is_empty()), "{text}");
 }
@@ -64,13 +60,25 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
         (
             format!("{{os: [macos-14, windows-2022], {dynamic}}}"),
             "${{ matrix.os }}",
-            vec![("macos-14", OF_TWO), ("windows-2022", OF_TWO)],
+            vec![
+                (
+                    "macos-14",
+                    " (1 of 2 machines that are known before it starts)",
+                ),
+                (
+                    "windows-2022",
+                    " (1 of 2 machines that are known before it starts)",
+                ),
+            ],
             true,
         ),
         (
             format!("{{os: [ubuntu-latest, windows-2022], {dynamic}}}"),
             "${{ matrix.os }}",
-            vec![("windows-2022", OF_TWO)],
+            vec![(
+                "windows-2022",
+                " (1 of 2 machines that are known before it starts)",
+            )],
             false,
         ),
         (
@@ -83,7 +91,10 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
             "{include: [{os: macos-14, v: '${{ needs.first.outputs.m }}'}, {os: x, v: 1}]}"
                 .to_owned(),
             "${{ matrix.os }}",
-            vec![("macos-14", OF_TWO)],
+            vec![(
+                "macos-14",
+                " (1 of 2 machines that are known before it starts)",
+            )],
             false,
         ),
         (
@@ -92,33 +103,34 @@ fn i17_constant_labels_of_a_matrix_that_is_not_known_are_looked_at() {
             vec![("macos", "")],
             false,
         ),
-        // What may not run is not refused.
+    ] {
+        assert_refused(&matrix, runs_on, &refused, all);
+    }
+}
+
+/// What may not run is not refused.
+#[test]
+fn i17_labels_that_are_no_constants_refuse_nothing() {
+    let dynamic = "v: '${{ fromJSON(needs.first.outputs.m) }}'";
+    for (matrix, runs_on) in [
         (
             format!("{{os: [windows-2022, x], {dynamic}, exclude: [{{os: windows-2022, v: a}}]}}"),
             "${{ matrix.os }}",
-            vec![],
-            false,
         ),
         (
             format!("{{{dynamic}, include: '${{{{ fromJSON(needs.first.outputs.m) }}}}'}}"),
             "${{ matrix.os || 'windows-2022' }}",
-            vec![],
-            false,
         ),
         (
             "{os: '${{ fromJSON(needs.first.outputs.m) }}'}".to_owned(),
             "${{ matrix.os }}",
-            vec![],
-            false,
         ),
         (
             format!("{{{dynamic}}}"),
             "${{ needs.first.outputs.m == 'a' && 'windows-2022' || 'x' }}",
-            vec![],
-            false,
         ),
     ] {
-        refuses(&matrix, runs_on, &refused, all);
+        assert_refused(&matrix, runs_on, &[], false);
     }
 }
 
