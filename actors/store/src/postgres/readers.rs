@@ -30,6 +30,8 @@ const TRIAL_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 struct Silence {
     reason: String,
+    /// How often the writer's connection had been made anew.
+    writer: u64,
     /// When it was tried last.
     tried_at: Instant,
     /// Whether a reader tries it now.
@@ -107,9 +109,10 @@ impl Readers {
     }
 
     /// How long this reader may wait for the server. Where it was waited for in vain not at all,
-    /// and one a second asks it.
+    /// and one a second asks it, unless the writer has reached it since.
     fn admit_to_server(&self) -> Result<Duration, StoreError> {
         let mut silence = self.silence.lock();
+        silence.take_if(|silence| silence.writer != self.idle.writer());
         let Some(silence) = &mut *silence else {
             return Ok(self.patience);
         };
@@ -124,6 +127,7 @@ impl Readers {
     fn note_silence(&self, reason: Option<&str>) {
         *self.silence.lock() = reason.map(|reason| Silence {
             reason: reason.to_owned(),
+            writer: self.idle.writer(),
             tried_at: Instant::now(),
             is_tried: false,
         });
