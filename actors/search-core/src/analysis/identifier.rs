@@ -7,7 +7,7 @@ use std::ops::Range;
 const MAX_DIGIT_CHANGES: usize = 4;
 
 /// Identifiers of more parts than this are not taken apart.
-const MAX_PARTS: usize = 24;
+pub(crate) const MAX_PARTS: usize = 24;
 
 /// The byte ranges of the parts of `word`; empty when the word is simple (has one part which is
 /// the whole word). Single letters are no parts.

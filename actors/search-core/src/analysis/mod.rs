@@ -20,6 +20,7 @@ mod words;
 
 pub use divided::divided_words;
 pub use fold::{fold, folded_line};
+pub(crate) use identifier::MAX_PARTS;
 pub use identifier::parts as identifier_parts;
 pub use stop_words::{is_stop_word, stop_words};
 pub use terms::{MAX_WORD_BYTES, TermKind, WordAnalyzer, WordTerms};

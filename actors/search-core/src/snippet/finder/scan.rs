@@ -8,6 +8,7 @@
 use std::ops::{ControlFlow, Range};
 
 use super::{TermFinder, begins_part, gather, is_word_byte, piece_end, run_around};
+use crate::analysis::MAX_PARTS;
 use crate::snippet::Hit;
 
 impl TermFinder {
@@ -81,20 +82,25 @@ impl TermFinder {
             && !is_wide(before)
             && !is_wide(next)
             && (end > start + 1 || !is_joined(before) && !is_joined(next));
+        let run = run_around(bytes, start);
         if is_part {
             let terms = self.terms_of(&text[start..end]);
-            if terms != 0 {
+            if terms != 0 && may_have_parts(bytes, run.clone()) {
                 return (end, on_hit(Hit { start, end, terms }));
             }
             // The term may still go on behind the seam.
-            if !next.is_some_and(|next| next.is_ascii_alphanumeric()) {
+            if terms == 0 && !next.is_some_and(|next| next.is_ascii_alphanumeric()) {
                 return (end, ControlFlow::Continue(()));
             }
         }
-        let run = run_around(bytes, start);
         let rest = run.start.max(behind)..run.end;
         (run.end, self.check_run(text, rest, on_hit))
     }
+}
+
+/// Whether the run is taken apart where it is an identifier; what has too many parts is data.
+fn may_have_parts(text: &[u8], run: Range<usize>) -> bool {
+    run.len() <= MAX_PARTS || run.filter(|&at| begins_part(text, at)).nth(MAX_PARTS).is_none()
 }
 
 /// Where the part of an identifier that begins at `start` ends: letters up to a digit, or a capital

@@ -46,6 +46,18 @@ fn forms_of_words_and_parts_of_identifiers_are_found() {
     }
 }
 
+/// 16: the place of a hit was chosen by a part of what the close look takes for data.
+#[test]
+fn issue_16_what_has_too_many_parts_is_found_as_a_whole_only() {
+    let text = "YiA_AAaAAa_aAAa_aAAa_aAaAAaA_AAa_aA_aAaAAa_ yi";
+    let mut seen = Vec::new();
+    finder("yi").scan(text, |hit| {
+        seen.push(&text[hit.start..]);
+        ControlFlow::Continue(())
+    });
+    assert_eq!((seen, found("yi", text)), (vec!["yi"], vec!["yi"]));
+}
+
 #[test]
 fn an_identifier_stands_for_its_parts() {
     let mut finder = finder("getUserName");
