@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::best::Best;
 use super::kept::KeptDocuments;
+use super::sketch::{self, EXACT_UP_TO};
 use super::spread::{Spread, SpreadTally};
 use crate::columns::{Marks, key_hash};
 use crate::math::{Bytes, WIDTH, Work, quantised_dot, vectorised};
@@ -16,6 +17,9 @@ const BLOCK: usize = 1_024;
 
 /// Blocks are packed anew when more places than this, and a quarter of all, are empty.
 const MAX_HOLES: usize = 2 * BLOCK;
+
+/// Documents that say how near all are, where not all are compared.
+const SAMPLE: usize = 16_384;
 
 /// A document found by its vector.
 #[derive(Debug, Clone, PartialEq)]
@@ -172,12 +176,29 @@ impl DocumentTable {
         factor: f32,
         limit: usize,
     ) -> (Vec<NearDocument>, Spread) {
+        self.survey_exactly(vector, factor, limit, EXACT_UP_TO)
+    }
+
+    /// The same; kept documents are compared one by one where there are `exact_up_to` or fewer.
+    fn survey_exactly(
+        &self,
+        vector: &Bytes,
+        factor: f32,
+        limit: usize,
+        exact_up_to: usize,
+    ) -> (Vec<NearDocument>, Spread) {
         let mut best = Best::new(limit.max(1));
         let mut tally = SpreadTally::default();
+        let kept = self.kept.len();
+        let compared = sketch::compared(kept, limit).filter(|_| kept > exact_up_to);
+        let alike = compared.map(|wanted| {
+            sketch::most_alike(self.kept.sketches(), sketch::sketch(vector), wanted)
+        });
         vectorised(Scan {
             table: self,
             vector,
             factor,
+            alike: alike.as_deref(),
             best: &mut best,
             tally: &mut tally,
         });
@@ -213,6 +234,8 @@ struct Scan<'s> {
     table: &'s DocumentTable,
     vector: &'s Bytes,
     factor: f32,
+    /// The kept documents that are compared, where not all are.
+    alike: Option<&'s [usize]>,
     best: &'s mut Best,
     tally: &'s mut SpreadTally,
 }
@@ -222,7 +245,10 @@ impl Work for Scan<'_> {
 
     #[inline(always)]
     fn call(mut self) {
-        self.kept();
+        match self.alike {
+            Some(alike) => self.some_kept(alike),
+            None => self.kept(),
+        }
         for (number, block) in self.table.blocks.iter().enumerate() {
             self.block(block, self.table.kept.len() + number * BLOCK);
         }
@@ -247,6 +273,31 @@ impl Scan<'_> {
         }
     }
 
+    /// Only those at these places. How near all are is told by a sample: the order of the kept ones
+    /// is that of hashes, which has nothing to do with what they say.
+    #[inline(always)]
+    fn some_kept(&mut self, alike: &[usize]) {
+        let step = self.table.kept.len().div_ceil(SAMPLE);
+        for at in (0..self.table.kept.len()).step_by(step) {
+            if let Some(cosine) = self.kept_cosine(at) {
+                self.tally.add_for(step as i64, cosine);
+            }
+        }
+        for &at in alike {
+            let cosine = self.kept_cosine(at);
+            if let Some(cosine) = cosine.filter(|cosine| self.best.wants(*cosine)) {
+                self.best.add(cosine, at);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn kept_cosine(&self, at: usize) -> Option<f32> {
+        let (row, own) = self.table.kept.vector(at);
+        let product = quantised_dot(&row, self.vector) as f32;
+        (!self.table.gone.holds(at)).then_some(product * (own * self.factor))
+    }
+
     #[inline(always)]
     fn block(&mut self, block: &Block, first: usize) {
         for (at, (bytes, own)) in block.vectors.iter().zip(&block.factors).enumerate() {
@@ -261,3 +312,6 @@ impl Scan<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -87,6 +87,7 @@ impl ConceptSpace {
             keys: texts(key_ends, key_text),
             factors: document_factors,
             vectors: document_vectors,
+            ..KeptDocuments::default()
         };
         check(&words, &documents)?;
         Ok(Self {

@@ -1,5 +1,8 @@
 //! The documents of a saved space, where they lie in its file.
 
+use std::sync::{Arc, OnceLock};
+
+use super::sketch::{Sketch, sketch};
 use crate::columns::{Column, Texts};
 use crate::math::{Bytes, WIDTH};
 
@@ -11,6 +14,8 @@ pub(super) struct KeptDocuments {
     pub(super) keys: Texts,
     pub(super) factors: Column,
     pub(super) vectors: Column,
+    /// Made when they are first asked for; shared with clones.
+    pub(super) sketches: Arc<OnceLock<Vec<Sketch>>>,
 }
 
 impl KeptDocuments {
@@ -43,8 +48,16 @@ impl KeptDocuments {
         (row, self.factors.f32(at))
     }
 
+    /// The [`Sketch`] of each document; the first call reads all vectors.
+    pub(super) fn sketches(&self) -> &[Sketch] {
+        let of = |row: &[u8; WIDTH]| sketch(&row.map(|byte| byte as i8));
+        self.sketches
+            .get_or_init(|| self.rows().iter().map(of).collect())
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
+        let sketches = self.sketches.get().map_or(0, |all| size_of_val(&all[..]));
         let columns = [&self.hashes, &self.factors, &self.vectors];
-        columns.map(Column::heap_bytes).iter().sum::<usize>() + self.keys.heap_bytes()
+        columns.map(Column::heap_bytes).iter().sum::<usize>() + self.keys.heap_bytes() + sketches
     }
 }

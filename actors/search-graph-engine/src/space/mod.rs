@@ -11,6 +11,7 @@ mod error;
 mod file;
 mod kept;
 mod near_words;
+mod sketch;
 mod spread;
 mod vector;
 mod words;
@@ -167,13 +168,15 @@ impl ConceptSpace {
     }
 
     /// The documents nearest to a direction, at most `limit` of them, nearest first; equal ones in
-    /// the order of their keys. Looks at every document.
+    /// the order of their keys. Looks at every document; of a source with more than 262,144 only at
+    /// those whose vectors have nearly the signs that `vector` has.
     #[must_use]
     pub fn scan(&self, vector: &ConceptVector, limit: usize) -> Vec<NearDocument> {
         self.survey(vector, limit).0
     }
 
-    /// As [`scan`](Self::scan), with how near all documents are altogether.
+    /// As [`scan`](Self::scan), with how near all documents are altogether (of a large source, the
+    /// documents of a sample).
     #[must_use]
     pub fn survey(&self, vector: &ConceptVector, limit: usize) -> (Vec<NearDocument>, Spread) {
         self.documents.survey(&vector.bytes, vector.factor, limit)

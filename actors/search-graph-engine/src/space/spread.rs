@@ -33,10 +33,16 @@ pub(super) struct SpreadTally {
 impl SpreadTally {
     #[inline(always)]
     pub(super) fn add(&mut self, cosine: f32) {
-        let steps = (cosine * STEPS) as i32;
-        self.count += 1;
-        self.sum += i64::from(steps);
-        self.squares += i64::from(steps) * i64::from(steps);
+        self.add_for(1, cosine);
+    }
+
+    /// Adds the cosine of one document that stands for `documents` of them.
+    #[inline(always)]
+    pub(super) fn add_for(&mut self, documents: i64, cosine: f32) {
+        let steps = i64::from((cosine * STEPS) as i32);
+        self.count += documents;
+        self.sum += documents * steps;
+        self.squares += documents * (steps * steps);
     }
 
     pub(super) fn spread(&self) -> Spread {
@@ -68,6 +74,11 @@ mod tests {
         let wide = spread(&[-0.2, 0.6, -0.2, 0.6]);
         assert!((wide.standing(0.5) - 0.75).abs() < 0.01);
         assert_eq!(spread(&[0.1, 0.6, 0.3]), spread(&[0.6, 0.3, 0.1]));
+        // One of a sample counts for those that it stands for.
+        let mut sample = SpreadTally::default();
+        sample.add_for(2, 0.1);
+        sample.add_for(2, 0.3);
+        assert_eq!(sample.spread(), narrow);
         // One document, or none, is no reason to divide by nothing.
         assert!(spread(&[0.4]).standing(0.5).is_finite());
         assert!(spread(&[]).standing(0.5).is_finite());
