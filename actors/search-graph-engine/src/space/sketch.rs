@@ -20,7 +20,7 @@ pub(super) const EXACT_UP_TO: usize = 262_144;
 const COMPARED: usize = 100;
 
 /// And one of this many documents of the source.
-const SHARE: usize = 64;
+const SHARE: usize = 32;
 
 /// The sketch of a vector.
 #[inline(always)]
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn few_documents_and_many_wanted_ones_are_compared_in_full() {
-        assert_eq!(compared(1_000_000, 100), Some(15_625));
+        assert_eq!(compared(1_000_000, 100), Some(31_250));
         assert_eq!(compared(300_000, 100), Some(10_000));
         assert_eq!(compared(300_000, 1_000), None);
         assert_eq!(compared(100, 100), None);
