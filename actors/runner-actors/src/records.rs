@@ -310,6 +310,9 @@ pub struct JobRecord {
     /// What it deploys to, or has secrets of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<JobEnvironmentRecord>,
+    /// The labels of its `runs-on`; records of former versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// Its VM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vm: Option<String>,

@@ -102,7 +102,8 @@ impl RunViews {
             "created_at": time(job.queued_at), "started_at": time(began),
             "completed_at": ended(job.ended_at, words, began), "steps": steps,
             "url": url, "html_url": page,
-            "check_run_url": format!("{}/check-runs/{id}", self.api), "labels": [],
+            "check_run_url": format!("{}/check-runs/{id}", self.api),
+            "labels": job.labels,
             "runner_id": null, "runner_name": job.vm, "runner_group_id": null,
             "runner_group_name": job.vm_host,
         })

@@ -222,6 +222,7 @@ impl ActiveRun {
             conclusion: None,
             reason: None,
             environment: None,
+            labels: Vec::new(),
             vm: None,
             vm_host: None,
             isolation: None,
@@ -249,6 +250,7 @@ impl ActiveRun {
         // Called as its statuses are, in logs too.
         copy.name = self.contexts.name_of_copy(job, &copy);
         let mut record = self.record(job, copy.name.clone(), context, instance);
+        record.labels.clone_from(&copy.runs_on);
         let environment = copy.environment.as_ref();
         record.environment = environment.map(|environment| JobEnvironmentRecord {
             name: environment.name.clone(),

@@ -44,7 +44,7 @@ const phases = {
     await tried('by number', () => actions.getWorkflow({...repo, workflow_id: id}), ({data}) => [data.id === id, data.path]);
     await tried('own', () => actions.getWorkflowRun(run), ({data}) => [data.id === context.runId, data.name, data.status, data.conclusion, data.event, data.head_branch, data.head_sha === context.sha, data.head_commit.tree_id?.length, data.run_attempt]);
     const {data: {jobs}} = await tried('jobs', () => actions.listJobsForWorkflowRun(run), ({data}) => [data.total_count, data.jobs[0].name, data.jobs[0].status, data.jobs[0].run_id === context.runId, data.jobs[0].steps.at(-1).status]);
-    await tried('job', () => actions.getJobForWorkflowRun({...repo, job_id: jobs[0].id}), ({data}) => data.name);
+    await tried('job', () => actions.getJobForWorkflowRun({...repo, job_id: jobs[0].id}), ({data}) => [data.name, data.labels]);
     await tried('attempt', () => actions.getWorkflowRunAttempt({...run, attempt_number: 1}), ({data}) => data.run_attempt);
     await tried('no attempt', () => actions.getWorkflowRunAttempt({...run, attempt_number: 2}));
     const dispatch = (name, more) => tried(name, () => actions.createWorkflowDispatch({...ship, ref: 'main', ...more}), ({data}) => data ? Object.keys(data) : null);
@@ -189,7 +189,7 @@ const OF_THE_FIRST: [&str; 24] = [
     r#"by number: 200 [true,".github/workflows/ship.yml"]"#,
     r#"own: 200 [true,"CI","in_progress",null,"push","main",true,40,1]"#,
     r#"jobs: 200 [1,"a","in_progress",true,"in_progress"]"#,
-    r#"job: 200 "a""#,
+    r#"job: 200 ["a",["x"]]"#,
     "attempt: 200 1",
     "no attempt: 404",
     "dispatch: 204 null",
