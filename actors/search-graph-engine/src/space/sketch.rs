@@ -26,7 +26,11 @@ const SHARE: usize = 32;
 #[inline(always)]
 pub(super) fn sketch(bytes: &Bytes) -> Sketch {
     let bit = |(at, byte): (usize, &i8)| Sketch::from(*byte > 0) << at;
-    bytes.iter().enumerate().map(bit).fold(0, |all, bit| all | bit)
+    bytes
+        .iter()
+        .enumerate()
+        .map(bit)
+        .fold(0, |all, bit| all | bit)
 }
 
 /// How many of `count` documents are compared in full for the `limit` nearest; `None`: all are.

@@ -100,7 +100,11 @@ impl TermFinder {
 
 /// Whether the run is taken apart where it is an identifier; what has too many parts is data.
 fn may_have_parts(text: &[u8], run: Range<usize>) -> bool {
-    run.len() <= MAX_PARTS || run.filter(|&at| begins_part(text, at)).nth(MAX_PARTS).is_none()
+    run.len() <= MAX_PARTS
+        || run
+            .filter(|&at| begins_part(text, at))
+            .nth(MAX_PARTS)
+            .is_none()
 }
 
 /// Where the part of an identifier that begins at `start` ends: letters up to a digit, or a capital

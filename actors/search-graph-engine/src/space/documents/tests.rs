@@ -59,7 +59,10 @@ fn i16_sketches_lead_to_the_nearest_of_many_documents() {
         let apart = near.standing(0.5) - all.standing(0.5);
         assert!(apart.abs() < 0.2, "{topic}: {apart}");
     }
-    assert!(found >= 495 && firsts == 50, "{found} of 500, {firsts} of 50");
+    assert!(
+        found >= 495 && firsts == 50,
+        "{found} of 500, {firsts} of 50"
+    );
     assert_eq!(table.kept.sketches().len(), COUNT);
     assert!(table.heap_bytes() >= 16 * COUNT, "sketches are counted");
 
