@@ -226,6 +226,26 @@ pub(super) fn is_locked(connection: &mut Connection, schema: &str) -> Result<boo
     Ok(connection.rows(statement, &[&schema])?[0].get(0))
 }
 
+/// For how long the server has worked on what the session that has the lock asked last; `None`
+/// where it waits for that session's client, or does not say: it shows other sessions of the same
+/// role.
+pub(super) fn worked_for(
+    connection: &mut Connection,
+    schema: &str,
+) -> Result<Option<Duration>, Fault> {
+    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \
+         SELECT extract(epoch FROM clock_timestamp() - a.query_start)::float8 \
+         FROM k, pg_locks l, pg_stat_activity a \
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295 AND a.pid = l.pid \
+         AND a.state = 'active' AND a.wait_event_type IS DISTINCT FROM 'Client'";
+    let rows = connection.rows(statement, &[&schema])?;
+    let seconds = rows.first().and_then(|row| row.get::<_, Option<f64>>(0));
+    Ok(seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_SILENCE))))
+}
+
 /// Notes with the server that this session is of a process that can take the store. The note ends
 /// with the session.
 pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
