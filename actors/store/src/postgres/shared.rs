@@ -11,7 +11,8 @@
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
 use super::holder::{self, Beside, Owner, Taker};
-use super::intake::{self, IntakeBacklog, IntakeHandle};
+use super::intake::{self, IntakeHandle};
+use super::intake_page::{self, IntakeBacklog};
 use super::layout;
 use super::listener::{Hints, LISTEN, SETTINGS};
 use super::primaries::Primaries;
@@ -196,7 +197,7 @@ impl SharedServer {
     }
 
     pub(crate) fn backlog(&self) -> Result<IntakeBacklog, OpenError> {
-        self.with_connection(|connection, _| intake::backlog(connection))
+        self.with_connection(|connection, _| intake_page::backlog(connection))
     }
 
     pub(crate) fn beside(&self) -> Result<Beside, OpenError> {
