@@ -434,6 +434,8 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
             &installation,
         ],
     )?;
+    // Whoever may not remove them keeps them.
+    let _ = connection.rows(FORGET_EPOCHS, &[]);
     // Who waits for a holder looks at once.
     connection.rows("SELECT pg_notify('orrery_store', 'owner')", &[])?;
     Ok(Taken {
@@ -445,6 +447,11 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
         forward_key: key.clone(),
     })
 }
+
+/// Each failed attempt to take the store leaves an epoch as well. The one before the newest stays:
+/// its holder may ask what became of it.
+const FORGET_EPOCHS: &str = "DELETE FROM epochs WHERE taken < clock_timestamp() - interval '30 days' \
+     AND epoch < (SELECT max(epoch) - 1 FROM epochs)";
 
 /// A holder, as people are told.
 fn shown(program: &str, host: &str, pid: i64, started: &str) -> String {
