@@ -134,6 +134,7 @@ fn held(silent: Duration) -> Leadership {
         is_released: false,
         silent,
         is_locked: true,
+        worked_for: None,
         is_anothers: false,
         closed: None,
     }

@@ -120,8 +120,8 @@ pub use lock::{DirectoryLock, Holder, LockError};
 pub use maintenance::StorePlace;
 pub use options::{Migration, Options};
 pub use postgres::{
-    Beside, IntakeBacklog, IntakeEntry, IntakeHandle, Leadership, PostgresUrl, ServerSigns,
-    TakenIn, peek, probe,
+    Beside, IntakeBacklog, IntakeEntry, IntakeHandle, IntakePage, Leadership, PostgresUrl,
+    ServerSigns, TakenIn, peek, probe,
 };
 pub use quarantine::{QuarantineKey, QuarantinedRow};
 pub use read::ReadTxn;

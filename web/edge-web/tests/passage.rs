@@ -74,6 +74,7 @@ fn sight_of(address: String) -> StoreSight {
             address,
             forward_key: "the key".to_owned(),
             is_locked: true,
+            worked_for: None,
             is_anothers: false,
             closed: None,
             epoch: 1,

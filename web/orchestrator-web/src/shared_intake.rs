@@ -1,10 +1,14 @@
 //! What the leader makes of deliveries that standbys took in, and what they make of its word.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use actix_web::HttpResponse;
-use cluster_actors::replica::{Decide, StoredDelivery, Undecodable, intake_follower};
+use cluster_actors::replica::{
+    Decide, IntakeDecision, StoredDelivery, Undecodable, intake_follower,
+};
 use edge_web::replica::IntakeAnswer;
+use forge_core::Delivery;
 use futures_util::future::LocalBoxFuture;
 use orchestrator_actors::Intake;
 use orchestrator_actors::messages::Admit;
@@ -23,37 +27,32 @@ pub(crate) fn supervisor(shared: &SharedStore, intake: &ChildRef<Intake>) -> Sup
 struct OrchestratorDecisions(ChildRef<Intake>);
 
 impl Decide for OrchestratorDecisions {
-    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, Option<Vec<u8>>> {
+    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, IntakeDecision> {
         let intake = self.0.clone();
         Box::pin(async move {
-            match decide(&intake, &content).await {
-                Ok(reply) => serde_json::to_vec(&reply?).ok(),
-                Err(error) => {
-                    tracing::error!(event = "intake.undecodable", %error, "a delivery that was acknowledged cannot be read");
-                    Some(b"null".to_vec())
-                }
+            match read(&content) {
+                Ok(delivery) => decide(&intake, delivery).await,
+                Err(error) => error.decision(b"null".to_vec()),
             }
         })
     }
 }
 
-/// `None`: not now.
-async fn decide(
-    intake: &ChildRef<Intake>,
-    content: &[u8],
-) -> Result<Option<WebhookReply>, Undecodable> {
-    let delivery = StoredDelivery::from_bytes(content)?.delivery()?;
-    match intake.ask(Admit(Box::new(delivery))).await {
-        Ok(Ok(reply)) => Ok(Some(reply)),
-        Ok(Err(error)) => {
-            tracing::debug!(event = "intake.not_decided", %error);
-            Ok(None)
-        }
-        Err(error) => {
-            tracing::debug!(event = "intake.not_decided", %error);
-            Ok(None)
-        }
-    }
+fn read(content: &[u8]) -> Result<Delivery, Undecodable> {
+    StoredDelivery::from_bytes(content)?.delivery()
+}
+
+async fn decide(intake: &ChildRef<Intake>, delivery: Delivery) -> IntakeDecision {
+    let error: Box<dyn Error> = match intake.ask(Admit(Box::new(delivery))).await {
+        Ok(Ok(reply)) => match serde_json::to_vec(&reply) {
+            Ok(outcome) => return IntakeDecision::Outcome(outcome),
+            Err(error) => error.into(),
+        },
+        Ok(Err(error)) => error.into(),
+        Err(error) => error.into(),
+    };
+    tracing::debug!(event = "intake.not_decided", %error);
+    IntakeDecision::NotNow
 }
 
 /// The answer to a reply.

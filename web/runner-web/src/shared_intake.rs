@@ -5,10 +5,12 @@ use std::sync::Arc;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use bytes::Bytes;
-use cluster_actors::replica::{Decide, StoredDelivery, Undecodable, intake_follower};
+use cluster_actors::replica::{
+    Decide, IntakeDecision, StoredDelivery, Undecodable, intake_follower,
+};
 use edge_web::replica::IntakeAnswer;
 use futures_util::future::LocalBoxFuture;
-use runner_actors::{Accepted, NotAccepted, RunnerIntake};
+use runner_actors::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::SupervisorSpec;
@@ -37,53 +39,61 @@ pub(crate) fn supervisor(shared: &SharedStore, intake: &RunnerIntake) -> Supervi
 struct RunnerDecisions(RunnerIntake);
 
 impl Decide for RunnerDecisions {
-    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, Option<Vec<u8>>> {
+    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, IntakeDecision> {
         let intake = self.0.clone();
         Box::pin(async move {
-            let decision = match decide(&intake, &content).await {
-                Ok(decision) => decision?,
-                Err(error) => {
-                    tracing::error!(event = "intake.undecodable", %error, "a delivery that was acknowledged cannot be read");
-                    Decision::default()
-                }
-            };
-            serde_json::to_vec(&decision).ok()
+            match read(&content) {
+                Ok(delivery) => decide(&intake, delivery).await,
+                Err(decision) => decision,
+            }
         })
     }
 }
 
-/// `None`: not now.
-async fn decide(intake: &RunnerIntake, content: &[u8]) -> Result<Option<Decision>, Undecodable> {
-    let stored = StoredDelivery::from_bytes(content)?;
-    let body = Bytes::copy_from_slice(stored.body());
-    let Ok(Ok(delivery)) = new_delivery(stored.delivery()?, body) else {
-        // The standby looked: another version of this program takes what this one does not.
-        return Ok(Some(Decision::default()));
-    };
-    Ok(match intake.accept(delivery).await {
-        Ok(Accepted::Run(run)) => Some(Decision {
+/// What was taken in; else what becomes of it.
+fn read(content: &[u8]) -> Result<NewDelivery, IntakeDecision> {
+    let undecodable = |error: Undecodable| error.decision(bytes_of(&Decision::default()));
+    let stored = StoredDelivery::from_bytes(content).map_err(undecodable)?;
+    let delivery = stored.delivery().map_err(undecodable)?;
+    // The standby looked: another version of this program takes what this one does not.
+    match new_delivery(delivery, Bytes::copy_from_slice(stored.body())) {
+        Ok(Ok(delivery)) => Ok(delivery),
+        Ok(Err(reason)) => Err(IntakeDecision::NotHere(reason)),
+        Err(problem) => Err(IntakeDecision::NotHere(problem.to_string())),
+    }
+}
+
+async fn decide(intake: &RunnerIntake, delivery: NewDelivery) -> IntakeDecision {
+    let decision = match intake.accept(delivery).await {
+        Ok(Accepted::Run(run)) => Decision {
             run: Some(run),
             ..Decision::default()
-        }),
-        Ok(Accepted::Duplicate { run }) => Some(Decision {
+        },
+        Ok(Accepted::Duplicate { run }) => Decision {
             duplicate: true,
             run,
             ..Decision::default()
-        }),
-        Ok(Accepted::Unwanted(reason)) => Some(Decision {
+        },
+        Ok(Accepted::Unwanted(reason)) => Decision {
             ignored: Some(reason),
             ..Decision::default()
-        }),
-        Ok(Accepted::Full) => None,
-        Err(error @ NotAccepted::OtherRepository(_)) => Some(Decision {
+        },
+        Ok(Accepted::Full) => return IntakeDecision::NotNow,
+        Err(error @ NotAccepted::OtherRepository(_)) => Decision {
             ignored: Some(error.to_string()),
             ..Decision::default()
-        }),
+        },
         Err(error) => {
             tracing::debug!(event = "intake.not_decided", %error);
-            None
+            return IntakeDecision::NotNow;
         }
-    })
+    };
+    IntakeDecision::Outcome(bytes_of(&decision))
+}
+
+/// Texts are written always.
+fn bytes_of(decision: &Decision) -> Vec<u8> {
+    serde_json::to_vec(decision).unwrap_or_default()
 }
 
 /// The answer to a delivery that was taken in: the one that the leader would have given.
@@ -100,5 +110,47 @@ pub(crate) fn taken_in(id: String, taken: IntakeAnswer) -> HttpResponse {
     match is_known || decision.duplicate {
         true => answer(StatusCode::OK, id, "duplicate", decision.run, None),
         false => answer(StatusCode::ACCEPTED, id, "accepted", decision.run, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn taken_in(event: &str, body: &[u8]) -> Result<NewDelivery, IntakeDecision> {
+        let headers = [
+            ("x-github-event", event.as_bytes()),
+            ("x-github-delivery", &b"one"[..]),
+        ];
+        // Digests are made with secrets; any bytes will do.
+        let digest = serde_json::from_value(serde_json::json!([7; 32].to_vec()));
+        let stored = StoredDelivery::new(headers, digest.expect("it is 32 bytes"), body);
+        read(&stored.to_bytes().expect("it is text and bytes"))
+    }
+
+    /// A standby acknowledged each: none may be dropped by a leader that does not know it.
+    #[test]
+    fn i18_what_another_version_took_in_and_this_one_does_not_take_is_left_to_it() {
+        let repository = r#""repository":{"full_name":"o/r","name":"r","owner":{"login":"o"},"default_branch":"main""#;
+        let sender = r#""sender":{"login":"someone"}"#;
+        let of_a_later_event =
+            format!("{{{repository},\"clone_url\":\"http://f/o/r\"}},{sender}}}");
+        for (event, body) in [
+            ("event_of_tomorrow", of_a_later_event.as_str()),
+            ("push", "{}"),
+        ] {
+            let found = taken_in(event, body.as_bytes());
+            assert!(
+                matches!(found, Err(IntakeDecision::NotHere(_))),
+                "{event}: {}",
+                found.is_ok()
+            );
+        }
+        let newer = read(b"\x81whatever it is");
+        assert!(matches!(newer, Err(IntakeDecision::NotHere(_))));
+        let damaged = read(b"\x02damaged");
+        assert!(
+            matches!(damaged, Err(IntakeDecision::Outcome(_))),
+            "nobody reads that"
+        );
     }
 }

@@ -3,6 +3,14 @@
 use forge_core::{BodyDigest, Delivery, EventError, ParseOptions, WebhookHeaders};
 use serde::{Deserialize, Serialize};
 
+use crate::replica::intake_follower::IntakeDecision;
+
+/// The first byte of a layout with a version has this bit, and the version in the others. The first
+/// layout has none, and begins with the number of headers.
+const VERSIONED: u8 = 0x80;
+/// Most headers that are kept: fewer than would look like a version.
+const MOST_HEADERS: usize = 127;
+
 /// A delivery whose signature was found to hold, and whose event could be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredDelivery {
@@ -20,9 +28,30 @@ pub enum Undecodable {
     /// Its bytes.
     #[error("a delivery that was taken in is damaged: {0}")]
     Bytes(#[from] postcard::Error),
+    /// How it is laid out: this is the version of that.
+    #[error("a delivery was taken in by a newer version of this program (layout {0})")]
+    Layout(u8),
     /// Its event; the process that took it in could read it.
     #[error("a delivery that another version of this program took in cannot be read: {0}")]
     Event(#[from] EventError),
+}
+
+impl Undecodable {
+    /// What becomes of the delivery; `lost` is told to the process that took it in where nobody
+    /// will ever read it.
+    #[must_use]
+    pub fn decision(self, lost: Vec<u8>) -> IntakeDecision {
+        match self {
+            Self::Bytes(_) => {
+                tracing::error!(
+                    event = "intake.undecodable", error = %self,
+                    "a delivery that was acknowledged cannot be read"
+                );
+                IntakeDecision::Outcome(lost)
+            }
+            Self::Layout(_) | Self::Event(_) => IntakeDecision::NotHere(self.to_string()),
+        }
+    }
 }
 
 /// The ends of the names of the headers that are kept.
@@ -42,6 +71,7 @@ impl StoredDelivery {
         let kept = headers.into_iter().filter(|(name, _)| is_kept(name));
         Self {
             headers: kept
+                .take(MOST_HEADERS)
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .collect(),
             digest,
@@ -60,9 +90,12 @@ impl StoredDelivery {
     /// From its bytes.
     ///
     /// # Errors
-    /// They are damaged.
+    /// They are damaged, or of a newer version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Undecodable> {
-        Ok(postcard::from_bytes(bytes)?)
+        match bytes.first() {
+            Some(first) if first & VERSIONED != 0 => Err(Undecodable::Layout(first & !VERSIONED)),
+            _ => Ok(postcard::from_bytes(bytes)?),
+        }
     }
 
     /// The digest of its body.
@@ -88,5 +121,73 @@ impl StoredDelivery {
         let headers = WebhookHeaders::collect(headers);
         let options = ParseOptions::default();
         Ok(Delivery::parse(&headers, &self.body, self.digest, options)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Digests are made with secrets; any bytes will do.
+    fn digest() -> BodyDigest {
+        postcard::from_bytes(&[7; 32]).expect("it is 32 bytes")
+    }
+
+    fn stored() -> StoredDelivery {
+        let body = br#"{"zen":"x"}"#;
+        let headers = [
+            ("X-GitHub-Event", &b"ping"[..]),
+            ("X-Hub-Signature-256", &b"sha256=0"[..]),
+            ("x-github-delivery", &b"one"[..]),
+        ];
+        StoredDelivery::new(headers, digest(), body)
+    }
+
+    /// Processes of two versions share an intake during an upgrade: a field that is new needs a
+    /// layout that says so ([`VERSIONED`]).
+    #[test]
+    fn i18_a_delivery_is_laid_out_as_the_versions_before_wrote_it() {
+        let bytes = stored().to_bytes().expect("it is text and bytes");
+        let mut expected = vec![2, 14];
+        expected.extend(b"X-GitHub-Event\x04ping\x11x-github-delivery\x03one");
+        expected.extend([7; 32]);
+        expected.extend(b"\x0b{\"zen\":\"x\"}");
+        assert_eq!(bytes, expected);
+        assert_eq!(StoredDelivery::from_bytes(&bytes).ok(), Some(stored()));
+    }
+
+    #[test]
+    fn i18_what_a_newer_version_took_in_waits_for_one_and_what_is_damaged_is_lost() {
+        let lost = || b"lost".to_vec();
+        for (bytes, waits) in [
+            (&b"\x81anything"[..], true),
+            (b"\x02damaged", false),
+            (b"", false),
+        ] {
+            let error = StoredDelivery::from_bytes(bytes).expect_err("it cannot be read");
+            let expected = match waits {
+                true => IntakeDecision::NotHere(error.to_string()),
+                false => IntakeDecision::Outcome(lost()),
+            };
+            assert_eq!(error.decision(lost()), expected, "{bytes:?}");
+        }
+        let unknown = StoredDelivery {
+            headers: vec![("x-github-event".to_owned(), b"push".to_vec())],
+            ..stored()
+        };
+        let error = unknown.delivery().expect_err("it is no push");
+        let decision = error.decision(lost());
+        assert!(
+            matches!(decision, IntakeDecision::NotHere(_)),
+            "{decision:?}"
+        );
+    }
+
+    #[test]
+    fn i18_headers_are_never_as_many_as_look_like_a_version() {
+        let headers = (0..400).map(|_| ("x-gitea-event", &b"push"[..]));
+        let many = StoredDelivery::new(headers, digest(), b"{}");
+        let bytes = many.to_bytes().expect("it is text and bytes");
+        assert_eq!(StoredDelivery::from_bytes(&bytes).ok(), Some(many));
     }
 }

@@ -4,6 +4,9 @@
 //! hint, or 500 ms ──▶ undecided, oldest first ──▶ Decide, all of a page at once
 //!                                                    └──▶ outcomes ──▶ the standbys that wait for them
 //! ```
+//! What this version of the program cannot read stays where it is, for another that leads: what
+//! waits behind it is decided. While the product takes nothing, one entry is asked about at a time.
+//!
 //! What was decided twice, because a leader died in between, is found to be known by the product's
 //! own deliveries: nothing is done twice.
 
@@ -18,7 +21,7 @@ use tokio::sync::watch;
 
 /// Between two looks; hints make them earlier.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
-/// Entries that are decided together.
+/// Most entries that are decided together.
 const PAGE: usize = 128;
 /// How long it is known what was decided: forges send again within minutes.
 const KEEP: Duration = Duration::from_secs(3600);
@@ -27,8 +30,20 @@ const PRUNE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Decides a delivery that another process took in.
 pub trait Decide: Send + Sync + 'static {
-    /// What became of it, for the process that took it in; `None`: not now, ask again.
-    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, Option<Vec<u8>>>;
+    /// What becomes of it.
+    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, IntakeDecision>;
+}
+
+/// What becomes of a delivery that another process took in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IntakeDecision {
+    /// This, for the process that took it in.
+    Outcome(Vec<u8>),
+    /// Nothing now: it is asked about again.
+    NotNow,
+    /// Nothing here, for this reason: another version of the program took it in, and has to lead
+    /// to decide it.
+    NotHere(String),
 }
 
 /// The actor.
@@ -37,6 +52,16 @@ pub struct IntakeFollower {
     decide: Arc<dyn Decide>,
     hints: watch::Receiver<u64>,
     pruned_at: Option<Instant>,
+    progress: Progress,
+}
+
+/// How far the deciding has come.
+#[derive(Debug, Default)]
+struct Progress {
+    /// Numbers of the entries that another version has to decide.
+    passed_over: Vec<u64>,
+    /// Whether the product took nothing when it was asked last.
+    waits: bool,
 }
 
 /// The child of the leader's tree.
@@ -51,6 +76,7 @@ pub fn intake_follower(
         decide: Arc::clone(&decide),
         hints: hints.clone(),
         pruned_at: None,
+        progress: Progress::default(),
     })
 }
 
@@ -63,18 +89,23 @@ impl Actor for IntakeFollower {
                 .pruned_at
                 .is_none_or(|at| at.elapsed() >= PRUNE_INTERVAL);
             let (intake, decide) = (follower.intake.clone(), Arc::clone(&follower.decide));
+            let mut progress = std::mem::take(&mut follower.progress);
             let run = async move {
-                decide_all(&intake, &*decide).await;
+                progress.decide_all(&intake, &*decide).await;
                 if prunes && let Err(error) = intake.prune(KEEP).await {
                     tracing::debug!(event = "intake.not_pruned", %error);
                 }
-                prunes
+                (progress, prunes)
             };
-            Box::pin(run.into_actor(follower).map(|prunes, follower, _| {
-                if prunes {
-                    follower.pruned_at = Some(Instant::now());
-                }
-            }))
+            Box::pin(
+                run.into_actor(follower)
+                    .map(|(progress, prunes), follower, _| {
+                        follower.progress = progress;
+                        if prunes {
+                            follower.pruned_at = Some(Instant::now());
+                        }
+                    }),
+            )
         });
         tick.wake();
         let mut hints = self.hints.clone();
@@ -87,34 +118,57 @@ impl Actor for IntakeFollower {
     }
 }
 
-async fn decide_all(intake: &IntakeHandle, decide: &dyn Decide) {
-    loop {
-        let entries = match intake.undecided(PAGE).await {
-            Ok(entries) => entries,
-            Err(error) => {
-                tracing::debug!(event = "intake.not_read", %error);
+impl Progress {
+    async fn decide_all(&mut self, intake: &IntakeHandle, decide: &dyn Decide) {
+        loop {
+            let limit = if self.waits { 1 } else { PAGE };
+            let page = match intake.undecided(limit, self.passed_over.clone()).await {
+                Ok(page) => page,
+                Err(error) => {
+                    tracing::debug!(event = "intake.not_read", %error);
+                    return;
+                }
+            };
+            let deciding = page.entries.into_iter().map(|entry| {
+                let decided = decide.decide(entry.content);
+                async move { (entry.seq, entry.delivery, decided.await) }
+            });
+            let outcomes = self.sort(join_all(deciding).await);
+            if !outcomes.is_empty() {
+                let count = outcomes.len();
+                // Decided again at the next look, and then found to be known.
+                if let Err(error) = intake.decide(outcomes).await {
+                    tracing::warn!(event = "intake.outcome_not_noted", %error);
+                    return;
+                }
+                tracing::debug!(event = "intake.decided", count);
+            }
+            if self.waits || !page.may_have_more {
                 return;
             }
-        };
-        let is_last = entries.len() < PAGE;
-        let deciding = entries.into_iter().map(|entry| {
-            let decided = decide.decide(entry.content);
-            async move { Some((entry.seq, decided.await?)) }
-        });
-        let decided = join_all(deciding).await;
-        let waits = decided.iter().any(Option::is_none);
-        let outcomes: Vec<(u64, Vec<u8>)> = decided.into_iter().flatten().collect();
-        if !outcomes.is_empty() {
-            let count = outcomes.len();
-            // Decided again at the next look, and then found to be known.
-            if let Err(error) = intake.decide(outcomes).await {
-                tracing::warn!(event = "intake.outcome_not_noted", %error);
-                return;
+        }
+    }
+
+    /// The outcomes to note; the rest is remembered here.
+    fn sort(&mut self, decided: Vec<(u64, String, IntakeDecision)>) -> Vec<(u64, Vec<u8>)> {
+        self.waits = false;
+        let mut outcomes = Vec::new();
+        for (seq, delivery, decision) in decided {
+            match decision {
+                IntakeDecision::Outcome(outcome) => outcomes.push((seq, outcome)),
+                IntakeDecision::NotNow => self.waits = true,
+                IntakeDecision::NotHere(reason) => {
+                    tracing::warn!(
+                        event = "intake.passed_over",
+                        delivery,
+                        reason,
+                        "this version of the program cannot decide a delivery that another one \
+                         acknowledged: it waits until that one leads"
+                    );
+                    self.passed_over.push(seq);
+                }
             }
-            tracing::debug!(event = "intake.decided", count);
         }
-        if is_last || waits {
-            return;
-        }
+        outcomes
     }
 }

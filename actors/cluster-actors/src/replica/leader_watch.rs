@@ -297,5 +297,6 @@ fn signs_of(seen: &Leadership, answered_for: Duration) -> HolderSigns {
         is_locked: seen.is_locked,
         is_released: seen.is_released,
         silent: seen.silent.min(answered_for),
+        worked_for: seen.worked_for,
     }
 }

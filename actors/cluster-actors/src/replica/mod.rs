@@ -35,7 +35,7 @@ pub use file_migration::{
 };
 pub use file_rows::{FileKey, FileTables, SharedFile};
 pub use first_fault::FirstFault;
-pub use intake_follower::{Decide, IntakeFollower, intake_follower};
+pub use intake_follower::{Decide, IntakeDecision, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
 pub use ordered_ids::{follow_id, ordered_id};
 pub use place_claim::{claim_objects, foreign_place};

@@ -65,14 +65,26 @@ pub fn migrate(
     copy_from(&mut from.source(options)?, to, options, |source, target| {
         from.all_decided(options)?;
         note_moved_in(target)?;
+        let before = within(&*source.snapshots, |rows| Ok(rows.get(META, MOVED)?))?;
+        let Some(engine) = &mut source.engine else {
+            return Ok(());
+        };
         // Before the target can be used. Killed in between neither can, until it is repeated.
-        let place = to.to_string();
-        match &mut source.engine {
-            Some(engine) => Ok(alone(&mut **engine, |txn| {
-                txn.import(META, MOVED, place.as_bytes())
-            })?),
-            None => Ok(()),
+        mark_moved(&mut **engine, Some(to.to_string().as_bytes()))?;
+        let settled = from.none_taken_in_since(options);
+        if settled.is_err() {
+            // Whoever leads next decides what waits.
+            mark_moved(&mut **engine, before.as_deref())?;
         }
+        settled
+    })
+}
+
+/// Has a store say where it was moved, or that it was not.
+fn mark_moved(engine: &mut dyn Engine, place: Option<&[u8]>) -> Result<(), StoreError> {
+    alone(engine, |txn| match place {
+        Some(place) => txn.import(META, MOVED, place),
+        None => txn.expunge(META, MOVED),
     })
 }
 

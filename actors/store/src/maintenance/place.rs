@@ -108,6 +108,22 @@ impl StorePlace {
         }
     }
 
+    /// See [`Self::all_decided`], of a store that has just been marked as moved: what a standby had
+    /// begun to take in before is waited for, and counts.
+    ///
+    /// # Errors
+    /// Something waits.
+    pub(super) fn none_taken_in_since(&self, options: &Options) -> Result<(), MaintenanceError> {
+        match self {
+            Self::Directory(_) => Ok(()),
+            Self::Postgres(url) => {
+                let mut entries = TakenInEntries::open(url, options)?;
+                entries.await_takers()?;
+                self.decided(&mut entries, u64::MAX)
+            }
+        }
+    }
+
     /// Reads what standbys took in, whether it was decided or not.
     ///
     /// # Errors

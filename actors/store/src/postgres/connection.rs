@@ -194,7 +194,7 @@ impl Connector {
         if hints.is_some() {
             settings += &self.compared.lock();
         }
-        connection.batch(&settings)?;
+        connection.begin(&settings)?;
         Ok(connection)
     }
 
@@ -293,6 +293,15 @@ impl Connection {
         };
         let answer = self.bridge.wait(self.limit, both);
         self.answered(answer.map(|(begun, rows)| begun.and(rows)))
+    }
+
+    /// Runs the first statements. What the server had to warn of at the login comes before their
+    /// answer, and says nothing of a commit.
+    fn begin(&mut self, settings: &str) -> Result<(), Fault> {
+        let client = self.client()?;
+        let answer = self.bridge.wait(self.limit, client.batch_execute(settings));
+        self.unreplicated.store(false, Ordering::SeqCst);
+        self.answered(answer)
     }
 
     /// Runs statements without parameters.

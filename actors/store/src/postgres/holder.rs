@@ -226,6 +226,26 @@ pub(super) fn is_locked(connection: &mut Connection, schema: &str) -> Result<boo
     Ok(connection.rows(statement, &[&schema])?[0].get(0))
 }
 
+/// For how long the server has worked on what the session that has the lock asked last; `None`
+/// where it waits for that session's client, or does not say: it shows other sessions of the same
+/// role.
+pub(super) fn worked_for(
+    connection: &mut Connection,
+    schema: &str,
+) -> Result<Option<Duration>, Fault> {
+    let statement = "WITH k AS (SELECT hashtextextended('orrery store ' || $1, 0) AS key) \
+         SELECT extract(epoch FROM clock_timestamp() - a.query_start)::float8 \
+         FROM k, pg_locks l, pg_stat_activity a \
+         WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 \
+         AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+         AND l.classid::bigint = (k.key >> 32) & 4294967295 \
+         AND l.objid::bigint = k.key & 4294967295 AND a.pid = l.pid \
+         AND a.state = 'active' AND a.wait_event_type IS DISTINCT FROM 'Client'";
+    let rows = connection.rows(statement, &[&schema])?;
+    let seconds = rows.first().and_then(|row| row.get::<_, Option<f64>>(0));
+    Ok(seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_SILENCE))))
+}
+
 /// Notes with the server that this session is of a process that can take the store. The note ends
 /// with the session.
 pub(super) fn stand_beside(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
@@ -414,6 +434,8 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
             &installation,
         ],
     )?;
+    // Whoever may not remove them keeps them.
+    let _ = connection.rows(FORGET_EPOCHS, &[]);
     // Who waits for a holder looks at once.
     connection.rows("SELECT pg_notify('orrery_store', 'owner')", &[])?;
     Ok(Taken {
@@ -425,6 +447,11 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
         forward_key: key.clone(),
     })
 }
+
+/// Each failed attempt to take the store leaves an epoch as well. The one before the newest stays:
+/// its holder may ask what became of it.
+const FORGET_EPOCHS: &str = "DELETE FROM epochs WHERE taken < clock_timestamp() - interval '30 days' \
+     AND epoch < (SELECT max(epoch) - 1 FROM epochs)";
 
 /// A holder, as people are told.
 fn shown(program: &str, host: &str, pid: i64, started: &str) -> String {

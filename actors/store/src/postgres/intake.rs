@@ -12,8 +12,10 @@
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
 use super::holder::{self, IS_CLOSED};
+use super::intake_page::{IntakePage, undecided};
 use super::layout;
 use super::listener::Hints;
+use super::queries::{signed, unsigned};
 use crate::error::{OpenError, StoreError};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
 use std::collections::{HashMap, HashSet};
@@ -34,26 +36,6 @@ const BATCH_BYTES: usize = 8 << 20;
 const OUTCOME_INTERVAL: Duration = Duration::from_millis(20);
 /// Between two attempts to reach the server.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
-
-/// An entry that waits for a decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IntakeEntry {
-    /// Its number, by which it is decided.
-    pub seq: u64,
-    /// The delivery's id.
-    pub delivery: String,
-    /// What was taken in.
-    pub content: Vec<u8>,
-}
-
-/// What waits for a decision.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct IntakeBacklog {
-    /// Entries.
-    pub entries: u64,
-    /// How long the oldest has waited, by the server's clock.
-    pub oldest: Duration,
-}
 
 /// What became of a delivery; it is durable in either case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +63,7 @@ struct NewEntry {
 enum Message {
     TakeIn(NewEntry),
     Await(u64, oneshot::Sender<Vec<u8>>),
-    Undecided(usize, Answer<Vec<IntakeEntry>>),
+    Undecided(usize, Vec<u64>, Answer<IntakePage>),
     Decide(Vec<(u64, Vec<u8>)>, Answer<()>),
     Prune(Duration, Answer<u64>),
 }
@@ -130,16 +112,18 @@ impl IntakeHandle {
         }
     }
 
-    /// The oldest entries that wait for a decision.
+    /// The oldest entries that wait for a decision, but for those with the numbers in `except`:
+    /// `limit` of them, fewer where they are large.
     ///
     /// # Errors
     /// The server's.
     pub fn undecided(
         &self,
         limit: usize,
-    ) -> impl Future<Output = Result<Vec<IntakeEntry>, StoreError>> + Send + 'static + use<> {
+        except: Vec<u64>,
+    ) -> impl Future<Output = Result<IntakePage, StoreError>> + Send + 'static + use<> {
         let (answer, answered) = oneshot::channel();
-        self.ask(Message::Undecided(limit, answer), answered)
+        self.ask(Message::Undecided(limit, except, answer), answered)
     }
 
     /// Notes what was decided, by number. Noted twice, the first counts.
@@ -208,19 +192,6 @@ pub(super) fn start(
     Ok(IntakeHandle(sender))
 }
 
-/// What waits for a decision.
-pub(super) fn backlog(connection: &mut Connection) -> Result<IntakeBacklog, Fault> {
-    let statement = "SELECT count(*), extract(epoch FROM clock_timestamp() - min(received))::float8 \
-         FROM intake WHERE outcome IS NULL";
-    let rows = connection.rows(statement, &[])?;
-    let oldest: Option<f64> = rows[0].get(1);
-    let oldest = Duration::try_from_secs_f64(oldest.unwrap_or_default());
-    Ok(IntakeBacklog {
-        entries: unsigned(rows[0].get(0)),
-        oldest: oldest.unwrap_or_default(),
-    })
-}
-
 struct Intake {
     connector: Arc<Connector>,
     place: String,
@@ -285,7 +256,10 @@ impl Intake {
         match message {
             Message::TakeIn(entry) => self.append(vec![entry]),
             Message::Await(seq, answer) => self.awaited.entry(seq).or_default().push(answer),
-            Message::Undecided(limit, answer) => drop(answer.send(self.undecided(limit))),
+            Message::Undecided(limit, except, answer) => {
+                let page = |connection: &mut Connection| undecided(connection, limit, &except);
+                drop(answer.send(self.with_connection(page)));
+            }
             Message::Decide(outcomes, answer) => drop(answer.send(self.decide(&outcomes))),
             Message::Prune(age, answer) => drop(answer.send(self.prune(age))),
         }
@@ -374,19 +348,6 @@ impl Intake {
         })
     }
 
-    fn undecided(&mut self, limit: usize) -> Result<Vec<IntakeEntry>, StoreError> {
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let statement = "SELECT seq, delivery, content FROM intake WHERE outcome IS NULL \
-             ORDER BY seq LIMIT $1";
-        let rows = self.with_connection(|connection| connection.rows(statement, &[&limit]))?;
-        let entry = |row: &tokio_postgres::Row| IntakeEntry {
-            seq: unsigned(row.get(0)),
-            delivery: row.get(1),
-            content: row.get(2),
-        };
-        Ok(rows.iter().map(entry).collect())
-    }
-
     fn decide(&mut self, outcomes: &[(u64, Vec<u8>)]) -> Result<(), StoreError> {
         let seqs: Vec<i64> = outcomes.iter().map(|(seq, _)| signed(*seq)).collect();
         let outcomes: Vec<&[u8]> = outcomes.iter().map(|(_, it)| it.as_slice()).collect();
@@ -473,12 +434,4 @@ fn failure(place: &str, fault: Fault) -> StoreError {
         },
         fault => fault.into_store_error(place),
     }
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or_default()
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }

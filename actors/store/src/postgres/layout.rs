@@ -233,6 +233,9 @@ fn advice(fault: Fault) -> String {
     };
     let what = match state.as_ref().map(|state| state.code()) {
         Some("28P01" | "28000") => "look at user and password of the address, and at pg_hba.conf",
+        Some("55P03") => {
+            "somebody reads the store for long (a dump, a backup?): repeat it after that"
+        }
         Some("3D000") => "make it: CREATE DATABASE … OWNER …",
         Some("42501") => {
             "give the role CREATE on the database, or make the schema with it as owner"

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Connection};
 
 /// Makes a connection hear hints.
@@ -44,8 +45,24 @@ fn count(told: &watch::Sender<u64>) {
 }
 
 /// Set by a warning of the server: it no longer waited for a synchronous replica, as somebody
-/// cancelled that (`SyncRepWaitForLSN`), and what it answers next is committed on itself alone.
+/// cancelled that ([`SYNC_REP`]), and what it answers next is committed on itself alone.
 pub(super) type Unreplicated = Arc<AtomicBool>;
+
+/// The server's routine that waits for a synchronous replica, as its warnings name it.
+const SYNC_REP: &str = "SyncRepWaitForLSN";
+
+/// Whether a warning says that a wait for a synchronous replica was cancelled. Others mean nothing
+/// for what was asked: of a collation's version or a setting at each login, of an overdue vacuum
+/// with each commit. Texts are translated, codes and routines are not.
+fn ends_replicas_wait(code: &SqlState, routine: Option<&str>) -> bool {
+    match code.code() {
+        // The session ends behind its answer: of the server's own accord, or somebody has ended it.
+        "57P01" => true,
+        // Whoever leaves the routine out leaves no way to tell it from others.
+        "01000" => routine.is_none_or(|routine| routine == SYNC_REP),
+        _ => false,
+    }
+}
 
 /// Drives a connection until it ends. Notifications, and its end, are hints.
 pub(super) async fn drive<S, T>(
@@ -70,10 +87,36 @@ pub(super) async fn drive<S, T>(
                     count(&hints.settings);
                 }
             }
-            // Statements of the store cause no warning (`client_min_messages`).
-            AsyncMessage::Notice(_) => unreplicated.store(true, Ordering::SeqCst),
+            AsyncMessage::Notice(said) if ends_replicas_wait(said.code(), said.routine()) => {
+                unreplicated.store(true, Ordering::SeqCst);
+            }
+            AsyncMessage::Notice(said) => {
+                tracing::debug!(event = "store.server_warns", warning = said.message());
+            }
             _ => {}
         }
     }
     hint();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn i18_of_the_servers_warnings_only_that_of_a_cancelled_wait_counts() {
+        for (code, routine, expected) in [
+            ("57P01", Some(SYNC_REP), true),
+            ("57P01", None, true),
+            ("01000", Some(SYNC_REP), true),
+            ("01000", None, true),
+            ("01000", Some("CheckMyDatabase"), false),
+            ("01000", Some("GetNewTransactionId"), false),
+            ("22023", Some("parse_and_validate_value"), false),
+            ("22023", None, false),
+        ] {
+            let found = ends_replicas_wait(&SqlState::from_code(code), routine);
+            assert_eq!(found, expected, "{code} {routine:?}");
+        }
+    }
 }

@@ -24,6 +24,7 @@ mod fault;
 mod holder;
 mod installation;
 mod intake;
+mod intake_page;
 mod known_keys;
 mod layout;
 mod listener;
@@ -60,7 +61,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 pub use self::holder::Beside;
-pub use self::intake::{IntakeBacklog, IntakeEntry, IntakeHandle, TakenIn};
+pub use self::intake::{IntakeHandle, TakenIn};
+pub use self::intake_page::{IntakeBacklog, IntakeEntry, IntakePage};
 pub use self::peek::peek;
 pub(crate) use self::shared::SharedServer;
 pub use self::shared::{Leadership, ServerSigns};

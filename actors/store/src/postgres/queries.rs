@@ -156,3 +156,8 @@ pub(super) fn blob(ask: Ask<'_>, extent: &Extent) -> Result<Option<Vec<u8>>, Sto
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
+
+/// A number of the server's.
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}

@@ -11,7 +11,8 @@
 use super::connection::{Connection, Connector};
 use super::fault::Fault;
 use super::holder::{self, Beside, Owner, Taker};
-use super::intake::{self, IntakeBacklog, IntakeHandle};
+use super::intake::{self, IntakeHandle};
+use super::intake_page::{self, IntakeBacklog};
 use super::layout;
 use super::listener::{Hints, LISTEN, SETTINGS};
 use super::primaries::Primaries;
@@ -24,6 +25,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 use tokio::sync::watch;
+
+/// A holder that said within this time that it is well is asked nothing further about.
+const RENEWED_WITHIN: Duration = Duration::from_secs(3);
 
 /// What is seen of the holder of a store.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,6 +46,9 @@ pub struct Leadership {
     pub silent: Duration,
     /// Whether its session lives.
     pub is_locked: bool,
+    /// For how long the server has worked on what a session asked whose holder says nothing; absent
+    /// where the server waits for the holder, or does not say.
+    pub worked_for: Option<Duration>,
     /// It says that it is of another installation, or it was and others of that one stand beside
     /// the store: this process is in the wrong place, or they are.
     pub is_anothers: bool,
@@ -54,9 +61,11 @@ impl fmt::Debug for Leadership {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { epoch, by, .. } = self;
         let (released, silent, locked) = (self.is_released, self.silent, self.is_locked);
+        let worked_for = self.worked_for;
         write!(
             f,
-            "Leadership(epoch {epoch}, {by:?}, released {released}, silent {silent:?}, locked {locked})"
+            "Leadership(epoch {epoch}, {by:?}, released {released}, silent {silent:?}, \
+             locked {locked}, worked for {worked_for:?})"
         )
     }
 }
@@ -84,6 +93,7 @@ impl Leadership {
             address: owner.address,
             forward_key: owner.forward_key,
             is_locked,
+            worked_for: None,
             is_anothers,
         }
     }
@@ -170,8 +180,15 @@ impl SharedServer {
                 true => holder::is_anothers(connection, schema, installation)?,
                 false => holder::is_left_by_another(connection, schema, (&owner, installation))?,
             };
+            let worked_for = match is_locked && owner.silent() > RENEWED_WITHIN {
+                true => holder::worked_for(connection, schema)?,
+                false => None,
+            };
             let owner = (owner, self.place.as_str());
-            Ok(Leadership::of(owner, is_locked, is_anothers))
+            Ok(Leadership {
+                worked_for,
+                ..Leadership::of(owner, is_locked, is_anothers)
+            })
         })
     }
 
@@ -180,7 +197,7 @@ impl SharedServer {
     }
 
     pub(crate) fn backlog(&self) -> Result<IntakeBacklog, OpenError> {
-        self.with_connection(|connection, _| intake::backlog(connection))
+        self.with_connection(|connection, _| intake_page::backlog(connection))
     }
 
     pub(crate) fn beside(&self) -> Result<Beside, OpenError> {

@@ -9,6 +9,11 @@ use super::url::PostgresUrl;
 use crate::error::OpenError;
 use crate::options::Options;
 
+/// Whoever takes something in reads in the same statement whether the store is closed, and so keeps
+/// others from this lock until that has ended.
+const AWAIT_TAKERS: &str = "BEGIN; SET LOCAL lock_timeout = '5s'; \
+     LOCK TABLE rows IN ACCESS EXCLUSIVE MODE; COMMIT";
+
 /// What other processes took in for the holder of a store.
 pub(crate) struct TakenInEntries {
     connection: Connection,
@@ -28,6 +33,13 @@ impl TakenInEntries {
     pub(crate) fn newest(&mut self) -> Result<u64, OpenError> {
         let newest = newest(&mut self.connection);
         newest.map_err(|fault| layout::refused(&self.place, fault))
+    }
+
+    /// Waits for whoever began to take something in before: what is taken in later sees what the
+    /// store says of itself by now.
+    pub(crate) fn await_takers(&mut self) -> Result<(), OpenError> {
+        let waited = self.connection.batch(AWAIT_TAKERS);
+        waited.map_err(|fault| layout::refused(&self.place, fault))
     }
 
     /// Reads all of each.

@@ -6,6 +6,7 @@
 //! refuses to run as root, so root starts it as the user `postgres`, which that package makes.
 
 mod install;
+mod transaction;
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use install::{INSTALL, VERSIONS, account, programs};
+pub use transaction::OpenTransaction;
 
 /// The role, its password, and the database.
 const USER: &str = "orrery";
@@ -437,6 +439,12 @@ impl PostgresServer {
         let mut command = self.command(program);
         command.arg("-h").arg(self.folder.path()).args(["-U", USER]);
         command
+    }
+
+    /// Begins a transaction with these statements, and holds it open.
+    #[must_use]
+    pub fn transaction(&self, statements: &str) -> OpenTransaction {
+        OpenTransaction::begin(self.program("psql"), USER, statements)
     }
 
     fn log(&self) -> String {

@@ -6,7 +6,8 @@
 //! | free | no | for less than the grace | wait: it may be reconnecting |
 //! | free | no | longer | take |
 //! | held | any | for no longer than the lease | wait: it is well |
-//! | held | any | longer | end its session, then look again |
+//! | held | any | longer, and the database works on what it asked | wait: the database is slow |
+//! | held | any | longer, and it asks nothing, or has given up waiting | end its session, then look again |
 
 use std::time::Duration;
 
@@ -19,6 +20,9 @@ pub(crate) struct HolderSigns {
     pub is_released: bool,
     /// How long ago it said that it is well.
     pub silent: Duration,
+    /// For how long the database has worked on what its session asked, if it does: until then the
+    /// holder can say nothing.
+    pub worked_for: Option<Duration>,
 }
 
 /// For how long a holder keeps the store.
@@ -28,14 +32,18 @@ pub(crate) struct Terms {
     pub lease: Duration,
     /// Without a session: a database that was restarted has ended it, and the holder comes back.
     pub grace: Duration,
+    /// For how long a holder waits for an answer: whoever is silent for longer has gone.
+    pub answer: Duration,
 }
 
 impl Default for Terms {
-    /// 5 s and 3 s: a holder says that it is well every quarter of a lease of 8 s, or every 2 s.
+    /// 5 s and 3 s: a holder says that it is well every quarter of a lease of 8 s, or every 2 s; it
+    /// waits for 15 s for an answer (three times [`store::Options::patience`]).
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(5),
             grace: Duration::from_secs(3),
+            answer: Duration::from_secs(15),
         }
     }
 }
@@ -55,11 +63,19 @@ pub(crate) enum TakeoverStep {
 #[must_use]
 pub(crate) fn next_step(signs: &HolderSigns, terms: &Terms) -> TakeoverStep {
     match signs.is_locked {
-        true if signs.silent > terms.lease => TakeoverStep::EndSession,
+        true if signs.silent > terms.lease && !is_at_work(signs, terms) => TakeoverStep::EndSession,
         true => TakeoverStep::Wait,
         false if may_take(signs, terms) => TakeoverStep::Take,
         false => TakeoverStep::Wait,
     }
+}
+
+/// Whether the holder waits for the database, and not the database for the holder. Another would
+/// wait as long, and work under way would be lost.
+fn is_at_work(signs: &HolderSigns, terms: &Terms) -> bool {
+    signs
+        .worked_for
+        .is_some_and(|worked_for| worked_for <= terms.answer)
 }
 
 /// Whether a store may be taken whose lock this process has got.
@@ -90,6 +106,7 @@ mod tests {
             is_locked,
             is_released,
             silent: Duration::from_millis(silent_ms),
+            worked_for: None,
         }
     }
 
@@ -110,6 +127,28 @@ mod tests {
         ] {
             let found = next_step(&signs(locked, released, silent), &Terms::default());
             assert_eq!(found, expected, "{locked} {released} {silent}");
+        }
+    }
+
+    #[test]
+    fn i18_a_holder_that_waits_for_a_slow_database_is_well() {
+        use TakeoverStep::{EndSession, Take, Wait};
+        for (locked, silent, worked_for, expected) in [
+            (true, 7_000, Some(6_900), Wait),
+            (true, 7_000, Some(0), Wait),
+            (true, 15_000, Some(15_000), Wait),
+            // It has given up, and nobody knows whether it is there.
+            (true, 15_001, Some(15_001), EndSession),
+            // The database waits for it.
+            (true, 7_000, None, EndSession),
+            (false, 7_000, None, Take),
+        ] {
+            let signs = HolderSigns {
+                worked_for: worked_for.map(Duration::from_millis),
+                ..signs(locked, false, silent)
+            };
+            let found = next_step(&signs, &Terms::default());
+            assert_eq!(found, expected, "{locked} {silent} {worked_for:?}");
         }
     }
 

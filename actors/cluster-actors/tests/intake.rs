@@ -1,0 +1,119 @@
+//! What the leader makes of the intake, where some of it is not for this version of the program or
+//! not for now.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cluster_actors::replica::{Decide, IntakeDecision, intake_follower};
+use futures_util::future::LocalBoxFuture;
+use parking_lot::Mutex;
+use scripted_peers::postgres::PostgresServer;
+use store::{IntakeHandle, Options, SharedStore, TakenIn};
+use supervision::{Root, SupervisorSpec};
+
+/// A product that knows some deliveries, and takes nothing while it is full.
+#[derive(Default)]
+struct Product {
+    asked: Mutex<Vec<String>>,
+    is_full: Mutex<bool>,
+}
+
+impl Decide for Product {
+    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, IntakeDecision> {
+        let content = String::from_utf8(content).unwrap();
+        let decision = match content.as_str() {
+            _ if *self.is_full.lock() => IntakeDecision::NotNow,
+            newer if newer.starts_with("newer") => IntakeDecision::NotHere("newer".to_owned()),
+            _ => IntakeDecision::Outcome(b"done".to_vec()),
+        };
+        self.asked.lock().push(content);
+        Box::pin(std::future::ready(decision))
+    }
+}
+
+async fn take_in(intake: &IntakeHandle, id: &str) -> u64 {
+    let taken = intake.take_in(id.to_owned(), vec![1], id.as_bytes().to_vec());
+    match taken.await.unwrap() {
+        TakenIn::New(seq) => seq,
+        known => panic!("{known:?}"),
+    }
+}
+
+fn follow(shared: &SharedStore, product: &Arc<Product>) -> Root {
+    let decide: Arc<dyn Decide> = Arc::clone(product) as _;
+    let follower = intake_follower(shared.intake(), &shared.hints(), decide);
+    Root::own("test", vec![SupervisorSpec::new("intake").child(follower)])
+}
+
+fn shared(server: &PostgresServer) -> SharedStore {
+    let options = Options::new("intake-test").schema("intake_test");
+    SharedStore::new(&server.url().parse().unwrap(), &options, ("", "")).unwrap()
+}
+
+/// More than a page of them, so that they hold up what comes behind.
+#[test]
+fn i18_what_a_newer_version_took_in_waits_and_holds_nothing_up() {
+    let server = PostgresServer::start();
+    let shared = shared(&server);
+    actix::System::new().block_on(async {
+        let intake = shared.intake();
+        let newer: Vec<_> = (0..200).map(|n| format!("newer-{n}")).collect();
+        for id in &newer {
+            take_in(intake, id).await;
+        }
+        let seq = take_in(intake, "known").await;
+        let product = Arc::new(Product::default());
+        let _root = follow(&shared, &product);
+        let outcome = tokio::time::timeout(Duration::from_secs(60), intake.outcome(seq)).await;
+        assert_eq!(outcome.unwrap().as_deref(), Some(&b"done"[..]));
+        // The rest is there as it came, and was asked about once.
+        let seq = take_in(intake, "another").await;
+        assert!(intake.outcome(seq).await.is_some());
+        let waiting = intake.undecided(1000, Vec::new()).await.unwrap().entries;
+        let left: Vec<_> = waiting.iter().map(|entry| entry.delivery.clone()).collect();
+        assert_eq!(left, newer);
+        assert!(waiting.iter().all(|entry| !entry.content.is_empty()));
+        let mut asked = product.asked.lock().clone();
+        asked.retain(|asked| asked.starts_with("newer"));
+        assert_eq!(asked, newer);
+    });
+}
+
+#[test]
+fn i18_while_the_product_is_full_one_entry_is_asked_about_at_a_time() {
+    let server = PostgresServer::start();
+    let shared = shared(&server);
+    actix::System::new().block_on(async {
+        let intake = shared.intake();
+        let mut last = 0;
+        for n in 0..50 {
+            last = take_in(intake, &format!("known-{n}")).await;
+        }
+        let product = Arc::new(Product::default());
+        *product.is_full.lock() = true;
+        let _root = follow(&shared, &product);
+        let asked = || product.asked.lock().len();
+        while asked() < 53 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let behind_the_first_page: Vec<_> = product.asked.lock()[50..].to_vec();
+        assert!(
+            behind_the_first_page.iter().all(|asked| asked == "known-0"),
+            "{behind_the_first_page:?}"
+        );
+        *product.is_full.lock() = false;
+        assert!(intake.outcome(last).await.is_some());
+        assert!(
+            intake
+                .undecided(1, Vec::new())
+                .await
+                .unwrap()
+                .entries
+                .is_empty()
+        );
+    });
+}
