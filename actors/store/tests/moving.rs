@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use scripted_peers::postgres::PostgresServer;
 use store::maintenance::{MaintenanceError, migrate};
-use store::{Options, SharedStore, Store, StorePlace};
+use store::{Options, PostgresUrl, SharedStore, Store, StorePlace};
 
 fn options() -> Options {
     Options::new("moving-test").schema("moving_test")
@@ -65,18 +65,32 @@ fn i18_a_store_is_not_moved_without_what_was_being_taken_in() {
     assert!(refused.closed.is_some(), "{refused:?}");
 }
 
-/// A dump holds on to what it reads: the move waits no longer than for any answer, and says so.
+/// A dump of the database holds on to what it reads.
 #[test]
-fn i18_a_move_beside_a_dump_says_why_it_ends_and_leaves_the_store_as_it_was() {
+fn i18_a_store_moves_beside_a_dump() {
     let server = PostgresServer::start();
     let url = server.url().parse().unwrap();
     let store = Store::open_postgres(&url, &options()).unwrap();
     store.close();
     let root = tempfile::tempdir().unwrap();
     let there = StorePlace::Directory(root.path().join("moved"));
-    let dump = server.transaction("SELECT count(*) FROM moving_test.rows");
-    let refused = migrate(&StorePlace::Postgres(url.clone()), &there, &options()).unwrap_err();
+    let dump = server.transaction("SELECT FROM moving_test.rows, moving_test.intake");
+    migrate(&StorePlace::Postgres(url), &there, &options()).unwrap();
     drop(dump);
+}
+
+/// Something that writes to the intake and does not end: the move does, and says why.
+#[test]
+fn i18_a_move_that_cannot_know_what_is_taken_in_leaves_the_store_as_it_was() {
+    let server = PostgresServer::start();
+    let url: PostgresUrl = server.url().parse().unwrap();
+    let store = Store::open_postgres(&url, &options()).unwrap();
+    store.close();
+    let root = tempfile::tempdir().unwrap();
+    let there = StorePlace::Directory(root.path().join("moved"));
+    let writer = server.transaction("LOCK TABLE moving_test.intake IN ROW EXCLUSIVE MODE");
+    let refused = migrate(&StorePlace::Postgres(url.clone()), &there, &options()).unwrap_err();
+    drop(writer);
     assert!(refused.to_string().contains("repeat it"), "{refused}");
     Store::open_postgres(&url, &options()).unwrap().close();
     migrate(&StorePlace::Postgres(url), &there, &options()).unwrap();

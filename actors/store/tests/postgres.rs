@@ -414,7 +414,7 @@ fn i18_what_cannot_be_opened_says_why_and_what_to_do() {
     server.sql("UPDATE test.layout SET version = 9");
     let newer = refusal(&right);
     assert!(
-        newer.contains("has schema 9, this program knows 5"),
+        newer.contains("has schema 9, this program knows 6"),
         "{newer}"
     );
 }

@@ -165,7 +165,7 @@ fn i18_tables_of_another_version_are_refused_with_what_to_do() {
     drop(first);
     for (version, expected) in [
         (4, "migrate them into a folder with"),
-        (6, "has schema 6, this program knows 5"),
+        (7, "has schema 7, this program knows 6"),
     ] {
         server.sql(&format!(
             "UPDATE shared_test.layout SET version = {version}"

@@ -192,7 +192,10 @@ pub(super) fn take(
         }
         thread::park_timeout(POLL_INTERVAL);
     }
-    raise(connection, taker).map_err(failed)
+    let upgraded = super::layout::upgrade(connection, schema);
+    upgraded
+        .and_then(|()| raise(connection, taker))
+        .map_err(failed)
 }
 
 /// Takes the store for `taker` if its lock is free and `may_take` says so of the owner that is
@@ -209,6 +212,7 @@ pub(super) fn take_if(
     let owner = owner(connection)?;
     let is_anothers = is_left_by_another(connection, schema, (&owner, taker.installation))?;
     if owner.closed.is_none() && !is_anothers && may_take(&owner) {
+        super::layout::upgrade(connection, schema)?;
         return raise(connection, taker).map(Some);
     }
     unlock(connection, schema)?;

@@ -10,6 +10,12 @@
 //! | `blobs` | what was appended, by segment and place |
 //! | `intake` | deliveries that processes without the store took in, until the holder has decided |
 //!
+//! Tables of an older version are brought up to date where they are, by whoever takes the store, once
+//! it has the lock: step after step, in one transaction. Processes of the version before may stand
+//! beside it at that moment, and those of this version beside tables of the one before: **what they
+//! ask (looks, `take_in`) works with either**. A step that rewrites rows takes as long as an answer is
+//! waited for at most.
+//!
 //! A group is one call of `commit_group`: it is a transaction of its own, so that nothing of it is
 //! ever held open while the client thinks, or sleeps.
 
@@ -19,12 +25,18 @@ use crate::error::OpenError;
 use tokio_postgres::error::SqlState;
 
 /// The version of the tables that this program makes and knows.
-const VERSION: i32 = 5;
+const VERSION: i32 = 6;
+
+/// The oldest version that is brought up to date in place.
+const OLDEST: i32 = 5;
+
+/// What makes tables of a version of those of the one before, in order.
+const STEPS: [(i32, &str); 1] = [(6, include_str!("take_in.sql"))];
 
 /// The oldest server that is known to work, as it counts its versions.
 const OLDEST_SERVER: i32 = 150_000;
 
-const TABLES: &str = include_str!("layout.sql");
+const TABLES: &str = concat!(include_str!("layout.sql"), include_str!("take_in.sql"));
 
 /// Makes the tables where there are none, and looks whether those that are there are known.
 ///
@@ -39,20 +51,57 @@ pub(super) fn prepare(
     if let Some(version) = version(connection, schema).map_err(|f| refused(place, f))? {
         return known(version, place);
     }
-    let make = format!(
-        "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('orrery layout {schema}', 0)); \
-         SET LOCAL search_path TO \"{schema}\", pg_catalog;"
-    );
-    let made = make_tables(connection, schema, &make);
-    if made.is_err() {
-        // A failed transaction takes no other statement.
-        let _ = connection.batch("ROLLBACK");
-    }
+    let made = in_transaction(connection, schema, |connection| {
+        make_tables(connection, schema)
+    });
     made.map_err(|f| refused(place, f))
 }
 
-fn make_tables(connection: &mut Connection, schema: &str, begin: &str) -> Result<(), Fault> {
-    connection.batch(begin)?;
+/// Brings the tables up to date, for whoever has the lock of the store.
+///
+/// # Errors
+/// The server's: nothing was changed.
+pub(super) fn upgrade(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
+    let Some(found) = version(connection, schema)?.filter(|found| *found < VERSION) else {
+        return Ok(());
+    };
+    in_transaction(connection, schema, |connection| {
+        for (_, statements) in STEPS.iter().filter(|(version, _)| *version > found) {
+            connection.batch(statements)?;
+        }
+        connection.batch(&format!("UPDATE layout SET version = {VERSION}"))
+    })?;
+    tracing::info!(
+        event = "store.tables_upgraded",
+        schema,
+        from = found,
+        to = VERSION,
+        "the tables of the store are of this version now"
+    );
+    Ok(())
+}
+
+/// Changes the tables while nobody else does.
+fn in_transaction(
+    connection: &mut Connection,
+    schema: &str,
+    change: impl FnOnce(&mut Connection) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let begin = format!(
+        "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('orrery layout {schema}', 0)); \
+         SET LOCAL search_path TO \"{schema}\", pg_catalog;"
+    );
+    let begun = connection.batch(&begin);
+    let changed = begun.and_then(|()| change(connection));
+    let ended = changed.and_then(|()| connection.batch("COMMIT"));
+    if ended.is_err() {
+        // A failed transaction takes no other statement.
+        let _ = connection.batch("ROLLBACK");
+    }
+    ended
+}
+
+fn make_tables(connection: &mut Connection, schema: &str) -> Result<(), Fault> {
     // Another process may have made them while this one waited for the lock.
     let found = version(connection, schema)?;
     if !has_schema(connection, schema)? {
@@ -63,7 +112,7 @@ fn make_tables(connection: &mut Connection, schema: &str, begin: &str) -> Result
         connection.batch(TABLES)?;
         connection.batch(&format!("INSERT INTO layout VALUES ({VERSION})"))?;
     }
-    connection.batch("COMMIT")
+    Ok(())
 }
 
 /// Looks whether a store is there, for those who only read it.
@@ -151,8 +200,8 @@ fn has_schema(connection: &mut Connection, schema: &str) -> Result<bool, Fault> 
 fn known(version: i32, place: &str) -> Result<(), OpenError> {
     let unsigned = |version| u32::try_from(version).unwrap_or_default();
     match version {
-        VERSION => Ok(()),
-        ..VERSION => Err(server_error(
+        OLDEST..=VERSION => Ok(()),
+        ..OLDEST => Err(server_error(
             place,
             format!(
                 "its tables are of version {version}, older than this program reads; migrate them \
@@ -233,9 +282,7 @@ fn advice(fault: Fault) -> String {
     };
     let what = match state.as_ref().map(|state| state.code()) {
         Some("28P01" | "28000") => "look at user and password of the address, and at pg_hba.conf",
-        Some("55P03") => {
-            "somebody reads the store for long (a dump, a backup?): repeat it after that"
-        }
+        Some("55P03") => "another session keeps the tables locked: repeat it once that has ended",
         Some("3D000") => "make it: CREATE DATABASE … OWNER …",
         Some("42501") => {
             "give the role CREATE on the database, or make the schema with it as owner"

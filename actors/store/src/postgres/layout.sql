@@ -1,5 +1,5 @@
--- The store's tables, version 5; `layout.rs` says what each holds. `EXTERNAL`: rows are small, or
--- bodies that the program packs.
+-- The store's tables, version 6, but for `take_in.sql`; `layout.rs` says what each holds, and how
+-- older ones become like these. `EXTERNAL`: rows are small, or bodies that the program packs.
 CREATE TABLE layout (version int NOT NULL);
 CREATE TABLE owner (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -56,29 +56,6 @@ ALTER TABLE intake ALTER COLUMN content SET STORAGE EXTERNAL;
 CREATE INDEX intake_undecided ON intake (seq) WHERE outcome IS NULL;
 CREATE INDEX intake_decided ON intake (decided) WHERE outcome IS NOT NULL;
 INSERT INTO owner VALUES (true, 0, 0, '-infinity', '', '', 0, '');
-
-CREATE FUNCTION take_in(
-    _deliveries text[], _digests bytea[], _contents bytea[], _most bigint, _hint text
-) RETURNS TABLE (seq bigint, is_new boolean, outcome bytea) LANGUAGE plpgsql AS $$
-BEGIN
-    IF (SELECT count(*) FROM intake i WHERE i.outcome IS NULL) >= _most THEN
-        RAISE EXCEPTION 'as many deliveries wait as may' USING ERRCODE = 'OR003';
-    END IF;
-    PERFORM pg_notify('orrery_store', _hint);
-    RETURN QUERY WITH given AS (
-        SELECT g.* FROM unnest(_deliveries, _digests, _contents)
-            WITH ORDINALITY AS g (delivery, digest, content, n)
-    ), added AS (
-        INSERT INTO intake AS i (delivery, digest, content)
-        SELECT g.delivery, g.digest, g.content FROM given g ORDER BY g.n
-        ON CONFLICT (delivery, digest) DO NOTHING
-        RETURNING i.seq, i.delivery, i.digest
-    )
-    SELECT coalesce(a.seq, k.seq), a.seq IS NOT NULL, k.outcome FROM given g
-    LEFT JOIN added a ON a.delivery = g.delivery AND a.digest = g.digest
-    LEFT JOIN intake k ON k.delivery = g.delivery AND k.digest = g.digest
-    ORDER BY g.n;
-END $$;
 
 -- Keeps the store. It locks the owner's row until the transaction ends, and refuses whoever has no
 -- longer the newest epoch.

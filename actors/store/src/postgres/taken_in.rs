@@ -9,10 +9,9 @@ use super::url::PostgresUrl;
 use crate::error::OpenError;
 use crate::options::Options;
 
-/// Whoever takes something in reads in the same statement whether the store is closed, and so keeps
-/// others from this lock until that has ended.
-const AWAIT_TAKERS: &str = "BEGIN; SET LOCAL lock_timeout = '5s'; \
-     LOCK TABLE rows IN ACCESS EXCLUSIVE MODE; COMMIT";
+/// Whoever takes something in looks whether the store is closed once it keeps others from this lock.
+const AWAIT_TAKERS: &str =
+    "BEGIN; SET LOCAL lock_timeout = '5s'; LOCK TABLE intake IN SHARE MODE; COMMIT";
 
 /// What other processes took in for the holder of a store.
 pub(crate) struct TakenInEntries {
