@@ -10,11 +10,11 @@
 //! | `blobs` | what was appended, by segment and place |
 //! | `intake` | deliveries that processes without the store took in, until the holder has decided |
 //!
-//! Tables of an older version are brought up to date where they are, by whoever takes the store, once
-//! it has the lock: step after step, in one transaction. Processes of the version before may stand
-//! beside it at that moment, and those of this version beside tables of the one before: **what they
-//! ask (looks, `take_in`) works with either**. A step that rewrites rows takes as long as an answer is
-//! waited for at most.
+//! Tables of an older version are brought up to date where they are, by whoever takes the store,
+//! once it has the lock: step after step, in one transaction. Processes of the version before may
+//! stand beside it at that moment, and those of this version beside tables of the one before:
+//! **what they ask (looks, `take_in`) works with either**. A step that rewrites rows takes as long
+//! as an answer is waited for at most.
 //!
 //! A group is one call of `commit_group`: it is a transaction of its own, so that nothing of it is
 //! ever held open while the client thinks, or sleeps.

@@ -9,7 +9,8 @@ use super::url::PostgresUrl;
 use crate::error::OpenError;
 use crate::options::Options;
 
-/// Whoever takes something in looks whether the store is closed once it keeps others from this lock.
+/// Whoever takes something in looks whether the store is closed once it keeps others from this
+/// lock.
 const AWAIT_TAKERS: &str =
     "BEGIN; SET LOCAL lock_timeout = '5s'; LOCK TABLE intake IN SHARE MODE; COMMIT";
 

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 
 /// What is printed once the statements were carried out.
-const BEGUN: &str = "begun";
+const READY: &str = "ready";
 
 /// A transaction in a session of `psql`. Dropped, it is undone.
 #[derive(Debug)]
@@ -20,12 +20,12 @@ impl OpenTransaction {
         psql.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut psql = psql.spawn().expect("psql is installed with the server");
         let stdout = psql.stdout.take().expect("it is piped");
-        let mut begun = Self { psql };
-        begun.say(&format!("BEGIN;\n{statements};\n\\echo {BEGUN}\n"));
+        let mut opened = Self { psql };
+        opened.say(&format!("BEGIN;\n{statements};\n\\echo {READY}\n"));
         let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
-        let is_begun = lines.any(|line| line == BEGUN);
-        assert!(is_begun, "psql refuses: {statements}");
-        begun
+        let is_ready = lines.any(|line| line == READY);
+        assert!(is_ready, "psql refuses: {statements}");
+        opened
     }
 
     /// Commits it.
