@@ -269,7 +269,8 @@ table! {
         "git" = PATH => git;
         /// jobs at once
         "max_jobs" = whole(1..=1_000_000) => max_jobs;
-        /// jobs of one repository at once
+        /// jobs of one repository at once while another repository's wait; a repository alone uses
+        /// all of `max_jobs`, and what becomes free goes to another one as soon as that waits
         "max_jobs_per_repository" = whole(1..=1_000_000) => max_jobs_per_repository;
         /// longest wait of a job for its VM
         "vm_wait" = TextKind::DURATION => vm_wait;
