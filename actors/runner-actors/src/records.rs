@@ -58,7 +58,8 @@ pub struct RunRecord {
     /// How often the runner took it up again, after a restart or a wait.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub taken_up: u64,
-    /// The same when it last waited: restarts before do not count against it.
+    /// How many of those do not count against it: those before it last waited, and those at which
+    /// it had done nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub taken_up_at_wait: u64,
     /// Somebody has cancelled it: after a restart nothing of it goes on.

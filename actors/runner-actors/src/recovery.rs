@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use cluster_actors::vm_hosts::VmHosts;
+use runner_core::lost::{MAX_RECOVERIES, UndrivenRun};
 use runner_core::state::{Conclusion, RunState, StepEnd};
 
 use crate::clock::now_ms;
@@ -15,8 +16,6 @@ use crate::rows;
 use crate::settings::RunnerSettings;
 use crate::store_retry::until_read;
 
-/// A run is taken up again so often; one that brings its actor down each time is lost then.
-const MAX_RECOVERIES: u64 = 3;
 const LOST_REASON: &str = "the runner was restarted while it ran";
 
 /// Takes up unfinished runs.
@@ -57,7 +56,9 @@ impl RunRecovery {
             {
                 recovered.waiting.push(record.id);
             } else if !record.state.is_terminal() && !is_active(&record.id) {
-                recovered.unfinished.extend(self.take_up(record).await);
+                recovered
+                    .unfinished
+                    .extend(self.take_up(record, false).await);
             }
         }
         recovered
@@ -71,12 +72,14 @@ impl RunRecovery {
             store.read(move |rows| rows::run(rows, &key))
         });
         match record.await.ok().flatten() {
-            Some(record) if !record.state.is_terminal() => self.take_up(record).await.is_some(),
+            Some(record) if !record.state.is_terminal() => {
+                self.take_up(record, true).await.is_some()
+            }
             _ => false,
         }
     }
 
-    async fn take_up(&self, record: RunRecord) -> Option<String> {
+    async fn take_up(&self, record: RunRecord, has_crashed: bool) -> Option<String> {
         let id = record.id.clone();
         // What cannot be read is left as it is.
         let Some(mut ledger) = Ledger::load(&self.recorder, &id).await.ok()? else {
@@ -90,23 +93,30 @@ impl RunRecovery {
             open.filter_map(|job| Some((job.vm_host.clone(), job.vm.clone()?)))
                 .collect(),
         );
+        // Those that ran in the run it repeats are no beginning of this one.
+        let own = |job: &&JobRecord| job.kept_from.is_none();
+        let has_begun = |job: &JobRecord| job.started_at.is_some() || !job.lost.is_empty();
+        let undriven = UndrivenRun {
+            state: ledger.record.state,
+            has_crashed,
+            has_jobs: ledger.record.jobs.iter().any(|job| own(&job)),
+            has_begun: ledger.record.jobs.iter().filter(own).any(has_begun),
+        };
+        // VMs of what follows are asked for under other names in any case.
         ledger.record.taken_up += 1;
+        ledger.record.taken_up_at_wait += u64::from(!undriven.may_be_the_cause());
         if ledger.record.taken_up - ledger.record.taken_up_at_wait > MAX_RECOVERIES {
             tracing::warn!(event = "run.lost", run = %id, "a run was taken up as often as it may be");
             let reason = Some(LOST_REASON.to_owned());
             ledger.end(RunState::Lost, reason).await;
             return None;
         }
-        // Those that ran in the run it repeats are no beginning of this one.
-        let has_begun = |job: &JobRecord| {
-            (job.started_at.is_some() || !job.lost.is_empty()) && job.kept_from.is_none()
-        };
         if ledger.record.cancelled {
             let reason = ledger.record.reason.clone();
             ledger.end(RunState::Cancelled, reason).await;
             return None;
         }
-        if ledger.record.jobs.iter().any(has_begun) {
+        if undriven.has_begun {
             lose_started_jobs(&mut ledger).await;
         } else {
             // Nothing of it has begun: it begins anew, its statuses are still this run's.
