@@ -27,6 +27,7 @@ use crate::recovery::RunRecovery;
 use crate::repeat::{RepeatOptions, repeat};
 use crate::repositories::Repositories;
 use crate::reviews::{self, NextStep};
+use crate::rows::outlines::{RunOutline, outlines};
 use crate::rows::{self, NewRun};
 use crate::run::{EndRun, RecheckRun, RunHandle, RunHandles, RunServices, WorkflowRun};
 use crate::run_files::RunFiles;
@@ -135,12 +136,12 @@ impl RunCoordinator {
     /// The queue was full: the store knows what is missing in it.
     fn read_received(&self, ctx: &mut Context<Self>) {
         let store = self.services.store.clone();
-        let stored = async move { until_read("", || store.read(|rows| rows::all(rows))).await };
-        let stored = Box::pin(stored).into_actor(self);
+        let is_received = |run: &RunOutline| run.state == RunState::Received;
+        let read = move || store.read(move |rows| outlines(rows, is_received));
+        let stored = Box::pin(async move { until_read("", read).await }).into_actor(self);
         ctx.spawn(stored.map(|stored, coordinator, ctx| {
             // Where this process has the store no more the next leader reads it.
-            let received = stored.unwrap_or_default().into_iter();
-            for run in received.filter(|run| run.state == RunState::Received) {
+            for run in stored.unwrap_or_default() {
                 coordinator.enqueue(run.id);
             }
             coordinator.start_next(ctx);

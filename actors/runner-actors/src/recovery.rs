@@ -11,8 +11,9 @@ use runner_core::state::{Conclusion, RunState, StepEnd};
 
 use crate::clock::now_ms;
 use crate::ledger::{Ledger, RunRecorder, job_status};
-use crate::records::{JobEnd, JobRecord, RunRecord};
+use crate::records::{JobEnd, JobRecord};
 use crate::rows;
+use crate::rows::outlines::{RunOutline, outlines};
 use crate::settings::RunnerSettings;
 use crate::store_retry::until_read;
 
@@ -41,24 +42,21 @@ impl RunRecovery {
     /// Looks at every stored run; those that are `active` go on by themselves.
     pub(crate) async fn recover(&self, is_active: impl Fn(&str) -> bool) -> RecoveredRuns {
         let store = &self.recorder.store;
-        let all = until_read("", || store.read(|rows| rows::all(rows))).await;
+        let counts = |run: &RunOutline| !run.state.is_terminal() || run.state == RunState::Ignored;
+        let all = until_read("", || store.read(move |rows| outlines(rows, counts))).await;
         let mut recovered = RecoveredRuns::default();
         let all = all.unwrap_or_else(|error| {
             tracing::error!(event = "run.store_failed", %error, "the stored runs cannot be read");
             Vec::new()
         });
-        for record in all {
-            if record.state == RunState::Ignored {
-                recovered.ignored.push(record.id);
-            } else if record.state == RunState::Waiting
-                && !record.holds_group
-                && !is_active(&record.id)
-            {
-                recovered.waiting.push(record.id);
-            } else if !record.state.is_terminal() && !is_active(&record.id) {
-                recovered
+        for run in all {
+            match run.state {
+                RunState::Ignored => recovered.ignored.push(run.id),
+                _ if is_active(&run.id) => {}
+                RunState::Waiting if !run.holds_group => recovered.waiting.push(run.id),
+                _ => recovered
                     .unfinished
-                    .extend(self.take_up(record, false).await);
+                    .extend(self.take_up(run.id, false).await),
             }
         }
         recovered
@@ -71,20 +69,16 @@ impl RunRecovery {
             let key = id.to_owned();
             store.read(move |rows| rows::run(rows, &key))
         });
-        match record.await.ok().flatten() {
-            Some(record) if !record.state.is_terminal() => {
-                self.take_up(record, true).await.is_some()
-            }
-            _ => false,
-        }
+        let state = record.await.ok().flatten().map(|record| record.state);
+        let goes_on = state.is_some_and(|state| !state.is_terminal());
+        goes_on && self.take_up(id.to_owned(), true).await.is_some()
     }
 
-    async fn take_up(&self, record: RunRecord, has_crashed: bool) -> Option<String> {
-        let id = record.id.clone();
+    async fn take_up(&self, id: String, has_crashed: bool) -> Option<String> {
         // What cannot be read is left as it is.
         let Some(mut ledger) = Ledger::load(&self.recorder, &id).await.ok()? else {
             tracing::error!(event = "run.unreadable", run = %id, "a run's event is missing");
-            self.close(record).await;
+            self.close(id).await;
             return None;
         };
         let open = ledger.record.jobs.iter();
@@ -128,12 +122,17 @@ impl RunRecovery {
     }
 
     /// A record without an event cannot be run: it ends, so that it is not looked at for ever.
-    async fn close(&self, mut record: RunRecord) {
-        record.state = RunState::Lost;
-        record.reason = Some("the event that started it cannot be read".to_owned());
-        record.ended_at = Some(now_ms());
+    async fn close(&self, id: String) {
         let store = &self.recorder.store;
-        let stored = store.write(move |rows| rows::put_run(rows, &record));
+        let stored = store.write(move |rows| {
+            let Some(mut record) = rows::run(rows, &id)? else {
+                return Ok(());
+            };
+            record.state = RunState::Lost;
+            record.reason = Some("the event that started it cannot be read".to_owned());
+            record.ended_at = Some(now_ms());
+            rows::put_run(rows, &record)
+        });
         if let Err(error) = stored.await {
             tracing::error!(event = "run.store_failed", %error, "the end of a run cannot be stored");
         }
