@@ -18,7 +18,6 @@ use supervision::{ChildRef, Supervisor};
 use crate::clock::now_ms;
 use crate::dispatch;
 use crate::event::StoredEvent;
-use crate::ledger::Ledger;
 use crate::messages::{
     CancelRun, Dispatch, NotDispatched, NotRepeated, NotReviewed, RepeatRun, ReviewRun, StartEvent,
 };
@@ -245,8 +244,8 @@ impl RunCoordinator {
         }
         self.services.handles.remove(&id);
         if state == Some(RunState::Waiting) {
-            // What it was told while it came to wait.
-            if self.services.run_services.parked.must_end(&id) {
+            // What it was told, or had its turn in, while it came to wait.
+            if self.services.run_services.parked.is_due(&id) {
                 self.enqueue(id);
             } else {
                 self.wait_for(id, ctx);
@@ -469,13 +468,13 @@ impl Handler<CancelRun> for RunCoordinator {
         if self.queued.remove(&run) {
             self.waiting.retain(|waiting| *waiting != run);
             self.services.queue.set_taken(self.queued.len());
-            let recorder = self.services.recovery.recorder.clone();
+            let recovery = self.services.recovery.clone();
+            // Its turn in its concurrency group is the next one's when it has ended.
+            let held = self.services.run_services.parked.take(&run);
             let ended = async move {
-                let Ok(Some(mut ledger)) = Ledger::load(&recorder, &run).await else {
-                    return false;
-                };
-                ledger.end(RunState::Cancelled, Some(reason)).await;
-                true
+                let ended = recovery.cancel_queued(&run, reason).await;
+                drop(held);
+                ended
             };
             return Box::pin(Box::pin(ended).into_actor(self));
         }

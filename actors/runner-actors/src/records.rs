@@ -74,7 +74,7 @@ pub struct RunRecord {
     /// Where one of its jobs begins, in the kept VM of the run it repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<ResumePoint>,
-    /// It holds its concurrency group while it waits.
+    /// It has its place in its concurrency group while it waits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_group: bool,
     /// Of a pull request from a fork that has to be approved.
@@ -215,6 +215,13 @@ impl RunRecord {
         if !own().any(has_begun) && own().filter(is_left).all(|job| job.reason.is_some()) {
             self.started_at = None;
         }
+    }
+
+    /// Whether it waits for its turn in its concurrency group.
+    #[must_use]
+    pub fn waits_for_group(&self) -> bool {
+        let is_held = self.environments.iter().any(EnvironmentGate::is_pending);
+        self.state == RunState::Waiting && self.holds_group && !is_held
     }
 
     /// Whether nothing of it runs before somebody approves.

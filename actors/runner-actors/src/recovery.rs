@@ -74,6 +74,15 @@ impl RunRecovery {
         goes_on && self.take_up(id.to_owned(), true).await.is_some()
     }
 
+    /// Ends a run that waits to be started; whether there is one.
+    pub(crate) async fn cancel_queued(&self, id: &str, reason: String) -> bool {
+        let Ok(Some(mut ledger)) = Ledger::load(&self.recorder, id).await else {
+            return false;
+        };
+        ledger.end(RunState::Cancelled, Some(reason)).await;
+        true
+    }
+
     async fn take_up(&self, id: String, has_crashed: bool) -> Option<String> {
         // What cannot be read is left as it is.
         let Some(mut ledger) = Ledger::load(&self.recorder, &id).await.ok()? else {
