@@ -56,11 +56,7 @@ pub(super) async fn drive(
     }
     adopt_artifacts(&services, &ledger).await;
     let checkout = services.settings.data.join("checkouts").join(&id);
-    let planned = {
-        let repository = &ledger.record.repository;
-        let _permit = services.checkouts.acquire(repository).await;
-        prepare(&services, &mut ledger).await
-    };
+    let planned = prepare(&services, &mut ledger, &signals.cancel).await;
     // Held until the checkout is removed.
     let mut disk = None;
     if let Some(planned) = planned {

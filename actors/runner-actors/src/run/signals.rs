@@ -33,3 +33,15 @@ pub(super) async fn cancellation(cancelled: &mut watch::Receiver<Option<String>>
         Err(_) => std::future::pending().await,
     }
 }
+
+/// What comes of work, or why the run shall end before it is done.
+pub(super) async fn unless_cancelled<T>(
+    cancelled: &mut watch::Receiver<Option<String>>,
+    work: impl Future<Output = T>,
+) -> Result<T, String> {
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        reason = cancellation(cancelled) => Err(reason),
+    }
+}

@@ -7,6 +7,7 @@
 
 mod action_store;
 mod called_workflows;
+mod cancellation;
 mod concurrency;
 mod coordinator;
 mod forge_runs;
