@@ -100,7 +100,8 @@ impl RepositoryPermits {
 }
 
 impl Pool {
-    /// Takes the last place of the line; what is waited for there, unless the permit is had at once.
+    /// Takes the last place of the line; what is waited for there, unless the permit is had at
+    /// once.
     fn enter(
         self: &Arc<Self>,
         repository: &str,
