@@ -100,6 +100,10 @@ pub(super) async fn prepare(
         candidates.retain(|candidate| candidate.file == only);
     }
     let mut workflow = choose(ledger, candidates).await?;
+    if let Some(reason) = source.conflict() {
+        ledger.end(RunState::Failed, Some(reason)).await;
+        return None;
+    }
     if own_activity(services, ledger).await {
         return None;
     }
@@ -216,12 +220,15 @@ async fn fetch(
     let fetched = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         let source = Source::fetch(&repositories, &event)?;
-        let mut context = event.context();
+        let mut context = source.context(&event);
         let candidates = source.candidates(&mut context)?;
         Ok::<_, SourceError>((source, context, candidates))
     });
     match reading.of(ledger, fetched).await? {
-        Ok(Ok(fetched)) => Some(fetched),
+        Ok(Ok(fetched)) => {
+            note_merge(ledger, &fetched.0).await;
+            Some(fetched)
+        }
         Ok(Err(error)) => {
             let state = error.state();
             ledger.end(state, Some(error.to_string())).await;
@@ -236,6 +243,25 @@ async fn fetch(
                 .await;
             None
         }
+    }
+}
+
+/// What a pull request was merged onto is kept: taken up or repeated, the run is of the same
+/// commit.
+async fn note_merge(ledger: &mut Ledger, source: &Source) {
+    let Some(onto) = source.merged_onto() else {
+        return;
+    };
+    let mut event = (*ledger.event).clone();
+    event.merged_onto = Some(onto.to_string());
+    ledger.event = Arc::new(event);
+    let (event, run) = (Arc::clone(&ledger.event), ledger.record.id.clone());
+    let stored = ledger
+        .recorder
+        .store
+        .write(move |rows| rows::put_event(rows, &run, &event));
+    if let Err(error) = stored.await {
+        tracing::warn!(event = "run.store_failed", run = %ledger.record.id, %error, "what a pull request was merged onto cannot be stored");
     }
 }
 

@@ -16,6 +16,7 @@ mod harness;
 mod job;
 mod kept;
 mod lost;
+mod pull_requests;
 mod recovery;
 mod schedules;
 mod vm_hosts;
