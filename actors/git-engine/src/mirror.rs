@@ -187,6 +187,14 @@ impl Mirror {
         self.call("rev-parse").args(["--verify", &kept]).text()
     }
 
+    /// Has a reference keep a commit that was made here.
+    pub(crate) fn keep(&self, commit: &CommitSha) -> Result<(), GitError> {
+        let _writing = self.lock.lock();
+        let kept = format!("refs/orrery/{commit}");
+        let call = self.call("update-ref").args([&kept, commit.as_str()]);
+        call.output().map(|_| ())
+    }
+
     fn fetch_to(
         &self,
         remote: &Remote,

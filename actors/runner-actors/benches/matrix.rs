@@ -71,11 +71,7 @@ async fn measure(jobs: usize, slots: usize) -> Waits {
         let n = count.fetch_add(1, Ordering::Relaxed);
         Play::exit(0).after(Duration::from_millis(40 + n * 37 % 80))
     });
-    let runner = site.start_with(|settings| {
-        settings.max_jobs = slots;
-        settings.max_jobs_per_repository = slots;
-    });
-    let runner = runner.await;
+    let runner = site.start_with(|settings| settings.max_jobs = slots).await;
     let numbers: Vec<String> = (0..jobs).map(|n| n.to_string()).collect();
     let workflow = format!(
         "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    strategy: {{matrix: {{n: [{}]}}}}\n    steps: [{{run: work}}]\n",

@@ -209,6 +209,8 @@ impl Checkout {
         let tree = repositories.work_tree(folder, &url)?;
         let found = match (request.reference.is_empty(), request.commit()) {
             (true, _) => self.event_commit(),
+            // The merge of a pull request, which not every forge makes.
+            (false, None) if self.is_event_merge() => self.event_commit(),
             (false, Some(commit)) => Some((commit, None)),
             (false, None) => {
                 let found = tree.remote_checkout(&remote, &request.reference, LIST_TIMEOUT)?;
@@ -236,6 +238,12 @@ impl Checkout {
             url,
             size,
         }))
+    }
+
+    /// Whether the reference is asked for by which the run's own merge goes.
+    fn is_event_merge(&self) -> bool {
+        let reference = &self.request.reference;
+        *reference == self.event_reference && reference.ends_with("/merge")
     }
 
     /// What the event is of.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use git_engine::TreeSize;
 use tokio::sync::Semaphore;
 
-use crate::permits::{HeldPermits, RepositoryPermits};
+use crate::permits::{HeldPermits, RepositoryPermits, WorkPermit};
 use crate::settings::CheckoutLimits;
 
 /// What is counted on the disk: bytes in these units.
@@ -35,7 +35,7 @@ impl CheckoutPermits {
     }
 
     /// Waits until git may work for the repository.
-    pub(crate) async fn acquire(&self, repository: &str) -> HeldPermits {
+    pub(crate) async fn acquire(&self, repository: &str) -> WorkPermit {
         self.work.acquire(repository).await
     }
 

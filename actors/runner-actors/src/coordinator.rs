@@ -18,7 +18,6 @@ use supervision::{ChildRef, Supervisor};
 use crate::clock::now_ms;
 use crate::dispatch;
 use crate::event::StoredEvent;
-use crate::ledger::Ledger;
 use crate::messages::{
     CancelRun, Dispatch, NotDispatched, NotRepeated, NotReviewed, RepeatRun, ReviewRun, StartEvent,
 };
@@ -27,6 +26,7 @@ use crate::recovery::RunRecovery;
 use crate::repeat::{RepeatOptions, repeat};
 use crate::repositories::Repositories;
 use crate::reviews::{self, NextStep};
+use crate::rows::outlines::{RunOutline, outlines};
 use crate::rows::{self, NewRun};
 use crate::run::{EndRun, RecheckRun, RunHandle, RunHandles, RunServices, WorkflowRun};
 use crate::run_files::RunFiles;
@@ -135,12 +135,12 @@ impl RunCoordinator {
     /// The queue was full: the store knows what is missing in it.
     fn read_received(&self, ctx: &mut Context<Self>) {
         let store = self.services.store.clone();
-        let stored = async move { until_read("", || store.read(|rows| rows::all(rows))).await };
-        let stored = Box::pin(stored).into_actor(self);
+        let is_received = |run: &RunOutline| run.state == RunState::Received;
+        let read = move || store.read(move |rows| outlines(rows, is_received));
+        let stored = Box::pin(async move { until_read("", read).await }).into_actor(self);
         ctx.spawn(stored.map(|stored, coordinator, ctx| {
             // Where this process has the store no more the next leader reads it.
-            let received = stored.unwrap_or_default().into_iter();
-            for run in received.filter(|run| run.state == RunState::Received) {
+            for run in stored.unwrap_or_default() {
                 coordinator.enqueue(run.id);
             }
             coordinator.start_next(ctx);
@@ -244,8 +244,8 @@ impl RunCoordinator {
         }
         self.services.handles.remove(&id);
         if state == Some(RunState::Waiting) {
-            // What it was told while it came to wait.
-            if self.services.run_services.parked.must_end(&id) {
+            // What it was told, or had its turn in, while it came to wait.
+            if self.services.run_services.parked.is_due(&id) {
                 self.enqueue(id);
             } else {
                 self.wait_for(id, ctx);
@@ -468,13 +468,13 @@ impl Handler<CancelRun> for RunCoordinator {
         if self.queued.remove(&run) {
             self.waiting.retain(|waiting| *waiting != run);
             self.services.queue.set_taken(self.queued.len());
-            let recorder = self.services.recovery.recorder.clone();
+            let recovery = self.services.recovery.clone();
+            // Its turn in its concurrency group is the next one's when it has ended.
+            let held = self.services.run_services.parked.take(&run);
             let ended = async move {
-                let Ok(Some(mut ledger)) = Ledger::load(&recorder, &run).await else {
-                    return false;
-                };
-                ledger.end(RunState::Cancelled, Some(reason)).await;
-                true
+                let ended = recovery.cancel_queued(&run, reason).await;
+                drop(held);
+                ended
             };
             return Box::pin(Box::pin(ended).into_actor(self));
         }

@@ -44,6 +44,9 @@ pub struct StoredEvent {
     pub before: Option<String>,
     /// Number of the pull request.
     pub number: Option<u64>,
+    /// The commit that a pull request was merged onto for its run, where that is what is run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) merged_onto: Option<String>,
     /// The kind of forge that sent it, as far as its headers say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forge: Option<Forge>,
@@ -143,6 +146,7 @@ impl StoredEvent {
             default_branch: None,
             before: None,
             number: None,
+            merged_onto: None,
             forge: None,
         }
     }
@@ -229,6 +233,7 @@ impl StoredEvent {
             default_branch: None,
             before: None,
             number: None,
+            merged_onto: None,
             forge: None,
         }
     }
@@ -309,6 +314,11 @@ impl StoredEvent {
         self.actor = actor.to_owned();
         self.inputs = inputs;
         self
+    }
+
+    /// The branch that a pull request goes into.
+    pub(crate) fn base_branch(&self) -> Option<&str> {
+        self.base_branch.as_deref()
     }
 
     /// Which event it is.

@@ -15,15 +15,15 @@ use forge_actors::OutboxWorker;
 use forge_actors::messages::VerifyStatuses;
 use forge_core::{CommitSha, ObjectFormats};
 use http_clients::vmm::{Vm, VmmClient, VmmError};
-use store::Store;
+use store::{Store, StoreError};
 use supervision::ChildRef;
 
 use crate::clock::now_ms;
 use crate::counters::RunCounters;
 use crate::kept::KeptVms;
 use crate::ledger::RunRecorder;
-use crate::records::RunRecord;
 use crate::rows;
+use crate::rows::outlines::{OpenRuns, RunOutline};
 use crate::run_files::{RunFiles, TendState};
 use crate::settings::RunnerSettings;
 use crate::vm_owner::VmOwner;
@@ -91,10 +91,10 @@ impl Actor for RunGarbageCollector {
         }
         let collector = self.clone();
         let collections = async move {
-            let mut state = TendState::default();
+            let (mut state, mut open) = (TendState::default(), OpenRuns::default());
             for round in 0_u64.. {
                 tokio::time::sleep(collector.interval()).await;
-                collector.verify_statuses(round == 0).await;
+                open = collector.verify_statuses(open, round == 0).await;
                 collector.forget_oldest().await;
                 state = collector.tend(state).await;
                 if round.is_multiple_of(EXPIRY_ROUNDS) {
@@ -213,14 +213,24 @@ impl RunGarbageCollector {
     }
 
     /// Compares the statuses of runs that go on, or ended lately, with what the forge has.
-    async fn verify_statuses(&self, is_first: bool) {
+    async fn verify_statuses(&self, mut open: OpenRuns, is_first: bool) -> OpenRuns {
         let Some(outbox) = &self.outbox else {
-            return;
+            return open;
         };
-        let Ok(runs) = self.store.read(|rows| rows::all(rows)).await else {
-            return;
+        let (recent, most) = match is_first {
+            true => (RECENT_AT_FIRST_MS, usize::MAX),
+            false => (RECENT_MS, MAX_VERIFIED_COMMITS),
         };
-        for (repository, sha) in commits_to_verify(&runs, now_ms(), is_first) {
+        let oldest = now_ms().saturating_sub(recent);
+        let looked = self.store.read(move |rows| {
+            let runs = open.look(rows, oldest)?;
+            Ok::<_, StoreError>((open, runs))
+        });
+        // All are looked at again at the next collection.
+        let Ok((open, runs)) = looked.await else {
+            return OpenRuns::default();
+        };
+        for (repository, sha) in commits_to_verify(&runs, most) {
             let (Ok(repo), Ok(sha)) = (
                 repository.parse(),
                 CommitSha::parse(sha, ObjectFormats::Sha1AndSha256),
@@ -231,21 +241,15 @@ impl RunGarbageCollector {
             // collection.
             let _ = outbox.ask(VerifyStatuses { repo, sha }).await;
         }
+        open
     }
 }
 
-/// The commits of runs that go on, or ended lately, the newest first; not too many at once, but for
-/// the first time.
-fn commits_to_verify(runs: &[RunRecord], now: u64, is_first: bool) -> Vec<(&str, &str)> {
-    let (recent, most) = match is_first {
-        true => (RECENT_AT_FIRST_MS, usize::MAX),
-        false => (RECENT_MS, MAX_VERIFIED_COMMITS),
-    };
-    let oldest = now.saturating_sub(recent);
-    let recent = runs.iter().rev();
-    let recent = recent.filter(|run| run.ended_at.is_none_or(|at| at > oldest));
+/// The commits of runs, the newest first, each once, and not more than `most`.
+fn commits_to_verify(runs: &[RunOutline], most: usize) -> Vec<(&str, &str)> {
     let mut seen = HashSet::new();
-    let commits = recent.map(|run| (run.repository.as_str(), run.sha.as_str()));
+    let commits = runs.iter().rev();
+    let commits = commits.map(|run| (run.repository.as_str(), run.sha.as_str()));
     commits
         .filter(|commit| seen.insert(*commit))
         .take(most)
@@ -254,32 +258,25 @@ fn commits_to_verify(runs: &[RunRecord], now: u64, is_first: bool) -> Vec<(&str,
 
 #[cfg(test)]
 mod tests {
-    use runner_core::event::EventKind;
-
     use super::*;
-    use crate::event::StoredEvent;
+    use runner_core::state::RunState;
 
     #[test]
-    fn i18_after_a_take_over_all_commits_that_matter_are_compared_once() {
-        let repository = "acme/rocket".parse().unwrap();
-        let reference = "refs/heads/main".parse().unwrap();
-        let run = |number: u64, ended_at| {
-            let (kind, sha) = (EventKind::Push, format!("{number:040}"));
-            let event = StoredEvent::local(kind, &repository, &reference, &sha, "u", None);
-            RunRecord {
-                ended_at,
-                ..RunRecord::received(&event, number.to_string())
-            }
+    fn i18_each_commit_that_matters_is_compared_once_the_newest_first() {
+        let run = |number: u64| RunOutline {
+            id: number.to_string(),
+            state: RunState::Running,
+            repository: "acme/rocket".to_owned(),
+            sha: format!("{number:040}"),
+            created_at: 0,
+            ended_at: None,
+            holds_group: false,
         };
-        let now = 10_000_000;
-        let mut runs: Vec<RunRecord> = (0..50).map(|number| run(number, None)).collect();
-        runs.push(run(50, Some(now - 1_200_000)));
-        runs.push(run(51, Some(now - 7_200_000)));
-        runs.push(run(49, None));
-        let later = commits_to_verify(&runs, now, false);
+        let mut runs: Vec<RunOutline> = (0..50).map(run).collect();
+        runs.push(run(49));
+        let later = commits_to_verify(&runs, MAX_VERIFIED_COMMITS);
         assert_eq!(later.len(), MAX_VERIFIED_COMMITS);
         assert_eq!(later[1].1, format!("{:040}", 48));
-        let first = commits_to_verify(&runs, now, true);
-        assert_eq!(first.len(), 51, "each once, without what ended long ago");
+        assert_eq!(commits_to_verify(&runs, usize::MAX).len(), 50);
     }
 }

@@ -1,34 +1,43 @@
 //! Permits for work that is bounded in all and for each repository: one repository with slow work
-//! holds only its own share.
+//! holds only its own share, or more of it while nobody else wants it.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use cluster_actors::vm_hosts::WaitingLine;
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use runner_core::shares::Shares;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// A pool of permits that every repository may use a part of; clones share it.
 #[derive(Clone)]
-pub(crate) struct RepositoryPermits {
-    total: Arc<Semaphore>,
-    per_repository: usize,
-    most: usize,
-    by_repository: Arc<Mutex<HashMap<String, Arc<Share>>>>,
-    line: WaitingLine,
+pub(crate) struct RepositoryPermits(Arc<Pool>);
+
+struct Pool {
+    shares: Shares,
+    state: Mutex<PoolState>,
 }
 
-/// What one repository may use.
-struct Share {
-    permits: Arc<Semaphore>,
-    line: WaitingLine,
+/// Who holds permits, and who waits.
+#[derive(Default)]
+struct PoolState {
+    /// By repository, in lower case; only those that hold some.
+    in_use: HashMap<String, usize>,
+    /// In the order in which they came.
+    waiting: Vec<WaitingMember>,
+    next: u64,
 }
 
-/// What somebody waits for, and how many wait for the same before them, themselves included.
+struct WaitingMember {
+    number: u64,
+    repository: String,
+    sender: oneshot::Sender<WorkPermit>,
+}
+
+/// What somebody waits for, and how many begin up to them, themselves included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// So many of the repository work already.
+    /// The repository has its share, and others wait.
     OfRepository { most: usize, place: usize },
     /// So many of all work already.
     OfAll { most: usize, place: usize },
@@ -39,22 +48,36 @@ pub(crate) struct HeldPermits(
     #[expect(dead_code, reason = "held")] pub(crate) Vec<OwnedSemaphorePermit>,
 );
 
+/// A permit of a pool that is held; dropped, the next one has it.
+pub(crate) struct WorkPermit {
+    pool: Arc<Pool>,
+    repository: String,
+}
+
 impl RepositoryPermits {
     /// `total` permits, of which one repository has at most `per_repository`.
     pub(crate) fn new(total: usize, per_repository: usize) -> Self {
-        let most = total.max(1);
-        Self {
-            total: Arc::new(Semaphore::new(most)),
-            per_repository: per_repository.max(1),
-            most,
-            by_repository: Arc::default(),
-            line: WaitingLine::default(),
-        }
+        Self::of(total, per_repository, false)
     }
 
-    /// Waits for a permit: first the repository's, so that one that waits for its own share holds
-    /// nobody else up.
-    pub(crate) async fn acquire(&self, repository: &str) -> HeldPermits {
+    /// The same, but a repository has more while nobody of another one waits: the next one that
+    /// becomes free is then theirs.
+    pub(crate) fn lending(total: usize, per_repository: usize) -> Self {
+        Self::of(total, per_repository, true)
+    }
+
+    fn of(total: usize, per_repository: usize, lends: bool) -> Self {
+        let shares = Shares {
+            total: total.max(1),
+            per_repository: per_repository.max(1),
+            lends,
+        };
+        let state = Mutex::default();
+        Self(Arc::new(Pool { shares, state }))
+    }
+
+    /// Waits for a permit.
+    pub(crate) async fn acquire(&self, repository: &str) -> WorkPermit {
         self.acquire_in_turn(repository, async |_| {}).await
     }
 
@@ -63,56 +86,120 @@ impl RepositoryPermits {
         &self,
         repository: &str,
         mut told: impl AsyncFnMut(Turn),
-    ) -> HeldPermits {
-        let share = self.share(repository);
-        let most = self.per_repository;
-        let own = match Arc::clone(&share.permits).try_acquire_owned() {
-            Ok(own) => Some(own),
-            Err(_) => {
-                let own = share.line.enter();
-                let place = own.place();
-                told(Turn::OfRepository { most, place }).await;
-                // Neither is ever closed.
-                Arc::clone(&share.permits).acquire_owned().await.ok()
-            }
+    ) -> WorkPermit {
+        let (sender, permit) = oneshot::channel();
+        if let Some(turn) = self.0.enter(repository, sender) {
+            told(turn).await;
+        }
+        match permit.await {
+            Ok(permit) => permit,
+            // The line is this pool's, which is held here.
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+impl Pool {
+    /// Takes the last place of the line; what is waited for there, unless the permit is had at
+    /// once.
+    fn enter(
+        self: &Arc<Self>,
+        repository: &str,
+        sender: oneshot::Sender<WorkPermit>,
+    ) -> Option<Turn> {
+        let (turn, admitted) = {
+            let mut state = self.state.lock();
+            let number = state.next;
+            state.next += 1;
+            state.waiting.push(WaitingMember {
+                number,
+                repository: repository.to_lowercase(),
+                sender,
+            });
+            let admitted = state.admit(self);
+            let waits = state
+                .waiting
+                .last()
+                .is_some_and(|last| last.number == number);
+            (waits.then(|| state.turn_of_last(self.shares)), admitted)
         };
-        let total = match Arc::clone(&self.total).try_acquire_owned() {
-            Ok(total) => Some(total),
-            Err(_) => {
-                let own = self.line.enter();
-                let (most, place) = (self.most, own.place());
-                told(Turn::OfAll { most, place }).await;
-                Arc::clone(&self.total).acquire_owned().await.ok()
-            }
-        };
-        HeldPermits(own.into_iter().chain(total).collect())
+        hand_out(admitted);
+        turn
+    }
+}
+
+/// Gives permits to those whose turn it is; nothing may be locked, since one that nobody takes any
+/// more comes back.
+fn hand_out(admitted: Vec<(oneshot::Sender<WorkPermit>, WorkPermit)>) {
+    for (sender, permit) in admitted {
+        drop(sender.send(permit));
+    }
+}
+
+impl PoolState {
+    /// Takes those out of the line whose turn it is.
+    fn admit(&mut self, pool: &Arc<Pool>) -> Vec<(oneshot::Sender<WorkPermit>, WorkPermit)> {
+        // Those that were cancelled meanwhile wait no more.
+        self.waiting.retain(|waiting| !waiting.sender.is_closed());
+        let mut admitted = Vec::new();
+        while let Some(index) = pool.shares.next(&self.in_use, &self.repositories()) {
+            let WaitingMember {
+                repository, sender, ..
+            } = self.waiting.remove(index);
+            *self.in_use.entry(repository.clone()).or_default() += 1;
+            let pool = Arc::clone(pool);
+            admitted.push((sender, WorkPermit { pool, repository }));
+        }
+        admitted
     }
 
-    fn share(&self, repository: &str) -> Arc<Share> {
-        let mut all = self.by_repository.lock();
-        // Entries that nobody holds or waits for are removed.
-        all.retain(|_, own| {
-            Arc::strong_count(own) > 1 || own.permits.available_permits() < self.per_repository
-        });
-        let new = || {
-            Arc::new(Share {
-                permits: Arc::new(Semaphore::new(self.per_repository)),
-                line: WaitingLine::default(),
-            })
+    /// The repositories of those that wait.
+    fn repositories(&self) -> Vec<&str> {
+        let waiting = self.waiting.iter();
+        waiting.map(|waiting| waiting.repository.as_str()).collect()
+    }
+
+    fn turn_of_last(&self, shares: Shares) -> Turn {
+        let standing = shares.last_standing(&self.in_use, &self.repositories());
+        let place = standing.place;
+        match standing.is_beyond_share {
+            true => Turn::OfRepository {
+                most: shares.per_repository,
+                place,
+            },
+            false => Turn::OfAll {
+                most: shares.total,
+                place,
+            },
+        }
+    }
+}
+
+impl Drop for WorkPermit {
+    fn drop(&mut self) {
+        let admitted = {
+            let mut state = self.pool.state.lock();
+            if let Some(used) = state.in_use.get_mut(&self.repository) {
+                *used -= 1;
+            }
+            state.in_use.retain(|_, used| *used > 0);
+            state.admit(&self.pool)
         };
-        Arc::clone(all.entry(repository.to_lowercase()).or_insert_with(new))
+        hand_out(admitted);
     }
 }
 
 impl Turn {
     /// What is waited for, whoever else does.
     pub(crate) fn reason(self) -> String {
-        let (Self::OfRepository { most, .. } | Self::OfAll { most, .. }) = self;
-        let (of, setting) = match self {
-            Self::OfRepository { .. } => ("this repository's jobs", "max_jobs_per_repository"),
-            Self::OfAll { .. } => ("all jobs", "max_jobs"),
-        };
-        format!("waits for its turn: of {of} {most} run at once (`{setting}`)")
+        match self {
+            Self::OfRepository { most, .. } => format!(
+                "waits for its turn: others wait, and of this repository's jobs {most} run already (`max_jobs_per_repository`)"
+            ),
+            Self::OfAll { most, .. } => {
+                format!("waits for its turn: of all jobs {most} run at once (`max_jobs`)")
+            }
+        }
     }
 }
 
@@ -147,31 +234,65 @@ mod tests {
         assert!(permits.acquire("c/d").now_or_never().is_some());
         drop((second, other));
         assert!(permits.acquire("evil/fork").now_or_never().is_some());
+        assert!(permits.0.state.lock().in_use.is_empty(), "nothing is left");
+    }
+
+    #[actix_rt::test]
+    async fn i17_no_job_waits_for_its_share_while_nobody_else_does() {
+        let permits = RepositoryPermits::lending(3, 1);
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            held.extend(permits.acquire("a/b").now_or_never());
+        }
+        assert_eq!(held.len(), 3, "it is alone");
+        let mut own = Box::pin(permits.acquire("a/b"));
+        let mut other = Box::pin(permits.acquire("c/d"));
+        assert!(own.as_mut().now_or_never().is_none());
+        assert!(other.as_mut().now_or_never().is_none());
+        held.pop();
+        assert!(own.as_mut().now_or_never().is_none(), "another came");
+        let other = other.now_or_never();
+        assert!(other.is_some(), "and has the next one");
+        drop(other);
+        assert!(own.now_or_never().is_some());
+    }
+
+    #[actix_rt::test]
+    async fn i17_a_permit_that_nobody_takes_goes_to_the_next_one() {
+        let permits = RepositoryPermits::lending(1, 1);
+        let first = permits.acquire("a/b").await;
+        let mut second = Box::pin(permits.acquire("a/b"));
+        let mut third = Box::pin(permits.acquire("a/b"));
+        assert!(second.as_mut().now_or_never().is_none());
+        assert!(third.as_mut().now_or_never().is_none());
+        // The second one has it, and is gone before it hears of it.
+        drop(first);
+        drop(second);
+        assert!(third.now_or_never().is_some());
     }
 
     #[actix_rt::test]
     async fn i17_who_waits_hears_for_what_and_its_place() {
-        let permits = RepositoryPermits::new(2, 1);
+        let permits = RepositoryPermits::lending(2, 1);
         let said = RefCell::new(Vec::new());
         let told = async |turn: Turn| said.borrow_mut().push(turn.to_string());
         let first = permits.acquire_in_turn("a/b", told).await;
+        let _second = permits.acquire_in_turn("a/b", told).await;
         assert!(said.take().is_empty());
-        let mut second = Box::pin(permits.acquire_in_turn("a/b", told));
         let mut third = Box::pin(permits.acquire_in_turn("a/b", told));
-        assert!(second.as_mut().now_or_never().is_none());
+        let mut other = Box::pin(permits.acquire_in_turn("c/d", told));
+        let mut fourth = Box::pin(permits.acquire_in_turn("a/b", told));
         assert!(third.as_mut().now_or_never().is_none());
-        let text = "waits for its turn: of this repository's jobs 1 run at once (`max_jobs_per_repository`); place";
-        assert_eq!(said.take(), [format!("{text} 1"), format!("{text} 2")]);
-        let _other = permits.acquire("c/d").await;
-        assert!(
-            permits
-                .acquire_in_turn("e/f", told)
-                .now_or_never()
-                .is_none()
+        assert!(other.as_mut().now_or_never().is_none());
+        assert!(fourth.as_mut().now_or_never().is_none());
+        let all = "waits for its turn: of all jobs 2 run at once (`max_jobs`); place";
+        let own = "waits for its turn: others wait, and of this repository's jobs 1 run already (`max_jobs_per_repository`); place";
+        assert_eq!(
+            said.take(),
+            [format!("{all} 1"), format!("{all} 1"), format!("{own} 3")]
         );
-        let text = "waits for its turn: of all jobs 2 run at once (`max_jobs`); place 1";
-        assert_eq!(said.take(), [text]);
         drop(first);
-        assert!(second.now_or_never().is_some());
+        assert!(other.now_or_never().is_some());
+        assert!(third.now_or_never().is_some());
     }
 }

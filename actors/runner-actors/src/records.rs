@@ -58,7 +58,8 @@ pub struct RunRecord {
     /// How often the runner took it up again, after a restart or a wait.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub taken_up: u64,
-    /// The same when it last waited: restarts before do not count against it.
+    /// How many of those do not count against it: those before it last waited, and those at which
+    /// it had done nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub taken_up_at_wait: u64,
     /// Somebody has cancelled it: after a restart nothing of it goes on.
@@ -73,7 +74,7 @@ pub struct RunRecord {
     /// Where one of its jobs begins, in the kept VM of the run it repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume: Option<ResumePoint>,
-    /// It holds its concurrency group while it waits.
+    /// It has its place in its concurrency group while it waits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_group: bool,
     /// Of a pull request from a fork that has to be approved.
@@ -214,6 +215,13 @@ impl RunRecord {
         if !own().any(has_begun) && own().filter(is_left).all(|job| job.reason.is_some()) {
             self.started_at = None;
         }
+    }
+
+    /// Whether it waits for its turn in its concurrency group.
+    #[must_use]
+    pub fn waits_for_group(&self) -> bool {
+        let is_held = self.environments.iter().any(EnvironmentGate::is_pending);
+        self.state == RunState::Waiting && self.holds_group && !is_held
     }
 
     /// Whether nothing of it runs before somebody approves.

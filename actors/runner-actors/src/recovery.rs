@@ -6,17 +6,17 @@
 use std::sync::Arc;
 
 use cluster_actors::vm_hosts::VmHosts;
+use runner_core::lost::{MAX_RECOVERIES, UndrivenRun};
 use runner_core::state::{Conclusion, RunState, StepEnd};
 
 use crate::clock::now_ms;
 use crate::ledger::{Ledger, RunRecorder, job_status};
-use crate::records::{JobEnd, JobRecord, RunRecord};
+use crate::records::{JobEnd, JobRecord};
 use crate::rows;
+use crate::rows::outlines::{RunOutline, outlines};
 use crate::settings::RunnerSettings;
 use crate::store_retry::until_read;
 
-/// A run is taken up again so often; one that brings its actor down each time is lost then.
-const MAX_RECOVERIES: u64 = 3;
 const LOST_REASON: &str = "the runner was restarted while it ran";
 
 /// Takes up unfinished runs.
@@ -42,22 +42,21 @@ impl RunRecovery {
     /// Looks at every stored run; those that are `active` go on by themselves.
     pub(crate) async fn recover(&self, is_active: impl Fn(&str) -> bool) -> RecoveredRuns {
         let store = &self.recorder.store;
-        let all = until_read("", || store.read(|rows| rows::all(rows))).await;
+        let counts = |run: &RunOutline| !run.state.is_terminal() || run.state == RunState::Ignored;
+        let all = until_read("", || store.read(move |rows| outlines(rows, counts))).await;
         let mut recovered = RecoveredRuns::default();
         let all = all.unwrap_or_else(|error| {
             tracing::error!(event = "run.store_failed", %error, "the stored runs cannot be read");
             Vec::new()
         });
-        for record in all {
-            if record.state == RunState::Ignored {
-                recovered.ignored.push(record.id);
-            } else if record.state == RunState::Waiting
-                && !record.holds_group
-                && !is_active(&record.id)
-            {
-                recovered.waiting.push(record.id);
-            } else if !record.state.is_terminal() && !is_active(&record.id) {
-                recovered.unfinished.extend(self.take_up(record).await);
+        for run in all {
+            match run.state {
+                RunState::Ignored => recovered.ignored.push(run.id),
+                _ if is_active(&run.id) => {}
+                RunState::Waiting if !run.holds_group => recovered.waiting.push(run.id),
+                _ => recovered
+                    .unfinished
+                    .extend(self.take_up(run.id, false).await),
             }
         }
         recovered
@@ -70,18 +69,25 @@ impl RunRecovery {
             let key = id.to_owned();
             store.read(move |rows| rows::run(rows, &key))
         });
-        match record.await.ok().flatten() {
-            Some(record) if !record.state.is_terminal() => self.take_up(record).await.is_some(),
-            _ => false,
-        }
+        let state = record.await.ok().flatten().map(|record| record.state);
+        let goes_on = state.is_some_and(|state| !state.is_terminal());
+        goes_on && self.take_up(id.to_owned(), true).await.is_some()
     }
 
-    async fn take_up(&self, record: RunRecord) -> Option<String> {
-        let id = record.id.clone();
+    /// Ends a run that waits to be started; whether there is one.
+    pub(crate) async fn cancel_queued(&self, id: &str, reason: String) -> bool {
+        let Ok(Some(mut ledger)) = Ledger::load(&self.recorder, id).await else {
+            return false;
+        };
+        ledger.end(RunState::Cancelled, Some(reason)).await;
+        true
+    }
+
+    async fn take_up(&self, id: String, has_crashed: bool) -> Option<String> {
         // What cannot be read is left as it is.
         let Some(mut ledger) = Ledger::load(&self.recorder, &id).await.ok()? else {
             tracing::error!(event = "run.unreadable", run = %id, "a run's event is missing");
-            self.close(record).await;
+            self.close(id).await;
             return None;
         };
         let open = ledger.record.jobs.iter();
@@ -90,23 +96,30 @@ impl RunRecovery {
             open.filter_map(|job| Some((job.vm_host.clone(), job.vm.clone()?)))
                 .collect(),
         );
+        // Those that ran in the run it repeats are no beginning of this one.
+        let own = |job: &&JobRecord| job.kept_from.is_none();
+        let has_begun = |job: &JobRecord| job.started_at.is_some() || !job.lost.is_empty();
+        let undriven = UndrivenRun {
+            state: ledger.record.state,
+            has_crashed,
+            has_jobs: ledger.record.jobs.iter().any(|job| own(&job)),
+            has_begun: ledger.record.jobs.iter().filter(own).any(has_begun),
+        };
+        // VMs of what follows are asked for under other names in any case.
         ledger.record.taken_up += 1;
+        ledger.record.taken_up_at_wait += u64::from(!undriven.may_be_the_cause());
         if ledger.record.taken_up - ledger.record.taken_up_at_wait > MAX_RECOVERIES {
             tracing::warn!(event = "run.lost", run = %id, "a run was taken up as often as it may be");
             let reason = Some(LOST_REASON.to_owned());
             ledger.end(RunState::Lost, reason).await;
             return None;
         }
-        // Those that ran in the run it repeats are no beginning of this one.
-        let has_begun = |job: &JobRecord| {
-            (job.started_at.is_some() || !job.lost.is_empty()) && job.kept_from.is_none()
-        };
         if ledger.record.cancelled {
             let reason = ledger.record.reason.clone();
             ledger.end(RunState::Cancelled, reason).await;
             return None;
         }
-        if ledger.record.jobs.iter().any(has_begun) {
+        if undriven.has_begun {
             lose_started_jobs(&mut ledger).await;
         } else {
             // Nothing of it has begun: it begins anew, its statuses are still this run's.
@@ -118,12 +131,17 @@ impl RunRecovery {
     }
 
     /// A record without an event cannot be run: it ends, so that it is not looked at for ever.
-    async fn close(&self, mut record: RunRecord) {
-        record.state = RunState::Lost;
-        record.reason = Some("the event that started it cannot be read".to_owned());
-        record.ended_at = Some(now_ms());
+    async fn close(&self, id: String) {
         let store = &self.recorder.store;
-        let stored = store.write(move |rows| rows::put_run(rows, &record));
+        let stored = store.write(move |rows| {
+            let Some(mut record) = rows::run(rows, &id)? else {
+                return Ok(());
+            };
+            record.state = RunState::Lost;
+            record.reason = Some("the event that started it cannot be read".to_owned());
+            record.ended_at = Some(now_ms());
+            rows::put_run(rows, &record)
+        });
         if let Err(error) = stored.await {
             tracing::error!(event = "run.store_failed", %error, "the end of a run cannot be stored");
         }

@@ -12,6 +12,7 @@ use git_engine::{
 };
 use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions, Redirects};
+use runner_core::event::PullRequestCommit;
 use runner_core::state::RunState;
 use url::Url;
 
@@ -72,6 +73,11 @@ impl Repositories {
     /// As the settings say.
     pub(crate) fn new(settings: &Arc<RunnerSettings>) -> Self {
         Self::below(settings, &settings.repositories)
+    }
+
+    /// What runs of pull requests have checked out.
+    pub(crate) fn pull_request_commit(&self) -> PullRequestCommit {
+        self.settings.pull_request_commit
     }
 
     /// With mirrors in another folder.

@@ -52,6 +52,8 @@ pub(crate) fn next_step(
     let until = gates().map(|gate| gate.until).chain(expires).min();
     Ok(match until {
         Some(until) if until > now => NextStep::At(until),
+        // It is started again when it has its turn in its concurrency group.
+        None if record.waits_for_group() => NextStep::None,
         // Nothing that it waits for is known: it looks itself.
         Some(_) | None => NextStep::Now,
     })

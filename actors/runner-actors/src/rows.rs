@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ops::{Bound, ControlFlow};
 
 use runner_core::context::run_id_prefix;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use store::{Blob, Extent, JsonRow, ReadRows, Row, StoreError, Table, WriteTxn};
 
@@ -16,6 +17,7 @@ use crate::test_rows;
 
 pub(crate) mod attempts;
 pub(crate) mod extents;
+pub(crate) mod outlines;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Counter(u64);
@@ -168,19 +170,20 @@ const HEADS_AT_ONCE: usize = 256;
 #[derive(Debug, Serialize, Deserialize)]
 struct Unread {}
 
-/// What a list looks at of a run: its jobs and its event are passed over. As [`RunRow`] otherwise,
-/// since a row that cannot be read would be put aside.
+/// What is looked at of a run where its jobs and its event are passed over. As [`RunRow`]
+/// otherwise, since a row that cannot be read would be put aside.
 #[derive(Debug, Serialize, Deserialize)]
-struct HeadRow {
-    record: JsonRow<RunHead>,
+#[serde(bound(serialize = "H: Serialize", deserialize = "H: DeserializeOwned"))]
+struct HeadRow<H> {
+    record: JsonRow<H>,
     trigger: Option<(Extent, JsonRow<Unread>)>,
 }
 
-impl Row for HeadRow {
+impl<H: Serialize + DeserializeOwned> Row for HeadRow<H> {
     const SCHEMA: u16 = RunRow::SCHEMA;
 }
 
-const HEADS: Table<String, HeadRow> = Table::new("runner_runs");
+const HEADS: Table<String, HeadRow<RunHead>> = Table::new("runner_runs");
 
 /// The newest id of a run or event.
 pub(crate) fn newest(rows: &mut impl ReadRows) -> Result<Option<String>, StoreError> {
@@ -246,6 +249,7 @@ pub(crate) fn find_run(
 }
 
 /// All runs, oldest first (ids are in the order of time).
+#[cfg(test)]
 pub(crate) fn all(rows: &mut impl ReadRows) -> Result<Vec<RunRecord>, StoreError> {
     let mut runs = Vec::new();
     rows.for_each(&RUNS, .., |_, row| {

@@ -87,6 +87,9 @@ pub(crate) fn run_words(run: &RunRecord) -> StatusWords {
     if run.awaits_approval() {
         return StatusWords::ended("action_required");
     }
+    if run.waits_for_group() {
+        return StatusWords::open("pending");
+    }
     let is_skipped = |job: &JobRecord| job.conclusion == Some(Conclusion::Skipped);
     let skipped = !run.jobs.is_empty() && run.jobs.iter().all(is_skipped);
     StatusWords::of_run(run.state, run.started_at.is_some(), skipped)

@@ -340,7 +340,7 @@ fn job_launcher(
 ) -> JobLauncher {
     JobLauncher {
         supervisor: supervisor.reference(),
-        permits: RepositoryPermits::new(settings.max_jobs, settings.max_jobs_per_repository),
+        permits: RepositoryPermits::lending(settings.max_jobs, settings.max_jobs_per_repository),
         groups: groups.clone(),
         logs: machines.files.logs.clone(),
         artifacts: machines.files.artifacts.clone(),

@@ -11,6 +11,7 @@ use http_clients::forge::ForgeClient;
 use http_clients::http::{AddressPolicy, AllowedAddress, HttpClient, HttpOptions};
 use http_clients::vmm::{Network, Target};
 use runner_core::checkout::RepositoryPattern;
+use runner_core::event::PullRequestCommit;
 use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
 use runner_core::workflow::PermissionLevel;
@@ -159,6 +160,8 @@ pub struct RunnerSettings {
     pub workspace: WorkspaceStart,
     /// What becomes of copies for Windows and macOS.
     pub other_systems: OtherSystems,
+    /// What runs of pull requests have checked out.
+    pub pull_request_commit: PullRequestCommit,
     /// Unencrypted `http` and directories as clone URLs.
     pub transports: git_engine::Transports,
     /// The hosts whose VM managers give VMs; at least one.

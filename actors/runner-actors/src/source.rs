@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use config_core::Diagnostics;
+use config_core::{Diagnostics, quoted};
 use forge_core::{CommitSha, Forge, GitRef, ObjectFormats, RepoName};
-use git_engine::{Depth, EntryKind, Fetch, Mirror, Remote, TreeLimits, TreeSize};
-use runner_core::event::{Decision, EventContext, EventKind, decide};
+use git_engine::{Depth, EntryKind, Fetch, Merge, Mirror, Remote, TreeLimits, TreeSize};
+use runner_core::event::{Decision, EventContext, EventKind, PullRequestCommit, RunCommit, decide};
 use runner_core::state::RunProgress;
 use runner_core::workflow::{self, Dialect, EventTrigger, Parsed, WORKFLOW_DIRECTORIES, Workflow};
 
@@ -30,8 +30,12 @@ pub(crate) struct Source {
     remote: Remote,
     limits: TreeLimits,
     default_branch: Option<String>,
+    /// What is laid out.
     sha: CommitSha,
+    /// The event's commit: the same, but where a merge of it is run.
+    head: CommitSha,
     reference: Option<GitRef>,
+    merged: Option<MergedPull>,
     /// The commit whose workflow files count: the base's for events from elsewhere.
     definition: CommitSha,
     before: Option<CommitSha>,
@@ -65,6 +69,45 @@ pub(crate) enum WorkflowMatch {
     Invalid(Diagnostics),
 }
 
+/// A pull request that was merged for its run.
+struct MergedPull {
+    onto: CommitSha,
+    branch: String,
+    merge: Merge,
+}
+
+impl MergedPull {
+    /// The merge of the event's commit, where it is of a pull request and that is to be run.
+    fn of(
+        repositories: &Repositories,
+        event: &StoredEvent,
+        (mirror, remote): (&Mirror, &Remote),
+        head: &CommitSha,
+    ) -> Result<Option<Self>, SourceError> {
+        let is_pull = event.kind().commit() == RunCommit::PullHead;
+        let is_wanted = repositories.pull_request_commit() == PullRequestCommit::Merge;
+        let Some(branch) = event.base_branch().filter(|_| is_pull && is_wanted) else {
+            return Ok(None);
+        };
+        let reference = format!("refs/heads/{branch}");
+        let onto = match &event.merged_onto {
+            Some(onto) => CommitSha::parse(onto, ObjectFormats::Sha1AndSha256).ok(),
+            None => mirror.remote_ref(remote, &reference, ASK_TIMEOUT)?,
+        };
+        // A branch that is gone is merged into no more.
+        let Some(onto) = onto else {
+            return Ok(None);
+        };
+        mirror.fetch(remote, &onto, reference.parse().ok().as_ref())?;
+        mirror.tree_size(&onto, repositories.tree_limits())?;
+        Ok(Some(Self {
+            merge: mirror.merge(&onto, head)?,
+            branch: branch.to_owned(),
+            onto,
+        }))
+    }
+}
+
 impl Source {
     /// Fetches the event's commit.
     pub(crate) fn fetch(
@@ -90,7 +133,20 @@ impl Source {
         // Before anything walks through it: a comparison names as many paths as a checkout lays
         // out.
         let limits = repositories.tree_limits();
-        let size = mirror.tree_size(&sha, limits)?;
+        let mut size = mirror.tree_size(&sha, limits)?;
+        let head = sha.clone();
+        let merged = MergedPull::of(repositories, event, (&mirror, &remote), &head)?;
+        let (mut sha, mut reference) = (sha, reference);
+        if let Some(Merge::Commit(commit)) = merged.as_ref().map(|merged| &merged.merge) {
+            size = mirror.tree_size(commit, limits)?;
+            sha = commit.clone();
+            reference = event
+                .context()
+                .merged_as(sha.as_str())
+                .reference
+                .parse()
+                .ok();
+        }
         let fetched = before.filter(|base| mirror.fetch(&remote, base, None).is_ok());
         let measured = fetched.map(|base| mirror.tree_size(&base, limits).map(|_| base));
         let base = match (measured, event.untrusted) {
@@ -109,13 +165,49 @@ impl Source {
             limits: *limits,
             default_branch: event.default_branch.clone(),
             sha,
+            head,
             reference,
+            merged,
             definition,
             before: base,
             public_url,
             size,
             forge: event.forge(repositories.forge()),
         })
+    }
+
+    /// The event as its run sees it.
+    pub(crate) fn context(&self, event: &StoredEvent) -> EventContext {
+        match &self.merged {
+            Some(MergedPull {
+                merge: Merge::Commit(commit),
+                ..
+            }) => event.context().merged_as(commit.as_str()),
+            _ => event.context(),
+        }
+    }
+
+    /// The commit that the event's was merged onto.
+    pub(crate) fn merged_onto(&self) -> Option<&CommitSha> {
+        self.merged.as_ref().map(|merged| &merged.onto)
+    }
+
+    /// Why nothing of a pull request is run, where it cannot be merged.
+    pub(crate) fn conflict(&self) -> Option<String> {
+        let merged = self.merged.as_ref()?;
+        let Merge::Conflict(files) = &merged.merge else {
+            return None;
+        };
+        let named: Vec<String> = files.iter().take(5).map(|file| quoted(file)).collect();
+        let more = match files.len().checked_sub(named.len()) {
+            Some(more @ 1..) => format!(" and {more} more"),
+            _ => String::new(),
+        };
+        Some(format!(
+            "the pull request conflicts with {} in {}{more}: nothing of it is run before that is resolved, as on GitHub",
+            merged.branch,
+            named.join(", ")
+        ))
     }
 
     /// What the commit lays out.
@@ -130,7 +222,7 @@ impl Source {
     ) -> Result<Vec<Candidate>, SourceError> {
         if event.message.is_none() {
             // Pull requests do not bring it, and it may ask for no run.
-            event.message = Some(self.mirror.message(&self.sha, MAX_MESSAGE)?);
+            event.message = Some(self.mirror.message(&self.head, MAX_MESSAGE)?);
         }
         let files = self.workflow_files()?.into_iter();
         files.map(|file| self.candidate(file, event)).collect()
@@ -230,7 +322,7 @@ impl Source {
             return self.changed_since_default(event);
         };
         let names = if event.base_branch.is_some() {
-            self.mirror.changed_since_fork(before, &self.sha)
+            self.mirror.changed_since_fork(before, &self.head)
         } else {
             self.mirror.changed(before, &self.sha)
         };
@@ -262,7 +354,7 @@ impl Source {
         if let Some(head) = head {
             self.mirror.fetch(&self.remote, &head, None)?;
             self.mirror.tree_size(&head, &self.limits)?;
-            if let Ok(names) = self.mirror.changed_since_fork(&head, &self.sha) {
+            if let Ok(names) = self.mirror.changed_since_fork(&head, &self.head) {
                 return Ok(names);
             }
         }

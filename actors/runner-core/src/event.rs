@@ -9,6 +9,16 @@ use forge_core::{
     RefChange, Repository, skip_mark,
 };
 
+/// What runs of a pull request have checked out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PullRequestCommit {
+    /// Its head.
+    #[default]
+    Head,
+    /// What it would be merged as, as on GitHub.
+    Merge,
+}
+
 /// What started a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventContext {
@@ -52,6 +62,16 @@ pub enum StartsNothing {
 }
 
 impl EventContext {
+    /// As a run of the commit sees it that the pull request would be merged as: by GitHub's name.
+    #[must_use]
+    pub fn merged_as(mut self, commit: &str) -> Self {
+        commit.clone_into(&mut self.sha);
+        if let Some(pull) = self.reference.strip_suffix("/head") {
+            self.reference = format!("{pull}/merge");
+        }
+        self
+    }
+
     /// The event of a webhook. `payload` is its body.
     ///
     /// # Errors

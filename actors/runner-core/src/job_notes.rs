@@ -2,15 +2,17 @@
 //! wrote something, and files that lie in a container alone.
 
 use crate::context::WORKSPACE;
+use crate::event::PullRequestCommit;
 use crate::expr::Template;
 use crate::plan::{ForeseenJob, NativeAction, PlannedStep, PlannedWork, StepKind};
 
-const HEAD: &str = "its scripts look at the commit before `HEAD`, or at `HEAD` as the newest one: in a run of a pull request `HEAD` is the head of the pull request here, on GitHub a merge of it into its base (there `HEAD^1` is the base, and a difference to it all of the pull request)";
+const HEAD: &str = "its scripts look at the commit before `HEAD`, or at `HEAD` as the newest one: in a run of a pull request `HEAD` is the head of the pull request here, on GitHub a merge of it into its base (there `HEAD^1` is the base, and a difference to it all of the pull request); `pull_request_commit = \"merge\"` has it so here";
+const MERGED: &str = "its scripts look at the commit before `HEAD`, or at `HEAD` as the newest one: in a run of a pull request `HEAD` is a merge of it into its base here (`pull_request_commit`), at Gitea and Forgejo the head of the pull request";
 const MERGE: &str = "it asks for `refs/pull/…/merge`, which GitHub makes, and Gitea and Forgejo do not: `refs/pull/…/head` is there";
 const BOT: &str = "it looks for what `github-actions[bot]` wrote: what jobs write here is the account's whose token the runner has, so nothing is found";
 
 /// The notes of a job.
-pub(crate) fn job_notes(job: &ForeseenJob<'_>) -> Vec<String> {
+pub(crate) fn job_notes(job: &ForeseenJob<'_>, commit: PullRequestCommit) -> Vec<String> {
     let PlannedWork::Steps(steps) = &job.job.work else {
         return Vec::new();
     };
@@ -18,8 +20,14 @@ pub(crate) fn job_notes(job: &ForeseenJob<'_>) -> Vec<String> {
     seen.steps(steps);
     let is_forge = job.workflow.dialect.is_forge();
     let of_pull_requests = job.workflow.on.pull_request.is_some();
+    // Each kind of forge has workflows written for one of both.
+    let head = match (commit, is_forge) {
+        (PullRequestCommit::Head, false) => HEAD,
+        (PullRequestCommit::Merge, true) => MERGED,
+        _ => "",
+    };
     let notes = [
-        (seen.head && of_pull_requests && !is_forge, HEAD),
+        (seen.head && of_pull_requests && !head.is_empty(), head),
         (seen.merge && is_forge, MERGE),
         (seen.bot, BOT),
     ];

@@ -54,6 +54,7 @@ mod report_triggers;
 pub mod schedule;
 mod script_notes;
 pub mod setup;
+pub mod shares;
 pub mod shell;
 pub mod source_location;
 pub mod state;

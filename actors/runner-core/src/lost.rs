@@ -1,4 +1,7 @@
-//! Whether a job that was lost runs again by itself. No clock, no VMs.
+//! Whether a job that was lost runs again by itself, and whether a run goes on that nobody drives
+//! any more. No clock, no VMs.
+
+use crate::state::RunState;
 
 /// The variable of a workflow or a job, in its `env`, that says how often.
 pub const RERUN_VARIABLE: &str = "ORRERY_RERUN_LOST";
@@ -6,6 +9,38 @@ pub const RERUN_VARIABLE: &str = "ORRERY_RERUN_LOST";
 pub const MAX_RERUNS: u32 = 5;
 /// So often at least a job runs again of which no step had begun: nothing of it has happened yet.
 pub const UNBEGUN_RERUNS: u32 = 2;
+
+/// A run is taken up so often that may have ended the runner; one that brings it down each time is
+/// lost then.
+pub const MAX_RECOVERIES: u64 = 3;
+
+/// A run that is taken up again: the runner was ended, or what drives the run crashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UndrivenRun {
+    /// Where it was.
+    pub state: RunState,
+    /// What drives it crashed by itself.
+    pub has_crashed: bool,
+    /// A job of it had been asked a machine for.
+    pub has_jobs: bool,
+    /// A job of it had a machine.
+    pub has_begun: bool,
+}
+
+impl UndrivenRun {
+    /// Whether the run may be why the runner ended. One that had not been looked at, or whose jobs
+    /// waited for their turn and their machines, did nothing: it is not lost, however often the
+    /// runner is started again.
+    #[must_use]
+    pub fn may_be_the_cause(self) -> bool {
+        match self.state {
+            _ if self.has_crashed => true,
+            RunState::Received | RunState::Waiting => false,
+            RunState::Planned | RunState::Allocating => self.has_begun || !self.has_jobs,
+            _ => true,
+        }
+    }
+}
 
 /// What is known of a job that was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +108,38 @@ mod tests {
                 reruns,
             };
             assert_eq!(job.attempts(), expected, "{job:?}");
+        }
+    }
+
+    #[test]
+    fn i17_a_run_that_did_nothing_is_not_why_the_runner_ended() {
+        use RunState::{Allocating, Parsing, Planned, Received, Running, Waiting};
+        // state, has jobs, one had a machine: it may be the cause.
+        let table = [
+            (Received, false, false, false),
+            (Parsing, false, false, true),
+            // Its files are laid out.
+            (Planned, false, false, true),
+            (Planned, true, false, false),
+            (Allocating, true, false, false),
+            (Allocating, true, true, true),
+            (Running, true, true, true),
+            (Waiting, true, false, false),
+            (Waiting, true, true, false),
+        ];
+        for (state, has_jobs, has_begun, expected) in table {
+            let run = UndrivenRun {
+                state,
+                has_crashed: false,
+                has_jobs,
+                has_begun,
+            };
+            assert_eq!(run.may_be_the_cause(), expected, "{run:?}");
+            let crashed = UndrivenRun {
+                has_crashed: true,
+                ..run
+            };
+            assert!(crashed.may_be_the_cause(), "{crashed:?}");
         }
     }
 

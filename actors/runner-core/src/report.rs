@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::actions::{ActionSource, NoActions};
 use crate::context::{RunFacts, github};
-use crate::event::{EventContext, EventKind};
+use crate::event::{EventContext, EventKind, PullRequestCommit};
 use crate::expr::{Context, Contexts, Value};
 use crate::hosted_programs::program_notes;
 use crate::image_notes::{ImageOf, LabelImage, image_notes};
@@ -44,6 +44,8 @@ pub struct RunnerFacts<'a> {
     pub token_permissions: Option<PermissionLevel>,
     /// Whether they count at the forge's own address.
     pub token_at_forge: bool,
+    /// What runs of pull requests have checked out.
+    pub pull_request_commit: PullRequestCommit,
 }
 
 impl RunnerFacts<'_> {
@@ -64,6 +66,7 @@ impl RunnerFacts<'_> {
         forge: None,
         token_permissions: None,
         token_at_forge: true,
+        pull_request_commit: PullRequestCommit::Head,
     };
 }
 
@@ -411,7 +414,7 @@ fn job_report(foreseen: &ForeseenJob<'_>, runner: RunnerFacts<'_>) -> JobReport 
             .chain(label_notes(foreseen, runner.machine))
             .chain(image_notes(foreseen, runner.image.unwrap_or(&usual)))
             .chain(program_notes(foreseen, runner.has_network, dialect))
-            .chain(job_notes(foreseen))
+            .chain(job_notes(foreseen, runner.pull_request_commit))
             .chain(match &job.work {
                 PlannedWork::Steps(steps) => {
                     let asks = job.token.is_some() || !job.token_defaults.is_empty();

@@ -14,8 +14,10 @@ const MAX_ADDITIONS: usize = 25;
 /// Counts over many files.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Files that were read.
+    /// Files that were found.
     pub files: usize,
+    /// Those that could not be read or are too large: nothing is known of them.
+    pub unread: usize,
     /// Files of which everything would run.
     pub accepted: usize,
     /// Well-written files with something that is not done.
@@ -25,7 +27,8 @@ pub struct Summary {
     /// Files that need neither macOS nor Windows, wrong ones left out.
     pub linux_only: usize,
     /// Files that would be accepted with everything in the store of actions that they name, as far
-    /// as it is known without it: what an action needs in turn is seen once it is there.
+    /// as it is known without it, so at most these: what an action needs in turn is seen once it is
+    /// there.
     pub with_full_store: usize,
     /// The same with every image that they name as well.
     pub with_full_store_and_images: usize,
@@ -70,9 +73,9 @@ pub struct Addition {
     pub accepted: usize,
 }
 
-/// Counts reports.
+/// Counts reports; `unread` files have none.
 #[must_use]
-pub fn summarise(reports: &[FileReport]) -> Summary {
+pub fn summarise(reports: &[FileReport], unread: usize) -> Summary {
     let of = |status| {
         reports
             .iter()
@@ -95,7 +98,8 @@ pub fn summarise(reports: &[FileReport]) -> Summary {
     };
     let linux = refused.iter().filter(|report| !other_system(report));
     Summary {
-        files: reports.len(),
+        files: reports.len() + unread,
+        unread,
         accepted,
         refused: refused.len(),
         linux_only: accepted + linux.count(),

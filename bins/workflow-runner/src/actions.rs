@@ -126,6 +126,7 @@ impl CheckedRunner {
             forge: self.is_named.then_some(settings.forge),
             token_permissions: settings.token_permissions,
             token_at_forge: settings.token_at_forge.unwrap_or(true),
+            pull_request_commit: settings.pull_request_commit,
         };
         check_for(file, bytes, files, &*self.actions, facts)
     }

@@ -24,12 +24,13 @@ pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCo
             return ExitCode::FAILURE;
         }
     };
-    let mut reports = Vec::new();
+    let (mut reports, mut unread) = (Vec::new(), 0);
     for repository in &repositories {
         for file in &repository.workflows {
             let shown = repository.root().join(file).display().to_string();
             let Some(bytes) = repository.read(file) else {
                 say(&format!("{shown} cannot be read (or is larger than 1 MiB)"));
+                unread += 1;
                 continue;
             };
             let read = |path: &str| repository.read(path);
@@ -38,11 +39,11 @@ pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCo
             reports.push(report);
         }
     }
-    if reports.is_empty() {
+    if reports.is_empty() && unread == 0 {
         say(&format!("{} holds no workflow files", path.display()));
         return ExitCode::FAILURE;
     }
-    let summary = summarise(&reports);
+    let summary = summarise(&reports, unread);
     match format {
         Format::Json => {
             let text = serde_json::to_string_pretty(&summary);
@@ -54,11 +55,15 @@ pub(crate) fn run(path: &Path, format: Format, runner: &CheckedRunner) -> ExitCo
 }
 
 fn human(summary: &Summary, repositories: usize) -> String {
+    let unread = match summary.unread {
+        0 => String::new(),
+        count => format!(", {count} not read"),
+    };
     let mut text = format!(
-        "{} files in {repositories} repositories: {} accepted ({}), {} refused, {} wrong\n\
+        "{} files in {repositories} repositories: {} accepted ({}), {} refused, {} wrong{unread}\n\
          {} need neither macOS nor Windows and are well written: {} of them are accepted\n\
-         {} would be with every action and workflow that they name in the store: {} of them\n\
-         {} would be with every image that they name as well: {} of them\n",
+         {} at most would be with every action and workflow that they name in the store: {} of them\n\
+         {} at most would be with every image that they name as well: {} of them\n",
         summary.files,
         summary.accepted,
         percent(summary.accepted, summary.files),

@@ -160,3 +160,26 @@ fn a_folder_of_collected_files_is_counted_too_and_an_empty_one_is_said() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("holds no workflow files"));
 }
+
+/// It was said on standard error, and the shares were of fewer files than there are.
+#[test]
+fn i17_a_file_that_cannot_be_read_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "ci/good.yml", &job("", "{run: make}"));
+    let large = job("", "{run: make}") + &" # more\n".repeat(1 << 18);
+    write(folder.path(), "ci/large.yml", &large);
+    let output = run(folder.path(), &["--json"]);
+    let summary: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(
+        (&summary["files"], &summary["unread"], &summary["accepted"]),
+        (&json!(2), &json!(1), &json!(1))
+    );
+    let output = run(folder.path(), &[]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    for line in [
+        "2 files in 1 repositories: 1 accepted (50.0 %), 0 refused, 0 wrong, 1 not read",
+        "1 at most would be with every image that they name as well: 100.0 % of them",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+}

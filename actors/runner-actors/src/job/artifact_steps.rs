@@ -336,12 +336,15 @@ impl StepRunner<'_> {
             }
         };
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
-        let _transfer = self.machine.transfer().await;
-        let put = vmm.put_files(vm, target, tarball::of_open_file(file), TRANSFER_TIMEOUT);
-        put.await.map_err(|error| {
-            let text = format!("the artifact {name} could not be put into the VM: {error}");
-            StepResult::not_put(&error, text)
-        })
+        let put = async {
+            let _transfer = self.machine.transfer().await;
+            let put = vmm.put_files(vm, target, tarball::of_open_file(file), TRANSFER_TIMEOUT);
+            put.await.map_err(|error| {
+                let text = format!("the artifact {name} could not be put into the VM: {error}");
+                StepResult::not_put(&error, text)
+            })
+        };
+        self.unless_cancelled(put).await
     }
 
     /// The run whose artifacts are asked for: the own one, or one that the step's `github-token`

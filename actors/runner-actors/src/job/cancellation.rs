@@ -6,6 +6,8 @@ use std::time::Duration;
 use runner_core::expr::{Context, Contexts, Status, Value};
 use tokio::sync::watch;
 
+use super::frame::StepResult;
+
 /// What runs after a cancellation, or goes on in spite of it, gets no more time than this.
 pub(super) const AFTER_CANCEL_TIMEOUT: Duration = Duration::from_secs(300);
 /// What was begun with a limit of that time is ended by its limit.
@@ -20,6 +22,21 @@ pub(crate) struct Cancellation {
     pub(super) own: Option<watch::Receiver<bool>>,
     /// It goes on when the job is cancelled, for a little while.
     pub(super) outlives: bool,
+}
+
+/// Somebody asked for the end of what was not done yet.
+pub(super) struct Cancelled;
+
+impl From<Cancelled> for StepResult {
+    fn from(_: Cancelled) -> Self {
+        Self::cancelled()
+    }
+}
+
+impl From<Cancelled> for String {
+    fn from(_: Cancelled) -> Self {
+        "cancelled".to_owned()
+    }
 }
 
 impl Cancellation {

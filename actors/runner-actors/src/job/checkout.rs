@@ -84,11 +84,9 @@ impl StepRunner<'_> {
             self.secrets.add(ssh.key.expose());
         }
         let name = format!("{}-{}", order.vm_key, self.counters.next_process());
-        let source = &order.checkouts;
-        let laid_out = source.lay_out(request.clone(), &order.event, &name).await;
-        let laid_out = match laid_out {
+        let laid_out = match self.laid_out(request.clone(), name).await {
             Ok(laid_out) => Arc::new(laid_out),
-            Err(reason) => return StepResult::error(reason),
+            Err(result) => return result,
         };
         if let Err(result) = self.put_checkout(&request, Some(&laid_out)).await {
             return result;
@@ -115,6 +113,27 @@ impl StepRunner<'_> {
             ("commit".to_owned(), commit),
             ("ref".to_owned(), reference),
         ])
+    }
+
+    /// What the step asks for, laid out on the host. Where the step is cancelled git goes on to its
+    /// end or its limit, and what it has laid out is removed then.
+    async fn laid_out(
+        &self,
+        request: CheckoutRequest,
+        name: String,
+    ) -> Result<LaidOut, StepResult> {
+        let (source, event) = (
+            self.request.checkouts.clone(),
+            Arc::clone(&self.request.event),
+        );
+        let work = async move { source.lay_out(request, &event, &name).await };
+        let work = actix_rt::spawn(work);
+        let done = async {
+            let done = work.await;
+            done.unwrap_or_else(|error| Err(error.to_string()))
+                .map_err(StepResult::error)
+        };
+        self.unless_cancelled(done).await
     }
 
     /// The event's commit: it lies in the workspace from the start, and is put there again when
@@ -184,13 +203,16 @@ impl StepRunner<'_> {
         let folder = laid_out.map_or(&self.request.checkout, |laid_out| &laid_out.folder);
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
         let tar = tarball::of_directory(folder);
-        let _transfer = self.machine.transfer().await;
-        let put = vmm.put_files(vm, directory, tar, TRANSFER_TIMEOUT).await;
-        put.map_err(|error| {
-            StepResult::lost(format!(
-                "the files could not be put into {directory}: {error}"
-            ))
-        })?;
+        let put = async {
+            let _transfer = self.machine.transfer().await;
+            let put = vmm.put_files(vm, directory, tar, TRANSFER_TIMEOUT);
+            put.await.map_err(|error| {
+                StepResult::lost(format!(
+                    "the files could not be put into {directory}: {error}"
+                ))
+            })
+        };
+        self.unless_cancelled(put).await?;
         if let Some(laid_out) = laid_out {
             self.put_credentials(request, laid_out).await?;
             self.put_key(request, laid_out).await?;

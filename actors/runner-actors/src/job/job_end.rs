@@ -46,6 +46,15 @@ impl StepRunner<'_> {
         }
     }
 
+    /// The report of a job that cannot begin its steps: somebody ended it, or this is why.
+    pub(super) async fn cannot_begin(&self, end: JobEnd, reason: String) -> JobReport {
+        self.log.error(0, &reason).await;
+        match self.is_cancelled() {
+            true => JobReport::cancelled("cancelled before its first step"),
+            false => JobReport::failed(end, reason),
+        }
+    }
+
     /// Where people find what was deployed: an address that a browser may be sent to, without a
     /// secret in it.
     fn environment_url(&self, scope: &Scope<'_>) -> Option<String> {

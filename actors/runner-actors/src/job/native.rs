@@ -106,20 +106,9 @@ impl StepRunner<'_> {
         let hit = found.as_ref().is_some_and(|found| *found == key);
         match (&found, file) {
             (Some(found), Some(file)) if input(inputs, "lookup-only") != "true" => {
-                let _transfer = self.machine.transfer().await;
-                let put = self
-                    .machine
-                    .vmm
-                    .put_files(
-                        &self.machine.id,
-                        "/",
-                        tarball::of_open_file(file),
-                        TRANSFER_TIMEOUT,
-                    )
-                    .await;
-                if let Err(error) = put {
-                    let text = format!("the cache could not be put into the VM: {error}");
-                    return StepResult::not_put(&error, text);
+                let put = self.unless_cancelled(self.put_cache(file)).await;
+                if let Err(result) = put {
+                    return result;
                 }
                 self.log
                     .info(self.number, &format!("cache {found} is restored"))
@@ -153,6 +142,16 @@ impl StepRunner<'_> {
             ("cache-primary-key".to_owned(), key),
             ("cache-matched-key".to_owned(), found.unwrap_or_default()),
         ])
+    }
+
+    async fn put_cache(&self, file: std::fs::File) -> Result<(), StepResult> {
+        let _transfer = self.machine.transfer().await;
+        let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
+        let put = vmm.put_files(vm, "/", tarball::of_open_file(file), TRANSFER_TIMEOUT);
+        put.await.map_err(|error| {
+            let text = format!("the cache could not be put into the VM: {error}");
+            StepResult::not_put(&error, text)
+        })
     }
 
     async fn save_now(&mut self, inputs: &[(String, String)]) -> StepResult {
@@ -295,6 +294,7 @@ impl StepRunner<'_> {
                 "it holds what is neither a file nor a link, or is setuid; the line before says which",
             )),
             StepEnd::Lost => Err(StepResult::lost(ended.reason.unwrap_or_default())),
+            StepEnd::Cancelled => Err(StepResult::cancelled()),
             _ => Err(StepResult::error(format!(
                 "packing failed: {}",
                 ended.reason.unwrap_or_default()
@@ -302,9 +302,17 @@ impl StepRunner<'_> {
         }
     }
 
-    /// Brings one file of the VM to the host: the manager packs it once more, so its tar is taken
-    /// apart on the way.
+    /// Brings one file of the VM to the host, unless the step is cancelled meanwhile.
     pub(super) async fn fetch_into(
+        &self,
+        file: &str,
+        pending: std::io::Result<PendingTar>,
+    ) -> Result<PendingTar, StepResult> {
+        self.unless_cancelled(self.fetch_whole(file, pending)).await
+    }
+
+    /// The manager packs the file once more, so its tar is taken apart on the way.
+    async fn fetch_whole(
         &self,
         file: &str,
         pending: std::io::Result<PendingTar>,

@@ -74,7 +74,7 @@ impl StepRunner<'_> {
         let mut found = Vec::new();
         locations(work, &mut found);
         for location in found {
-            if !self.node_actions.present.insert(location.top()) {
+            if self.node_actions.present.contains(&location.top()) {
                 continue;
             }
             let name = format!("{}@{}", location.repository, location.reference);
@@ -83,12 +83,16 @@ impl StepRunner<'_> {
             let tree = tree.map_err(|error| format!("{name}: {error}"))?;
             let tree = tree.map_err(|reason| format!("{name}: {reason}"))?;
             let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
-            let tar = tarball::of_directory(&tree);
-            let _transfer = self.machine.transfer().await;
-            let put = vmm
-                .put_files(vm, &location.top(), tar, UPLOAD_TIMEOUT)
-                .await;
-            put.map_err(|error| format!("{name} could not be put into the VM: {error}"))?;
+            let put = async {
+                let tar = tarball::of_directory(&tree);
+                let _transfer = self.machine.transfer().await;
+                let top = location.top();
+                let put = vmm.put_files(vm, &top, tar, UPLOAD_TIMEOUT);
+                put.await
+                    .map_err(|error| format!("{name} could not be put into the VM: {error}"))
+            };
+            self.unless_cancelled(put).await?;
+            self.node_actions.present.insert(location.top());
             let text = format!("action {name} is {}", location.locked.commit);
             self.log.info(0, &text).await;
         }

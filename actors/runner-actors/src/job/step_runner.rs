@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use url::Url;
 
-use super::cancellation::{Cancellation, once_cancelled};
+use super::cancellation::{Cancellation, Cancelled, once_cancelled};
 use super::checked_out::CheckedOutTree;
 use super::checkpoint::{Checkpoint, Checkpoints, DoneStep};
 use super::container_state::JobContainers;
@@ -308,6 +308,20 @@ impl<'a> StepRunner<'a> {
             job: self.cancel.clone(),
             own: self.cancel_step.clone(),
             outlives: self.outlives_cancel,
+        }
+    }
+
+    /// What comes of work that is no process: a transfer, files that are fetched. It is left when
+    /// the step is cancelled.
+    pub(super) async fn unless_cancelled<T, E: From<Cancelled>>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let mut cancellation = self.cancellation();
+        tokio::select! {
+            biased;
+            done = work => done,
+            () = cancellation.wait() => Err(Cancelled.into()),
         }
     }
 

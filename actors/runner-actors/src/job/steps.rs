@@ -103,24 +103,20 @@ impl<'a> StepRunner<'a> {
     /// Everything before the first step.
     async fn begin(&mut self, steps: &[PlannedStep], frame: &mut Frame) -> Result<(), JobReport> {
         if let Err(reason) = self.fill_workspace().await {
-            self.log.error(0, &reason).await;
-            return Err(JobReport::failed(JobEnd::Lost, reason));
+            return Err(self.cannot_begin(JobEnd::Lost, reason).await);
         }
         self.set_job_env(frame).await?;
         if let Err(reason) = self.put_actions(steps).await {
-            self.log.error(0, &reason).await;
-            return Err(JobReport::failed(JobEnd::Usual, reason));
+            return Err(self.cannot_begin(JobEnd::Usual, reason).await);
         }
         if let Err(reason) = self.become_user().await {
-            self.log.error(0, &reason).await;
-            return Err(JobReport::failed(JobEnd::Usual, reason));
+            return Err(self.cannot_begin(JobEnd::Usual, reason).await);
         }
         self.say_notes().await;
         self.trust_forge().await;
         if let Err(reason) = self.start_containers(steps, frame).await {
             let reason = self.secrets.mask(&reason);
-            self.log.error(0, &reason).await;
-            return Err(JobReport::failed(JobEnd::Usual, reason));
+            return Err(self.cannot_begin(JobEnd::Usual, reason).await);
         }
         self.trust_in_container().await;
         match self.pre_steps(steps, frame).await {
@@ -164,15 +160,16 @@ impl<'a> StepRunner<'a> {
     /// The commit's tree at the workspace, and the event.
     async fn fill_workspace(&self) -> Result<(), String> {
         if self.has_commit {
-            let _transfer = self.machine.transfer().await;
-            let tar = tarball::of_directory(&self.request.checkout);
-            let put = self
-                .machine
-                .vmm
-                .put_files(&self.machine.id, WORKSPACE, tar, UPLOAD_TIMEOUT);
-            put.await.map_err(|error| {
-                format!("the commit's files could not be put into the VM: {error}")
-            })?;
+            let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
+            let put = async {
+                let _transfer = self.machine.transfer().await;
+                let tar = tarball::of_directory(&self.request.checkout);
+                let put = vmm.put_files(vm, WORKSPACE, tar, UPLOAD_TIMEOUT);
+                put.await.map_err(|error| {
+                    format!("the commit's files could not be put into the VM: {error}")
+                })
+            };
+            self.unless_cancelled(put).await?;
         } else {
             self.put(WORKSPACE, &[]).await?;
         }

@@ -6,13 +6,15 @@ use std::time::Duration;
 
 use runner_core::state::{Conclusion, RunState};
 use runner_core::test_report::{JobTests, summary};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::active_run::ActiveRun;
+use super::group_turn::enter_group;
 use super::parked::ParkedRun;
 use super::plan::{PlannedRun, prepare};
 use super::run_end;
 use super::services::RunServices;
+use super::signals::{RunSignals, cancellation};
 use crate::checkouts::CheckoutPermits;
 use crate::clock::now_ms;
 use crate::groups::GroupTicket;
@@ -28,27 +30,6 @@ use crate::test_rows::NewJobTests;
 const EVENT_CAPACITY: usize = 64;
 /// Reports of jobs on their way to their run.
 const REPORT_CAPACITY: usize = 16;
-
-/// What a run under way is told.
-#[derive(Clone)]
-pub(super) struct RunSignals {
-    /// Why it shall end.
-    pub(super) cancel: watch::Sender<Option<String>>,
-    /// Somebody asks once more for its end.
-    pub(super) insisted: Arc<Notify>,
-    /// Somebody said something to what waits.
-    pub(super) reviewed: Arc<Notify>,
-}
-
-impl Default for RunSignals {
-    fn default() -> Self {
-        Self {
-            cancel: watch::channel(None).0,
-            insisted: Arc::default(),
-            reviewed: Arc::default(),
-        }
-    }
-}
 
 /// Drives a run; gives the state it ended in, which its record says too. `None`: it cannot be read.
 pub(super) async fn drive(
@@ -75,11 +56,7 @@ pub(super) async fn drive(
     }
     adopt_artifacts(&services, &ledger).await;
     let checkout = services.settings.data.join("checkouts").join(&id);
-    let planned = {
-        let repository = &ledger.record.repository;
-        let _permit = services.checkouts.acquire(repository).await;
-        prepare(&services, &mut ledger).await
-    };
+    let planned = prepare(&services, &mut ledger, &signals.cancel).await;
     // Held until the checkout is removed.
     let mut disk = None;
     if let Some(planned) = planned {
@@ -96,7 +73,7 @@ pub(super) async fn drive(
             run_jobs(run, &mut ledger, &signals, ticket.is_some()).await;
             if let Some(ticket) = ticket.filter(|_| ledger.record.state == RunState::Waiting) {
                 let cancel = signals.cancel.clone();
-                services.parked.put(&id, ParkedRun { ticket, cancel });
+                services.parked.put(&id, ParkedRun::holding(ticket, cancel));
             }
         }
     }
@@ -147,8 +124,8 @@ async fn adopt_artifacts(services: &RunServices, ledger: &Ledger) {
     }
 }
 
-/// Waits for the run's concurrency group and the disk, and lays the commit out; `None`: the run has
-/// ended.
+/// Enters the run's concurrency group, waits for the disk, and lays the commit out; `None`: the run
+/// has ended, or waits for its turn.
 async fn begin(
     services: &RunServices,
     ledger: &mut Ledger,
@@ -158,9 +135,12 @@ async fn begin(
     (signals, held): (&RunSignals, Option<ParkedRun>),
 ) -> Option<(ActiveRun, Option<GroupTicket>)> {
     let mut cancelled = signals.cancel.subscribe();
-    let ticket = match held {
-        Some(held) => Some(Some(held.ticket)),
-        None => enter_group(services, ledger, &planned, &signals.cancel).await,
+    let ticket = match held.and_then(|held| held.ticket) {
+        Some(ticket) => Some(Some(ticket)),
+        None => {
+            let group = planned.plan.concurrency.as_ref();
+            enter_group(services, ledger, group, &signals.cancel).await
+        }
     };
     services.arrivals.remove(&ledger.record.id);
     let ticket = ticket?;
@@ -196,42 +176,6 @@ async fn begin(
     Some((run, ticket))
 }
 
-/// Waits for the run's turn in its concurrency group, where it has one; `None`: the run has ended.
-async fn enter_group(
-    services: &RunServices,
-    ledger: &mut Ledger,
-    planned: &PlannedRun,
-    cancel: &watch::Sender<Option<String>>,
-) -> Option<Option<GroupTicket>> {
-    let Some(group) = &planned.plan.concurrency else {
-        return Some(None);
-    };
-    let mut cancelled = cancel.subscribe();
-    let sender = cancel.clone();
-    let (parked, queue) = (services.parked.clone(), services.queue.clone());
-    let run = ledger.record.id.clone();
-    let end = Arc::new(move |why: String| {
-        sender.send_replace(Some(why));
-        parked.wake(&run, &queue);
-    });
-    let (id, repository) = (&ledger.record.id, &ledger.record.repository);
-    let admitted = async {
-        services.arrivals.turn(id, repository).await;
-        let admitted = services.groups.enter(repository, group, end);
-        services.arrivals.remove(id);
-        admitted.await
-    };
-    let reason = tokio::select! {
-        ticket = admitted => match ticket {
-            Ok(ticket) => return Some(Some(ticket)),
-            Err(reason) => reason.to_string(),
-        },
-        reason = cancellation(&mut cancelled) => reason,
-    };
-    ledger.end(RunState::Cancelled, Some(reason)).await;
-    None
-}
-
 /// Waits for room on the disk: as long as for a VM, since a run that holds a concurrency group must
 /// not wait for one that waits for it.
 async fn acquire_disk(services: &RunServices, planned: &PlannedRun) -> Result<HeldPermits, String> {
@@ -257,15 +201,6 @@ async fn lay_out(
     let laid_out = tokio::task::spawn_blocking(move || source.check_out(&to)).await;
     let laid_out = laid_out.map_err(|error| error.to_string())?;
     laid_out.map_err(|error| error.to_string())
-}
-
-/// Why the run shall end, once somebody asks for it.
-async fn cancellation(cancelled: &mut watch::Receiver<Option<String>>) -> String {
-    match cancelled.wait_for(Option::is_some).await {
-        Ok(reason) => reason.clone().unwrap_or_default(),
-        // The sender is held by whoever drives the run.
-        Err(_) => std::future::pending().await,
-    }
 }
 
 /// Drives the jobs of a run to its end, or until all that is left waits.

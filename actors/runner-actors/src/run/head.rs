@@ -8,6 +8,9 @@ use forge_core::{PullRequestNumber, RepoName};
 use runner_core::event::RunCommit;
 use runner_core::state::RunState;
 use store::StoreError;
+use tokio::sync::watch;
+
+use super::signals::unless_cancelled;
 
 use crate::event::StoredEvent;
 use crate::heads::{self, HeadSource, ReportedHead};
@@ -24,6 +27,8 @@ pub(super) enum NoHead {
     Failed(SourceError),
     /// Another run has it.
     Known(String),
+    /// The run was ended while it was asked for: why.
+    Cancelled(String),
 }
 
 impl NoHead {
@@ -31,6 +36,7 @@ impl NoHead {
         match self {
             Self::Failed(error) => error.state(),
             Self::Known(_) => RunState::Ignored,
+            Self::Cancelled(_) => RunState::Cancelled,
         }
     }
 }
@@ -40,6 +46,7 @@ impl std::fmt::Display for NoHead {
         match self {
             Self::Failed(error) => error.fmt(f),
             Self::Known(run) => write!(f, "the pull request's newest commit is run already: {run}"),
+            Self::Cancelled(reason) => f.write_str(reason),
         }
     }
 }
@@ -48,12 +55,13 @@ impl std::fmt::Display for NoHead {
 pub(super) async fn resolve_head(
     repositories: &Repositories,
     ledger: &mut Ledger,
+    cancelled: &mut watch::Receiver<Option<String>>,
 ) -> Result<(), NoHead> {
     if !ledger.event.sha.is_empty() {
         return Ok(());
     }
-    let found = find(repositories, &ledger.event).await;
-    let event = found.map_err(NoHead::Failed)?;
+    let found = unless_cancelled(cancelled, find(repositories, &ledger.event)).await;
+    let event = found.map_err(NoHead::Cancelled)?.map_err(NoHead::Failed)?;
     ledger.record.sha.clone_from(&event.sha);
     ledger.record.reference.clone_from(&event.reference);
     ledger.event = Arc::new(event);

@@ -6,6 +6,7 @@ mod arrivals;
 mod calls;
 mod drive;
 mod gates;
+mod group_turn;
 mod handles;
 mod head;
 mod job_actor;
@@ -17,6 +18,7 @@ mod parked;
 mod plan;
 mod run_end;
 mod services;
+mod signals;
 mod usual;
 mod workflow_run;
 

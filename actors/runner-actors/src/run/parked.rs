@@ -3,21 +3,51 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use actix_rt::task::JoinHandle;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::groups::GroupTicket;
+use crate::groups::{GroupTicket, NotAdmitted};
 use crate::run_queue::RunQueue;
 
-/// Runs that hold their concurrency group while they wait; clones share it.
+/// Runs that have their place in a concurrency group while they wait; clones share it.
 #[derive(Clone, Default)]
 pub(crate) struct ParkedRuns(Arc<Mutex<HashMap<String, ParkedRun>>>);
 
 /// What a run holds.
 pub(crate) struct ParkedRun {
-    pub(crate) ticket: GroupTicket,
+    /// Its turn in the group, once it has it.
+    pub(crate) ticket: Option<GroupTicket>,
+    /// Who waits for that, where it is what the run waits for.
+    waits: Option<TurnWatch>,
     /// Why it shall end, once a newer run of its group wants its place.
     pub(crate) cancel: watch::Sender<Option<String>>,
+}
+
+/// A task that waits for a turn; dropped, the place in the group's line is given up.
+struct TurnWatch(JoinHandle<()>);
+
+impl Drop for TurnWatch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl ParkedRun {
+    /// Of a run that waits for something else, and has its turn.
+    pub(crate) fn holding(ticket: GroupTicket, cancel: watch::Sender<Option<String>>) -> Self {
+        Self {
+            ticket: Some(ticket),
+            waits: None,
+            cancel,
+        }
+    }
+
+    /// Whether it was told to end, or has what it waits for in its group.
+    fn is_due(&self) -> bool {
+        let has_turn = self.waits.is_some() && self.ticket.is_some();
+        has_turn || self.cancel.borrow().is_some()
+    }
 }
 
 impl ParkedRuns {
@@ -27,17 +57,49 @@ impl ParkedRuns {
         drop(former);
     }
 
+    /// Of a run that waits for its turn, or for the reason why it never has it: it is put into the
+    /// queue then.
+    pub(crate) fn put_waiting(
+        &self,
+        run: &str,
+        turn: impl Future<Output = Result<GroupTicket, NotAdmitted>> + 'static,
+        cancel: watch::Sender<Option<String>>,
+        queue: RunQueue,
+    ) {
+        let (parked, id) = (self.clone(), run.to_owned());
+        let waits = actix_rt::spawn(async move {
+            let turn = turn.await;
+            parked.note_turn(&id, turn);
+            parked.wake(&id, &queue);
+        });
+        let parked = ParkedRun {
+            ticket: None,
+            waits: Some(TurnWatch(waits)),
+            cancel,
+        };
+        self.put(run, parked);
+    }
+
+    fn note_turn(&self, run: &str, turn: Result<GroupTicket, NotAdmitted>) {
+        let unused = match (self.0.lock().get_mut(run), turn) {
+            (Some(parked), Ok(ticket)) => parked.ticket.replace(ticket),
+            (Some(parked), Err(reason)) => {
+                parked.cancel.send_replace(Some(reason.to_string()));
+                None
+            }
+            (None, turn) => turn.ok(),
+        };
+        // As above.
+        drop(unused);
+    }
+
     pub(crate) fn take(&self, run: &str) -> Option<ParkedRun> {
         self.0.lock().remove(run)
     }
 
-    /// Whether a run that waits was told to end.
-    pub(crate) fn must_end(&self, run: &str) -> bool {
-        let parked = self.0.lock();
-        let told = parked
-            .get(run)
-            .map(|parked| parked.cancel.borrow().is_some());
-        told.unwrap_or(false)
+    /// Whether a run that waits is to be started again: it was told to end, or has its turn.
+    pub(crate) fn is_due(&self, run: &str) -> bool {
+        self.0.lock().get(run).is_some_and(ParkedRun::is_due)
     }
 
     /// Has a run that waits look at what it was told.

@@ -9,11 +9,13 @@ use runner_core::plan::{self, Plan, PlanInput};
 use runner_core::state::RunState;
 use runner_core::test_report::SETTINGS_FILE;
 use runner_core::workflow::Workflow;
+use tokio::sync::watch;
 
 use super::approval::admit;
 use super::head::resolve_head;
 use super::own_activity::own_activity;
 use super::services::RunServices;
+use super::signals::unless_cancelled;
 use super::usual;
 use crate::job::ProjectTests;
 use crate::job_graph;
@@ -21,6 +23,7 @@ use crate::known_repository::{MAX_SCHEDULES, WorkflowSchedule};
 use crate::ledger::Ledger;
 use crate::log::LineKind;
 use crate::model_check::{self, ModelFailure};
+use crate::permits::WorkPermit;
 use crate::records::new_run_id;
 use crate::repositories::SourceError;
 use crate::rows::{self, NewRun};
@@ -39,18 +42,57 @@ pub(super) struct PlannedRun {
     pub(super) workflow: String,
 }
 
-/// Fetches, reads and plans; `None`: the run has ended, its record says how.
-pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Option<PlannedRun> {
+/// Who may end a run that is read, and what is held meanwhile.
+struct Reading {
+    cancelled: watch::Receiver<Option<String>>,
+    /// Of git's work; with what goes on when nobody waits for it any more.
+    permit: Arc<WorkPermit>,
+}
+
+impl Reading {
+    /// What comes of work; `None`: the run was ended before it was done.
+    async fn of<T>(&mut self, ledger: &mut Ledger, work: impl Future<Output = T>) -> Option<T> {
+        match unless_cancelled(&mut self.cancelled, work).await {
+            Ok(done) => Some(done),
+            Err(reason) => {
+                ledger.end(RunState::Cancelled, Some(reason)).await;
+                None
+            }
+        }
+    }
+}
+
+/// Fetches, reads and plans; `None`: the run has ended or waits, its record says how.
+pub(super) async fn prepare(
+    services: &RunServices,
+    ledger: &mut Ledger,
+    cancel: &watch::Sender<Option<String>>,
+) -> Option<PlannedRun> {
+    // With jobs of a previous incarnation those that say `always()` run after a cancellation.
+    let mut cancelled = match ledger.record.jobs.iter().all(|job| job.kept_from.is_some()) {
+        true => cancel.subscribe(),
+        false => watch::channel(None).1,
+    };
+    let repository = ledger.record.repository.clone();
+    let permit = services.checkouts.acquire(&repository);
+    let permit = match unless_cancelled(&mut cancelled, permit).await {
+        Ok(permit) => Arc::new(permit),
+        Err(reason) => {
+            ledger.end(RunState::Cancelled, Some(reason)).await;
+            return None;
+        }
+    };
+    let mut reading = Reading { cancelled, permit };
     if begins_anew(ledger.record.state) {
         ledger.become_state(RunState::Parsing);
         ledger.save(Vec::new()).await;
     }
-    find_head(services, ledger).await?;
+    find_head(services, ledger, &mut reading).await?;
     if !admit(services, ledger).await {
         return None;
     }
     ledger.record.reason = None;
-    let (source, event, mut candidates) = fetch(services, ledger).await?;
+    let (source, event, mut candidates) = fetch(services, ledger, &mut reading).await?;
     let source = Arc::new(source);
     learn(services, ledger, &candidates).await;
     let names: Vec<Option<String>> = candidates.iter().map(|one| one.name.clone()).collect();
@@ -58,10 +100,14 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
         candidates.retain(|candidate| candidate.file == only);
     }
     let mut workflow = choose(ledger, candidates).await?;
+    if let Some(reason) = source.conflict() {
+        ledger.end(RunState::Failed, Some(reason)).await;
+        return None;
+    }
     if own_activity(services, ledger).await {
         return None;
     }
-    ask_model(services, ledger, &workflow, &source).await?;
+    ask_model(services, ledger, (&workflow, &source), &mut reading).await?;
     if let Some(job) = ledger.record.only_job.clone()
         && !workflow.keep_only(&job)
     {
@@ -76,8 +122,8 @@ pub(super) async fn prepare(services: &RunServices, ledger: &mut Ledger) -> Opti
     let event = context::with_dispatch(event, inputs, &facts.workflow_file);
     base.set(Context::Github, context::github(&event, &facts, None));
     let name = with_unique_names(&workflow, &names);
-    let planned = plan_beside(services, workflow, (&base, &event), &source).await;
-    let (plan, tests) = match planned {
+    let planned = plan_beside(services, workflow, (&base, &event), &source);
+    let (plan, tests) = match reading.of(ledger, planned).await? {
         Ok(planned) => planned,
         Err(reason) => {
             ledger.end(RunState::Failed, Some(reason)).await;
@@ -147,8 +193,12 @@ fn with_unique_names(workflow: &Workflow, names: &[Option<String>]) -> String {
 
 /// Finds the commit of a pull request whose webhook does not name it; `None`: that failed, and the
 /// run has ended.
-async fn find_head(services: &RunServices, ledger: &mut Ledger) -> Option<()> {
-    match resolve_head(&services.repositories, ledger).await {
+async fn find_head(
+    services: &RunServices,
+    ledger: &mut Ledger,
+    reading: &mut Reading,
+) -> Option<()> {
+    match resolve_head(&services.repositories, ledger, &mut reading.cancelled).await {
         Ok(()) => Some(()),
         Err(error) => {
             let state = error.state();
@@ -162,17 +212,23 @@ async fn find_head(services: &RunServices, ledger: &mut Ledger) -> Option<()> {
 async fn fetch(
     services: &RunServices,
     ledger: &mut Ledger,
+    reading: &mut Reading,
 ) -> Option<(Source, EventContext, Vec<Candidate>)> {
     let repositories = services.repositories.clone();
     let event = Arc::clone(&ledger.event);
+    let permit = Arc::clone(&reading.permit);
     let fetched = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
         let source = Source::fetch(&repositories, &event)?;
-        let mut context = event.context();
+        let mut context = source.context(&event);
         let candidates = source.candidates(&mut context)?;
         Ok::<_, SourceError>((source, context, candidates))
     });
-    match fetched.await {
-        Ok(Ok(fetched)) => Some(fetched),
+    match reading.of(ledger, fetched).await? {
+        Ok(Ok(fetched)) => {
+            note_merge(ledger, &fetched.0).await;
+            Some(fetched)
+        }
         Ok(Err(error)) => {
             let state = error.state();
             ledger.end(state, Some(error.to_string())).await;
@@ -187,6 +243,25 @@ async fn fetch(
                 .await;
             None
         }
+    }
+}
+
+/// What a pull request was merged onto is kept: taken up or repeated, the run is of the same
+/// commit.
+async fn note_merge(ledger: &mut Ledger, source: &Source) {
+    let Some(onto) = source.merged_onto() else {
+        return;
+    };
+    let mut event = (*ledger.event).clone();
+    event.merged_onto = Some(onto.to_string());
+    ledger.event = Arc::new(event);
+    let (event, run) = (Arc::clone(&ledger.event), ledger.record.id.clone());
+    let stored = ledger
+        .recorder
+        .store
+        .write(move |rows| rows::put_event(rows, &run, &event));
+    if let Err(error) = stored.await {
+        tracing::warn!(event = "run.store_failed", run = %ledger.record.id, %error, "what a pull request was merged onto cannot be stored");
     }
 }
 
@@ -299,8 +374,8 @@ fn sibling(ledger: &Ledger, file: &str) -> NewRun {
 async fn ask_model(
     services: &RunServices,
     ledger: &mut Ledger,
-    workflow: &Workflow,
-    source: &Source,
+    (workflow, source): (&Workflow, &Source),
+    reading: &mut Reading,
 ) -> Option<()> {
     let Some(server) = services.settings.model.clone() else {
         return Some(());
@@ -311,7 +386,8 @@ async fn ask_model(
         .await;
     let bytes = source.read(&workflow.file).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    match model_check::check(&server, workflow, &text).await {
+    let checked = model_check::check(&server, workflow, &text);
+    match reading.of(ledger, checked).await? {
         Ok(notes) => {
             for line in notes.iter().flat_map(model_check::log_lines) {
                 ledger.say(LineKind::Info, &line).await;

@@ -9,8 +9,9 @@ use runner_core::state::RunState;
 use supervision::{ChildSpec, Restart};
 use tokio::sync::watch;
 
-use super::drive::{RunSignals, drive};
+use super::drive::drive;
 use super::services::RunServices;
+use super::signals::RunSignals;
 
 /// Time that a run has to stop.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(20);

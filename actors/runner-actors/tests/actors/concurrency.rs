@@ -5,6 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use runner_actors::RunRecord;
+use runner_actors::messages::CancelRun;
 use runner_core::state::RunState;
 use scripted_peers::Play;
 
@@ -94,4 +96,86 @@ async fn i17_a_queue_keeps_its_order_over_a_restart() {
     assert_eq!(second.state, RunState::Succeeded, "{second:#?}");
     assert!(third.jobs[0].queued_at >= second.ended_at.unwrap());
     runner.stop().await;
+}
+
+/// Runs that waited for their group held places of those under way, of all repositories, and said
+/// nothing of it.
+#[actix_rt::test]
+async fn i17_a_run_that_waits_for_its_group_is_none_under_way() {
+    let hangs = Arc::new(AtomicBool::new(true));
+    let still = Arc::clone(&hangs);
+    let site = Site::playing(move |_| match still.load(Ordering::SeqCst) {
+        true => Play::hang(),
+        false => Play::exit(0),
+    });
+    let runner = site.start().await;
+    let mut runs = Vec::new();
+    for number in 1..=4 {
+        let sha = site.commit(&workflow("{group: deploy, queue: max}", number));
+        runs.push(
+            runner
+                .start_event(site.push(REPOSITORY, "main", &sha))
+                .await,
+        );
+    }
+    let has_step = |record: &RunRecord| record.jobs.iter().any(|job| !job.steps.is_empty());
+    runner.reached(&runs[0], has_step).await;
+    for run in &runs[1..] {
+        let record = runner
+            .reached(run, |record| record.state == RunState::Waiting)
+            .await;
+        assert_eq!(
+            record.reason.as_deref(),
+            Some("waits for its turn: another of the concurrency group `deploy` runs")
+        );
+        assert!(record.waits_for_group() && record.jobs.is_empty());
+    }
+    // One that is cancelled while it waits leaves the line.
+    cancel(&runner, &runs[1]).await;
+    let second = runner.ended(&runs[1]).await;
+    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+    assert_eq!(second.reason.as_deref(), Some("ada"));
+    hangs.store(false, Ordering::SeqCst);
+    cancel(&runner, &runs[0]).await;
+    let (third, fourth) = (runner.ended(&runs[2]).await, runner.ended(&runs[3]).await);
+    assert_eq!(third.state, RunState::Succeeded, "{third:#?}");
+    assert_eq!(fourth.state, RunState::Succeeded, "{fourth:#?}");
+    assert!(fourth.jobs[0].queued_at >= third.ended_at.unwrap());
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn i17_a_newer_run_takes_the_place_of_one_that_waits() {
+    let site = Site::playing(|_| Play::hang());
+    let runner = site.start().await;
+    let mut runs = Vec::new();
+    for number in 1..=3 {
+        let sha = site.commit(&workflow("deploy", number));
+        runs.push(
+            runner
+                .start_event(site.push(REPOSITORY, "main", &sha))
+                .await,
+        );
+        let waits_or_runs = |record: &RunRecord| {
+            record.state == RunState::Waiting || record.jobs.iter().any(|job| job.vm.is_some())
+        };
+        runner.reached(&runs[runs.len() - 1], waits_or_runs).await;
+    }
+    let second = runner.ended(&runs[1]).await;
+    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+    assert_eq!(
+        second.reason.as_deref(),
+        Some("a newer one of its concurrency group took its place")
+    );
+    let third = runner.record(&runs[2]).await.unwrap();
+    assert_eq!(third.state, RunState::Waiting, "{third:#?}");
+    runner.stop().await;
+}
+
+async fn cancel(runner: &Runner, run: &str) {
+    let cancel = CancelRun {
+        run: run.to_owned(),
+        reason: "ada".to_owned(),
+    };
+    assert!(runner.coordinator.ask(cancel).await.unwrap());
 }

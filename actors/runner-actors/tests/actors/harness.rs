@@ -13,7 +13,7 @@ use runner_actors::{
     CheckoutLimits, JobRecord, MachineType, RunCoordinator, RunRecord, RunnerService,
     RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
 };
-use runner_core::event::EventKind;
+use runner_core::event::{EventKind, PullRequestCommit};
 use runner_core::hosted_label::OtherSystems;
 use runner_core::plan::WorkspaceStart;
 use runner_core::workflow::PermissionLevel;
@@ -109,6 +109,7 @@ impl Site {
             checkout_repositories: Vec::new(),
             workspace: WorkspaceStart::Commit,
             other_systems: OtherSystems::Refuse,
+            pull_request_commit: PullRequestCommit::Head,
             checkouts: CheckoutLimits::default(),
             cache_bytes: 1 << 20,
             catch_up_every: Duration::from_secs(3600),
@@ -165,7 +166,7 @@ impl Site {
         self.directory.path().join("work")
     }
 
-    fn git(&self, arguments: &[&str]) -> String {
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
         std::fs::create_dir_all(self.tree()).unwrap();
         git(&self.tree(), arguments)
     }

@@ -70,11 +70,12 @@ async fn a_machine_that_goes_away_loses_the_job_and_no_code_is_made_up() {
     runner.stop().await;
 }
 
+/// It had its share only, and half of the machines stood idle by default.
 #[actix_rt::test]
-async fn jobs_of_one_repository_wait_for_a_permit() {
+async fn i17_a_repository_alone_uses_all_there_is() {
     let site = Site::playing(|_| Play::hang());
     let runner = site
-        .start_with(|settings| settings.max_jobs_per_repository = 2)
+        .start_with(|settings| (settings.max_jobs, settings.max_jobs_per_repository) = (2, 1))
         .await;
     let jobs: String = (0..3)
         .map(|number| format!("  j{number}:\n    runs-on: x\n    steps: [{{run: make}}]\n"))

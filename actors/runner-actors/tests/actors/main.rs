@@ -7,6 +7,7 @@
 
 mod action_store;
 mod called_workflows;
+mod cancellation;
 mod concurrency;
 mod coordinator;
 mod forge_runs;
@@ -15,6 +16,7 @@ mod harness;
 mod job;
 mod kept;
 mod lost;
+mod pull_requests;
 mod recovery;
 mod schedules;
 mod vm_hosts;

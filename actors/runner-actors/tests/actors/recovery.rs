@@ -102,26 +102,32 @@ async fn i17_a_job_whose_command_was_sent_is_lost_and_not_run_again_in_silence()
     assert_eq!(site.vmm.commands().len(), 6, "none was sent twice");
 }
 
+/// After the fourth restart it was lost, although it had not begun.
 #[actix_rt::test]
-async fn a_run_that_waited_for_its_machine_is_run_after_a_restart() {
+async fn i17_a_run_that_waits_for_its_machine_is_run_after_any_number_of_restarts() {
     let site = Site::new();
     for _ in 0..1000 {
         site.vmm.plan("POST /vms", Misbehaviour::Status(503));
     }
-    let runner = site.start().await;
-    let run = runner.run(&site, GRAPH).await;
-    until("a VM is asked for", || {
+    let asked = || {
         let requests = site.vmm.requests();
-        let mut asked = requests.iter();
-        asked.any(|one| one.path == "/vms" && one.method == "POST")
-    })
-    .await;
-    runner
-        .reached(&run, |record| record.state == RunState::Allocating)
-        .await;
-    runner.stop().await;
+        let asked = requests.iter();
+        asked
+            .filter(|one| one.path == "/vms" && one.method == "POST")
+            .count()
+    };
+    let mut runner = site.start().await;
+    let run = runner.run(&site, GRAPH).await;
+    for _ in 0..5 {
+        let before = asked();
+        until("a VM is asked for", || asked() > before).await;
+        runner
+            .reached(&run, |record| record.state == RunState::Allocating)
+            .await;
+        runner.stop().await;
+        runner = site.start().await;
+    }
     site.vmm.forget_plans();
-    let runner = site.start().await;
     let record = runner.ended(&run).await;
     assert_eq!(
         (record.state, record.attempt),
@@ -165,6 +171,26 @@ impl Row for StoredRun {
     const SCHEMA: u16 = 2;
 }
 
+/// The runner was ended three times before, and then while the run was in this state, without jobs.
+fn was_ended_in(site: &Site, run: &str, state: &str) {
+    let store = Store::open(&site.data(), &Options::new("workflow-runner")).unwrap();
+    let records: Table<String, StoredRun> = Table::new("runner_runs");
+    let (key, state) = (run.to_owned(), state.to_owned());
+    store
+        .write_blocking(move |rows| {
+            let mut row = rows.get(&records, &key)?.expect("it is stored");
+            let mut record: Value = serde_json::from_slice(&row.record).expect("JSON");
+            record["state"] = state.into();
+            record["jobs"] = serde_json::json!([]);
+            record["taken_up"] = 3.into();
+            row.record = record.to_string().into_bytes();
+            rows.put(&records, &key, &row)?;
+            Ok::<_, StoreError>(())
+        })
+        .unwrap();
+    store.close();
+}
+
 /// F01: found by killing the runner often. A run that never came to its plan again was lost without
 /// jobs, and what it had begun before stayed pending.
 #[actix_rt::test]
@@ -178,27 +204,28 @@ async fn f01_a_status_that_was_begun_before_restarts_ends_with_its_run() {
         .await;
     status(&site, &record.sha, "CI / a (push)", "pending").await;
     runner.stop().await;
-    // As if it had been killed often enough before it could plan again.
-    let store = Store::open(&site.data(), &Options::new("workflow-runner")).unwrap();
-    let records: Table<String, StoredRun> = Table::new("runner_runs");
-    let key = run.clone();
-    store
-        .write_blocking(move |rows| {
-            let mut row = rows.get(&records, &key)?.expect("it is stored");
-            let mut record: Value = serde_json::from_slice(&row.record).expect("JSON");
-            record["state"] = "received".into();
-            record["jobs"] = serde_json::json!([]);
-            record["taken_up"] = 3.into();
-            row.record = record.to_string().into_bytes();
-            rows.put(&records, &key, &row)?;
-            Ok::<_, StoreError>(())
-        })
-        .unwrap();
-    store.close();
-    drop(store);
+    was_ended_in(&site, &run, "parsing");
     let runner = site.start().await;
     assert_eq!(runner.ended(&run).await.state, RunState::Lost);
     let description = status(&site, &record.sha, "CI / a (push)", "error").await;
     assert_eq!(description, "the runner was restarted while it ran");
+    runner.stop().await;
+}
+
+/// Hundreds of runs that waited to be started were lost after four restarts in an afternoon.
+#[actix_rt::test]
+async fn i17_a_run_that_was_never_looked_at_is_not_lost_by_restarts() {
+    let site = Site::new();
+    site.vmm.plan("POST /vms", Misbehaviour::Hang);
+    let runner = site.start().await;
+    let run = runner.run(&site, GRAPH).await;
+    runner
+        .reached(&run, |record| record.state == RunState::Allocating)
+        .await;
+    runner.stop().await;
+    was_ended_in(&site, &run, "received");
+    let runner = site.start().await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Succeeded, "{record:#?}");
     runner.stop().await;
 }

@@ -35,7 +35,7 @@ fn assert_refused(matrix: &str, runs_on: &str, refused: &[(&str, &str)], all: bo
     assert_eq!(is_refused, all, "{text}");
     let when = "its copies are known once the jobs it needs have ended";
     assert!(shown.contains(when), "{shown}");
-    let summary = summarise(&[report]);
+    let summary = summarise(&[report], 0);
     assert_eq!(summary.linux_only, usize::from(found.is_empty()), "{text}");
 }
 

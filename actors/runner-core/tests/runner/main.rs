@@ -25,6 +25,7 @@ mod problem_matchers;
 mod properties;
 mod real_files;
 mod references;
+mod shares;
 mod small_findings;
 mod stored_actions;
 mod test_reports;

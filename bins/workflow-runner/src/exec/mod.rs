@@ -20,7 +20,7 @@ use edge_web::ServeOptions;
 use forge_core::{Forge, RepoName};
 use runner_actors::messages::{CancelRun, StartEvent};
 use runner_actors::{RunRecord, RunnerService, StoredEvent};
-use runner_core::event::EventKind;
+use runner_core::event::{EventKind, PullRequestCommit};
 use runner_core::state::RunState;
 use runner_web::ServingServices;
 use runner_web::config::{Flags, RunnerConfig, services_at};
@@ -85,6 +85,8 @@ fn exec(options: &ExecOptions) -> anyhow::Result<RunRecord> {
     settings.repositories = directory.path().join("mirrors");
     settings.transports.file = true;
     settings.forge_token = None;
+    // What lies in the working tree is run.
+    settings.pull_request_commit = PullRequestCommit::Head;
     settings.actions.reads_all = true;
     if origin.is_some_and(|origin| origin.host == "github.com") {
         settings.forge = Forge::GitHub;

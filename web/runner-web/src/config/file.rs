@@ -14,6 +14,7 @@ use http_clients::http::AllowedAddress;
 use http_clients::vmm::MAX_SNAPSHOTS;
 use runner_actors::{CheckoutLimits, KeepSettings, MachineType, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
+use runner_core::event::PullRequestCommit;
 use runner_core::hosted_label::OtherSystems;
 use runner_core::lost::MAX_RERUNS;
 use runner_core::plan::WorkspaceStart;
@@ -41,6 +42,10 @@ const WORKSPACES: &Choices<WorkspaceStart> = &[
 const OTHER_SYSTEMS: &Choices<OtherSystems> = &[
     ("refuse", OtherSystems::Refuse),
     ("skip", OtherSystems::Skip),
+];
+const PULL_REQUEST_COMMITS: &Choices<PullRequestCommit> = &[
+    ("head", PullRequestCommit::Head),
+    ("merge", PullRequestCommit::Merge),
 ];
 const ADDRESS: TextKind<SocketAddr> = TextKind::new("address", address, SocketAddr::to_string);
 /// A program, or a path as it is.
@@ -91,6 +96,7 @@ pub struct File {
     pub(super) checkout_repositories: Vec<RepositoryPattern>,
     pub(super) workspace: WorkspaceStart,
     pub(super) other_systems: OtherSystems,
+    pub(super) pull_request_commit: PullRequestCommit,
     pub(super) checkouts: CheckoutLimits,
     pub(super) vm_hosts: Vec<(String, VmHostTable)>,
     pub(super) machines: Vec<(String, MachineType)>,
@@ -181,6 +187,7 @@ impl Default for File {
             checkout_repositories: Vec::new(),
             workspace: WorkspaceStart::Commit,
             other_systems: OtherSystems::Refuse,
+            pull_request_commit: PullRequestCommit::Head,
             checkouts: CheckoutLimits::default(),
             vm_hosts: Vec::new(),
             machines: Vec::new(),
@@ -269,7 +276,8 @@ table! {
         "git" = PATH => git;
         /// jobs at once
         "max_jobs" = whole(1..=1_000_000) => max_jobs;
-        /// jobs of one repository at once
+        /// jobs of one repository at once while another repository's wait; a repository alone uses
+        /// all of `max_jobs`, and what becomes free goes to another one as soon as that waits
         "max_jobs_per_repository" = whole(1..=1_000_000) => max_jobs_per_repository;
         /// longest wait of a job for its VM
         "vm_wait" = TextKind::DURATION => vm_wait;
@@ -299,6 +307,9 @@ table! {
         /// what becomes of jobs, and copies of them, for Windows and macOS: they fail (`refuse`),
         /// or are left out as if their `if` did not hold (`skip`)
         "other_systems" = choice("other_systems", OTHER_SYSTEMS) => other_systems;
+        /// what runs of pull requests have checked out: the `head`, or the `merge` of it into its
+        /// base as on GitHub; one that conflicts is not run then
+        "pull_request_commit" = choice("pull_request_commit", PULL_REQUEST_COMMITS) => pull_request_commit;
         /// what commits may cost: anybody's pull request is one
         "checkouts" { CHECKOUTS } => checkouts;
         /// hosts whose VM managers give VMs, beside that of `VMM_API_URL` where it is set; a job's

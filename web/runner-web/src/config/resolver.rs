@@ -160,8 +160,7 @@ impl<'a> Resolver<'a> {
         let usual = || environment.data_home().join("orrery/workflow-runner");
         let data = file.data.take().unwrap_or_else(usual);
         let (actions, scopes) = actions_and_scopes(&mut file, &data);
-        let hosts = file.own_names();
-        let variables = file.variables;
+        let (hosts, variables) = (file.own_names(), file.variables);
         let addresses = address_policy(file.allow_addresses);
         let mirrors = variables.mirrors;
         let runner = RunnerSettings {
@@ -188,6 +187,7 @@ impl<'a> Resolver<'a> {
             checkout_repositories: file.checkout_repositories,
             workspace: file.workspace,
             other_systems: file.other_systems,
+            pull_request_commit: file.pull_request_commit,
             checkouts: file.checkouts,
             cache_bytes: file.cache_quota,
             catch_up_every: file.catch_up,

@@ -202,8 +202,11 @@ impl StepRunner<'_> {
             self.log
                 .info(0, &format!("fetching the image {name}"))
                 .await;
-            let pulled = store.pull(reference, wanted.credentials(reference)).await;
-            pulled.map_err(|error| error.to_string())?;
+            let pull = async {
+                let pulled = store.pull(reference, wanted.credentials(reference)).await;
+                pulled.map_err(|error| error.to_string())
+            };
+            self.unless_cancelled(pull).await?;
         }
         let references = wanted.images.clone();
         let images = tokio::task::spawn_blocking(move || store.machine_images(&references)).await;
@@ -213,10 +216,13 @@ impl StepRunner<'_> {
         }
         let (vmm, vm) = (&self.machine.vmm, &self.machine.id);
         let store = runner_core::container::stored::MACHINE_STORE;
-        let _transfer = self.machine.transfer().await;
-        let put = vmm.put_files(vm, store, images.tar(), UPLOAD_TIMEOUT);
-        put.await
-            .map_err(|error| format!("the images could not be put into the VM: {error}"))?;
+        let put = async {
+            let _transfer = self.machine.transfer().await;
+            let put = vmm.put_files(vm, store, images.tar(), UPLOAD_TIMEOUT);
+            put.await
+                .map_err(|error| format!("the images could not be put into the VM: {error}"))
+        };
+        self.unless_cancelled(put).await?;
         let exit = self.engine(["images"]).await;
         succeeded("the images could not be unpacked in the VM", exit)
     }

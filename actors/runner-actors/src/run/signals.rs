@@ -1,0 +1,47 @@
+//! What a run under way is told.
+
+use std::sync::Arc;
+
+use tokio::sync::{Notify, watch};
+
+/// What a run under way is told.
+#[derive(Clone)]
+pub(super) struct RunSignals {
+    /// Why it shall end.
+    pub(super) cancel: watch::Sender<Option<String>>,
+    /// Somebody asks once more for its end.
+    pub(super) insisted: Arc<Notify>,
+    /// Somebody said something to what waits.
+    pub(super) reviewed: Arc<Notify>,
+}
+
+impl Default for RunSignals {
+    fn default() -> Self {
+        Self {
+            cancel: watch::channel(None).0,
+            insisted: Arc::default(),
+            reviewed: Arc::default(),
+        }
+    }
+}
+
+/// Why the run shall end, once somebody asks for it.
+pub(super) async fn cancellation(cancelled: &mut watch::Receiver<Option<String>>) -> String {
+    match cancelled.wait_for(Option::is_some).await {
+        Ok(reason) => reason.clone().unwrap_or_default(),
+        // The sender is held by whoever drives the run.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// What comes of work, or why the run shall end before it is done.
+pub(super) async fn unless_cancelled<T>(
+    cancelled: &mut watch::Receiver<Option<String>>,
+    work: impl Future<Output = T>,
+) -> Result<T, String> {
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        reason = cancellation(cancelled) => Err(reason),
+    }
+}

@@ -1,0 +1,83 @@
+//! What takes long beside processes hears a cancellation: a fetch, a transfer.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use runner_actors::messages::CancelRun;
+use runner_core::state::{RunState, StepEnd};
+use scripted_peers::{Misbehaviour, Play};
+
+use crate::harness::{Runner, Site, entries, until};
+
+const WORKFLOW: &str =
+    "name: CI\non: push\njobs:\n  a:\n    runs-on: x\n    steps: [{run: make}]\n";
+
+async fn cancel(runner: &Runner, run: &str) {
+    let cancel = CancelRun {
+        run: run.to_owned(),
+        reason: "ada".to_owned(),
+    };
+    assert!(runner.coordinator.ask(cancel).await.unwrap());
+}
+
+/// It ended when git did, minutes later.
+#[actix_rt::test]
+async fn i17_a_run_that_is_being_fetched_ends_when_it_is_cancelled() {
+    let site = Site::new();
+    let (git, go_on) = (
+        site.directory.path().join("slow-git"),
+        site.directory.path().join("go-on"),
+    );
+    let begun = site.directory.path().join("begun");
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *fetch*) touch {0}; while [ ! -e {1} ]; do sleep 0.05; done ;; esac\nexec git \"$@\"\n",
+        begun.display(),
+        go_on.display()
+    );
+    std::fs::write(&git, script).unwrap();
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let runner = site
+        .start_with(|settings| settings.git.0 = git.display().to_string().into())
+        .await;
+    let run = runner.run(&site, WORKFLOW).await;
+    until("git fetches", || begun.exists()).await;
+    cancel(&runner, &run).await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Cancelled, "{record:#?}");
+    assert_eq!(record.reason.as_deref(), Some("ada"));
+    std::fs::write(&go_on, "").unwrap();
+    let next = runner.run(&site, WORKFLOW).await;
+    assert_eq!(runner.ended(&next).await.state, RunState::Succeeded);
+    runner.stop().await;
+}
+
+/// It went on for five minutes, since only processes heard of it.
+#[actix_rt::test]
+async fn i17_an_upload_ends_when_its_job_is_cancelled() {
+    let site = Site::playing(|_| Play::exit(0).out("::set-output name=files::1\n"));
+    site.vmm.plan("GET /vms/vm-1/files", Misbehaviour::Hang);
+    let runner = site.start().await;
+    let upload = "    - {uses: actions/upload-artifact@v4, with: {name: a, path: a}}\n    - {if: always(), run: after}\n";
+    let text = WORKFLOW.replace(
+        "    steps: [{run: make}]\n",
+        &format!("    steps:\n{upload}"),
+    );
+    let run = runner.run(&site, &text).await;
+    until("the files are asked for", || {
+        let requests = site.vmm.requests();
+        let mut asked = requests.iter();
+        asked.any(|one| one.method == "GET" && one.path.ends_with("/files"))
+    })
+    .await;
+    cancel(&runner, &run).await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Cancelled, "{record:#?}");
+    let ends: Vec<_> = record.jobs[0].steps.iter().map(|step| step.end).collect();
+    assert_eq!(
+        ends,
+        [Some(StepEnd::Cancelled), Some(StepEnd::Exited(0))],
+        "{record:#?}"
+    );
+    let artifacts = site.data().join("artifacts").join(&run);
+    assert_eq!(entries(&artifacts), 0, "nothing is left of the transfer");
+    runner.stop().await;
+}
