@@ -68,6 +68,10 @@ pub struct SearchAnswer {
     /// Notes a person should see: query words that were left out, for instance.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Whether the clock decided what was read: asked again, there may be more. It is no part of
+    /// the answer's JSON; `notes` say what was not read.
+    #[serde(skip)]
+    pub was_late: bool,
 }
 
 /// What of a text is not the query language.

@@ -83,8 +83,9 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         query: &query,
         open: &open,
     };
-    let results = page.results(&hits, namer);
+    let (results, was_late) = page.results(&hits, namer);
     let report = |source: &&SearchableSource| report(source, &open, &hits, took_ms);
+    let (passages, is_cut) = passages(&query, &open, &hits, params.budget_tokens);
     let reports: Vec<SourceReport> = sources.iter().map(report).collect();
     let said = TypedQuery {
         text: &params.request.text,
@@ -104,11 +105,12 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         role: role.name.clone(),
         relevance_function: role.function.as_str().to_owned(),
         sources: reports,
-        passages: passages(&query, &open, &hits, params.budget_tokens),
+        passages,
         facets: hits.facets,
         notes: noted.chain(not_reranked).collect(),
         corrections,
         query_fault: fault.as_ref().map(query_fault),
+        was_late: hits.was_late || was_late || is_cut,
     })
 }
 
@@ -323,18 +325,20 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn results(&self, hits: &Hits, mut concepts: ConceptNamer<'_>) -> Vec<SearchResult> {
+    /// The results, and whether the clock decided what is shown of them.
+    fn results(&self, hits: &Hits, mut concepts: ConceptNamer<'_>) -> (Vec<SearchResult>, bool) {
         let excerpter = Excerpter::new(self.query, EXCERPT_CHARS).weighing(&hits.rarities);
         let mut excerpter = excerpter.showing(phrases(self.query));
         let ranked = hits.hits.iter().zip(self.params.skip + 1..);
-        ranked
+        let results = ranked
             .map(|(hit, rank)| {
                 let mut result = self.result(hit, rank, &mut excerpter);
                 result.concepts = concepts.names(hit.source, &hit.record.key);
                 explain_concepts(&mut result);
                 result
             })
-            .collect()
+            .collect();
+        (results, excerpter.was_late())
     }
 
     fn result(&self, hit: &Hit, rank: usize, excerpter: &mut Excerpter) -> SearchResult {
