@@ -14,7 +14,7 @@ use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
 use super::numbers::{is_short_hash, with_groups};
-use super::pair_scorer::Reranking;
+use super::pair_scorer::{NoScores, Reranking};
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
@@ -68,14 +68,13 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         params,
         reranking: role.reranking_of(&typed, params),
     };
-    let found = searching.hits(query);
     let FoundHits {
         query,
         mut hits,
         corrections,
         notes: inside,
-    } = found.map_err(unreadable)?;
-    let not_reranked = searching.rerank(&open, &mut hits.hits);
+    } = searching.hits(query).map_err(unreadable)?;
+    let not_reranked = searching.rerank(&open, &mut hits.hits)?;
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
     let namer = ConceptNamer::new(role, &open, &query, concepts, hits.hits.len());
     let page = Page {
@@ -179,13 +178,22 @@ struct RunningSearch<'s> {
 impl RunningSearch<'_> {
     /// Puts the best results into the order of the model, and leaves those of the page. Gives what
     /// to tell of a model that did not read them.
-    fn rerank(&self, open: &[&SearchableSource], hits: &mut Vec<Hit>) -> Option<String> {
-        let reranking = self.reranking?;
+    fn rerank(
+        &self,
+        open: &[&SearchableSource],
+        hits: &mut Vec<Hit>,
+    ) -> Result<Option<String>, SearchFailure> {
+        let Some(reranking) = self.reranking else {
+            return Ok(None);
+        };
         let done = reranking.reorder(&self.params.request.text, open, hits);
         hits.drain(..self.params.skip.min(hits.len()));
         hits.truncate(self.params.limit);
-        let reason = done.err()?;
-        Some(format!("not reranked: {reason}"))
+        match done {
+            Ok(()) => Ok(None),
+            Err(NoScores::Failed(reason)) => Ok(Some(format!("not reranked: {reason}"))),
+            Err(NoScores::Pending) => Err(SearchFailure::Unscored),
+        }
     }
 
     /// Searches, and once more where words were mistyped.
