@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The language, strongest first: `word`, `"a phrase"`, `prefix*`, `field:value` (title, path, tag,
-//! source, kind), `re:/an expression/` and `(groups)`; `-x` or `NOT x`; `AND`; `OR`; things beside
-//! one another, which are joined by the request's operator. Operators are capitals; everything else
-//! is text. Beside `case:yes` or `case:no` what stands in quotes is exact text.
+//! source, kind, is), `re:/an expression/` and `(groups)`; `-x` or `NOT x`; `AND`; `OR`; things
+//! beside one another, which are joined by the request's operator. Operators are capitals;
+//! everything else is text. Beside `case:yes` or `case:no` what stands in quotes is exact text.
 
 mod condition;
 mod correction;

@@ -267,6 +267,7 @@ impl RunningSearch<'_> {
             explain: self.params.explain,
             sort: self.params.sort,
             facets: self.params.facets,
+            ignores_roles: self.role.ignores_file_roles,
         };
         search_in(&self.scope, query, self.role.function, page)
     }

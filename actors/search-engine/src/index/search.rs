@@ -39,6 +39,8 @@ pub struct Page {
     pub sort: SortOrder,
     /// Whether to say what the matches have in common.
     pub facets: bool,
+    /// Whether all files count alike, whatever they are for.
+    pub ignores_roles: bool,
 }
 
 /// A result.
@@ -336,7 +338,9 @@ impl RankedSearch<'_> {
         if !self.refines {
             return Ok(ranked);
         }
-        Refiner::new(self.scope, self.query, &self.outcome, &self.passages).refine(ranked)
+        Refiner::new(self.scope, self.query, &self.outcome, &self.passages)
+            .ignoring_roles(self.page.ignores_roles)
+            .refine(ranked)
     }
 
     fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
@@ -407,7 +411,7 @@ impl RankedSearch<'_> {
         mut candidates: Vec<Candidate>,
     ) -> Result<Vec<Candidate>, IndexError> {
         let first = &candidates[..candidates.len().min(MAX_VERIFIED)];
-        if !self.refines || first.iter().any(|one| one.score > NO_WORD) {
+        if !self.refines || self.page.ignores_roles || first.iter().any(|one| one.score > NO_WORD) {
             return Ok(candidates);
         }
         let mut ordered = Vec::with_capacity(first.len());

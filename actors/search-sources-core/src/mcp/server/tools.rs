@@ -61,7 +61,7 @@ pub(super) fn list() -> Value {
     let role = json!({"type": "string", "description": "Name of the role to search; leave it out for the default role."});
     json!([
         {"name": "search", "title": "Search",
-         "description": "Searches the user's sources and gives the best documents with id, title, place and snippet. Words, \"phrases\", AND, OR, NOT, -word, prefix*, re:/regular expressions/, and title: path: tag: source: kind: are understood. With budget_tokens it gives the passages that answer, with path and lines, to read in place of whole documents.",
+         "description": "Searches the user's sources and gives the best documents with id, title, place and snippet. Words, \"phrases\", AND, OR, NOT, -word, prefix*, re:/regular expressions/, and title: path: tag: source: kind: is: (is:test, -is:docs) are understood. With budget_tokens it gives the passages that answer, with path and lines, to read in place of whole documents.",
          "annotations": {"readOnlyHint": true, "openWorldHint": false},
          "inputSchema": {"type": "object", "additionalProperties": false, "required": ["query"], "properties": {
             "query": {"type": "string", "description": "What to look for."},
