@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use search_core::role::{Extra, ModelSource};
-use search_engine::answering::{PairScorer, Reranking};
+use search_engine::answering::{NoScores, PairScorer, Reranking};
 use search_graph_engine::embedding::CrossEncoder;
 use supervision::ChildRef;
 
@@ -39,22 +39,66 @@ impl Rerankers {
     }
 
     /// How a role with these settings has its results read once more; `None` where it has not.
-    pub(crate) fn of(&self, extra: &Extra) -> Option<Reranking> {
+    pub(crate) fn of(&self, extra: &Extra) -> Option<RoleReranker> {
         let scorer = RoleScorer {
             source: extra.reranking()?,
             pool: Arc::clone(&self.0),
+            question: Mutex::default(),
         };
-        Some(Reranking {
+        Some(RoleReranker {
             scorer: Arc::new(scorer),
             top: extra.rerank_top(),
         })
     }
 }
 
-/// The model of one role.
+/// What reads the results of one search once more; clones are the same.
+#[derive(Clone)]
+pub(crate) struct RoleReranker {
+    scorer: Arc<RoleScorer>,
+    top: usize,
+}
+
+impl RoleReranker {
+    /// As a search needs it.
+    pub(crate) fn reranking(&self) -> Reranking {
+        Reranking {
+            scorer: Arc::clone(&self.scorer) as Arc<dyn PairScorer>,
+            top: self.top,
+        }
+    }
+
+    /// Whether a server may have to be asked.
+    pub(crate) fn is_served(&self) -> bool {
+        matches!(self.scorer.source, ModelSource::Server { .. })
+    }
+
+    /// Asks the server what the search wanted to know of it.
+    pub(crate) async fn ask(&self) {
+        self.scorer.ask().await;
+    }
+}
+
+/// The model of one role, in one search.
 struct RoleScorer {
     source: ModelSource,
     pool: Arc<ModelPool>,
+    question: Mutex<ServerQuestion>,
+}
+
+/// What a search wants to know of a server.
+#[derive(Default)]
+enum ServerQuestion {
+    #[default]
+    None,
+    Open(RerankTexts),
+    Answered(ServerScores),
+}
+
+/// What a server gave, and for which query and texts.
+struct ServerScores {
+    key: [u8; 32],
+    scores: Result<Vec<f32>, String>,
 }
 
 impl std::fmt::Debug for RoleScorer {
@@ -64,35 +108,64 @@ impl std::fmt::Debug for RoleScorer {
 }
 
 impl PairScorer for RoleScorer {
-    fn scores(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, String> {
+    fn scores(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, NoScores> {
         let key = self.key(query, texts);
         if let Some(known) = self.pool.known.lock().get(&key) {
             return Ok(known.clone());
         }
-        let scores = match &self.source {
+        match &self.source {
             ModelSource::Folder(folder) => {
                 let model = self.pool.model(folder)?;
-                texts.iter().map(|text| model.score(query, text)).collect()
+                let scores: Vec<f32> = texts.iter().map(|text| model.score(query, text)).collect();
+                self.pool.keep(key, scores.clone());
+                Ok(scores)
             }
-            ModelSource::Server { base_url, model } => self.pool.ask(RerankTexts {
-                endpoint: EmbeddingEndpoint {
-                    base_url: base_url.clone(),
-                    model: model.clone(),
-                },
-                query: query.to_owned(),
-                texts: texts.to_vec(),
-            })?,
-        };
-        let mut known = self.pool.known.lock();
-        if known.len() >= MAX_CACHED {
-            known.clear();
+            ModelSource::Server { base_url, model } => {
+                let mut question = self.question.lock();
+                if let ServerQuestion::Answered(answer) = &*question {
+                    return answer.of(key);
+                }
+                *question = ServerQuestion::Open(RerankTexts {
+                    endpoint: EmbeddingEndpoint {
+                        base_url: base_url.clone(),
+                        model: model.clone(),
+                    },
+                    query: query.to_owned(),
+                    texts: texts.to_vec(),
+                });
+                Err(NoScores::Pending)
+            }
         }
-        known.insert(key, scores.clone());
-        Ok(scores)
+    }
+}
+
+impl ServerScores {
+    /// What it gave for a query and texts.
+    fn of(&self, key: [u8; 32]) -> Result<Vec<f32>, NoScores> {
+        if self.key == key {
+            return self.scores.clone().map_err(NoScores::Failed);
+        }
+        let reason = "the results have changed while its server was asked; search again";
+        Err(reason.to_owned().into())
     }
 }
 
 impl RoleScorer {
+    /// Asks the server, for its answer or until the deadline.
+    async fn ask(&self) {
+        let ServerQuestion::Open(question) = std::mem::take(&mut *self.question.lock()) else {
+            return;
+        };
+        let key = self.key(&question.query, &question.texts);
+        let service = &self.pool.service;
+        let answer = service.ask_within(question, RERANK_TIMEOUT * 2).await;
+        let scores = answer.unwrap_or_else(|error| Err(error.to_string()));
+        if let Ok(scores) = &scores {
+            self.pool.keep(key, scores.clone());
+        }
+        *self.question.lock() = ServerQuestion::Answered(ServerScores { key, scores });
+    }
+
     fn key(&self, query: &str, texts: &[String]) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         let source = format!("{:?}", self.source);
@@ -118,10 +191,11 @@ impl ModelPool {
         Ok(model)
     }
 
-    /// Asks a server; waits for its answer, or for the deadline.
-    fn ask(&self, question: RerankTexts) -> Result<Vec<f32>, String> {
-        let runtime = actix_rt::Runtime::new().map_err(|error| error.to_string())?;
-        let answer = runtime.block_on(self.service.ask_within(question, RERANK_TIMEOUT * 2));
-        answer.unwrap_or_else(|error| Err(error.to_string()))
+    fn keep(&self, key: [u8; 32], scores: Vec<f32>) {
+        let mut known = self.known.lock();
+        if known.len() >= MAX_CACHED {
+            known.clear();
+        }
+        known.insert(key, scores);
     }
 }

@@ -13,6 +13,7 @@
 //! gets `Full`, never a silent wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 use actix::dev::{MessageResponse, OneshotSender};
 use actix::{Actor, Context, Handler, Message};
@@ -21,12 +22,13 @@ use futures_util::future::LocalBoxFuture;
 use search_engine::answering::{self, SearchFailure, SearchParams};
 use search_graph_engine::embedding::ServedQuery;
 use supervision::ChildRef;
+use tokio::sync::oneshot;
 
 use crate::embedding::{EmbeddingService, PendingQuery, QueryEmbedder};
 use crate::messages::{QuerySources, ReadDocument, Search};
 use crate::registry::{RoleEntry, RoleRegistry, RoleSet};
 use crate::remote_sources::{self, RemoteSources, SourceOutcome};
-use crate::rerankers::Rerankers;
+use crate::rerankers::{Rerankers, RoleReranker};
 
 /// Jobs in the queue for each permit.
 const JOBS_PER_PERMIT: usize = 4;
@@ -39,7 +41,8 @@ type ReplyWork<M> = Box<dyn FnOnce() -> <M as Message>::Result + Send>;
 /// A reply that is made now, or when others have been asked.
 enum ReplyPlan<M: Message> {
     Now(ReplyWork<M>),
-    After(LocalBoxFuture<'static, ReplyWork<M>>),
+    /// None where a job was refused.
+    After(LocalBoxFuture<'static, Option<ReplyWork<M>>>),
 }
 
 /// The actor.
@@ -124,7 +127,7 @@ fn search(
     params: &SearchParams,
     outcomes: &[SourceOutcome],
     served: &[ServedQuery],
-    rerankers: &Rerankers,
+    reranker: Option<&RoleReranker>,
 ) -> <Search as Message>::Result {
     let role = params.role.as_deref();
     let entry = role_set
@@ -133,7 +136,7 @@ fn search(
     retry_without_damaged(entry, || {
         let mut searched = entry.searchable_with(outcomes);
         searched.role.served = served.to_vec();
-        searched.role.reranking = rerankers.of(&entry.role.extra);
+        searched.role.reranking = reranker.map(RoleReranker::reranking);
         let answer =
             remote_sources::with_times(answering::search(&searched.role, params)?, &searched);
         remote_sources::remember(entry, &searched, &answer);
@@ -200,11 +203,29 @@ where
                         () = reply.closed() => return,
                         work = remote_sources => work,
                     };
-                    enqueue::<M>(&jobs, work, Some(reply));
+                    // Without work the reply is dropped, which the sender sees.
+                    if let Some(work) = work {
+                        enqueue::<M>(&jobs, work, Some(reply));
+                    }
                 });
             }
         }
     }
+}
+
+/// What `work` gives on a worker; none where it is refused, or panics.
+async fn on_worker<T: Send + 'static>(
+    jobs: &Sender<Job>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, done) = oneshot::channel();
+    let job: Job = Box::new(move || {
+        if !sender.is_closed() {
+            let _ = sender.send(work());
+        }
+    });
+    jobs.try_send(job).ok()?;
+    done.await.ok()
 }
 
 fn enqueue<M>(jobs: &Sender<Job>, work: ReplyWork<M>, reply: Option<OneshotSender<M::Result>>)
@@ -223,6 +244,60 @@ where
     let _ = jobs.try_send(job);
 }
 
+async fn asked_outcomes(
+    question: Option<(ChildRef<RemoteSources>, QuerySources)>,
+) -> Vec<SourceOutcome> {
+    match question {
+        Some((remote_sources, question)) => outcomes(remote_sources, question).await,
+        None => Vec::new(),
+    }
+}
+
+async fn asked_queries(queries: QueryEmbedder, wanted: Option<PendingQuery>) -> Vec<ServedQuery> {
+    match wanted {
+        Some(wanted) => queries.ask(wanted).await,
+        None => Vec::new(),
+    }
+}
+
+/// A search, and what others have answered for it.
+struct SearchWork {
+    role_set: Arc<RoleSet>,
+    params: SearchParams,
+    outcomes: Vec<SourceOutcome>,
+    served: Vec<ServedQuery>,
+    reranker: Option<RoleReranker>,
+}
+
+impl SearchWork {
+    fn run(&self) -> <Search as Message>::Result {
+        let Self {
+            role_set,
+            params,
+            outcomes,
+            served,
+            reranker,
+        } = self;
+        search(role_set, params, outcomes, served, reranker.as_ref())
+    }
+
+    /// What makes the reply. Where a server reads the results once more they are found first; it is
+    /// asked without a worker that waits.
+    async fn reply(self, jobs: Sender<Job>) -> Option<ReplyWork<Search>> {
+        let Some(reranker) = self.reranker.clone().filter(RoleReranker::is_served) else {
+            return Some(Box::new(move || self.run()));
+        };
+        let work = Arc::new(self);
+        let first = Arc::clone(&work);
+        let found = on_worker(&jobs, move || first.run()).await?;
+        if found != Err(SearchFailure::Unscored) {
+            return Some(Box::new(move || found));
+        }
+        reranker.ask().await;
+        Some(Box::new(move || work.run()))
+    }
+}
+
 impl Handler<Search> for SearchService {
     type Result = DeferredReply<Search>;
 
@@ -232,35 +307,30 @@ impl Handler<Search> for SearchService {
             .role(params.role.as_deref())
             .map(|entry| self.queries.prepare(entry, &params));
         let question = self.question(&role_set, &params);
-        let remote_sources =
+        let reranker = role_set
+            .role(params.role.as_deref())
+            .and_then(|entry| self.rerankers.of(&entry.role.extra));
+        let asks_first =
             question.is_some() || wanted.as_ref().is_some_and(PendingQuery::needs_server);
-        let rerankers = self.rerankers.clone();
-        let plan = if remote_sources {
-            let queries = self.queries.clone();
+        let is_served = reranker.as_ref().is_some_and(RoleReranker::is_served);
+        let plan = if asks_first || is_served {
+            let (queries, jobs) = (self.queries.clone(), self.jobs.clone());
             ReplyPlan::After(Box::pin(async move {
-                let outcomes = async {
-                    match question {
-                        Some((remote_sources, question)) => {
-                            outcomes(remote_sources, question).await
-                        }
-                        None => Vec::new(),
-                    }
+                let (outcomes, served) =
+                    tokio::join!(asked_outcomes(question), asked_queries(queries, wanted));
+                let work = SearchWork {
+                    role_set,
+                    params,
+                    outcomes,
+                    served,
+                    reranker,
                 };
-                let served = async {
-                    match wanted {
-                        Some(wanted) => queries.ask(wanted).await,
-                        None => Vec::new(),
-                    }
-                };
-                let (outcomes, served) = tokio::join!(outcomes, served);
-                let work: ReplyWork<Search> =
-                    Box::new(move || search(&role_set, &params, &outcomes, &served, &rerankers));
-                work
+                work.reply(jobs).await
             }))
         } else {
             let served = wanted.map(PendingQuery::known).unwrap_or_default();
             ReplyPlan::Now(Box::new(move || {
-                search(&role_set, &params, &[], &served, &rerankers)
+                search(&role_set, &params, &[], &served, reranker.as_ref())
             }))
         };
         DeferredReply {

@@ -1,10 +1,12 @@
-//! What the matches of a search have in common: how many there are of each type of file, tag and
-//! folder, to narrow it down by.
+//! What the matches of a search have in common: how many there are of each type of file, tag,
+//! folder, and of what files are for, to narrow it down by.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use crate::file_roles::FileRole;
 
 /// Most values of one facet; the most frequent ones are told.
 pub const MAX_VALUES: usize = 20;
@@ -30,6 +32,9 @@ pub struct Facets {
     /// The folders, with a slash at their end, into which the lowest folder that holds all matches
     /// splits: narrowed down by `path:"docs/"`.
     pub folders: Vec<FacetValue>,
+    /// What files are for (`main`, `docs`, `test`, …): narrowed down by `is:test`.
+    #[serde(default)]
+    pub roles: Vec<FacetValue>,
 }
 
 /// The extension of a path's file name in lower case; empty where it has none.
@@ -61,6 +66,7 @@ pub struct FacetCounts {
     types: BTreeMap<String, u64>,
     tags: BTreeMap<String, u64>,
     folders: BTreeMap<String, u64>,
+    roles: BTreeMap<String, u64>,
 }
 
 impl FacetCounts {
@@ -79,6 +85,11 @@ impl FacetCounts {
         add(&mut self.folders, folder, count);
     }
 
+    /// Adds matches that are for something.
+    pub fn add_role(&mut self, role: FileRole, count: u64) {
+        add(&mut self.roles, role.as_str(), count);
+    }
+
     /// The most frequent values of each.
     #[must_use]
     pub fn finish(mut self) -> Facets {
@@ -87,6 +98,7 @@ impl FacetCounts {
             types: most_frequent(self.types),
             tags: most_frequent(self.tags),
             folders: most_frequent(split(&self.folders)),
+            roles: most_frequent(self.roles),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a file is for, told by its path and its first lines: the code itself, tests of it, a
 //! manual, an example, what a program has written, what others have.
 
+mod named;
 mod written_by;
 
 use crate::analysis::fold;

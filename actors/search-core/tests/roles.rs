@@ -253,6 +253,28 @@ fn a_thesaurus_needs_no_language_model_and_is_meant_from_the_role_files_folder()
 }
 
 #[test]
+fn i16_files_count_by_what_they_are_for_unless_a_role_says_otherwise() {
+    let text = |extra: serde_json::Value| {
+        json!({
+            "name": "R",
+            "haystacks": [{ "name": "h", "service": "LocalFiles", "location": "d" }],
+            "extra": extra,
+        })
+        .to_string()
+    };
+    for (extra, expected) in [
+        (json!({}), true),
+        (json!({"file_roles": true}), true),
+        (json!({"file_roles": false}), false),
+    ] {
+        let roles = parse(&text(extra));
+        assert_eq!(roles.default_role().extra.weighs_file_roles(), expected);
+    }
+    let wrong = text(json!({"file_roles": "no"}));
+    assert!(role::parse("config.json", &wrong, &environment()).is_err());
+}
+
+#[test]
 fn the_language_model_is_complete_or_absent() {
     let text = json!({
         "name": "R",

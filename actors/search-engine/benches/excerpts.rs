@@ -48,6 +48,7 @@ fn main() {
     let role = SearchableRole {
         served: Vec::new(),
         reranking: None,
+        ignores_file_roles: false,
         name: "bench".to_owned(),
         function: RelevanceFunction::BM25F,
         sources: vec![SearchableSource {

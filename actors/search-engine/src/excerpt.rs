@@ -11,6 +11,7 @@ mod head;
 mod long;
 mod meant;
 mod meant_place;
+mod patterns;
 mod pieces;
 mod places;
 mod telling;
@@ -20,13 +21,14 @@ use std::fs::File;
 use std::ops::Range;
 
 use search_core::definition_finder::DefinitionFinder;
-use search_core::query::{ParsedQuery, PatternFinder, PhraseFinder};
+use search_core::query::{ParsedQuery, PhraseFinder};
 use search_core::snippet::{Hit, TermFinder, TermWeights, best_window, cut};
 
 pub(crate) use self::deep::FilePiece;
 use self::head::{FileHead, plain_utf8};
 pub(crate) use self::head::{is_deep, needs_decoding};
 use self::meant_place::MeantPlace;
+use self::patterns::PatternPlaces;
 pub(crate) use self::pieces::passage_range;
 use self::pieces::{
     around, content_range, extent, is_inside_tag, line, plain_around, whole_text, whole_words,
@@ -68,7 +70,7 @@ pub struct Excerpter {
     /// Phrases that are shown where they stand.
     phrases: Vec<PhraseFinder>,
     /// Regular expressions and exact texts, of which the first place is shown.
-    patterns: Vec<PatternFinder>,
+    patterns: PatternPlaces,
     /// The passage of the next text that says most, from 0.
     passage: Option<usize>,
     /// What finds the definition of what the query names.
@@ -118,7 +120,7 @@ impl Excerpter {
             beginning,
             hits,
             phrases: Vec::new(),
-            patterns: query.shown_patterns(),
+            patterns: PatternPlaces::new(query),
             passage: None,
             bytes_read: 0,
             deep_bytes: 0,
@@ -370,17 +372,16 @@ impl Excerpter {
         self.scan_range(text, range)
     }
 
+    /// Whether the clock ended the looking for patterns: asked again, more may be shown.
+    pub(crate) fn was_late(&self) -> bool {
+        self.patterns.was_late()
+    }
+
     /// Adds the first `most` places of the patterns in a range, ascending. Whether there are any.
     fn add_pattern_hits(&mut self, text: &str, range: Range<usize>, most: usize) -> bool {
-        for pattern in &self.patterns {
-            let places = pattern.places(&text[range.clone()]).take(most);
-            self.hits.extend(places.map(|place| Hit {
-                start: range.start + place.start,
-                end: range.start + place.end,
-                terms: Hit::PATTERN,
-            }));
-        }
-        if self.patterns.len() > 1 {
+        let part = &text[range.clone()];
+        self.patterns.add(part, range.start, most, &mut self.hits);
+        if self.patterns.are_several() {
             self.hits.sort_unstable_by_key(|hit| (hit.start, hit.end));
             self.hits.dedup_by(|next, last| next.start < last.end);
         }

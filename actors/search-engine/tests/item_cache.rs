@@ -69,6 +69,7 @@ fn role(function: RelevanceFunction, sources: Vec<SearchableSource>) -> Searchab
     SearchableRole {
         served: Vec::new(),
         reranking: None,
+        ignores_file_roles: false,
         name: "R".to_owned(),
         function,
         sources,

@@ -175,7 +175,7 @@ pub(crate) enum ConfigCommand {
 #[derive(Debug, Args)]
 pub(crate) struct SearchArguments {
     /// What to look for: words, "phrases", AND, OR, NOT or -, (groups), prefix*, title: path: tag:
-    /// source: kind: after: before:, re:/regular expressions/
+    /// source: kind: is: after: before:, re:/regular expressions/
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
     /// Results to show, at most 1000.

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ impl EmbeddingPeer {
         self.change(|state| state.poison = Some(word));
     }
 
-    /// Batches with this word wait for a permit.
+    /// Batches, and queries of rerankings, with this word wait for a permit.
     pub fn holds(&self, word: &'static str) {
         self.change(|state| state.held = Some(word));
     }
@@ -179,7 +179,10 @@ fn answer(
         return Some((200, list.to_string(), 0));
     }
     if first.contains("/v1/rerank") && body["model"] == "words" {
-        return reranked(body, &mut now);
+        let answer = reranked(body, &mut now);
+        let query = body["query"].as_str().unwrap_or_default();
+        drop(let_through(now, &state.1, |word| query.contains(word)));
+        return answer;
     }
     if !first.contains("/api/embed") || body["model"] != "words" {
         return Some((404, json!({"error": "model not found"}).to_string(), 0));
@@ -194,12 +197,7 @@ fn answer(
     if has(now.poison) {
         return Some((400, json!({"error": "too long"}).to_string(), 0));
     }
-    while has(now.held) && now.permits == 0 {
-        now = state.1.wait(now).expect("no panic");
-    }
-    if has(now.held) {
-        now.permits -= 1;
-    }
+    now = let_through(now, &state.1, |word| has(Some(word)));
     let mut vectors: Vec<Vec<f32>> = texts.iter().map(|text| vector(text, &now)).collect();
     match now.manner {
         Manner::Works | Manner::HalfJson | Manner::Away => {}
@@ -221,6 +219,21 @@ fn answer(
         _ => 0,
     };
     Some((200, answer, cut))
+}
+
+/// Waits for a permit where a question has the word that is held.
+fn let_through<'s>(
+    mut now: MutexGuard<'s, State>,
+    changed: &Condvar,
+    has: impl Fn(&str) -> bool,
+) -> MutexGuard<'s, State> {
+    while now.held.is_some_and(&has) && now.permits == 0 {
+        now = changed.wait(now).expect("no panic");
+    }
+    if now.held.is_some_and(&has) {
+        now.permits -= 1;
+    }
+    now
 }
 
 /// How near each text is to the query, the nearest first.

@@ -161,12 +161,13 @@ impl AnswerCache {
         )
     }
 
-    /// Keeps an answer and writes it as a body.
+    /// Keeps an answer and writes it as a body. One that the clock cut is not kept: the next time
+    /// there may be more.
     #[must_use]
     pub fn put(&self, key: AnswerKey, answer: &SearchAnswer) -> Bytes {
         // A vector grows by doubling; what is kept must not hold room that nothing counts.
         let kept = Bytes::from(write(answer).into_boxed_slice());
-        if let Some(entries) = &self.entries {
+        if let Some(entries) = self.entries.as_ref().filter(|_| !answer.was_late) {
             entries.insert(key, kept.clone());
         }
         with_took(
@@ -191,6 +192,7 @@ fn write(answer: &SearchAnswer) -> Vec<u8> {
         corrections,
         query_fault,
         notes,
+        was_late: _,
     } = answer;
     let kept = CachedParts {
         status: *status,
@@ -244,6 +246,7 @@ mod tests {
             corrections: Vec::new(),
             query_fault: None,
             notes: Vec::new(),
+            was_late: false,
         }
     }
 
@@ -326,6 +329,22 @@ mod tests {
         ] {
             assert!(cache.get(&key, Duration::ZERO).is_none(), "{key:?}");
         }
+    }
+
+    #[test]
+    fn i16_an_answer_that_the_clock_cut_is_not_kept() {
+        let cache = AnswerCache::new(1 << 20);
+        let key = cache.key(&params("x"), "R", 1);
+        let late = SearchAnswer {
+            was_late: true,
+            ..answer()
+        };
+        let body = cache.put(key.clone(), &late);
+        assert_eq!(
+            serde_json::from_slice::<SearchAnswer>(&body).unwrap(),
+            answer()
+        );
+        assert!(cache.get(&key, Duration::ZERO).is_none());
     }
 
     #[test]

@@ -101,6 +101,7 @@ pub(crate) async fn document(
         role,
         query: q.unwrap_or_default(),
         original,
+        by_lines: false,
         line,
     };
     let reply = state

@@ -96,8 +96,9 @@ async fn run(state: &SearchState, tool: &ToolCall) -> Result<Value, Problem> {
                 id: id.clone(),
                 role: role.clone(),
                 query: String::new(),
-                // The lines that are told of results are those of the file.
-                original: part.has_lines(),
+                original: false,
+                // Every part is one of the same text, so that lines that are told lead on in it.
+                by_lines: true,
                 line: part.line.and_then(|line| usize::try_from(line).ok()),
             };
             let answer = state.search.ask(ReadDocument(request)).await;

@@ -70,7 +70,9 @@ pub(crate) fn search_problem(failure: &SearchFailure) -> Problem {
         SearchFailure::UnknownDocument { .. } | SearchFailure::GoneDocument { .. } => {
             Problem::not_found(detail)
         }
-        SearchFailure::Unavailable { .. } => Problem::unavailable(detail, 1),
+        SearchFailure::Unavailable { .. } | SearchFailure::Unscored => {
+            Problem::unavailable(detail, 1)
+        }
         SearchFailure::Index { .. } => {
             tracing::error!(event = "search.failed", error = %detail, "a search failed");
             Problem::internal()

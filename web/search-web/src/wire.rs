@@ -25,8 +25,8 @@ const MAX_LIST: usize = 1000;
 #[serde(deny_unknown_fields)]
 pub struct SearchBody {
     /// What to look for: words, `"phrases"`, `AND`, `OR`, `NOT` or `-`, `(groups)`, `prefix*`, and
-    /// `title:`, `path:`, `tag:`, `source:` or `kind:` in front of a value, `re:/an expression/`,
-    /// and `"exact text"` beside `case:yes` or `case:no`.
+    /// `title:`, `path:`, `tag:`, `source:`, `kind:` or `is:` in front of a value,
+    /// `re:/an expression/`, and `"exact text"` beside `case:yes` or `case:no`.
     pub search_term: String,
     /// Results of a page, 0 to 1000; 10 when absent.
     #[schema(value_type = Option<u64>, maximum = 1000)]

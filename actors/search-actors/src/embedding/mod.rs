@@ -4,7 +4,7 @@
 //! ```text
 //! concepts threads --EmbedTexts (batches)--> EmbeddingService --HTTP--> language-model server
 //! SearchService --EmbedQuery (one, 1.5 s)---------^
-//! search workers --RerankTexts (20, 5 s)----------+
+//! SearchService --RerankTexts (20, 5 s)-----------+
 //! ```
 //! Nobody waits for the server but who asked: a search goes on by words and learnt vectors when it
 //! does not answer, and says so.

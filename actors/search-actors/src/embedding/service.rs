@@ -43,7 +43,7 @@ pub(crate) struct EmbedQuery {
 
 /// How well some texts answer a query.
 ///
-/// Sent by: search workers. Handled by: `EmbeddingService`. Reply: a number for each text, or why
+/// Sent by: `SearchService`. Handled by: `EmbeddingService`. Reply: a number for each text, or why
 /// there are none.
 #[derive(Debug, Message)]
 #[rtype(result = "Result<Vec<f32>, String>")]

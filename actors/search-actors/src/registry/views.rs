@@ -32,6 +32,7 @@ impl RoleEntry {
             thesaurus: Some(Arc::clone(&self.thesaurus)),
             served: Vec::new(),
             reranking: None,
+            ignores_file_roles: !self.role.extra.weighs_file_roles(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The best results read once more: by a server, by a folder, and by one that does not answer.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use scripted_peers::{BertShape, EmbeddingPeer, Manner};
 use serde_json::{Value, json};
@@ -99,6 +100,32 @@ fn i16_results_stay_as_they_are_where_the_model_does_not_read_them() {
             .contains("it is asked again in");
         assert!(left_alone, "{manner:?}: {}", again["notes"]);
     }
+}
+
+/// More searches wait for the server than there are workers, and another one is answered meanwhile.
+#[test]
+fn i16_a_slow_reranking_server_holds_up_no_other_search() {
+    let (home, peer) = (Home::new(), EmbeddingPeer::start());
+    fill(&home);
+    peer.holds("guide");
+    let server = home.start(&roles(&home, served(&peer)));
+    let answered = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let (server, answered) = (&server, &answered);
+            scope.spawn(move || {
+                let text = format!("{QUERY} {number}");
+                let answer = server.search(&json!({"search_term": text}));
+                answered.fetch_add(1, Ordering::SeqCst);
+                assert_eq!(keys(&answer)[0], "car.md", "{}", answer["notes"]);
+            });
+        }
+        server.eventually("the server is asked", || peer.asked().len() >= 2);
+        assert_eq!(first(&server, "Words"), "bread.md");
+        assert_eq!(answered.load(Ordering::SeqCst), 0, "they still wait");
+        peer.permit(4);
+    });
+    assert_eq!(answered.load(Ordering::SeqCst), 4);
 }
 
 #[test]

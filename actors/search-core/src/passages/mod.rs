@@ -22,5 +22,5 @@ pub use cuts::{is_scaled, passage_starts};
 pub use prompt::{Turn, TurnRole, chat_prompt, cited, summary_prompt};
 pub use rest::{REST_TOKENS, rest_budget, unshown};
 pub use summary::{DEFAULT_SUMMARY_CHARS, MAX_SUMMARY_CHARS, summarize};
-pub use tokens::tokens;
+pub use tokens::{beginning, tokens};
 pub use window::relevant;

@@ -340,6 +340,8 @@ fn field_of(text: &str) -> Option<Field> {
     let has_value = match field {
         // `after: all` is text.
         Field::After | Field::Before => behind.starts_with(|c: char| c.is_ascii_digit()),
+        // `what it is: all` is text.
+        Field::Is => behind.starts_with(|c: char| c.is_ascii_alphabetic()),
         _ => !behind.starts_with(':'),
     };
     has_value.then_some(field)
@@ -415,6 +417,17 @@ mod tests {
                     Token::Field(Field::Path),
                     Text("*.toml"),
                     Text("*.a.b"),
+                ],
+            ),
+            (
+                "is:test it is: x is:",
+                vec![
+                    Token::Field(Field::Is),
+                    Text("test"),
+                    Text("it"),
+                    Text("is:"),
+                    Text("x"),
+                    Text("is:"),
                 ],
             ),
             ("source:(x)", vec![Token::Field(Field::Source), Text("(x)")]),

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The language, strongest first: `word`, `"a phrase"`, `prefix*`, `field:value` (title, path, tag,
-//! source, kind), `re:/an expression/` and `(groups)`; `-x` or `NOT x`; `AND`; `OR`; things beside
-//! one another, which are joined by the request's operator. Operators are capitals; everything else
-//! is text. Beside `case:yes` or `case:no` what stands in quotes is exact text.
+//! source, kind, is), `re:/an expression/` and `(groups)`; `-x` or `NOT x`; `AND`; `OR`; things
+//! beside one another, which are joined by the request's operator. Operators are capitals;
+//! everything else is text. Beside `case:yes` or `case:no` what stands in quotes is exact text.
 
 mod condition;
 mod correction;
@@ -25,8 +25,10 @@ mod options;
 mod parse;
 mod parsed;
 mod pattern;
+mod pattern_finder;
 mod phrase;
 mod plan;
+mod reach;
 mod reading;
 mod request;
 mod shape;
@@ -43,7 +45,8 @@ pub use needs::{Needs, Run};
 pub use options::{dashed_words, reads_as_option, with_options};
 pub use parse::{UnderstoodRequest, parse, understand};
 pub use parsed::ParsedQuery;
-pub use pattern::{MAX_PATTERN_BYTES, MAX_PATTERNS, PatternFinder, TextPattern};
+pub use pattern::{MAX_PATTERN_BYTES, MAX_PATTERNS, TextPattern};
+pub use pattern_finder::PatternFinder;
 pub use phrase::{MAX_PHRASE_WORDS, PhraseFinder};
 pub use request::{Operator, SearchRequest};
 pub use shape::WordShape;

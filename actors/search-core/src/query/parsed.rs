@@ -2,7 +2,8 @@
 
 use super::condition::Condition;
 use super::matcher::TermMatcher;
-use super::pattern::{PatternFinder, TextPattern};
+use super::pattern::TextPattern;
+use super::pattern_finder::PatternFinder;
 use super::terms::{Field, Filter, Phrase, Prefix, QueryTerm, QueryWord};
 use crate::definitions::DefinitionKind;
 use crate::file_roles::FileRole;

@@ -1,11 +1,13 @@
 //! Text that is looked for letter for letter: regular expressions, and exact text.
 
-use regex::{Regex, RegexBuilder};
+use regex_automata::meta::BuildError;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
 
 use super::inner_word;
 use super::needs::Needs;
+use super::pattern_finder::PatternFinder;
+use super::reach;
 
 /// Longest regular expression or exact text, in bytes.
 pub const MAX_PATTERN_BYTES: usize = 1024;
@@ -15,6 +17,10 @@ pub const MAX_PATTERNS: usize = 8;
 
 /// Most memory that a compiled expression may take, in bytes.
 const MAX_COMPILED_BYTES: usize = 1 << 20;
+
+/// Most steps of the piece of an expression that is looked for before the whole: texts are looked
+/// through for it in one go.
+const MAX_WORD_STEPS: usize = 32;
 
 /// Most groups inside one another.
 const MAX_NESTING: u32 = 64;
@@ -82,8 +88,13 @@ impl TextPattern {
                 "this matches the empty text, so every document; require a letter",
             ));
         }
-        let mut pattern = Self {
-            needs: Needs::Nothing,
+        if let Some(refusal) = reach::refusal(&parsed) {
+            return Err(PatternFault::whole(refusal));
+        }
+        PatternFinder::new(&parsed, MAX_COMPILED_BYTES)
+            .map_err(|error| PatternFault::whole(refused(&error)))?;
+        Ok(Self {
+            needs: Needs::of(&parsed),
             is_one_word: inner_word::is_all(&parsed),
             inner_word: inner_word::of(&parsed),
             words: Vec::new(),
@@ -91,39 +102,26 @@ impl TextPattern {
             expression,
             ignores_case,
             typed,
-        };
-        pattern
-            .compiled()
-            .map_err(|error| PatternFault::whole(refused(&error)))?;
-        pattern.needs = Needs::of(&parsed);
-        Ok(pattern)
+        })
     }
 
     /// What finds it in texts.
     #[must_use]
     pub fn finder(&self) -> Option<PatternFinder> {
-        self.compiled().ok().map(PatternFinder)
-    }
-
-    fn compiled(&self) -> Result<Regex, regex::Error> {
-        RegexBuilder::new(&self.expression)
-            .case_insensitive(self.ignores_case)
-            .multi_line(true)
-            .size_limit(MAX_COMPILED_BYTES)
-            .dfa_size_limit(2 * MAX_COMPILED_BYTES)
-            .nest_limit(MAX_NESTING)
-            .build()
+        let parsed = parsed(&self.expression, self.ignores_case).ok()?;
+        PatternFinder::new(&parsed, MAX_COMPILED_BYTES).ok()
     }
 
     /// What finds the longest piece of it that stands inside one word and is letters, digits and
-    /// underscores of ASCII: whatever matches holds that. None where there is no such piece.
+    /// underscores of ASCII: whatever matches holds that. None where there is no such piece, or one
+    /// that is as costly to find as the whole.
     #[must_use]
     pub fn word_finder(&self) -> Option<PatternFinder> {
-        let piece = RegexBuilder::new(self.inner_word.as_deref()?)
-            .size_limit(MAX_COMPILED_BYTES)
-            .dfa_size_limit(2 * MAX_COMPILED_BYTES)
-            .build();
-        piece.ok().map(PatternFinder)
+        let piece = parsed(self.inner_word.as_deref()?, false).ok()?;
+        if reach::steps(&piece) > MAX_WORD_STEPS {
+            return None;
+        }
+        PatternFinder::new(&piece, MAX_COMPILED_BYTES).ok()
     }
 
     /// Whether all of it is that piece.
@@ -164,32 +162,12 @@ fn parsed(expression: &str, ignores_case: bool) -> Result<Hir, PatternFault> {
     })
 }
 
-fn refused(error: &regex::Error) -> String {
-    match error {
-        regex::Error::CompiledTooBig(limit) => format!(
+fn refused(error: &BuildError) -> String {
+    match error.size_limit() {
+        Some(limit) => format!(
             "the regular expression takes more than {limit} bytes once compiled; \
              shorten its repetitions"
         ),
-        other => other.to_string(),
-    }
-}
-
-/// Finds one pattern in texts.
-#[derive(Debug, Clone)]
-pub struct PatternFinder(Regex);
-
-impl PatternFinder {
-    /// Whether it stands in `text`.
-    #[must_use]
-    pub fn is_in(&self, text: &str) -> bool {
-        self.0.is_match(text)
-    }
-
-    /// The places where it stands, in bytes, ascending.
-    pub fn places<'t>(
-        &'t self,
-        text: &'t str,
-    ) -> impl Iterator<Item = std::ops::Range<usize>> + 't {
-        self.0.find_iter(text).map(|found| found.range())
+        None => error.to_string(),
     }
 }

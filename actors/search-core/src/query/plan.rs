@@ -124,7 +124,9 @@ impl<'q> Planner<'q> {
             self.query.names = WantedName::of_query(path_alone(self.text));
         } else if is_short
             && !filters.is_empty()
-            && filters.iter().all(|filter| filter.field == Field::Kind)
+            && filters
+                .iter()
+                .all(|filter| matches!(filter.field, Field::Kind | Field::Is))
         {
             self.query.names = WantedName::of_query(&plain_text(clauses));
         }

@@ -114,6 +114,8 @@ pub enum Field {
     Source,
     /// The kind of what it defines.
     Kind,
+    /// What its file is for.
+    Is,
     /// The time of its last change: on this day or later.
     After,
     /// The time of its last change: before this day.
@@ -122,12 +124,13 @@ pub enum Field {
 
 impl Field {
     /// All fields.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Title,
         Self::Path,
         Self::Tag,
         Self::Source,
         Self::Kind,
+        Self::Is,
         Self::After,
         Self::Before,
     ];
@@ -141,6 +144,7 @@ impl Field {
             Self::Tag => "tag",
             Self::Source => "source",
             Self::Kind => "kind",
+            Self::Is => "is",
             Self::After => "after",
             Self::Before => "before",
         }

@@ -27,7 +27,8 @@ pub struct Role {
     pub extra: Extra,
 }
 
-/// The optional settings of a role: its language model, as the file has them, and its thesaurus.
+/// The optional settings of a role: its models, as the file has them, its thesaurus, and what files
+/// count.
 /// What the chosen provider needs is present: see [`Extra::language_model`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Extra {
@@ -70,6 +71,9 @@ pub struct Extra {
     /// How many of the best results are reranked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rerank_top: Option<u32>,
+    /// Whether files count by what they are for; they do when it is absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_roles: Option<bool>,
 }
 
 /// Results that are reranked where nothing else is set.
@@ -146,6 +150,11 @@ impl Extra {
     /// How many of the best results it reads.
     pub fn rerank_top(&self) -> usize {
         self.rerank_top.unwrap_or(DEFAULT_RERANK_TOP) as usize
+    }
+
+    /// Whether tests, examples, copies and the like count less than what a folder is about.
+    pub fn weighs_file_roles(&self) -> bool {
+        self.file_roles.unwrap_or(true)
     }
 
     fn model(

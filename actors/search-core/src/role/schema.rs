@@ -126,6 +126,7 @@ fn extra() -> Value {
             "rerank_server_url": {"$ref": "#/$defs/text", "format": "uri", "description": "Address of a server that reranks; localllm_base_url when absent."},
             "rerank_server_model": {"$ref": "#/$defs/text", "description": "The reranking model of that server."},
             "rerank_top": {"type": "integer", "minimum": 2, "maximum": 100, "default": 20, "description": "How many of the best results are reranked."},
+            "file_roles": {"type": "boolean", "default": true, "description": "Whether tests, examples, generated files, copies of others' code and the like count less than what a folder is about."},
         },
     })
 }

@@ -59,11 +59,12 @@ pub fn read_document(
         original,
         definitions,
         lines_before,
+        goes_on,
     } = read.map_err(|reason| SearchFailure::GoneDocument {
         id: request.id.clone(),
         reason,
     })?;
-    let truncated = document.body.len() > MAX_VIEW_BYTES || lines_before > 0;
+    let is_cut = document.body.len() > MAX_VIEW_BYTES;
     let body = beginning(document.body, MAX_VIEW_BYTES);
     let place = source.place(key);
     Ok(DocumentView {
@@ -78,9 +79,10 @@ pub fn read_document(
             None => Vec::new(),
         },
         body,
+        goes_on: goes_on || (original.is_none() && is_cut),
         original,
         definitions,
-        truncated,
+        truncated: is_cut || lines_before > 0,
         first_line: (lines_before > 0).then_some(lines_before + 1),
         modified: document.modified.map(rfc3339),
     })
@@ -95,6 +97,25 @@ struct DocumentText {
     definitions: Vec<DefinitionView>,
     /// Lines of the file that stand before it.
     lines_before: usize,
+    /// Whether more of the file stands behind it, or behind its own text where that is wanted.
+    goes_on: bool,
+}
+
+/// What was read of a file.
+struct FileText {
+    content: FileBytes,
+    lines_before: usize,
+    goes_on: bool,
+}
+
+impl FileText {
+    fn whole(content: FileBytes) -> Self {
+        Self {
+            content,
+            lines_before: 0,
+            goes_on: false,
+        }
+    }
 }
 
 /// The document, and its file's own text where that is wanted and text.
@@ -117,7 +138,12 @@ fn read(
     let key = record.key.as_str();
     let root = source.root.as_ref().ok_or("its folder is not open")?;
     let format = Format::of_key(key);
-    let has_pieces = matches!(format, Format::Text | Format::Code | Format::Data);
+    let has_pieces = match format {
+        Format::Text | Format::Code | Format::Data => true,
+        // A piece of it has lines where it is not freed from its markup.
+        Format::Markdown => request.by_lines,
+        Format::Html => false,
+    };
     let line = request.line.filter(|_| has_pieces);
     let content = match line {
         Some(line) if record.file.size > MAX_VIEW_BYTES as u64 => {
@@ -126,14 +152,19 @@ fn read(
         _ => match root.read(key, MAX_BODY_BYTES, &|_| false) {
             // Of a log that is longer than that its beginning can be read.
             Err(SkipReason::TooLarge) => piece_at(root.as_ref(), key, 1),
-            read => read.map(|content| (content, 0)),
+            read => read.map(FileText::whole),
         },
     };
-    let (content, lines_before) = content.map_err(|reason| reason.to_string())?;
+    let FileText {
+        content,
+        lines_before,
+        goes_on,
+    } = content.map_err(|reason| reason.to_string())?;
     let text = std::str::from_utf8(&content.bytes).ok();
-    let original = text
-        .filter(|_| request.original)
-        .map(|text| beginning(text.to_owned(), MAX_VIEW_BYTES));
+    let has_lines = |text: &&str| format.or_by_content(text) != Format::Html;
+    let wanted = text.filter(|text| request.original || request.by_lines && has_lines(text));
+    let is_cut = wanted.is_some_and(|text| text.len() > MAX_VIEW_BYTES);
+    let original = wanted.map(|text| beginning(text.to_owned(), MAX_VIEW_BYTES));
     // The lines of a Markdown file are those of the file, not of the text without its markup.
     let mut defined = text.map(|text| defined_in(key, text)).unwrap_or_default();
     for one in &mut defined {
@@ -154,16 +185,13 @@ fn read(
         original,
         definitions,
         lines_before,
+        goes_on: goes_on || is_cut,
     })
 }
 
-/// What is given of a file that is too long to be read whole, from some lines before `line` on, and
-/// how many lines stand before that; the beginning where the file has no such line.
-fn piece_at(
-    root: &dyn SourceFiles,
-    key: &str,
-    line: usize,
-) -> Result<(FileBytes, usize), SkipReason> {
+/// What is given of a file that is too long to be read whole, from some lines before `line` on; the
+/// beginning where the file has no such line.
+fn piece_at(root: &dyn SourceFiles, key: &str, line: usize) -> Result<FileText, SkipReason> {
     let file = root.open_file(key)?;
     let read = || {
         let data = file.metadata()?;
@@ -175,10 +203,11 @@ fn piece_at(
         // A character that is cut at the end is left off.
         rest.take(MAX_VIEW_BYTES as u64 + 8)
             .read_to_end(&mut bytes)?;
-        Ok((data, bytes, lines_before))
+        Ok((data, bytes, lines_before, start))
     };
     let read = read().map_err(|error: std::io::Error| SkipReason::of_io_error(&error));
-    let (data, mut bytes, lines_before) = read?;
+    let (data, mut bytes, lines_before, start) = read?;
+    let goes_on = start + (bytes.len() as u64) < data.len();
     if let Err(error) = std::str::from_utf8(&bytes)
         && error.error_len().is_none()
     {
@@ -190,7 +219,11 @@ fn piece_at(
         mtime_ns: data.mtime() * 1_000_000_000 + data.mtime_nsec(),
         hash: None,
     };
-    Ok((content, lines_before))
+    Ok(FileText {
+        content,
+        lines_before,
+        goes_on,
+    })
 }
 
 /// The byte behind so many lines of a file, and their number; none where it has fewer.

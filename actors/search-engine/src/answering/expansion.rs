@@ -137,6 +137,7 @@ mod tests {
             thesaurus: Some(thesaurus().into()),
             served: Vec::new(),
             reranking: None,
+            ignores_file_roles: false,
         };
         let request = SearchRequest {
             operator,

@@ -48,6 +48,9 @@ pub enum SearchFailure {
         /// Its display name.
         source_name: String,
     },
+    /// The server that reads the best results once more has to be asked first.
+    #[error("the reranking server has not been asked yet")]
+    Unscored,
     /// The index failed.
     #[error("the index failed: {message}")]
     Index {

@@ -14,7 +14,7 @@ use super::expansion::{ExpandedQuery, expanded};
 use super::failure::SearchFailure;
 use super::naming::ConceptNamer;
 use super::numbers::{is_short_hash, with_groups};
-use super::pair_scorer::Reranking;
+use super::pair_scorer::{NoScores, Reranking};
 use super::params::SearchParams;
 use super::passages::passages;
 use super::source::{SearchableRole, SearchableSource};
@@ -68,14 +68,13 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         params,
         reranking: role.reranking_of(&typed, params),
     };
-    let found = searching.hits(query);
     let FoundHits {
         query,
         mut hits,
         corrections,
         notes: inside,
-    } = found.map_err(unreadable)?;
-    let not_reranked = searching.rerank(&open, &mut hits.hits);
+    } = searching.hits(query).map_err(unreadable)?;
+    let not_reranked = searching.rerank(&open, &mut hits.hits)?;
     let took_ms = began.elapsed().as_secs_f64() * 1e3;
     let namer = ConceptNamer::new(role, &open, &query, concepts, hits.hits.len());
     let page = Page {
@@ -83,8 +82,9 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         query: &query,
         open: &open,
     };
-    let results = page.results(&hits, namer);
+    let (results, was_late) = page.results(&hits, namer);
     let report = |source: &&SearchableSource| report(source, &open, &hits, took_ms);
+    let (passages, is_cut) = passages(&query, &open, &hits, params.budget_tokens);
     let reports: Vec<SourceReport> = sources.iter().map(report).collect();
     let said = TypedQuery {
         text: &params.request.text,
@@ -104,11 +104,12 @@ pub fn search(role: &SearchableRole, params: &SearchParams) -> Result<SearchAnsw
         role: role.name.clone(),
         relevance_function: role.function.as_str().to_owned(),
         sources: reports,
-        passages: passages(&query, &open, &hits, params.budget_tokens),
+        passages,
         facets: hits.facets,
         notes: noted.chain(not_reranked).collect(),
         corrections,
         query_fault: fault.as_ref().map(query_fault),
+        was_late: hits.was_late || was_late || is_cut,
     })
 }
 
@@ -177,13 +178,22 @@ struct RunningSearch<'s> {
 impl RunningSearch<'_> {
     /// Puts the best results into the order of the model, and leaves those of the page. Gives what
     /// to tell of a model that did not read them.
-    fn rerank(&self, open: &[&SearchableSource], hits: &mut Vec<Hit>) -> Option<String> {
-        let reranking = self.reranking?;
+    fn rerank(
+        &self,
+        open: &[&SearchableSource],
+        hits: &mut Vec<Hit>,
+    ) -> Result<Option<String>, SearchFailure> {
+        let Some(reranking) = self.reranking else {
+            return Ok(None);
+        };
         let done = reranking.reorder(&self.params.request.text, open, hits);
         hits.drain(..self.params.skip.min(hits.len()));
         hits.truncate(self.params.limit);
-        let reason = done.err()?;
-        Some(format!("not reranked: {reason}"))
+        match done {
+            Ok(()) => Ok(None),
+            Err(NoScores::Failed(reason)) => Ok(Some(format!("not reranked: {reason}"))),
+            Err(NoScores::Pending) => Err(SearchFailure::Unscored),
+        }
     }
 
     /// Searches, and once more where words were mistyped.
@@ -257,6 +267,7 @@ impl RunningSearch<'_> {
             explain: self.params.explain,
             sort: self.params.sort,
             facets: self.params.facets,
+            ignores_roles: self.role.ignores_file_roles,
         };
         search_in(&self.scope, query, self.role.function, page)
     }
@@ -323,18 +334,20 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn results(&self, hits: &Hits, mut concepts: ConceptNamer<'_>) -> Vec<SearchResult> {
+    /// The results, and whether the clock decided what is shown of them.
+    fn results(&self, hits: &Hits, mut concepts: ConceptNamer<'_>) -> (Vec<SearchResult>, bool) {
         let excerpter = Excerpter::new(self.query, EXCERPT_CHARS).weighing(&hits.rarities);
         let mut excerpter = excerpter.showing(phrases(self.query));
         let ranked = hits.hits.iter().zip(self.params.skip + 1..);
-        ranked
+        let results = ranked
             .map(|(hit, rank)| {
                 let mut result = self.result(hit, rank, &mut excerpter);
                 result.concepts = concepts.names(hit.source, &hit.record.key);
                 explain_concepts(&mut result);
                 result
             })
-            .collect()
+            .collect();
+        (results, excerpter.was_late())
     }
 
     fn result(&self, hit: &Hit, rank: usize, excerpter: &mut Excerpter) -> SearchResult {

@@ -5,11 +5,26 @@ use std::sync::Arc;
 
 /// Says how well texts answer a query.
 pub trait PairScorer: Debug + Send + Sync {
-    /// One number for each text, the higher the better it answers.
+    /// One number for each text, the higher the better it answers. It waits for nobody.
     ///
     /// # Errors
     /// Why there are none.
-    fn scores(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, String>;
+    fn scores(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, NoScores>;
+}
+
+/// Why a model gave no numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoScores {
+    /// It did not answer, or cannot be used.
+    Failed(String),
+    /// A server has it, which whoever searches has to ask before he searches again.
+    Pending,
+}
+
+impl From<String> for NoScores {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
 }
 
 /// How a role's results are read once more.

@@ -41,6 +41,8 @@ pub struct DocumentRequest {
     pub query: String,
     /// Its file's own text is wanted, too.
     pub original: bool,
+    /// The text is wanted whose lines are counted: the file's own where it is not a web page.
+    pub by_lines: bool,
     /// A line of the file, from 1, that is to be in the text where that is too long to be given
     /// whole.
     pub line: Option<usize>,

@@ -28,15 +28,16 @@ const MAX_LINE: usize = 64 << 10;
 /// Texts are read until so many bytes were.
 const MAX_TEXTS: usize = 16 << 20;
 
-/// The passages of `found` within `budget` tokens; none where no tokens are asked for.
+/// The passages of `found` within `budget` tokens, none where no tokens are asked for; and whether
+/// the clock decided what they are.
 pub(super) fn passages(
     query: &ParsedQuery,
     open: &[&SearchableSource],
     found: &Hits,
     budget: usize,
-) -> Option<Vec<PassageView>> {
+) -> (Option<Vec<PassageView>>, bool) {
     if budget == 0 {
-        return None;
+        return (None, false);
     }
     let hits = &found.hits;
     let excerpter = Excerpter::new(query, PLACE_CHARS).weighing(&found.rarities);
@@ -94,7 +95,8 @@ pub(super) fn passages(
             tokens: one.tokens,
         }
     };
-    Some(chosen.into_iter().map(view).collect())
+    let passages = chosen.into_iter().map(view).collect();
+    (Some(passages), excerpter.was_late())
 }
 
 fn shown_place(source: &SearchableSource, hit: &Hit) -> String {

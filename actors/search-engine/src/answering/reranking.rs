@@ -9,7 +9,7 @@
 use search_core::answer::{ScorePart, SortOrder};
 use search_core::query::ParsedQuery;
 
-use super::pair_scorer::Reranking;
+use super::pair_scorer::{NoScores, Reranking};
 use super::params::SearchParams;
 use super::source::{SearchableRole, SearchableSource};
 use crate::excerpt::passage_range;
@@ -56,7 +56,7 @@ impl Reranking {
         text: &str,
         open: &[&SearchableSource],
         hits: &mut [Hit],
-    ) -> Result<(), String> {
+    ) -> Result<(), NoScores> {
         let best = hits.len().min(self.top);
         let hits = &mut hits[..best];
         let texts: Vec<String> = hits
@@ -68,7 +68,7 @@ impl Reranking {
         }
         let found = self.scorer.scores(text, &texts)?;
         if found.len() != texts.len() {
-            return Err("it did not give a number for each text".to_owned());
+            return Err("it did not give a number for each text".to_owned().into());
         }
         let places: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
         let mut order: Vec<usize> = (0..hits.len()).collect();

@@ -39,6 +39,8 @@ pub struct SearchableRole {
     pub served: Vec<ServedQuery>,
     /// What reads the best results once more.
     pub reranking: Option<Reranking>,
+    /// Whether all files count alike, whatever they are for.
+    pub ignores_file_roles: bool,
 }
 
 /// A source at one moment.

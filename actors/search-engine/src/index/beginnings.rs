@@ -3,7 +3,7 @@
 //! Three letters stand for hundreds of words, or thousands, whose posting lists are all read; the
 //! documents of two letters have a list of their own, see [`initials`](super::initials). The same
 //! few hundred beginnings are asked for again and again, so the sets that took most reading are
-//! kept.
+//! kept. All words count, however many there are: a set is made once a segment.
 //! A segment is never changed: a document that is deleted from it stays in its posting lists, and
 //! in these sets. Who asks takes it out, as with any posting list. So a set holds whatever is
 //! deleted or added, later states of the index take it over with the segment, and it goes when the
@@ -18,10 +18,6 @@ use tantivy::{DocId, InvertedIndexReader, TantivyError};
 
 use super::bitmap::Bitmap;
 use super::error::IndexError;
-
-/// Words that one beginning stands for in a segment, in the order of the alphabet; the rest is left
-/// out. Reading more posting lists would take longer than a person waits.
-pub(super) const MAX_PREFIX_TERMS: usize = 20_000;
 
 /// A set of fewer words is as quickly read again.
 const LEAST_WORDS: usize = 500;
@@ -63,7 +59,7 @@ impl Beginnings {
         }
         let (mut set, mut words) = (Bitmap::new(max_doc), 0);
         for dictionary in dictionaries {
-            words += add_beginning(dictionary, letters, |_| true, MAX_PREFIX_TERMS, &mut set)?;
+            words += add_beginning(dictionary, letters, |_| true, usize::MAX, &mut set)?;
         }
         let set = Arc::new(set);
         if words >= LEAST_WORDS {

@@ -1,8 +1,9 @@
-//! What narrows a search down, by document: its folder, extension, tags and time, read once from
-//! the records of a segment and kept while searches ask for it.
+//! What narrows a search down, by document: its folder, extension, tags, role and time, read once
+//! from the records of a segment and kept while searches ask for it.
 
 use rustc_hash::FxHashMap;
 use search_core::facets::{FacetCounts, extension, folder};
+use search_core::file_roles::FileRole;
 use tantivy::DocId;
 
 use super::record::DocumentRecord;
@@ -26,6 +27,7 @@ struct Facts {
     extension: u32,
     /// Where its tags end.
     tags_end: u32,
+    role: FileRole,
 }
 
 /// Texts by number.
@@ -69,6 +71,7 @@ impl SegmentFacts {
             folder: self.folders.number(folder(&record.key)),
             extension: self.extensions.number(&extension(&record.key)),
             tags_end: self.tags.len() as u32,
+            role: record.role,
         });
     }
 
@@ -92,6 +95,11 @@ impl SegmentFacts {
         self.documents[document as usize].modified
     }
 
+    /// What a document's file is for.
+    pub(super) fn role(&self, document: DocId) -> FileRole {
+        self.documents[document as usize].role
+    }
+
     fn tags_of(&self, document: DocId) -> &[u32] {
         let at = document as usize;
         let start = at.checked_sub(1).map(|before| &self.documents[before]);
@@ -104,13 +112,18 @@ impl SegmentFacts {
         let mut folders = vec![0_u64; self.folders.names.len()];
         let mut extensions = vec![0_u64; self.extensions.names.len()];
         let mut tags = vec![0_u64; self.tag_names.names.len()];
+        let mut roles = [0_u64; FileRole::ALL.len()];
         for document in documents {
             let facts = &self.documents[document as usize];
             folders[facts.folder as usize] += 1;
             extensions[facts.extension as usize] += 1;
+            roles[usize::from(facts.role.code())] += 1;
             for &tag in self.tags_of(document) {
                 tags[tag as usize] += 1;
             }
+        }
+        for (code, count) in (0..).zip(roles) {
+            into.add_role(FileRole::from_code(code), count);
         }
         self.folders
             .counted(&folders, |name, count| into.add_folder(name, count));

@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use search_core::definitions::DefinitionKind;
+use search_core::file_roles::FileRole;
 use search_core::query::{Field, Filter, ParsedQuery};
 use tantivy::TantivyError;
 
@@ -51,6 +52,7 @@ pub(super) fn filter_documents(
         }
         Field::Path => Bounds::known(path_documents(view, &filter.value)?),
         Field::Kind => Bounds::known(kind_documents(snapshot, view, query, filter)?),
+        Field::Is => Bounds::known(documents_for(snapshot, view, filter)?),
         Field::After | Field::Before => Bounds::known(dated_documents(snapshot, view, filter)?),
         Field::Source => {
             let is_it = source.is_some_and(|name| {
@@ -88,6 +90,21 @@ fn dated_documents(
         if times.contains(&facts.modified(document)) {
             set.insert_all(&[document]);
         }
+    }
+    Ok(set)
+}
+
+/// Documents whose files are for what the filter says.
+fn documents_for(
+    snapshot: &IndexSnapshot,
+    view: &SegmentView,
+    filter: &Filter,
+) -> Result<Bitmap, IndexError> {
+    let facts = snapshot.facts_of(view)?;
+    let mut set = Bitmap::new(facts.len());
+    let role = FileRole::of_name(&filter.value);
+    for document in (0..facts.len()).filter(|document| Some(facts.role(*document)) == role) {
+        set.insert_all(&[document]);
     }
     Ok(set)
 }

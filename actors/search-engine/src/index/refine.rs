@@ -59,6 +59,8 @@ pub(super) struct Refiner<'r> {
     has_path: bool,
     /// Roles that the query asks for.
     named_roles: Vec<FileRole>,
+    /// Whether all roles count alike.
+    ignores_roles: bool,
     /// The role that is meant, where results have it.
     wanted_role: Option<FileRole>,
     placer: Placer,
@@ -90,10 +92,17 @@ impl<'r> Refiner<'r> {
             is_sentence: words > 2,
             has_path: has_path(query),
             named_roles: named_roles(query),
+            ignores_roles: false,
             wanted_role: None,
             has_code: Vec::new(),
             has_pages: Vec::new(),
         }
+    }
+
+    /// Whether files count alike, whatever they are for.
+    pub(super) fn ignoring_roles(mut self, ignores_roles: bool) -> Self {
+        self.ignores_roles = ignores_roles;
+        self
     }
 
     /// The results in their last order.
@@ -118,7 +127,8 @@ impl<'r> Refiner<'r> {
             self.has_pages[one.candidate.source as usize] |= record.kind == ContentKind::Prose;
             self.placer.note(record, one.candidate.source);
         }
-        self.wanted_role = self.query.wanted_role().filter(|wanted| {
+        let wanted = self.query.wanted_role().filter(|_| !self.ignores_roles);
+        self.wanted_role = wanted.filter(|wanted| {
             let mut found = ranked.iter().zip(&records);
             found.any(|(one, record)| self.role(record, one.candidate.source) == *wanted)
         });
@@ -443,6 +453,7 @@ impl<'r> Refiner<'r> {
 
     fn role_factor(&self, role: FileRole, source: u32) -> f32 {
         match role {
+            _ if self.ignores_roles => 1.0,
             FileRole::Documentation if self.asks_manual(source) => MANUAL,
             FileRole::Documentation if self.has_code[source as usize] => {
                 if self.query.is_order() {

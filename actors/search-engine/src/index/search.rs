@@ -39,6 +39,8 @@ pub struct Page {
     pub sort: SortOrder,
     /// Whether to say what the matches have in common.
     pub facets: bool,
+    /// Whether all files count alike, whatever they are for.
+    pub ignores_roles: bool,
 }
 
 /// A result.
@@ -73,6 +75,8 @@ pub struct Hits {
     pub missing: Vec<usize>,
     /// Documents that hold the words of a said but were not read for it: too many hold them.
     pub unread: u64,
+    /// Whether the clock decided how many of them were read: asked again, there may be others.
+    pub was_late: bool,
     /// Phrases, names and literals that no document holds: what is given was found by the words of
     /// the query.
     pub unheld: Vec<String>,
@@ -215,6 +219,14 @@ fn reads_texts(query: &ParsedQuery) -> bool {
     })
 }
 
+/// What is left of candidates whose texts decide.
+struct VerifiedCandidates {
+    kept: Vec<Candidate>,
+    /// Texts that were looked through.
+    read: u64,
+    was_late: bool,
+}
+
 /// A search whose candidates are ranked.
 struct RankedSearch<'s> {
     scope: &'s Scope<'s>,
@@ -257,7 +269,7 @@ impl RankedSearch<'_> {
             self.scope.snapshots[candidate.source as usize]
                 .key(candidate.segment, candidate.document)
         };
-        let mut unread = 0;
+        let (mut unread, mut was_late) = (0, false);
         let looks_again = self.reranker.is_some() || self.refines;
         let placed = if open == 0 && !looks_again && self.is_ranked() {
             pool.narrow(wanted);
@@ -265,9 +277,10 @@ impl RankedSearch<'_> {
         } else {
             let mut candidates = self.candidates(pool, wanted, key)?;
             if open > 0 {
-                let (kept, read) = self.verified(candidates)?;
-                unread = open.saturating_sub(read);
-                candidates = kept;
+                let verified = self.verified(candidates)?;
+                unread = open.saturating_sub(verified.read);
+                was_late = verified.was_late;
+                candidates = verified.kept;
             }
             if self.is_ranked() && self.query.condition().is_none() {
                 let depth = self.depth();
@@ -290,6 +303,7 @@ impl RankedSearch<'_> {
             hits,
             missing: std::mem::take(&mut self.outcome.missing),
             unread,
+            was_late,
             unheld: self.unheld_names(),
             rarities: self.outcome.term_weights.clone(),
             facets: None,
@@ -324,7 +338,9 @@ impl RankedSearch<'_> {
         if !self.refines {
             return Ok(ranked);
         }
-        Refiner::new(self.scope, self.query, &self.outcome, &self.passages).refine(ranked)
+        Refiner::new(self.scope, self.query, &self.outcome, &self.passages)
+            .ignoring_roles(self.page.ignores_roles)
+            .refine(ranked)
     }
 
     fn record(&self, candidate: &Candidate) -> Result<DocumentRecord, IndexError> {
@@ -395,7 +411,7 @@ impl RankedSearch<'_> {
         mut candidates: Vec<Candidate>,
     ) -> Result<Vec<Candidate>, IndexError> {
         let first = &candidates[..candidates.len().min(MAX_VERIFIED)];
-        if !self.refines || first.iter().any(|one| one.score > NO_WORD) {
+        if !self.refines || self.page.ignores_roles || first.iter().any(|one| one.score > NO_WORD) {
             return Ok(candidates);
         }
         let mut ordered = Vec::with_capacity(first.len());
@@ -409,12 +425,8 @@ impl RankedSearch<'_> {
         Ok(candidates)
     }
 
-    /// The candidates whose texts do not speak against them, and the number of texts read. Adds
-    /// those found to the totals.
-    fn verified(
-        &mut self,
-        candidates: Vec<Candidate>,
-    ) -> Result<(Vec<Candidate>, u64), IndexError> {
+    /// The candidates whose texts do not speak against them. Adds those found to the totals.
+    fn verified(&mut self, candidates: Vec<Candidate>) -> Result<VerifiedCandidates, IndexError> {
         let titles_only = self.function == RelevanceFunction::TitleScorer;
         let rarities = &self.outcome.term_weights;
         let mut verifier = Verifier::new(self.query, self.scope.texts, titles_only, rarities);
@@ -427,17 +439,22 @@ impl RankedSearch<'_> {
                 MatchState::No => {}
                 MatchState::Undecided if verifier.is_spent() => {}
                 MatchState::Undecided => {
-                    read += 1;
                     let record = self.record(&candidate)?;
                     let mut known = |leaf: &Condition| Ok(matching.truth(leaf, candidate.document));
-                    if verifier.holds(&candidate, &record, &mut known)? {
+                    let found = verifier.holds(&candidate, &record, &mut known)?;
+                    read += u64::from(found != MatchState::Undecided);
+                    if found == MatchState::Yes {
                         self.outcome.certain[candidate.source as usize] += 1;
                         kept.push(candidate);
                     }
                 }
             }
         }
-        Ok((kept, read))
+        Ok(VerifiedCandidates {
+            kept,
+            read,
+            was_late: verifier.was_late(),
+        })
     }
 
     fn explain(&self, placed: &[RankedCandidate], hits: &mut [Hit]) -> Result<(), IndexError> {

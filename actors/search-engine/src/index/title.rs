@@ -4,7 +4,7 @@ use search_core::query::{Condition, ParsedQuery, QueryWord};
 use tantivy::query::{AutomatonWeight, DfaWrapper, FuzzyTermQuery, Weight};
 use tantivy::{DocId, Term};
 
-use super::beginnings::{MAX_PREFIX_TERMS, add_beginning};
+use super::beginnings::add_beginning;
 use super::bitmap::Bitmap;
 use super::conditions::{Bounds, Matching};
 use super::error::IndexError;
@@ -124,13 +124,7 @@ impl Titles<'_> {
             Condition::Prefix(prefix) => {
                 let start = &self.query.prefixes()[*prefix].folded;
                 let mut set = Bitmap::new(max_doc);
-                add_beginning(
-                    &self.view.title,
-                    start,
-                    |_| true,
-                    MAX_PREFIX_TERMS,
-                    &mut set,
-                )?;
+                add_beginning(&self.view.title, start, |_| true, usize::MAX, &mut set)?;
                 Bounds::known(set)
             }
             Condition::Filter(filter) => {

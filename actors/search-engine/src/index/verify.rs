@@ -5,7 +5,7 @@
 //! of text. The bounds count work, not time, so the same search gives the same answer on any
 //! machine, and know nothing of the page asked for, so all pages are of one list. A regular
 //! expression may cost a thousand times what another does: for these there is [`MAX_PATTERN_TIME`]
-//! beside them.
+//! beside them, which is looked at between the stretches of a text as well.
 
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -77,6 +77,8 @@ pub(super) struct Verifier<'v> {
     buffer: String,
     /// When reading ends, where regular expressions are looked for.
     deadline: Option<Instant>,
+    /// Whether reading has ended by the clock.
+    was_late: bool,
 }
 
 impl<'v> Verifier<'v> {
@@ -110,26 +112,39 @@ impl<'v> Verifier<'v> {
             bytes: 0,
             buffer: String::new(),
             deadline: (!query.patterns().is_empty()).then(|| Instant::now() + MAX_PATTERN_TIME),
+            was_late: false,
         }
     }
 
-    /// Whether no further text may be read; `is_filled`: there are as many results as asked for.
-    pub(super) fn is_spent(&self) -> bool {
-        let is_late = self
-            .deadline
-            .is_some_and(|deadline| Instant::now() > deadline);
-        self.documents >= MAX_VERIFIED || self.bytes >= MAX_VERIFIED_BYTES || is_late
+    /// Whether no further text may be read.
+    pub(super) fn is_spent(&mut self) -> bool {
+        if self.documents >= MAX_VERIFIED || self.bytes >= MAX_VERIFIED_BYTES {
+            return true;
+        }
+        self.is_late()
     }
 
-    /// Whether a document meets the condition, by what the index says (`known`) and its text.
+    /// Whether reading has ended by the clock: another time more may be read.
+    pub(super) fn was_late(&self) -> bool {
+        self.was_late
+    }
+
+    fn is_late(&mut self) -> bool {
+        let is_late = |deadline: Instant| Instant::now() > deadline;
+        self.was_late = self.was_late || self.deadline.is_some_and(is_late);
+        self.was_late
+    }
+
+    /// Whether a document meets the condition, by what the index says (`known`) and its text; open
+    /// where time was up before the text was looked through.
     pub(super) fn holds(
         &mut self,
         candidate: &Candidate,
         record: &DocumentRecord,
         known: &mut dyn FnMut(&Condition) -> Result<MatchState, IndexError>,
-    ) -> Result<bool, IndexError> {
+    ) -> Result<MatchState, IndexError> {
         let Some(condition) = self.query.condition() else {
-            return Ok(true);
+            return Ok(MatchState::Yes);
         };
         self.documents += 1;
         let mut text: Option<Option<String>> = None;
@@ -138,9 +153,9 @@ impl<'v> Verifier<'v> {
                 (MatchState::Undecided, Condition::Phrase(phrase)) => self
                     .has_phrase(*phrase, candidate, record, &mut text)
                     .into(),
-                (MatchState::Undecided, Condition::Pattern(pattern)) => self
-                    .has_pattern(*pattern, candidate, record, &mut text)
-                    .into(),
+                (MatchState::Undecided, Condition::Pattern(pattern)) => {
+                    self.has_pattern(*pattern, candidate, record, &mut text)
+                }
                 (MatchState::Undecided, Condition::Filter(filter)) => {
                     let finder = self.title_finders[*filter].as_mut();
                     finder
@@ -153,7 +168,7 @@ impl<'v> Verifier<'v> {
         if let Some(Some(text)) = text {
             self.buffer = text;
         }
-        Ok(truth == MatchState::Yes)
+        Ok(truth)
     }
 
     fn has_phrase(
@@ -180,36 +195,43 @@ impl<'v> Verifier<'v> {
         candidate: &Candidate,
         record: &DocumentRecord,
         text: &mut Option<Option<String>>,
-    ) -> bool {
+    ) -> MatchState {
         let patterns = Rc::clone(&self.patterns);
         let Some(finder) = &patterns[pattern] else {
-            return false;
+            return MatchState::No;
         };
         if finder.is_in(&record.title) {
-            return true;
+            return MatchState::Yes;
         }
         if self.titles_only {
-            return false;
+            return MatchState::No;
         }
         let word_finders = Rc::clone(&self.word_finders);
         let Some(word) = word_finders[pattern].as_ref().filter(|_| text.is_none()) else {
             let text = self.read(candidate, record, text);
-            return text.is_some_and(|text| finder.is_in(text));
+            return text.map_or(MatchState::No, |text| self.matched(finder, text));
         };
         let is_all = self.query.patterns()[pattern].is_one_word();
         match self.read_with(word, is_all, candidate, record) {
             Reading::Text(read) => {
-                let found = finder.is_in(&read);
+                let found = self.matched(finder, &read);
                 *text = Some(Some(read));
                 found
             }
-            Reading::Holds(_) => true,
-            Reading::RuledOut(_) => false,
+            Reading::Holds(_) => MatchState::Yes,
+            Reading::RuledOut(_) => MatchState::No,
             Reading::Unreadable => {
                 *text = Some(None);
-                false
+                MatchState::No
             }
         }
+    }
+
+    /// Whether a pattern stands in a text; open where time is up before all of it was looked
+    /// through.
+    fn matched(&mut self, finder: &PatternFinder, text: &str) -> MatchState {
+        let found = finder.is_in_while(text, &mut || !self.is_late());
+        found.map_or(MatchState::Undecided, MatchState::from)
     }
 
     /// Reads a text that may hold a piece of a word.
@@ -254,5 +276,54 @@ impl<'v> Verifier<'v> {
             text
         });
         text.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use search_core::query::{Condition, MatchState, SearchRequest, parse};
+
+    use super::{TextSource, Verifier};
+    use crate::index::DocumentRecord;
+    use crate::index::pool::Candidate;
+
+    struct OneText(String);
+
+    impl TextSource for OneText {
+        fn text(&self, _: usize, _: &DocumentRecord) -> Option<String> {
+            Some(self.0.clone())
+        }
+    }
+
+    /// Time is up already: the first stretch of a text is looked through, and no more.
+    #[test]
+    fn i16_a_text_that_the_clock_cuts_stays_open() {
+        let line = "some words of a line\n";
+        let query = parse(&SearchRequest::for_text(r"re:/=>[ -~]{200}</")).expect("it parses");
+        let sign = format!("=>{}<\n", "-".repeat(200));
+        for (lines_before, expected) in [
+            (10, MatchState::Yes),
+            (10_000, MatchState::Undecided),
+            (100_000, MatchState::Undecided),
+        ] {
+            let text = OneText(line.repeat(lines_before) + &sign + &line.repeat(20_000));
+            let mut verifier = Verifier::new(&query, Some(&text), false, &[]);
+            assert!(!verifier.was_late());
+            verifier.deadline = Some(Instant::now());
+            while !verifier.is_late() {}
+            let mut known = |_: &Condition| Ok(MatchState::Undecided);
+            let record = DocumentRecord::default();
+            let candidate = Candidate {
+                score: 0.0,
+                source: 0,
+                segment: 0,
+                document: 0,
+            };
+            let found = verifier.holds(&candidate, &record, &mut known);
+            assert_eq!(found.expect("it is read"), expected, "{lines_before}");
+            assert!(verifier.was_late());
+        }
     }
 }

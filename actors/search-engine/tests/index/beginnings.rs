@@ -145,6 +145,28 @@ fn i16_two_letters_stand_for_all_words_that_begin_so() {
     }
 }
 
+/// The same of three letters and more, in texts and in titles.
+#[test]
+fn i16_three_letters_stand_for_all_words_that_begin_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for document in 0..7 {
+        let words = (document * 3_000..(document + 1) * 3_000).map(|at| format!("get{at:05}x "));
+        let words: String = words.collect();
+        put(&mut index, &format!("{document:02}"), &words, &words);
+    }
+    put(&mut index, "last", "getz of all", "getz");
+    let snapshot = commit(&mut index);
+    let keys = |beginning| ask(&snapshot, beginning).len();
+    assert_eq!(
+        (keys("ge"), keys("get"), keys("get2"), keys("getz")),
+        (8, 8, 1, 1)
+    );
+    let sources = std::slice::from_ref(&snapshot);
+    let titled = search(sources, "get*", RelevanceFunction::TitleScorer);
+    assert_eq!(titled.total, 8);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

@@ -3,6 +3,7 @@
 
 use super::*;
 use search_core::answer::SortOrder;
+use search_core::document::ContentKind;
 use search_core::facets::{FacetCounts, extension, folder};
 use search_engine::index::{Hit, Page, Scope, search_in};
 
@@ -75,6 +76,7 @@ fn check(snapshot: &IndexSnapshot, text: &str, function: RelevanceFunction) {
     for hit in &plain.hits {
         counts.add_type(&extension(&hit.record.key), 1);
         counts.add_folder(folder(&hit.record.key), 1);
+        counts.add_role(hit.record.role, 1);
         for tag in &hit.record.tags {
             counts.add_tag(tag, 1);
         }
@@ -143,6 +145,111 @@ proptest! {
         }
         check(&snapshot, "wing", RelevanceFunction::TitleScorer);
     }
+}
+
+/// `is:` keeps what files are for, and is kept out with a minus; facets count it.
+#[test]
+fn i16_what_files_are_for_narrows_a_search_down() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for (number, key) in [
+        "src/wing.rs",
+        "tests/wing.rs",
+        "tests/lift.rs",
+        "docs/wing.md",
+        "vendor/wing.c",
+        "examples/wing.rs",
+        "Cargo.lock",
+        "dist/wing.js",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let document = document(key, "A wing", "lift");
+        let put = index.put(&document, FileState::default());
+        put.expect("it is put");
+        if number == 4 {
+            commit(&mut index);
+        }
+    }
+    let snapshot = commit(&mut index);
+    let page = Page {
+        limit: 10,
+        facets: true,
+        ..Page::default()
+    };
+    for (text, wanted) in [
+        ("lift is:test", vec!["tests/lift.rs", "tests/wing.rs"]),
+        ("is:tests path:lift", vec!["tests/lift.rs"]),
+        ("lift is:docs", vec!["docs/wing.md"]),
+        ("is:lock", vec!["Cargo.lock"]),
+        (
+            "lift -is:test -is:generated -is:vendored -is:lock",
+            vec!["docs/wing.md", "examples/wing.rs", "src/wing.rs"],
+        ),
+        (
+            "lift AND (is:vendored OR is:main)",
+            vec!["src/wing.rs", "vendor/wing.c"],
+        ),
+        ("lift is:changelog", vec![]),
+    ] {
+        let found = hits(&snapshot, text, RelevanceFunction::BM25F, page);
+        let mut keys = keys_of(&found.hits);
+        keys.sort_unstable();
+        assert_eq!(keys, wanted, "{text}");
+        assert_eq!(found.total, wanted.len() as u64, "{text}");
+    }
+    let all = hits(&snapshot, "lift", RelevanceFunction::BM25F, page);
+    let roles = all.facets.expect("they are asked for").roles;
+    let roles: Vec<_> = roles
+        .iter()
+        .map(|one| (one.value.as_str(), one.count))
+        .collect();
+    let single = ["docs", "example", "generated", "lock", "main", "vendored"];
+    let expected: Vec<_> = [("test", 2)]
+        .into_iter()
+        .chain(single.map(|name| (name, 1)))
+        .collect();
+    assert_eq!(roles, expected);
+}
+
+/// A role may count all files alike; a query that asks for what is not main has it in full.
+#[test]
+fn i16_what_files_are_for_may_count_for_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    let texts = [
+        (
+            "contracts/vendor/lease.rs",
+            "lease of a wing, lease of a wing",
+        ),
+        (
+            "scripts/lease.rs",
+            "a lease of a wing, and words of other things that make it long",
+        ),
+    ];
+    for (key, text) in texts {
+        let code = ExtractedDocument {
+            kind: ContentKind::Code,
+            ..document(key, "", text)
+        };
+        let put = index.put(&code, FileState::default());
+        put.expect("it is put");
+    }
+    let snapshot = commit(&mut index);
+    let first = |text: &str, ignores_roles| {
+        let page = Page {
+            limit: 10,
+            ignores_roles,
+            ..Page::default()
+        };
+        let found = hits(&snapshot, text, RelevanceFunction::BM25F, page);
+        keys_of(&found.hits)[0].to_owned()
+    };
+    assert_eq!(first("lease wing", false), "scripts/lease.rs");
+    assert_eq!(first("lease wing", true), "contracts/vendor/lease.rs");
+    let asked = "(lease OR wing) AND (is:vendored OR is:main)";
+    assert_eq!(first(asked, false), "contracts/vendor/lease.rs");
 }
 
 /// Days are compared by UTC; what has no time is found by neither.

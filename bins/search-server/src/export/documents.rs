@@ -99,6 +99,7 @@ impl ExportSource {
             thesaurus: None,
             served: Vec::new(),
             reranking: None,
+            ignores_file_roles: false,
         };
         Ok(Self {
             name: source.haystack.name.clone(),

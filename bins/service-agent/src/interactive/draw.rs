@@ -286,5 +286,5 @@ fn help_page(frame: &mut Frame<'_>, model: &Model, palette: &Palette, area: Rect
 
 const QUERY_HELP: [&str; 2] = [
     " A query: words, \"a phrase\", AND, OR, NOT or -, (groups), begin*,",
-    " title: path: tag: source: kind: after: before:, re:/expression/",
+    " title: path: tag: source: kind: is: after: before:, re:/expression/",
 ];

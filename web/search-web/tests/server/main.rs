@@ -9,6 +9,7 @@ mod faults;
 #[path = "../../../../integration-tests/tests/all/harness.rs"]
 mod harness;
 mod progress;
+mod reading;
 mod settings;
 mod settings_guards;
 #[allow(dead_code, reason = "shared with other tests, which use more of it")]

@@ -62,6 +62,7 @@ fn i16_what_is_broken_is_left_out_and_fields_hold() {
         ("retry path:*.rb kind:", "retry path:*.rb"),
         ("retry path:*.rb kind:func", "retry path:*.rb kind:func"),
         ("retry path:*.rb kind:fu", "retry path:*.rb"),
+        ("retry path:*.rb is:te", "retry path:*.rb"),
         ("retry path:*.rb re:/x", "retry path:*.rb x"),
         ("retry path:*.rb path:\"", "retry path:*.rb"),
         ("retry path:*.rb path:\"\" NOT", "retry path:*.rb"),
@@ -146,6 +147,8 @@ fn the_language_means_what_the_table_says() {
         ("(source:Files)", "source:Files"),
         ("kind:fn parse", "(kind:function & parse)"),
         ("kind:Heading", "kind:heading"),
+        ("parse -is:Tests", "(parse & !is:test)"),
+        ("what it is: parse", "-"),
         ("notes after:2026/7/3", "(after:2026-07-03 & notes)"),
         (
             "after:2026 before:2026-02",
@@ -323,6 +326,7 @@ fn faults_have_a_place_and_say_what_to_do() {
             "a beginning cannot be looked for in `title:`",
         ),
         ("x1 m*", 3, "a beginning needs at least 2 letters"),
+        ("x1 is:weather", 3, "`is:` is one of main, docs, example"),
         ("x1 kind:weather", 3, "`kind:` is one of function, struct"),
         (
             "x1 after:2026-13-40",

@@ -5,6 +5,7 @@ use jiff::civil::Date;
 use super::Planner;
 use crate::analysis::{folded_line, words};
 use crate::definitions::DefinitionKind;
+use crate::file_roles::FileRole;
 use crate::query::condition::Condition;
 use crate::query::error::QueryError;
 use crate::query::grammar::Value;
@@ -37,6 +38,7 @@ impl Planner<'_> {
         }
         let value_text = match field {
             Field::Kind => self.kind_name(&line, at)?,
+            Field::Is => self.role_name(&line, at)?,
             Field::After | Field::Before => self.day(field, value.text, at)?,
             _ => value.text.trim().to_owned(),
         };
@@ -71,6 +73,15 @@ impl Planner<'_> {
             QueryError::at(self.text, at, format!("`kind:` is one of {all}"))
         })?;
         Ok(kind.as_str().to_owned())
+    }
+
+    /// The name of the role that is called `line`.
+    fn role_name(&self, line: &str, at: usize) -> Result<String, QueryError> {
+        let role = FileRole::of_name(line).ok_or_else(|| {
+            let all = FileRole::all_names();
+            QueryError::at(self.text, at, format!("`is:` is one of {all}"))
+        })?;
+        Ok(role.as_str().to_owned())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::role::model::Extra;
 
 impl Decoder<'_> {
     pub(super) fn extra(&self, item: &Item<'_>) -> Option<Extra> {
-        const KEYS: [&str; 13] = [
+        const KEYS: [&str; 14] = [
             "llm_provider",
             "localllm_base_url",
             "localllm_model",
@@ -24,6 +24,7 @@ impl Decoder<'_> {
             "rerank_server_url",
             "rerank_server_model",
             "rerank_top",
+            "file_roles",
         ];
         item.fields("extra", &KEYS, |fields| {
             let extra = Extra {
@@ -44,6 +45,7 @@ impl Decoder<'_> {
                 rerank_top: given(fields, "rerank_top", |item| {
                     u32::try_from(item.integer(RERANK_TOP)?).ok()
                 }),
+                file_roles: given(fields, "file_roles", Item::boolean),
             };
             check_provider(fields, &KEYS[..5]);
             check_model(fields, EMBEDDINGS);

@@ -8,10 +8,12 @@
 //!
 //! Both generations are served at once and nothing is remembered between two messages.
 
+mod text_part;
 mod tools;
 
 use serde_json::{Map, Value, json};
 
+pub use text_part::TextPart;
 pub use tools::ToolCall;
 
 use crate::mcp::rpc::{

@@ -213,7 +213,7 @@ fn i16_a_part_far_into_a_long_document_is_fetched_by_its_lines() {
     let ServerMessage::Call(call) = receive(&message, None) else {
         panic!("a call")
     };
-    let found = json!({"id": "i", "title": "T", "first_line": 75789, "truncated": true, "body": "a\nb\nc\nd\n"});
+    let found = json!({"id": "i", "title": "T", "first_line": 75789, "truncated": true, "goes_on": true, "body": "a\nb\nc\nd\n"});
     let reply = call.reply(Ok(found));
     let text = reply.message["result"]["content"][0]["text"].as_str();
     let expected = "T\n\nb\nc\n[lines 75790-75791 of more than 75792; go on with line 75792]";

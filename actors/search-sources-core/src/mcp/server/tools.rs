@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use search_core::passages::{tokens, unshown};
+use search_core::passages::unshown;
 use serde_json::{Map, Value, json};
+
+use super::text_part::TextPart;
 
 /// A tool and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,83 +41,14 @@ pub enum ToolCall {
     },
 }
 
-/// Which part of a text is wanted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TextPart {
-    /// The first line, from 1.
-    pub line: Option<u64>,
-    /// The last line.
-    pub end_line: Option<u64>,
-    /// Most tokens.
-    pub budget_tokens: Option<u64>,
-}
-
-impl TextPart {
-    /// Whether the text's own lines are counted.
-    #[must_use]
-    pub const fn has_lines(&self) -> bool {
-        self.line.is_some() || self.end_line.is_some()
-    }
-
-    /// The part of a text that begins with the line `begin` of its document, and where it goes on
-    /// if it does; `goes_on`: the document has more than the text.
-    fn of(&self, text: &str, begin: u64, goes_on: bool) -> String {
-        if *self == Self::default() {
-            return text.to_owned();
-        }
-        let first = self.line.unwrap_or(1).max(begin);
-        let mut left = self.budget_tokens.unwrap_or(u64::MAX);
-        let (mut part, mut next) = (String::new(), first);
-        let mut total = begin - 1;
-        for (line, number) in text.split_inclusive('\n').zip(begin..) {
-            total = number;
-            let is_wanted = number == next && self.end_line.is_none_or(|end| number <= end);
-            if !is_wanted {
-                continue;
-            }
-            let cost = tokens(line) as u64;
-            if cost <= left {
-                part.push_str(line);
-                next = number + 1;
-                left -= cost;
-            } else if part.is_empty() {
-                // A line alone may be too long: its beginning is better than nothing.
-                let bytes = usize::try_from(left.saturating_mul(TOKEN_BYTES)).unwrap_or(usize::MAX);
-                part.push_str(&line[..line.floor_char_boundary(bytes)]);
-                part.push('\n');
-                next = number + 1;
-                left = 0;
-            } else {
-                left = 0;
-            }
-        }
-        if next <= total || first > total || goes_on {
-            if !part.is_empty() && !part.ends_with('\n') {
-                part.push('\n');
-            }
-            let last = next - 1;
-            let more = if goes_on { "more than " } else { "" };
-            let _ = if part.is_empty() {
-                write!(part, "[the text has {more}{total} lines]")
-            } else {
-                write!(
-                    part,
-                    "[lines {first}-{last} of {more}{total}; go on with line {next}]"
-                )
-            };
-        }
-        part
-    }
-}
-
-/// Bytes of a token at least.
-const TOKEN_BYTES: u64 = 1;
-
 /// Most results that are passed over.
 const MAX_SKIP: u64 = 10_000;
 
 /// Most lines that are counted.
 const MAX_LINE: u64 = 10_000_000;
+
+/// Most characters of a line that are counted.
+const MAX_COLUMN: u64 = 10_000_000;
 
 /// Most tokens of passages.
 const MAX_BUDGET: u64 = 100_000;
@@ -128,7 +61,7 @@ pub(super) fn list() -> Value {
     let role = json!({"type": "string", "description": "Name of the role to search; leave it out for the default role."});
     json!([
         {"name": "search", "title": "Search",
-         "description": "Searches the user's sources and gives the best documents with id, title, place and snippet. Words, \"phrases\", AND, OR, NOT, -word, prefix*, re:/regular expressions/, and title: path: tag: source: kind: are understood. With budget_tokens it gives the passages that answer, with path and lines, to read in place of whole documents.",
+         "description": "Searches the user's sources and gives the best documents with id, title, place and snippet. Words, \"phrases\", AND, OR, NOT, -word, prefix*, re:/regular expressions/, and title: path: tag: source: kind: is: (is:test, -is:docs) are understood. With budget_tokens it gives the passages that answer, with path and lines, to read in place of whole documents.",
          "annotations": {"readOnlyHint": true, "openWorldHint": false},
          "inputSchema": {"type": "object", "additionalProperties": false, "required": ["query"], "properties": {
             "query": {"type": "string", "description": "What to look for."},
@@ -137,11 +70,12 @@ pub(super) fn list() -> Value {
             "budget_tokens": {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET, "description": "Give passages of at most so many tokens in all, in place of snippets; 1000 is a good number."},
             "role": role}}},
         {"name": "fetch", "title": "Read a document",
-         "description": "Gives the text of a document that search has found, or some of its lines.",
+         "description": "Gives the text of a document that search has found, or some of its lines, and says where to go on. Lines are those of the file; of a web page those of its text without markup.",
          "annotations": {"readOnlyHint": true, "openWorldHint": false},
          "inputSchema": {"type": "object", "additionalProperties": false, "required": ["id"], "properties": {
             "id": {"type": "string", "description": "Id of a result of search."},
             "line": {"type": "integer", "minimum": 1, "maximum": MAX_LINE, "description": "First line wanted, from 1."},
+            "column": {"type": "integer", "minimum": 1, "maximum": MAX_COLUMN, "description": "First character wanted of the first line, from 1: where a line too long for the budget goes on."},
             "end_line": {"type": "integer", "minimum": 1, "maximum": MAX_LINE, "description": "Last line wanted."},
             "budget_tokens": {"type": "integer", "minimum": 1, "maximum": MAX_BUDGET, "description": "Give at most so many tokens of the text; the answer says where to go on."},
             "role": role}}},
@@ -164,7 +98,7 @@ impl ToolCall {
         };
         let known: &[&str] = match name {
             "search" => &["query", "limit", "skip", "budget_tokens", "role"],
-            "fetch" => &["id", "line", "end_line", "budget_tokens", "role"],
+            "fetch" => &["id", "line", "column", "end_line", "budget_tokens", "role"],
             "autocomplete" => &["q", "role"],
             _ => {
                 let name = crate::mcp::rpc::one_line(name);
@@ -195,6 +129,7 @@ impl ToolCall {
                 role: text("role")?,
                 part: TextPart {
                     line: whole(arguments, "line", MAX_LINE)?,
+                    column: whole(arguments, "column", MAX_COLUMN)?,
                     end_line: whole(arguments, "end_line", MAX_LINE)?,
                     budget_tokens: whole(arguments, "budget_tokens", MAX_BUDGET)?,
                 },
@@ -232,7 +167,7 @@ impl ToolCall {
                 let texts = ["original", "text", "body"].iter();
                 let body = texts.filter_map(|key| found[*key].as_str()).next();
                 let begin = found["first_line"].as_u64().unwrap_or(1);
-                let goes_on = found["truncated"] == true;
+                let goes_on = found["goes_on"] == true;
                 let part = part.of(body.unwrap_or_default(), begin, goes_on);
                 format!("{title}\n\n{part}")
             }
@@ -299,7 +234,7 @@ fn unshown_text(passages: &[Value], found: &Value, budget: u64) -> String {
     let has_passage = |result: &&Value| passages.iter().any(|one| one["id"] == result["id"]);
     let place = |result: &&Value| {
         let id = result["id"].as_str().unwrap_or_default();
-        match result["line"].as_u64() {
+        match result["line"].as_u64().filter(|_| !is_page(id)) {
             Some(line) => format!("{id} line {line}"),
             None => id.to_owned(),
         }
@@ -310,6 +245,15 @@ fn unshown_text(passages: &[Value], found: &Value, budget: u64) -> String {
         return String::new();
     }
     format!("also found (ids for fetch):\n{}\n\n", places.join("\n"))
+}
+
+/// Whether a document is a web page: results tell a line of its file, `fetch` counts those of its
+/// text.
+fn is_page(id: &str) -> bool {
+    let ending = id.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ["html", "htm", "xhtml"]
+        .iter()
+        .any(|one| ending.eq_ignore_ascii_case(one))
 }
 
 /// What is told of how the query was taken.

@@ -213,7 +213,7 @@ pub(crate) enum DocumentsCommand {
 #[derive(Debug, Args)]
 pub(crate) struct SearchArguments {
     /// What to look for: words, "phrases", AND, OR, NOT or -, (groups), prefix*, title: path: tag:
-    /// source: kind: after: before:, re:/regular expressions/
+    /// source: kind: is: after: before:, re:/regular expressions/
     #[arg(allow_hyphen_values = true)]
     pub(crate) query: String,
     /// Results to give, at most 1000.

@@ -31,6 +31,7 @@ test.each([
   ["folders", "src/net/", "path:src/net/"],
   ["folders", "my notes/", 'path:"my notes/"'],
   ["tags", "kernel", "tag:kernel"],
+  ["roles", "test", "is:test"],
   ["tags", 'web "server"', 'tag:"web  server "'],
 ] as const)("filter of %s %s", (facet, value, filter) => {
   expect(facetFilter(facet, value)).toBe(filter);

@@ -55,6 +55,7 @@ export interface Facets {
   types: FacetValue[];
   folders: FacetValue[];
   tags: FacetValue[];
+  roles?: FacetValue[];
 }
 
 export const SORTS = ["relevance", "newest", "oldest"] as const;
@@ -130,6 +131,7 @@ export const readSort = (text: string | null): Sort => SORTS.find((one) => one =
 /** The filter of a query that keeps what has this value. */
 export function facetFilter(facet: keyof Facets, value: string): string {
   if (facet === "types") return `path:*.${value}`;
+  if (facet === "roles") return `is:${value}`;
   const quoted = /^[\w./-]+$/.test(value) ? value : `"${value.replaceAll('"', " ")}"`;
   return facet === "tags" ? `tag:${quoted}` : `path:${quoted}`;
 }

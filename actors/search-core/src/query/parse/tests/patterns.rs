@@ -16,6 +16,11 @@ fn i16_expressions_and_exact_text_are_conditions() {
         ("\"a b(\" case:yes", vec!["\"a b(\""], vec![]),
         ("case:no \"HashMap\"", vec!["\"HashMap\""], vec![]),
         (
+            r"re:/\w{10}/ re:/=.{0,200};/",
+            vec![r"re:/\w{10}/", "re:/=.{0,200};/"],
+            vec![],
+        ),
+        (
             "re:/x{20}/ -re:/yyy/",
             vec!["re:/x{20}/", "re:/yyy/"],
             vec![],
@@ -43,7 +48,14 @@ fn i16_a_wrong_expression_is_refused_where_it_is_wrong() {
     for (text, position, says) in [
         ("é re:/ab(c/", 8, "unclosed group"),
         ("re:/a*/", 4, "empty text"),
-        (r"re:/(?:\w{99}){99}/", 4, "once compiled"),
+        (r"re:/(?:\w{99}){9}/", 4, "once compiled"),
+        (r"re:/(?:\w{99}){99}/", 4, "has 9801 steps"),
+        (
+            r"re:/[ -~\n]{15000}[\x01-\x08]/",
+            4,
+            "lower the numbers in braces",
+        ),
+        (r"re:/[ -~\n]{500,}[\x01-\x08]/", 4, "matches without end"),
         (nine.as_str(), 83, "at most 8"),
         (&format!("re:/{}/", "a".repeat(1025)), 4, "longer than 1024"),
     ] {
