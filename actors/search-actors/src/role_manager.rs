@@ -20,7 +20,8 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use search_engine::texts::TextStore;
 use supervision::{
-    ChildRef, ChildSpec, StartChildError, StartRefused, Supervisor, TickHandle, start_tick,
+    ChildRef, ChildSpec, StartChildError, StartRefused, Supervisor, TellError, TickHandle,
+    start_tick,
 };
 
 use crate::indexer::{IndexerSettings, SourceIndexer};
@@ -208,7 +209,12 @@ impl RoleManagerContext {
         }
         match self.indexers.start_child(self.spec(handle)).await {
             Ok(indexer) => {
-                let reindex = ReindexHandle::new(move || indexer.tell(Reindex));
+                let (supervisor, id) = (self.indexers.clone(), handle.id.clone());
+                let reindex = ReindexHandle::new(move || match indexer.tell(Reindex) {
+                    // Parked, it has failed too often: it begins anew, by comparing everything.
+                    Err(TellError::Unavailable { .. }) => supervisor.resume_child(id.clone()),
+                    told => told,
+                });
                 handle.set_reindex_handle(Some(reindex));
                 let mut running = self.running.lock();
                 running
