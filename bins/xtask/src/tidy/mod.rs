@@ -27,6 +27,7 @@ mod secrets;
 mod sources;
 mod syntax;
 mod tree;
+mod unused;
 mod width;
 
 use std::process::ExitCode;
@@ -130,10 +131,12 @@ fn check_manifests(tree: &Tree, packages: &[Package]) -> Result<Vec<Finding>> {
     let root = manifests::parse("Cargo.toml", tree.text("Cargo.toml").unwrap_or_default())?;
     let mut findings = manifests::check_root(&root);
     let mut used = std::collections::BTreeSet::new();
+    let rust = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
     for package in packages {
         let path = format!("{}/Cargo.toml", package.folder);
         let manifest = manifests::parse(&path, tree.text(&path).unwrap_or_default())?;
         findings.extend(manifests::check_member(&path, &manifest));
+        findings.extend(unused::check(&package.folder, &manifest, rust.clone()));
         used.extend(manifests::dependency_names(&manifest));
     }
     findings.extend(manifests::check_unused(&root, &used));
