@@ -192,7 +192,7 @@ impl RoleManagerContext {
         {
             Ok(()) | Err(supervision::ChildError::NoSuchChild(_)) => {}
             Err(error) => {
-                tracing::warn!(event = "keeper.unstopped", source = handle.haystack.name, %error);
+                tracing::warn!(event = "indexer.unstopped", source = handle.haystack.name, %error);
                 return;
             }
         }
@@ -226,7 +226,7 @@ impl RoleManagerContext {
             }
             // It is tried again at the next look.
             Err(error) => {
-                tracing::debug!(event = "keeper.unstarted", source = handle.haystack.name, %error);
+                tracing::debug!(event = "indexer.unstarted", source = handle.haystack.name, %error);
             }
         }
     }

@@ -28,7 +28,7 @@ const ESCAPE: &[u8] = b"\\u001b";
 
 /// What is looked for, in any case.
 pub(super) struct LogQuery {
-    /// Parts of it as they stand in the file, or a colour: where it is, each of them finds something.
+    /// Parts of it as they stand in the file, or a colour: where it is, each finds something.
     parts: Vec<Regex>,
     /// As it stands in the file, where JSON escapes some characters.
     written: Regex,

@@ -5,7 +5,9 @@
 //! the checkout itself, so that a plain test run cannot forget them.
 
 mod actors;
+mod capacities;
 mod commands;
+mod diagrams;
 mod documents;
 mod events;
 mod finding;
@@ -154,7 +156,7 @@ fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
             || path.contains("/decision/")
     };
     let rust = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
-    let mut findings = Vec::new();
+    let mut findings = diagrams::check(rust.clone());
     for (path, text) in rust {
         findings.extend(sources::check(path, text));
         if core(path) {
@@ -186,6 +188,7 @@ fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     findings.extend(events::check(programs(), page(events::PAGE)));
     findings.extend(problems::check(programs(), page(problems::PAGE)));
     findings.extend(actors::check(programs(), page(actors::PAGE)));
+    findings.extend(capacities::check(programs(), page(actors::PAGE)));
     findings
 }
 
