@@ -7,6 +7,7 @@
 mod actors;
 mod capacities;
 mod commands;
+mod commits;
 mod diagrams;
 mod documents;
 mod events;
@@ -28,6 +29,7 @@ mod samples;
 mod secrets;
 mod sources;
 mod syntax;
+mod terms;
 mod tree;
 mod unused;
 mod width;
@@ -111,10 +113,10 @@ pub(crate) fn check(project: &Project) -> Result<Vec<Finding>> {
     let names = syntax
         .files()
         .map(|(path, file)| (path, file.names.as_slice()));
-    findings.extend(names::check(
-        names,
-        tree.text(names::PAGE).unwrap_or_default(),
-    ));
+    let glossary = tree.text(names::PAGE).unwrap_or_default();
+    findings.extend(terms::check_all(names.clone(), glossary));
+    findings.extend(names::check(names, glossary));
+    findings.extend(commits::check(project));
     findings.extend(check_documents(&tree, &packages));
     findings.extend(samples::check(tree.paths()));
     findings.extend(
