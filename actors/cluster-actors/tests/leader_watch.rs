@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cluster_actors::replica::{
-    DrainRefusal, Election, Role, RoleAction, RoleControl, RoleEvent, Taken, leader_watch_by,
+    DrainRefusal, Election, ReplicaRole, RoleAction, RoleControl, RoleEvent, Taken, leader_watch_by,
 };
 use parking_lot::Mutex;
 use store::{Beside, Leadership, Options, Store};
@@ -196,10 +196,10 @@ fn i18_a_store_that_was_given_free_is_taken_at_once_unless_it_was_drained_here()
         let mut stage = Stage::start(free.clone());
         assert_eq!(stage.taken.recv().await.unwrap().epoch, 5);
         assert_eq!(stage.control.on(RoleEvent::Took(5)), RoleAction::StartTree);
-        assert_eq!(stage.control.role(), Role::Standby);
+        assert_eq!(stage.control.role(), ReplicaRole::Standby);
         assert!(stage.control.status().starting);
         stage.control.on(RoleEvent::TreeStarted);
-        assert_eq!(stage.control.role(), Role::Leader);
+        assert_eq!(stage.control.role(), ReplicaRole::Leader);
         assert_eq!(stage.control.drain(false).await, Ok(()));
         stage.control.on(RoleEvent::DrainAsked);
         stage.control.on(RoleEvent::TreeEnded);

@@ -6,8 +6,8 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::redact::secret_ranges;
 use crate::secret::MASK;
+use crate::shown_text::is_hidden;
 use crate::source::{Source, Span};
-use crate::suggest::is_direction_mark;
 
 /// Tabs go to the next multiple of this many columns.
 const TAB: usize = 4;
@@ -131,7 +131,7 @@ fn shown(character: char, column: usize) -> (String, usize) {
             let width = TAB - column % TAB;
             (" ".repeat(width), width)
         }
-        _ if character.is_control() || is_direction_mark(character) => ("\u{fffd}".to_owned(), 1),
+        _ if is_hidden(character) => ("\u{fffd}".to_owned(), 1),
         _ => (character.to_string(), character.width().unwrap_or(0)),
     }
 }

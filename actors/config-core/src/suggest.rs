@@ -2,6 +2,8 @@
 
 use strsim::damerau_levenshtein;
 
+use crate::shown_text::is_hidden;
+
 /// Longer names are not compared: the distance costs the product of both lengths.
 const MAX_COMPARED: usize = 64;
 /// Longer values are cut when quoted in a message.
@@ -39,7 +41,7 @@ fn folded(name: &str) -> Option<String> {
     (!folded.is_empty()).then_some(folded)
 }
 
-/// `text` between back-quotes, cut to a readable length, control characters escaped: what a file
+/// `text` between back-quotes, cut to a readable length, hidden characters escaped: what a file
 /// holds must not steer the terminal it is reported on.
 pub fn quoted(text: &str) -> String {
     let mut shown = String::from("`");
@@ -48,7 +50,7 @@ pub fn quoted(text: &str) -> String {
             shown.push('…');
             break;
         }
-        if character.is_control() || is_direction_mark(character) {
+        if is_hidden(character) {
             shown.extend(character.escape_unicode());
         } else {
             shown.push(character);
@@ -56,11 +58,6 @@ pub fn quoted(text: &str) -> String {
     }
     shown.push('`');
     shown
-}
-
-/// Characters that reorder the text around them (the "Trojan Source" set, CVE-2021-42574).
-pub(crate) fn is_direction_mark(character: char) -> bool {
-    matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]

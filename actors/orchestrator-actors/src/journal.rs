@@ -47,7 +47,7 @@ pub enum JournalEvent {
     },
     /// A check of a pull request was skipped.
     FanOutSkipped(Reason),
-    /// A status was decided; the poster says when the forge has it.
+    /// A status was decided; the outbox worker says when the forge has it.
     StatusDecided(CommitState),
     /// The persona was put into a prompt.
     PersonaApplied(String),
@@ -86,7 +86,7 @@ pub enum JournalEvent {
     /// The configuration was read again.
     Reloaded,
     /// What became of a post to the forge, under the name of its log line, which is written by the
-    /// poster.
+    /// outbox worker.
     Posted(&'static str),
 }
 
@@ -187,7 +187,7 @@ impl Entry {
         }
     }
 
-    /// Writes the log line; not of posts, whose line the poster has written.
+    /// Writes the log line; not of posts, whose line the outbox worker has written.
     pub fn log(&self) {
         let Some(LogLine { level, event, text }) = self.line() else {
             return;
@@ -221,7 +221,7 @@ impl Entry {
             PersonaApplied(_) => Info, event = "persona.applied", "a persona was put into a prompt";
             PersonaNotFound(_) => Warn, event = "persona.not_found", "a persona is not loaded; restart or reload";
             SkillsInjected(_) => Info, event = "skills.injected", "skills were put into a prompt";
-            // The name that the poster's failures have; nothing is wrong, so no warning.
+            // The name that the outbox worker's failures have; nothing is wrong, so no warning.
             NoIssueToPostAt => Info, event = "forge.post.failed", "there is no issue to post at";
             WorktreeCreated(_) => Info, event = "worktree.created", "a worktree was made";
             WorktreeRemoved(_) => Info, event = "worktree.removed", "a worktree was removed";

@@ -17,7 +17,6 @@ pub mod classify;
 pub mod config;
 pub mod health;
 pub mod intake;
-mod invisible;
 pub mod obligation;
 pub mod posting;
 pub mod prompt;

@@ -5,9 +5,9 @@
 //! place that a forge or a bot looks for, in code too: what counts as code differs between forges.
 //! The text reads as before. Control, bidirectional and other invisible characters are taken out.
 
-pub use crate::config::PostKind;
+use config_core::is_hidden;
 
-use crate::invisible::is_invisible;
+pub use crate::config::PostKind;
 
 /// Breaks what a forge or a bot would act on; invisible, and no line break.
 const JOINER: char = '\u{2060}';
@@ -73,7 +73,8 @@ pub fn inert(text: &str, allowed: &[PostKind]) -> String {
     out
 }
 
-/// Without terminal sequences, control, bidirectional and invisible characters.
+/// Without terminal sequences, control, bidirectional and invisible characters. Line ends and tabs
+/// stay, and what selects how the picture in front of it looks.
 fn clean(text: &str) -> Vec<char> {
     let mut clean = Vec::with_capacity(text.len());
     let mut rest = text.chars().peekable();
@@ -83,7 +84,7 @@ fn clean(text: &str) -> Vec<char> {
             // Parameters, then one final letter (ECMA-48).
             while rest.next_if(|c| matches!(c, '\u{20}'..='\u{3f}')).is_some() {}
             rest.next_if(|c| matches!(c, '\u{40}'..='\u{7e}'));
-        } else if !is_invisible(c) {
+        } else if !is_hidden(c) || matches!(c, '\n' | '\t' | '\u{fe0e}' | '\u{fe0f}') {
             clean.push(c);
         }
     }

@@ -12,7 +12,7 @@ use orchestrator_core::config::AgentCli;
 use orchestrator_engine::adapters::{Start, command_line};
 use orchestrator_engine::output::{LogReader, LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    AgentSpec, ChildEnvironment, Confinement, EndCause, Limits, ProcessEnd, RunVariables,
+    ChildEnvironment, Confinement, EndCause, Limits, ProcessEnd, ProcessSpec, RunVariables,
     RunningAgent, Sandbox, View,
 };
 use orchestrator_engine::scenario::{PlanError, prepare};
@@ -119,7 +119,7 @@ fn run(folder: &Path, run: &str) -> (ProcessEnd, String, PathBuf) {
     let child = ChildEnvironment::new(&daemon, &[], &variables).unwrap();
     let child = child.with("NODE_PATH", node_modules()).unwrap();
     let log = folder.join(format!("log-{run}"));
-    let spec = AgentSpec {
+    let spec = ProcessSpec {
         run: run.parse().unwrap(),
         program: line.program,
         arguments: line.arguments,

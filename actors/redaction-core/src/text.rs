@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use config_core::is_hidden;
+
 /// Longer sequences of a terminal are taken for text.
 const MAX_SEQUENCE: usize = 4 << 10;
 
@@ -31,7 +33,7 @@ impl<'h> Text<'h> {
     /// Without what is not seen: escape sequences of terminals, control characters, zero-width
     /// characters. None when all of it is seen.
     pub(crate) fn visible(&self) -> Option<Self> {
-        let may_hide = |byte: &u8| matches!(byte, 0..=0x08 | 0x0b..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf3);
+        let may_hide = |byte: &u8| matches!(byte, 0..=0x08 | 0x0b..=0x1f | 0x7f | 0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xef | 0xf0 | 0xf3);
         let first = self.bytes.iter().position(may_hide)?;
         let mut seen = TextBuilder::of(self, first);
         let mut at = first;
@@ -132,13 +134,6 @@ fn hidden_length(bytes: &[u8]) -> usize {
             }
         }
     }
-}
-
-/// Characters that take no room.
-fn is_hidden(character: char) -> bool {
-    matches!(u32::from(character),
-        0x80..=0x9f | 0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f
-        | 0x202a..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0f | 0xfeff | 0xfff9..=0xfffb | 0xe_0000..=0xe_0fff)
 }
 
 /// ECMA-48: what follows ESC, whose length `lead` is.

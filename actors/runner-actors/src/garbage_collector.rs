@@ -187,6 +187,10 @@ impl RunGarbageCollector {
         // Others' runs may have the same manager: an unknown run's VM is not ours to end.
         let record = self.store.read(move |rows| rows::run(rows, &run)).await;
         let record = record.ok().flatten()?;
+        // Again: a job that ended meanwhile may have left its VM to be kept.
+        if self.kept.holds(host, &vm.id) {
+            return None;
+        }
         if owner.has_ended(&record) {
             return Some("its job has ended");
         }

@@ -20,7 +20,8 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use search_engine::texts::TextStore;
 use supervision::{
-    ChildRef, ChildSpec, StartChildError, StartRefused, Supervisor, TickHandle, start_tick,
+    ChildRef, ChildSpec, StartChildError, StartRefused, Supervisor, TellError, TickHandle,
+    start_tick,
 };
 
 use crate::indexer::{IndexerSettings, SourceIndexer};
@@ -191,7 +192,7 @@ impl RoleManagerContext {
         {
             Ok(()) | Err(supervision::ChildError::NoSuchChild(_)) => {}
             Err(error) => {
-                tracing::warn!(event = "keeper.unstopped", source = handle.haystack.name, %error);
+                tracing::warn!(event = "indexer.unstopped", source = handle.haystack.name, %error);
                 return;
             }
         }
@@ -208,7 +209,12 @@ impl RoleManagerContext {
         }
         match self.indexers.start_child(self.spec(handle)).await {
             Ok(indexer) => {
-                let reindex = ReindexHandle::new(move || indexer.tell(Reindex));
+                let (supervisor, id) = (self.indexers.clone(), handle.id.clone());
+                let reindex = ReindexHandle::new(move || match indexer.tell(Reindex) {
+                    // Parked, it has failed too often: it begins anew, by comparing everything.
+                    Err(TellError::Unavailable { .. }) => supervisor.resume_child(id.clone()),
+                    told => told,
+                });
                 handle.set_reindex_handle(Some(reindex));
                 let mut running = self.running.lock();
                 running
@@ -220,7 +226,7 @@ impl RoleManagerContext {
             }
             // It is tried again at the next look.
             Err(error) => {
-                tracing::debug!(event = "keeper.unstarted", source = handle.haystack.name, %error);
+                tracing::debug!(event = "indexer.unstarted", source = handle.haystack.name, %error);
             }
         }
     }

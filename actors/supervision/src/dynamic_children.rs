@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix::{Actor, Context};
 
 use crate::{
+    errors::TellError,
     messages::{ChildError, ResumeChild, StartChild, StartChildError, StopChild},
     reference::ChildRef,
     spec::ChildSpec,
@@ -46,13 +47,12 @@ impl ChildRef<Supervisor> {
             .await??)
     }
 
-    /// Starts a parked or ended child anew and forgets its failures; nothing happens to one that
-    /// runs.
+    /// Has a parked or ended child started anew, its failures forgotten; nothing happens to one
+    /// that runs or backs off, or that is not there.
     ///
     /// # Errors
-    /// [`NoSuchChild`](crate::NoSuchChild); [`AskError`](crate::AskError) when the supervisor could
-    /// not be asked.
-    pub async fn resume_child(&self, id: impl Into<String>) -> Result<(), ChildError> {
-        Ok(self.ask(ResumeChild { id: id.into() }).await??)
+    /// [`TellError`] when the supervisor could not be told.
+    pub fn resume_child(&self, id: impl Into<String>) -> Result<(), TellError> {
+        self.tell(ResumeChild { id: id.into() })
     }
 }

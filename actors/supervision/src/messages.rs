@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `StartChild` | [`ChildRef::start_child`](crate::ChildRef::start_child) | the child is under supervision, its first incarnation made |
 //! | `StopChild` | [`ChildRef::stop_child`](crate::ChildRef::stop_child) | the child is down |
-//! | `ResumeChild` | [`ChildRef::resume_child`](crate::ChildRef::resume_child) | a parked or ended child was started anew |
+//! | `ResumeChild` | [`ChildRef::resume_child`](crate::ChildRef::resume_child) | none; a parked or ended child is started anew |
 //! | `Heartbeat` | [`RootHandle::answers`](crate::RootHandle::answers) | the supervisor handles messages |
 //!
 //! All are handled by [`Supervisor`](crate::Supervisor).
@@ -31,7 +31,7 @@ pub(crate) struct StopChild {
 
 /// Start a child that is parked or ended, and forget its failures.
 #[derive(Message)]
-#[rtype(result = "Result<(), NoSuchChild>")]
+#[rtype(result = "()")]
 pub(crate) struct ResumeChild {
     pub(crate) id: String,
 }

@@ -168,19 +168,18 @@ impl Handler<StopChild> for Supervisor {
 }
 
 impl Handler<ResumeChild> for Supervisor {
-    type Result = Result<(), NoSuchChild>;
+    type Result = ();
 
-    fn handle(&mut self, message: ResumeChild, ctx: &mut Context<Self>) -> Self::Result {
-        let index = self
-            .find(&message.id)
-            .ok_or(NoSuchChild { id: message.id })?;
+    fn handle(&mut self, message: ResumeChild, ctx: &mut Context<Self>) {
+        let Some(index) = self.find(&message.id) else {
+            return;
+        };
         let child = &mut self.children[index];
         if self.finishing.is_none() && matches!(child.status.phase, Phase::Parked | Phase::Ended) {
             child.history.clear();
             child.status = ChildStatus::new(child.status.dynamic);
             self.proceed(ctx);
         }
-        Ok(())
     }
 }
 

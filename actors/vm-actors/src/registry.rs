@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use supervision::ChildRef;
 use vm_core::VmId;
-use vm_core::admission::{InUse, Need};
+use vm_core::admission::{InUse, RequestedResources};
 
 use crate::entry::VmEntry;
 use crate::vm::Vm;
@@ -60,7 +60,7 @@ impl VmRegistry {
         let entries = vms.values().map(|vm| &vm.entry);
         let alive = entries.filter(|entry| entry.state().is_alive());
         alive.fold(InUse::default(), |used, entry| {
-            used.with(Need {
+            used.with(RequestedResources {
                 mem_mib: u64::from(entry.spec.mem_mib) + overhead_mib,
                 vcpus: u32::from(entry.spec.vcpus),
             })

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 use vm_core::VmSpec;
-use vm_core::admission::Need;
+use vm_core::admission::RequestedResources;
 use vm_engine::image::Image;
 
 use crate::keys::IdempotencyKey;
@@ -49,7 +49,7 @@ impl PendingRequest {
 /// bounds it.
 #[derive(Default)]
 pub(crate) struct RequestQueue {
-    needs: VecDeque<Need>,
+    needs: VecDeque<RequestedResources>,
     requests: VecDeque<PendingRequest>,
 }
 
@@ -58,11 +58,11 @@ impl RequestQueue {
         self.requests.len()
     }
 
-    pub(crate) fn needs(&self) -> &VecDeque<Need> {
+    pub(crate) fn needs(&self) -> &VecDeque<RequestedResources> {
         &self.needs
     }
 
-    pub(crate) fn push(&mut self, need: Need, request: PendingRequest) {
+    pub(crate) fn push(&mut self, need: RequestedResources, request: PendingRequest) {
         self.needs.push_back(need);
         self.requests.push_back(request);
     }

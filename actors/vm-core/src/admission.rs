@@ -19,7 +19,7 @@ pub struct Capacity {
 
 /// What a request needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Need {
+pub struct RequestedResources {
     /// Memory in MiB, what the monitor itself uses included.
     pub mem_mib: u64,
     /// Virtual processors.
@@ -56,7 +56,7 @@ pub enum Decision {
 impl InUse {
     /// With one more.
     #[must_use]
-    pub fn with(self, need: Need) -> Self {
+    pub fn with(self, need: RequestedResources) -> Self {
         Self {
             mem_mib: self.mem_mib.saturating_add(need.mem_mib),
             vcpus: self.vcpus.saturating_add(need.vcpus),
@@ -66,7 +66,7 @@ impl InUse {
 
     /// With one less.
     #[must_use]
-    pub fn without(self, need: Need) -> Self {
+    pub fn without(self, need: RequestedResources) -> Self {
         Self {
             mem_mib: self.mem_mib.saturating_sub(need.mem_mib),
             vcpus: self.vcpus.saturating_sub(need.vcpus),
@@ -81,7 +81,12 @@ impl InUse {
 
 /// What becomes of a request when `waiting` others wait already. Nobody overtakes: while somebody
 /// waits, a smaller request waits as well, or big ones would starve.
-pub fn decide(need: Need, in_use: InUse, waiting: usize, capacity: Capacity) -> Decision {
+pub fn decide(
+    need: RequestedResources,
+    in_use: InUse,
+    waiting: usize,
+    capacity: Capacity,
+) -> Decision {
     if !InUse::default().with(need).fits(capacity) {
         return Decision::Never;
     }
@@ -100,7 +105,12 @@ pub fn decide(need: Need, in_use: InUse, waiting: usize, capacity: Capacity) -> 
 
 /// Which VMs that may be ended for others are, so that a request fits: of `held`, oldest first, as
 /// few as it takes. None when all of them would not be enough.
-pub fn reclaim(need: Need, in_use: InUse, held: &[Need], capacity: Capacity) -> usize {
+pub fn reclaim(
+    need: RequestedResources,
+    in_use: InUse,
+    held: &[RequestedResources],
+    capacity: Capacity,
+) -> usize {
     let mut used = in_use.with(need);
     for (count, one) in held.iter().enumerate() {
         if used.fits(capacity) {
@@ -112,7 +122,11 @@ pub fn reclaim(need: Need, in_use: InUse, held: &[Need], capacity: Capacity) -> 
 }
 
 /// How many of the waiting may start now, oldest first.
-pub fn admit_waiting(waiting: &VecDeque<Need>, in_use: InUse, capacity: Capacity) -> usize {
+pub fn admit_waiting(
+    waiting: &VecDeque<RequestedResources>,
+    in_use: InUse,
+    capacity: Capacity,
+) -> usize {
     let mut used = in_use;
     let mut count = 0;
     for need in waiting {
@@ -136,8 +150,8 @@ mod tests {
         queue: 2,
     };
 
-    fn need(mem_mib: u64, vcpus: u32) -> Need {
-        Need { mem_mib, vcpus }
+    fn need(mem_mib: u64, vcpus: u32) -> RequestedResources {
+        RequestedResources { mem_mib, vcpus }
     }
 
     #[test]

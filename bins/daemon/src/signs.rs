@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use cluster_actors::replica::{Role, RoleControl};
+use cluster_actors::replica::{ReplicaRole, RoleControl};
 use config_core::ObjectSettings;
 use http_clients::objects::ObjectStorage;
 use store::ServerSigns;
@@ -36,7 +36,7 @@ pub(crate) fn note_signs(control: &RoleControl, signs: &ServerSigns) {
         tracing::error!(event = "store.replica_awaited", "{reason}");
     }
     let differing = &signs.differing;
-    let differs = (control.role() == Role::Standby && !differing.is_empty()).then(|| {
+    let differs = (control.role() == ReplicaRole::Standby && !differing.is_empty()).then(|| {
         let names = differing.join(", ");
         format!("the settings of this process differ from the leader's: {names}")
     });
@@ -72,7 +72,7 @@ pub fn probe_as_standby(
     let storage = storage.transpose()?;
     let look = move || {
         loop {
-            if control.role() == Role::Standby {
+            if control.role() == ReplicaRole::Standby {
                 note_probe(&control, storage.as_ref(), &hosts);
             }
             std::thread::park_timeout(PROBE_INTERVAL);

@@ -1,6 +1,7 @@
 //! The role file, of a server or of this machine: shown without secrets, checked, replaced.
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use config_core::Environment;
@@ -90,21 +91,16 @@ pub fn validate(
     Ok(roles.warnings().iter().map(|one| one.headline()).collect())
 }
 
+/// In one step: a reader, or a crash, never sees half of the file. Its mode stays, and a link stays
+/// a link.
+fn save(path: &Path, text: &str) -> std::io::Result<()> {
+    let place = std::fs::canonicalize(path)?;
+    let mode = std::fs::metadata(&place)?.permissions().mode() & 0o7777;
+    store::replace_file(&place, Some(mode), |file| file.write_all(text.as_bytes()))
+}
+
 fn stored(here: &InProcess) -> Result<RoleDocument, Failure> {
     let name = here.settings.settings_path.value.display().to_string();
     let document = RoleDocument::parse(&name, &here.role_text()?, &here.environment);
     document.map_err(|wrong| Failure::Configuration(wrong.to_string()))
-}
-
-/// Beside the file, then in its place: a reader, or a crash, never sees half of it. The file's mode
-/// stays.
-fn save(path: &Path, text: &str) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mode = std::fs::metadata(path)?.permissions();
-    let mut beside = tempfile::NamedTempFile::new_in(folder)?;
-    beside.as_file().set_permissions(mode)?;
-    beside.write_all(text.as_bytes())?;
-    beside.as_file().sync_all()?;
-    beside.persist(path)?;
-    Ok(())
 }

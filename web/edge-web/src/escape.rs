@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::visible::is_hidden;
+use config_core::is_hidden;
 
 /// The longest piece of a stranger's text in a log line, in characters.
 const MAX_CHARS: usize = 512;

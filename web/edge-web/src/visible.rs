@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use config_core::is_hidden;
 use maud::Render;
 
 /// A text of a stranger in a template: what [`markup`] makes of it.
@@ -32,6 +33,7 @@ pub fn markup(text: &str) -> String {
             '\n' | '\t' => out.push(character),
             // Joins two pictures to one.
             '\u{200d}' if before >= '\u{2190}' => out.push(character),
+            selector if selects(selector, before) => out.push(character),
             hidden if is_hidden(hidden) => {
                 let _ = write!(out, "&lt;U+{:04X}&gt;", u32::from(hidden));
             }
@@ -47,14 +49,22 @@ pub fn markup(text: &str) -> String {
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
     for character in without_colours(text).chars() {
-        if is_hidden(character) && !matches!(character, '\n' | '\t') {
+        let stays = matches!(character, '\n' | '\t') || selects(character, before);
+        if is_hidden(character) && !stays {
             let _ = write!(out, "<U+{:04X}>", u32::from(character));
         } else {
             out.push(character);
         }
+        before = character;
     }
     out
+}
+
+/// Whether a character selects how the one in front of it looks: a picture, or as text.
+fn selects(character: char, before: char) -> bool {
+    matches!(character, '\u{fe0e}' | '\u{fe0f}') && !is_hidden(before)
 }
 
 /// The same JSON, in one line, with escapes in place of the characters that are not seen: whoever
@@ -78,33 +88,10 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A log without the colours of terminals.
+/// A log without the colours of terminals, its lines ended by a line feed.
 #[must_use]
 pub fn without_colours(log: &str) -> String {
-    let mut parts = log.split("\u{1b}[");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let parameters = part
-            .find(|c: char| !matches!(c, '0'..='9' | ';' | ':'))
-            .unwrap_or(part.len());
-        match part[parameters..].strip_prefix('m') {
-            Some(rest) => out.push_str(rest),
-            None => {
-                out.push_str("\u{1b}[");
-                out.push_str(part);
-            }
-        }
-    }
-    out.replace("\r\n", "\n")
-}
-
-/// Whether a character steers what shows it, takes no room, or sets the direction of others.
-#[must_use]
-pub fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || matches!(u32::from(character),
-            0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f
-            | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfeff | 0xfff9..=0xfffb | 0xe_0000..=0xe_0fff)
+    config_core::without_colours(log).replace("\r\n", "\n")
 }
 
 #[cfg(test)]
@@ -113,15 +100,17 @@ mod tests {
 
     #[test]
     fn t11_raw_text_and_json_show_what_is_not_seen() {
-        let text = "\u{1b}[31mred\u{1b}[0m\tx\r\n\u{1b}[2J\u{202e}gnp\u{2066}\u{7f} ü";
+        let text = "\u{1b}[31mred\u{1b}[0m\tx\r\n\u{1b}[2\u{202e}gnp\u{2066}\u{7f} ü";
         assert_eq!(
             plain(text),
-            "red\tx\n<U+001B>[2J<U+202E>gnp<U+2066><U+007F> ü"
+            "red\tx\n<U+001B>[2<U+202E>gnp<U+2066><U+007F> ü"
         );
+        let coloured = "\u{1b}[01;31m\u{1b}[Kerror: \u{1b}[m\u{1b}[Kx \u{2714}\u{fe0f}\u{fe0f}";
+        assert_eq!(plain(coloured), "error: x \u{2714}\u{fe0f}<U+FE0F>");
         let text = format!("{text}\u{e0041}\u{85}\"");
         let raw = serde_json::to_string(&text).unwrap();
         let shown = json(&raw);
-        assert!(!shown.contains(super::is_hidden), "{shown}");
+        assert!(!shown.contains(config_core::is_hidden), "{shown}");
         assert!(shown.contains("\\u202egnp\\u2066"), "{shown}");
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         assert!(matches!(
@@ -154,6 +143,10 @@ mod tests {
             (
                 "\u{1f469}\u{200d}\u{1f4bb} ✔\u{fe0f} ünï",
                 "\u{1f469}\u{200d}\u{1f4bb} ✔\u{fe0f} ünï",
+            ),
+            (
+                "✔\u{fe0f}\u{fe0f}\u{e0101}\u{ffa0}",
+                "✔\u{fe0f}&lt;U+FE0F&gt;&lt;U+E0101&gt;&lt;U+FFA0&gt;",
             ),
             (
                 "<b title='x'>&\"\n\t",

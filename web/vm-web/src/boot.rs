@@ -70,7 +70,7 @@ pub fn service(
             event = "vm.left_behind",
             folder = %leftover.folder.display(),
             pid = leftover.killed,
-            "ended what a former life of the manager left"
+            "ended what the previous incarnation of the manager left"
         );
     }
     fs::DirBuilder::new()

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! request ─▶ Edge (host, origin, limits) ─▶ token and scope ─▶ handler ─message─▶ VmScheduler, Vm
-//!                                                                 └─────reads────▶ Board
+//!                                                                 └─────reads────▶ VmManagerView
 //! ```
 //! A handler turns a request into a message and the reply into JSON; it decides nothing. Whose
 //! token a VM was ordered with decides who sees it: to others it does not exist.

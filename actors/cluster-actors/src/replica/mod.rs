@@ -26,7 +26,8 @@ mod shared_files;
 mod sight;
 
 pub use decision::{
-    ForwardRefusal, ForwardTarget, Role, RoleAction, RoleEvent, forward_target, is_for_next_leader,
+    ForwardRefusal, ForwardTarget, ReplicaRole, RoleAction, RoleEvent, forward_target,
+    is_for_next_leader,
 };
 pub use delivery::{StoredDelivery, Undecodable};
 pub use election::{Election, Taken};

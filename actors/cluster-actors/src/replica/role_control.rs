@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::replica::decision::{Role, RoleAction, RoleEvent, RoleState};
+use crate::replica::decision::{ReplicaRole, RoleAction, RoleEvent, RoleState};
 use parking_lot::Mutex;
 use serde::Serialize;
 use store::{Beside, IntakeBacklog};
@@ -61,7 +61,7 @@ pub enum DrainRefusal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReplicaStatus {
     /// `leader` or `standby`.
-    pub role: Role,
+    pub role: ReplicaRole,
     /// The newest epoch that is known of.
     pub epoch: u64,
     /// Where the leader is reached by the others; absent while nobody leads, or it says nowhere.
@@ -121,7 +121,7 @@ impl RoleControl {
 
     /// What it is now.
     #[must_use]
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> ReplicaRole {
         self.0.state.lock().role()
     }
 
@@ -217,7 +217,7 @@ impl RoleControl {
     /// The epoch that it leads under, if it leads.
     fn leads_under(&self) -> Option<u64> {
         let state = self.0.state.lock();
-        (state.role() == Role::Leader).then(|| state.epoch())
+        (state.role() == ReplicaRole::Leader).then(|| state.epoch())
     }
 
     /// Notes why the process may not stand beside this store; whether that is new.
@@ -277,7 +277,7 @@ impl RoleControl {
     /// What is wrong, for `/health`.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
-        let leads = self.role() == Role::Leader;
+        let leads = self.role() == ReplicaRole::Leader;
         let warnings = self.0.warnings.lock();
         let all = warnings.iter();
         // A leader meets what a standby can only ask for.
@@ -318,7 +318,7 @@ impl RoleControl {
     pub fn status(&self) -> ReplicaStatus {
         let (state, sight) = (*self.0.state.lock(), self.sight());
         let role = state.role();
-        if role == Role::Leader {
+        if role == ReplicaRole::Leader {
             // What it saw last may be from before it took the store.
             let address = self.0.own_address.clone();
             return ReplicaStatus {

@@ -12,7 +12,7 @@ use super::rows::{
 /// Where a status is posted, and by whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusTarget {
-    /// Whose token posts it: a name the poster's [`Accounts`](crate::Accounts) know.
+    /// Whose token posts it: a name the outbox worker's [`Accounts`](crate::Accounts) know.
     pub account: String,
     /// The repository.
     pub repo: RepoName,

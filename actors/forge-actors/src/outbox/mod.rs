@@ -53,4 +53,4 @@ pub use outcome::{
 };
 pub(crate) use rows::CLOCK;
 pub use rows::{CommentKey, Failure, StatusKey};
-pub use view::{Entry, EntryState, Obligation, Overview, is_bad, list, obligations, overview};
+pub use view::{Entry, EntryState, Overview, OwedStatus, is_bad, list, obligations, overview};

@@ -65,7 +65,7 @@ pub struct Overview {
 
 /// A status that somebody has begun, for comparison with what the forge has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Obligation {
+pub struct OwedStatus {
     /// Whose token posts it.
     pub account: String,
     /// The run that owns it.
@@ -135,14 +135,14 @@ pub fn obligations(
     rows: &mut impl ReadRows,
     repo: &RepoName,
     sha: &CommitSha,
-) -> Result<Vec<Obligation>, StoreError> {
+) -> Result<Vec<OwedStatus>, StoreError> {
     let prefix = (repo.as_str().to_ascii_lowercase(), sha.to_string());
     let found = rows.below(&STATUSES, &prefix, None, 1000)?;
     Ok(found.into_iter().map(|(_, row)| obligation(row)).collect())
 }
 
-fn obligation(row: StatusRow) -> Obligation {
-    Obligation {
+fn obligation(row: StatusRow) -> OwedStatus {
+    OwedStatus {
         posted: row.is_posted(),
         account: row.account,
         owner: row.owner,

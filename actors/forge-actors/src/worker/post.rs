@@ -8,7 +8,7 @@ use store::{Store, StoreError};
 
 use super::accounts::Accounts;
 use crate::outbox::{
-    AttemptFailure, CommentKey, Obligation, PostTask, Step, sending_comment, step,
+    AttemptFailure, CommentKey, OwedStatus, PostTask, Step, sending_comment, step,
 };
 
 /// How far a forge's clock may be behind ours, in ms.
@@ -193,7 +193,7 @@ fn is_same(found: &str, wanted: &str) -> bool {
 
 /// Whether the forge lacks a status that it took. A terminal state where we still say `pending` is
 /// left: the agent itself, or a person, has said more than we know.
-pub(super) fn missing(obligation: &Obligation, have: &[PostedStatus]) -> bool {
+pub(super) fn missing(obligation: &OwedStatus, have: &[PostedStatus]) -> bool {
     if !obligation.posted {
         return false;
     }
@@ -240,7 +240,7 @@ mod tests {
             (Pending, true, have(Some(Success)), false),
         ];
         for (state, posted, have, expected) in table {
-            let obligation = Obligation {
+            let obligation = OwedStatus {
                 account: "a".into(),
                 owner: "r".parse().unwrap(),
                 status: CommitStatus {

@@ -85,7 +85,8 @@ fn may_follow(comment: &str, at: usize, visible_to: usize) -> bool {
 }
 
 /// Letters and digits of any script, and what attaches to them unseen or as an accent: a name must
-/// not look like another by what stands beside it.
+/// not look like another by what stands beside it. Another question than what is hidden: accents
+/// attach, and are seen.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric()
         || matches!(c,

@@ -14,7 +14,7 @@ use super::failure::failure;
 use super::gzip::{BodyDecoder, InflateError};
 use super::request::{Body, Method, Request, Value};
 use super::response::{Headers, Response};
-use super::retry::{Retry, RetryPolicy, Verdict, jitter};
+use super::retry::{Retry, RetryDecision, RetryPolicy, jitter};
 use super::streaming::{Chunks, Streaming};
 use crate::http::{HttpOptions, Redirects};
 
@@ -165,7 +165,7 @@ impl HttpClient {
             };
             let may_repeat = next.is_some() && (idempotent || error.was_not_sent());
             match policy.verdict(attempt, Retry::of(&error), jitter()) {
-                Verdict::Again(delay) if may_repeat => tokio::time::sleep(delay).await,
+                RetryDecision::Again(delay) if may_repeat => tokio::time::sleep(delay).await,
                 _ => return outcome,
             }
         }

@@ -48,6 +48,6 @@ pub(crate) use failure::failure;
 pub use options::{HttpOptions, Redirects};
 pub use request::{Method, Request};
 pub use response::{Headers, Response};
-pub use retry::{Retry, RetryPolicy, Verdict, jitter, retry_after};
+pub use retry::{Retry, RetryDecision, RetryPolicy, jitter, retry_after};
 pub use streaming::Streaming;
 pub use tls::{Tls, TlsError, TrustedRoots};

@@ -41,7 +41,7 @@ pub enum Retry {
 
 /// What to do after an attempt that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RetryDecision {
     /// Try again after this delay.
     Again(Duration),
     /// Leave it.
@@ -84,19 +84,19 @@ impl RetryPolicy {
     /// `chance` from 0 to 1 spreads the delay between half and whole, so that many callers do not
     /// come back together.
     #[must_use]
-    pub fn verdict(&self, attempt: u32, retry: Retry, chance: f64) -> Verdict {
+    pub fn verdict(&self, attempt: u32, retry: Retry, chance: f64) -> RetryDecision {
         let Retry::Worth { after } = retry else {
-            return Verdict::GiveUp;
+            return RetryDecision::GiveUp;
         };
         if attempt >= self.attempts {
-            return Verdict::GiveUp;
+            return RetryDecision::GiveUp;
         }
         let own = self.delay(attempt, chance);
         match after {
             // A peer that asks for more than we are ready to wait is left alone.
-            Some(after) if after > self.longest => Verdict::GiveUp,
-            Some(after) => Verdict::Again(after.max(own)),
-            None => Verdict::Again(own),
+            Some(after) if after > self.longest => RetryDecision::GiveUp,
+            Some(after) => RetryDecision::Again(after.max(own)),
+            None => RetryDecision::Again(own),
         }
     }
 
@@ -215,16 +215,16 @@ mod tests {
         let worth = |after: Option<u64>| Retry::Worth {
             after: after.map(Duration::from_secs),
         };
-        let again = |seconds| Verdict::Again(Duration::from_secs(seconds));
+        let again = |seconds| RetryDecision::Again(Duration::from_secs(seconds));
         let table = [
             (1, worth(None), again(1)),
             (2, worth(None), again(2)),
-            (3, worth(None), Verdict::GiveUp),
+            (3, worth(None), RetryDecision::GiveUp),
             (1, worth(Some(5)), again(5)),
             (2, worth(Some(0)), again(2)),
             (1, worth(Some(10)), again(10)),
-            (1, worth(Some(11)), Verdict::GiveUp),
-            (1, Retry::Useless, Verdict::GiveUp),
+            (1, worth(Some(11)), RetryDecision::GiveUp),
+            (1, Retry::Useless, RetryDecision::GiveUp),
         ];
         for (attempt, retry, expected) in table {
             let verdict = policy.verdict(attempt, retry, 1.0);
@@ -234,7 +234,7 @@ mod tests {
             attempts: 1,
             ..policy
         };
-        assert_eq!(never.verdict(1, worth(None), 1.0), Verdict::GiveUp);
+        assert_eq!(never.verdict(1, worth(None), 1.0), RetryDecision::GiveUp);
     }
 
     #[test]

@@ -21,5 +21,5 @@ mod stream;
 pub use client::{LlmClient, OPENROUTER};
 pub use error::LlmError;
 pub use protocol::LlmProtocol;
-pub use shapes::{ChatEvent, ChatReply, ChatRequest, Format, Message, Role, StopReason, Usage};
+pub use shapes::{ChatEvent, ChatReply, ChatRequest, ChatRole, Format, Message, StopReason, Usage};
 pub use stream::ChatStream;

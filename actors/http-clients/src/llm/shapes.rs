@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum ChatRole {
     /// The one who gives the rules.
     System,
     /// The one who asks.
@@ -19,14 +19,14 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks.
-    pub role: Role,
+    pub role: ChatRole,
     /// What they say.
     pub content: String,
 }
 
 impl Message {
     /// A message.
-    pub fn new(role: Role, content: impl Into<String>) -> Self {
+    pub fn new(role: ChatRole, content: impl Into<String>) -> Self {
         Self {
             role,
             content: content.into(),

@@ -168,10 +168,19 @@ fn replace_file(
         return Ok(Replaced::Conflict);
     }
     let new = beside(path, ".new");
-    let mut file = File::create(&new)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&new, path)?;
+    if let Err(error) = write(&new, bytes).and_then(|()| fs::rename(&new, path)) {
+        let _ = fs::remove_file(&new);
+        return Err(error);
+    }
+    // Its new name too: whoever is told of this version finds it after a power cut.
+    if let Some(parent) = path.parent() {
+        File::open(parent)?.sync_all()?;
+    }
     Ok(Replaced::Done(version_of(bytes)))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use config_core::Secret;
 use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::llm::{
-    ChatEvent, ChatReply, ChatRequest, Format, LlmClient, LlmError, LlmProtocol, Message, Role,
+    ChatEvent, ChatReply, ChatRequest, ChatRole, Format, LlmClient, LlmError, LlmProtocol, Message,
     StopReason, Usage,
 };
 use scripted_peers::{Answer, ScriptedLlm};
@@ -28,8 +28,8 @@ fn question() -> ChatRequest {
     ChatRequest {
         model: "tiny".into(),
         messages: vec![
-            Message::new(Role::System, "be brief"),
-            Message::new(Role::User, "hello"),
+            Message::new(ChatRole::System, "be brief"),
+            Message::new(ChatRole::User, "hello"),
         ],
         ..ChatRequest::default()
     }

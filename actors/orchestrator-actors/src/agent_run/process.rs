@@ -3,8 +3,7 @@
 use orchestrator_core::run::ProcessIdentity;
 use orchestrator_engine::output::RunLog;
 use orchestrator_engine::process::{
-    AgentSpec as ProcessSpec, Confinement, Ended, ProcessKey, RunningAgent, StartError, StopCause,
-    Stopper,
+    Confinement, Ended, ProcessKey, ProcessSpec, RunningAgent, StartError, StopCause, Stopper,
 };
 
 use super::vm::{VmError, VmPlan};

@@ -9,7 +9,7 @@ use orchestrator_core::run::{Run, RunContext};
 use orchestrator_engine::adapters::{Start, command_line};
 use orchestrator_engine::output::{LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    AgentSpec as ProcessSpec, ChildEnvironment, Limits, RunVariables, Sandbox, View,
+    ChildEnvironment, Limits, ProcessSpec, RunVariables, Sandbox, View,
 };
 use orchestrator_engine::scenario::{self, BrowserPlan};
 

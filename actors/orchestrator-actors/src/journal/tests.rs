@@ -88,7 +88,7 @@ fn z1_every_event_of_the_journal_has_a_name_and_a_log_line() {
         entry.log();
     }
     let posted = Entry::plain(JournalEvent::Posted("status.posted"), "");
-    assert_eq!(posted.line(), None, "the poster has written it");
+    assert_eq!(posted.line(), None, "the outbox worker has written it");
 }
 
 #[test]

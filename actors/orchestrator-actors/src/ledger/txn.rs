@@ -18,7 +18,7 @@ use super::rows::{
 use crate::journal::{Entry, JournalEvent, status_text};
 use orchestrator_core::run::RunContext;
 
-/// The name by which the orchestrator's own forge token is known to the poster.
+/// The name by which the orchestrator's own forge token is known to the outbox worker.
 pub(crate) const OWN_ACCOUNT: &str = "orchestrator";
 
 /// An open transaction of the ledger.

@@ -12,7 +12,7 @@ use rustix::process::{Resource, Rlimit, Signal};
 use super::process_group::ProcessGroup;
 use super::reaper::RegisteredLeader;
 use super::sandbox::find;
-use super::spec::{AgentInput, AgentSpec, StartError};
+use super::spec::{AgentInput, ProcessSpec, StartError};
 
 /// A started program, and the read end of its output.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct LaunchedProcess {
 
 /// Starts the program of `spec` inside `group`.
 pub(super) fn launch(
-    spec: &AgentSpec,
+    spec: &ProcessSpec,
     group: &ProcessGroup,
 ) -> Result<LaunchedProcess, StartError> {
     let failed = |source| StartError::Program {
@@ -79,7 +79,7 @@ pub(super) fn launch(
 
 /// The program as a path, where something else has to start it and could not say that it is
 /// missing.
-fn program(spec: &AgentSpec) -> io::Result<PathBuf> {
+fn program(spec: &ProcessSpec) -> io::Result<PathBuf> {
     if !spec.sandbox.has_namespace() {
         return Ok(spec.program.clone());
     }

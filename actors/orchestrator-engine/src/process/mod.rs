@@ -1,7 +1,7 @@
 //! Agent processes: started apart from the daemon, watched, and ended with everything they started.
 //!
 //! ```text
-//! AgentSpec ── start ──> RunningAgent ── run (blocks) ──> Ended
+//! ProcessSpec ── start ──> RunningAgent ── run (blocks) ──> Ended
 //!                          │    └── Stopper (any thread): cancelled, superseded, shutdown
 //!                          └── ProcessGroup: namespace, cgroup v2 where it is writable, and a scan of /proc everywhere
 //! ```
@@ -42,4 +42,4 @@ pub use process_group::Confinement;
 pub use reaper::adopt_orphans;
 pub use run::RunningAgent;
 pub use sandbox::{Sandbox, View, is_vanished_path};
-pub use spec::{AgentInput, AgentSpec, EndCause, Ended, ProcessEnd, StartError, StopCause};
+pub use spec::{AgentInput, EndCause, Ended, ProcessEnd, ProcessSpec, StartError, StopCause};

@@ -14,7 +14,7 @@ use super::previous_run::ProcessKey;
 use super::proc_table;
 use super::process_group::{Confinement, ProcessGroup};
 use super::sandbox_status::SandboxStatus;
-use super::spec::{AgentSpec, Ended, StartError};
+use super::spec::{Ended, ProcessSpec, StartError};
 use crate::output::RunLog;
 
 /// A started agent: to be [run](Self::run), or it is neither watched nor ended.
@@ -65,7 +65,7 @@ impl RunningAgent {
     /// # Errors
     /// [`StartError`] when it cannot be started; nothing is left behind then.
     pub fn start(
-        spec: AgentSpec,
+        spec: ProcessSpec,
         confinement: &Confinement,
         log: RunLog,
     ) -> Result<Self, StartError> {

@@ -16,7 +16,7 @@ use crate::output::{LogError, LogSummary};
 
 /// One agent process to start.
 #[derive(Debug, Clone)]
-pub struct AgentSpec {
+pub struct ProcessSpec {
     /// The run it belongs to.
     pub run: RunId,
     /// The program; an absolute path, or a name found in the child's `PATH`.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use orchestrator_engine::process::{
-    AgentInput, AgentSpec, EndCause, Limits, ProcessEnd, Resource, RunningAgent, StartError,
+    AgentInput, EndCause, Limits, ProcessEnd, ProcessSpec, Resource, RunningAgent, StartError,
     StopCause,
 };
 
@@ -194,7 +194,7 @@ fn what_cannot_be_started_is_an_error_and_leaves_nothing() {
         let mut prepared = test_bed.shell("true", limits());
         prepared.spec.program = program.into();
         prepared.spec.folder = folder.map_or(prepared.spec.folder, Into::into);
-        let again = AgentSpec {
+        let again = ProcessSpec {
             program: "/bin/true".into(),
             folder: "/".into(),
             ..prepared.spec.clone()

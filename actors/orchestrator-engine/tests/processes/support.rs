@@ -9,7 +9,7 @@ use config_core::Environment;
 use forge_core::RunId;
 use orchestrator_engine::output::{LogPart, LogReader, LogSizes, Redactor, RunLog};
 use orchestrator_engine::process::{
-    AgentInput, AgentSpec, ChildEnvironment, Confinement, Ended, Limits, RunVariables,
+    AgentInput, ChildEnvironment, Confinement, Ended, Limits, ProcessSpec, RunVariables,
     RunningAgent, Sandbox, View,
 };
 use tempfile::TempDir;
@@ -23,7 +23,7 @@ pub(crate) struct ProcessTestBed {
 
 /// A run that is prepared.
 pub(crate) struct Prepared {
-    pub(crate) spec: AgentSpec,
+    pub(crate) spec: ProcessSpec,
     pub(crate) log: RunLog,
     pub(crate) log_folder: PathBuf,
     /// A word that all processes of the run carry in their arguments.
@@ -84,7 +84,7 @@ impl ProcessTestBed {
         let folder = self.folder.path().join(&run);
         fs::create_dir(&folder).unwrap();
         Prepared {
-            spec: AgentSpec {
+            spec: ProcessSpec {
                 run: run.parse::<RunId>().unwrap(),
                 program: "/bin/sh".into(),
                 arguments: vec!["-c".into(), script.replace("TOKEN", &token).into()],

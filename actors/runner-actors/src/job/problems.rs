@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use config_core::without_colours;
 use runner_core::command::{Annotation, Level};
-use runner_core::problem_matcher::{LineMatcher, ProblemMatchers, without_colours};
+use runner_core::problem_matcher::{LineMatcher, ProblemMatchers};
 
 use crate::log::LineKind;
 

@@ -1,8 +1,7 @@
 //! Identity tokens of jobs that have `id-token: write`: signed claims for one audience, by the key
 //! that the runner publishes.
 
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
 use forge_core::IdTokenKey;
@@ -35,28 +34,32 @@ pub(crate) struct JobIdentity {
 
 impl Issuer {
     /// With the key of this data folder, which may be the operator's; without one it is made.
-    pub(super) fn open(data: &Path, url: &str) -> std::io::Result<Self> {
+    pub(super) fn open(data: &Path, url: &str) -> io::Result<Self> {
         let path = data.join(FILE);
         let pkcs8 = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let made = IdTokenKey::generate().map_err(std::io::Error::other)?;
-                let mut file = std::fs::OpenOptions::new()
-                    .write(true)
-                    .create_new(true)
-                    .mode(0o600)
-                    .open(&path)?;
-                file.write_all(&made)?;
-                file.sync_all()?;
+            // An empty one is what a full disk has left: no token was signed with it.
+            Ok(bytes) if !bytes.is_empty() => bytes,
+            // A link to nowhere is the operator's.
+            Err(error) if error.kind() != ErrorKind::NotFound || path.is_symlink() => {
+                let text = format!("{}: {error}", path.display());
+                return Err(io::Error::new(error.kind(), text));
+            }
+            _ => {
+                let made = IdTokenKey::generate().map_err(io::Error::other)?;
+                store::replace_file(&path, Some(0o600), |file| file.write_all(&made))?;
                 made
             }
-            Err(error) => return Err(error),
         };
-        let key = IdTokenKey::read(&pkcs8);
+        let key = IdTokenKey::read(&pkcs8).map_err(|error| {
+            let text = format!(
+                "{}: {error}; move it away, and a new one is made at the next start",
+                path.display()
+            );
+            io::Error::other(text)
+        });
         Ok(Self {
             url: url.trim_end_matches('/').to_owned(),
-            key: key
-                .map_err(|error| std::io::Error::other(format!("{}: {error}", path.display())))?,
+            key: key?,
         })
     }
 
@@ -85,7 +88,7 @@ impl Issuer {
             claims.insert(name.to_owned(), value);
         }
         let signed = self.key.sign(&Value::Object(claims));
-        signed.map_err(|error| ServiceFault::Disk(std::io::Error::other(error)))
+        signed.map_err(|error| ServiceFault::Disk(io::Error::other(error)))
     }
 
     /// `/.well-known/openid-configuration`.
@@ -111,5 +114,35 @@ impl Issuer {
     /// The key set.
     pub(super) fn keys(&self) -> Value {
         json!({"keys": [self.key.public()]})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn i14_what_a_full_disk_left_of_the_key_is_made_anew() {
+        let data = tempfile::tempdir().unwrap();
+        let path = data.path().join(FILE);
+        std::fs::write(&path, "").unwrap();
+        std::fs::write(data.path().join("id-token.key.new"), "half").unwrap();
+        let keys = |issuer: &Issuer| issuer.keys();
+        let first = keys(&Issuer::open(data.path(), "https://ci.example/").unwrap());
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let again = Issuer::open(data.path(), "https://ci.example").unwrap();
+        assert_eq!(keys(&again), first, "the key that was written");
+        assert_eq!(std::fs::read_dir(data.path()).unwrap().count(), 1);
+
+        std::fs::write(&path, "what is this").unwrap();
+        let refused = Issuer::open(data.path(), "https://ci.example");
+        let text = refused.map(|_| ()).unwrap_err().to_string();
+        assert!(
+            text.contains("id-token.key: ") && text.ends_with("made at the next start"),
+            "{text}"
+        );
     }
 }

@@ -115,14 +115,21 @@ impl KeptVms {
         &self,
         point: &ResumePoint,
     ) -> Result<(TakenVm, ResumedVm), NotOpened> {
-        let _turn = self.turn.lock().await;
-        let mut vms = self.vms.lock();
         let is_it = |kept: &KeptVm| {
             let job = &kept.job;
             job.run == point.run && job.key == point.key && job.instance == point.instance
         };
-        let found = vms.iter().position(is_it);
-        let index = found.ok_or_else(|| NotOpened::none(&point.run))?;
+        let place = |vms: &[KeptVm]| {
+            let found = vms.iter().position(is_it);
+            found.ok_or_else(|| NotOpened::none(&point.run))
+        };
+        let turn = {
+            let vms = self.vms.lock();
+            Arc::clone(&vms[place(&vms)?].turn)
+        };
+        let _turn = turn.lock().await;
+        let mut vms = self.vms.lock();
+        let index = place(&vms)?;
         vms[index].unused()?;
         let checkpoint = vms[index].checkpoint(point.step)?.clone();
         let job = vms.remove(index).job;
@@ -145,8 +152,7 @@ impl KeptVms {
         kept: &KeptVm,
         step: u32,
     ) -> Result<ShellEnvironment, NotOpened> {
-        // As it is now: others may have opened a shell while the turn was waited for.
-        self.find(&kept.job.run, Some(&kept.job.name))?.unused()?;
+        kept.unused()?;
         let checkpoint = kept.checkpoint(step)?;
         let vm = &kept.job.vm;
         vmm.restore_snapshot(vm, &checkpoint.snapshot).await?;

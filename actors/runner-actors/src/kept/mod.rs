@@ -109,6 +109,8 @@ struct KeptVm {
     shells: usize,
     /// The step before which it is, where somebody has gone back.
     at_step: Option<u32>,
+    /// Resuming, opening and pausing of this VM follow each other.
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The VMs that are kept; clones share them.
@@ -120,8 +122,6 @@ pub struct KeptVms {
     vms: Arc<Mutex<Vec<KeptVm>>>,
     /// VMs that were kept and have a job again: host and id.
     taken: Arc<Mutex<Vec<(String, String)>>>,
-    /// Resuming, opening and pausing of one VM follow each other.
-    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl KeptVms {
@@ -132,7 +132,6 @@ impl KeptVms {
             logs: logs.clone(),
             vms: Arc::default(),
             taken: Arc::default(),
-            turn: Arc::default(),
         }
     }
 
@@ -195,6 +194,7 @@ impl KeptVms {
             paused: false,
             shells: 0,
             at_step: None,
+            turn: Arc::default(),
         });
         Ok(until)
     }

@@ -1,6 +1,7 @@
 //! A shell in a kept VM: the VM goes on while one is open, and stands still again afterwards.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_clients::vmm::{ExecState, NewExec, TerminalSize, VmmClient, VmmError};
@@ -43,10 +44,14 @@ pub struct OpenShell {
     pub closing: ClosingShell,
 }
 
-/// What is left to do when a shell's connection has ended.
-pub struct ClosingShell {
+/// What is left to do when a shell's connection has ended; done by itself where this is dropped.
+pub struct ClosingShell(Option<ShellUse>);
+
+/// A VM that goes on for a shell.
+struct ShellUse {
     kept: KeptVms,
     job: KeptJob,
+    turn: Arc<tokio::sync::Mutex<()>>,
     exec: String,
     by: String,
 }
@@ -69,31 +74,44 @@ impl KeptVms {
     /// # Errors
     /// See [`NotOpened`].
     pub async fn open(&self, request: ShellRequest) -> Result<OpenShell, NotOpened> {
+        // By itself: when whoever asked leaves meanwhile, the VM stands still again all the same.
+        let opening = actix_rt::spawn(self.clone().open_in_turn(request));
+        let given_up = VmmError::Lost("the runner ends".to_owned());
+        opening.await.unwrap_or_else(|_| Err(given_up.into()))
+    }
+
+    async fn open_in_turn(self, request: ShellRequest) -> Result<OpenShell, NotOpened> {
         let kept = self.find(&request.run, request.job.as_deref())?;
         let vmm = self.client(&kept.job)?;
-        let turn = self.turn.lock().await;
-        let opened = self.open_at(&vmm, &kept, &request).await;
-        if opened.is_ok() {
-            self.change(&kept.job.vm, |kept| kept.shells += 1);
-        } else {
-            self.pause_unused(&vmm, &kept.job.vm).await;
-        }
-        drop(turn);
-        let (exec, sender, receiver) = opened?;
+        let turn = Arc::clone(&kept.turn);
+        let in_turn = turn.lock().await;
+        // As it is now: a job may have taken it, others may have opened a shell or gone back.
+        let kept = self.find(&request.run, Some(&kept.job.name))?;
+        let (exec, sender, receiver) = match self.open_at(&vmm, &kept, &request).await {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.pause_unused(&vmm, &kept.job.vm).await;
+                return Err(error);
+            }
+        };
+        self.change(&kept.job.vm, |kept| kept.shells += 1);
+        drop(in_turn);
         let place = request.before_step;
         let place = place.map_or(String::new(), |step| format!(" before step {step}"));
         let text = format!("a shell was opened{place} by {}", request.by);
-        self.say(&kept.job, &text).await;
-        Ok(OpenShell {
+        let opened = OpenShell {
             sender,
             receiver,
-            closing: ClosingShell {
+            closing: ClosingShell(Some(ShellUse {
                 kept: self.clone(),
-                job: kept.job,
+                job: kept.job.clone(),
+                turn,
                 exec,
                 by: request.by,
-            },
-        })
+            })),
+        };
+        self.say(&kept.job, &text).await;
+        Ok(opened)
     }
 
     /// A shell in the VM as it is, or as it was before a step.
@@ -179,21 +197,39 @@ fn environment(shell: &ShellEnvironment) -> BTreeMap<String, String> {
 
 impl ClosingShell {
     /// Ends the shell, if it has not ended; its VM stands still again when it was the last.
-    pub async fn close(self) {
+    pub async fn close(mut self) {
+        if let Some(open) = self.0.take() {
+            // By itself, too: whoever waits for it may leave. It ends with its thread only.
+            let _ = actix_rt::spawn(open.end()).await;
+        }
+    }
+}
+
+impl Drop for ClosingShell {
+    fn drop(&mut self) {
+        if let Some(open) = self.0.take() {
+            actix_rt::spawn(open.end());
+        }
+    }
+}
+
+impl ShellUse {
+    async fn end(self) {
         let Self {
             kept,
             job,
+            turn,
             exec,
             by,
         } = self;
-        let turn = kept.turn.lock().await;
+        let in_turn = turn.lock().await;
         kept.change(&job.vm, |kept| kept.shells = kept.shells.saturating_sub(1));
         // Its host was configured when the shell was opened.
         if let Ok(vmm) = kept.client(&job) {
             await_end(&vmm, &job.vm, &exec).await;
             kept.pause_unused(&vmm, &job.vm).await;
         }
-        drop(turn);
+        drop(in_turn);
         kept.say(&job, &format!("the shell of {by} has ended"))
             .await;
     }

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use config_core::without_colours;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::text::without_colours;
 use crate::log::LogLine;
 
 /// Bytes that are searched at once.
@@ -23,10 +23,12 @@ const WORTH_A_THREAD: u64 = 8 << 20;
 const MAX_THREADS: usize = 4;
 /// Before the text in a line of the log; within a text each of its quotes is escaped.
 const TEXT: &[u8] = b"\",\"text\":\"";
+/// How the file has the escape that colours begin with: they may stand within what is looked for.
+const ESCAPE: &[u8] = b"\\u001b";
 
 /// What is looked for, in any case.
 pub(super) struct LogQuery {
-    /// Parts of it as they stand in the file: where it is, each of them is.
+    /// Parts of it as they stand in the file, or a colour: where it is, each finds something.
     parts: Vec<Regex>,
     /// As it stands in the file, where JSON escapes some characters.
     written: Regex,
@@ -50,17 +52,25 @@ impl LogQuery {
             return Err(WrongQuery);
         }
         let json = serde_json::to_string(text).map_err(|_| WrongQuery)?;
-        let regex = |text: &str| {
-            RegexBuilder::new(&regex::escape(text))
+        let regex = |expression: &str| {
+            RegexBuilder::new(expression)
                 .case_insensitive(true)
                 .build()
                 .map_err(|_| WrongQuery)
         };
         let written = &json[1..json.len() - 1];
+        let colour = String::from_utf8_lossy(ESCAPE);
+        let part = |part: &str| {
+            regex(&format!(
+                "{}|{}",
+                regex::escape(part),
+                regex::escape(&colour)
+            ))
+        };
         Ok(Self {
-            parts: parts_of(written).map(regex).collect::<Result<_, _>>()?,
-            written: regex(written)?,
-            shown: regex(text)?,
+            parts: parts_of(written).map(part).collect::<Result<_, _>>()?,
+            written: regex(&regex::escape(written))?,
+            shown: regex(&regex::escape(text))?,
             only,
         })
     }
@@ -195,7 +205,8 @@ impl LogQuery {
         let Some(text) = memchr::memmem::find(line, TEXT).map(|at| at + TEXT.len()) else {
             return false;
         };
-        if self.written.find_at(line, text).is_none() {
+        let has_colours = memchr::memmem::find(&line[text..], ESCAPE).is_some();
+        if !has_colours && self.written.find_at(line, text).is_none() {
             return false;
         }
         // Without escapes in it, the text is what is written.
@@ -272,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_line_is_searched_and_nothing_else_of_it() {
+    fn i14_the_text_of_a_line_is_searched_and_nothing_else_of_it() {
         let lines = [
             "Compiling orrery",
             "error: it is BROKEN",
@@ -281,6 +292,7 @@ mod tests {
             "Ärger, straße, 日本",
             "a<b>&tab\there",
             "",
+            "a.c:1: \u{1b}[01;31m\u{1b}[Kfatal: \u{1b}[m\u{1b}[Kx undeclared",
         ];
         for (text, expected) in [
             ("error", vec![1, 2]),
@@ -298,6 +310,9 @@ mod tests {
             ("tab\tHERE", vec![5]),
             ("<b>&", vec![5]),
             (".*", vec![]),
+            ("fatal: x", vec![7]),
+            ("FATAL", vec![7]),
+            ("[K", vec![]),
             ("}", vec![]),
         ] {
             assert_eq!(found(text, &lines, 100), (expected, false), "{text}");

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use http_clients::vmm::TerminalSize;
 use runner_actors::KeepSettings;
 use runner_core::keep::{KeepLimits, SnapshotLimits};
 use scripted_peers::{Misbehaviour, Play};
@@ -258,5 +259,85 @@ async fn i17_a_re_run_takes_the_kept_vm_over_and_nobody_collects_it_meanwhile() 
         log.contains("cannot go on before step 3, and begins at its first step"),
         "{log}"
     );
+    runner.stop().await;
+}
+
+/// A shell in the VM of the job of a run.
+fn shell(run: &str, before_step: Option<u32>) -> runner_actors::ShellRequest {
+    runner_actors::ShellRequest {
+        run: run.to_owned(),
+        job: None,
+        before_step,
+        size: TerminalSize::USUAL,
+        by: "ada".to_owned(),
+    }
+}
+
+/// How often something was asked of a VM.
+fn asked(site: &Site, vm: &str, what: &str) -> usize {
+    let path = format!("/vms/{vm}/{what}");
+    let requests = site.vmm.requests();
+    requests.iter().filter(|one| one.path == path).count()
+}
+
+#[actix_rt::test]
+async fn i14_a_vm_that_hangs_holds_up_no_shell_in_another() {
+    let site = site();
+    let runner = site
+        .start_with(|settings| settings.keep = keep(2, || 1_000_000 * MINUTE))
+        .await;
+    let first = runner.run(&site, WORKFLOW).await;
+    runner.ended(&first).await;
+    let second = runner
+        .run(&site, &WORKFLOW.replace("make", "make two"))
+        .await;
+    runner.ended(&second).await;
+    let kept = runner.view.kept().clone();
+    let vm = |run: &str| kept.list(Some(run))[0].vm.clone();
+    let (hanging, other) = (vm(&first), vm(&second));
+    let resume = format!("POST /vms/{hanging}/resume");
+    site.vmm.plan(&resume, Misbehaviour::Hang);
+    let opening = {
+        let (kept, first) = (kept.clone(), first.clone());
+        actix_rt::spawn(async move { kept.open(shell(&first, None)).await.map(drop) })
+    };
+    until("the first is asked to go on", || {
+        asked(&site, &hanging, "resume") == 1
+    })
+    .await;
+    // The scripted manager has no terminals: it is tried, and the VM stands still again.
+    let pauses = asked(&site, &other, "pause");
+    assert!(kept.open(shell(&second, None)).await.is_err());
+    assert_eq!(asked(&site, &other, "resume"), 1);
+    assert_eq!(asked(&site, &other, "pause"), pauses + 1);
+    assert!(!opening.is_finished());
+    opening.abort();
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn i14_whoever_leaves_while_a_shell_opens_leaves_no_vm_running() {
+    let site = site();
+    let runner = site
+        .start_with(|settings| settings.keep = keep(1, || 1_000_000 * MINUTE))
+        .await;
+    let run = runner.run(&site, WORKFLOW).await;
+    runner.ended(&run).await;
+    let kept = runner.view.kept().clone();
+    let vm = kept.list(None)[0].vm.clone();
+    let pauses = asked(&site, &vm, "pause");
+    // Asked again after a moment, in which the asker leaves.
+    for _ in 0..2 {
+        let resume = format!("POST /vms/{vm}/resume");
+        site.vmm.plan(&resume, Misbehaviour::Status(500));
+    }
+    let opening = actix_rt::spawn(async move { kept.open(shell(&run, None)).await.map(drop) });
+    until("it is asked to go on", || asked(&site, &vm, "resume") > 0).await;
+    opening.abort();
+    until("it stands still again", || {
+        asked(&site, &vm, "pause") > pauses
+    })
+    .await;
+    assert_eq!(runner.view.kept().list(None)[0].shells, 0);
     runner.stop().await;
 }

@@ -222,9 +222,6 @@ pub fn layout_index(manifest: (&str, u64), name: &str) -> Vec<u8> {
     serde_json::to_vec(&index).expect("texts and numbers are JSON")
 }
 
-/// `oci-layout`.
-pub const LAYOUT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
-
 /// `manifest.json` of `docker save`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "PascalCase")]

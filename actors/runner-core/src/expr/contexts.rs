@@ -111,12 +111,6 @@ impl Status {
         failure: false,
         cancelled: true,
     };
-    /// Something needed was skipped: neither a success nor a failure.
-    pub const SKIPPED: Self = Self {
-        success: false,
-        failure: false,
-        cancelled: false,
-    };
 }
 
 /// The contexts' values at one moment.

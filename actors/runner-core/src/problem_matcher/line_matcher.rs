@@ -1,8 +1,8 @@
 //! Lines of one stream against the matchers of a job.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::MAX_LINE_BYTES;
 use super::definition::{Groups, ProblemMatcher, ProblemMatchers, severity};
@@ -146,18 +146,4 @@ fn annotation(matcher: &ProblemMatcher, captured: &Captured) -> Option<Annotatio
         columns: (of_file(number("column")), of_file(number("endColumn"))),
         file,
     })
-}
-
-/// The text without the escapes of a terminal.
-#[must_use]
-pub fn without_colours(text: &str) -> std::borrow::Cow<'_, str> {
-    static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")
-            .expect("the expression is a constant")
-    });
-    if text.contains('\u{1b}') {
-        ESCAPES.replace_all(text, "")
-    } else {
-        text.into()
-    }
 }

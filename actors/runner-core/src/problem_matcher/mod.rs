@@ -15,7 +15,7 @@ mod matched_file;
 mod tools;
 
 pub use definition::{MatcherError, ProblemMatcher, ProblemMatchers, parse_file};
-pub use line_matcher::{LineMatcher, without_colours};
+pub use line_matcher::LineMatcher;
 pub use matched_file::matcher_path;
 pub use tools::of_setup;
 

@@ -4,9 +4,10 @@
     reason = "a test that fails here should say where"
 )]
 
+use config_core::without_colours;
 use runner_core::command::{Command, Commands};
 use runner_core::problem_matcher::{
-    LineMatcher, MAX_MATCHERS, MatcherError, ProblemMatchers, of_setup, parse_file, without_colours,
+    LineMatcher, MAX_MATCHERS, MatcherError, ProblemMatchers, of_setup, parse_file,
 };
 
 fn matchers(file: &str) -> ProblemMatchers {

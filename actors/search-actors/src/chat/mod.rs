@@ -1,10 +1,10 @@
 //! Chats and summaries over found documents.
 //!
 //! ```text
-//! edge --Talk, Summarise--> ChatService --Search, ReadDocument--> SearchService
-//!   ^                          |  |
-//!   |                          |  +--> language-model server (localllm, cloudllm), if the role has one
-//!   +---ChatChunk… (bounded)---+  +--> LocalState: conversations, summaries
+//! edge --AnswerChat, Summarise--> ChatService --Search, ReadDocument--> SearchService
+//!   ^                                |  |
+//!   |                                |  +--> language-model server (localllm, cloudllm), if the role has one
+//!   +------ChatChunk… (bounded)------+  +--> LocalState: conversations, summaries
 //! ```
 //! Without a model an answer is composed of passages of the documents, and a summary of sentences
 //! of the text; both say so (`"provider": "extractive"`). A model that fails is an error, never an

@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use config_core::Secret;
 use http_clients::http::{AddressPolicy, HttpClient, HttpOptions};
-use http_clients::llm::{ChatRequest, LlmClient, LlmError, LlmProtocol, Message, OPENROUTER, Role};
+use http_clients::llm::{
+    ChatRequest, ChatRole, LlmClient, LlmError, LlmProtocol, Message, OPENROUTER,
+};
 use search_core::passages::{Turn, TurnRole};
 use search_core::role::{Extra, LanguageModel};
 use url::Url;
@@ -53,9 +55,9 @@ impl ModelChoice {
     pub(crate) fn request(&self, turns: Vec<Turn>) -> ChatRequest {
         let message = |turn: Turn| {
             let role = match turn.role {
-                TurnRole::System => Role::System,
-                TurnRole::User => Role::User,
-                TurnRole::Assistant => Role::Assistant,
+                TurnRole::System => ChatRole::System,
+                TurnRole::User => ChatRole::User,
+                TurnRole::Assistant => ChatRole::Assistant,
             };
             Message::new(role, turn.text)
         };

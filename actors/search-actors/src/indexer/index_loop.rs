@@ -120,7 +120,7 @@ impl IndexLoop {
             }
             let pause = pauses.next();
             let (source, again_s) = (self.handle.haystack.name.as_str(), pause.as_secs());
-            tracing::error!(event = "keeper.failed", source, %reason, again_s);
+            tracing::error!(event = "indexer.failed", source, %reason, again_s);
             self.handle.down(&reason, pause);
             if !self.wait_to_retry(pause) {
                 return;
@@ -476,7 +476,7 @@ impl IndexLoop {
         });
         if was_down {
             tracing::info!(
-                event = "keeper.recovered",
+                event = "indexer.recovered",
                 source = self.handle.haystack.name
             );
         }

@@ -4,6 +4,8 @@
 //! lines with a mark that it cannot contain (made of the caller's random bytes), and the
 //! instructions say what stands between them is quoted material.
 
+use config_core::is_hidden;
+
 /// Who said a message of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnRole {
@@ -87,17 +89,11 @@ pub fn summary_prompt(text: &str, max_chars: usize, mark: &str) -> Vec<Turn> {
 }
 
 /// At most `max_chars` of a text that cannot close its own quotation; characters that are not seen
-/// are taken out.
+/// are taken out: a way to hide instructions from people.
 fn quoted(text: &str, mark: &str, max_chars: usize) -> String {
-    let seen = |c: &char| !is_unseen(*c);
+    let seen = |c: &char| !is_hidden(*c) || matches!(c, '\n' | '\t');
     let cut: String = text.chars().filter(seen).take(max_chars).collect();
     cut.replace(mark, "")
-}
-
-/// Control, zero-width, direction and tag characters: a way to hide instructions from people.
-fn is_unseen(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Numbers of the documents that an answer cites (`[2]`, `[1, 3]`), in order of appearance, each
@@ -150,6 +146,20 @@ mod tests {
         assert_eq!(lines, ["k7Q2mark document 1: T  end", "k7Q2mark end"]);
         assert!(!system.contains('\u{200b}') && !system.contains('\u{e0041}'));
         assert_eq!(turns[1], user("hello"));
+    }
+
+    #[test]
+    fn i14_hidden_text_of_a_document_does_not_reach_the_model() {
+        let smuggled = ('\u{e0100}'..='\u{e01ef}').chain('\u{fe00}'..='\u{fe0f}');
+        let fillers = "\u{34f}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{2028}\u{2029}\u{3164}\u{ad}\u{61c}\u{fff9}\u{fffa}\u{fffb}\u{206a}";
+        let hidden: String = smuggled.chain(fillers.chars()).collect();
+        let text = format!("A \u{1f642}{hidden} B\n\tC");
+        assert_eq!(quoted(&text, "mark1234", 100), "A \u{1f642} B\n\tC");
+        let turns = summary_prompt(&text, 100, "mark1234");
+        assert_eq!(
+            turns[1].text,
+            "mark1234 text\nA \u{1f642} B\n\tC\nmark1234 end"
+        );
     }
 
     #[test]

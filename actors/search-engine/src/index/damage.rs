@@ -234,9 +234,13 @@ pub(super) fn unlist(folder: &Path, damage: &[Damage]) -> io::Result<()> {
         segments.retain(|segment| !name_of(segment).is_some_and(|id| gone.contains(id.as_str())));
     }
     let beside = folder.join(".new-list");
-    let mut file = File::create(&beside)?;
-    file.write_all(&serde_json::to_vec_pretty(&list)?)?;
-    file.sync_all()?;
-    fs::rename(&beside, folder.join(META))?;
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(&serde_json::to_vec_pretty(&list)?)?;
+        file.sync_all()
+    });
+    if let Err(error) = written.and_then(|()| fs::rename(&beside, folder.join(META))) {
+        let _ = fs::remove_file(&beside);
+        return Err(error);
+    }
     File::open(folder)?.sync_all()
 }

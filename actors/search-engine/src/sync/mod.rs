@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! walk ──┐
-//!        ├── Comparison ─────► Plan ──► Synchronizer: read + extract ──► IndexSink
-//! known ─┘                                          (one thread)     (the caller's thread)
+//!        ├── Comparison ─────► Plan ──► apply: read + extract ──► IndexSink
+//! known ─┘                                  (one thread)      (the caller's thread)
 //! ```
 //!
 //! The comparison is pure and looks at sizes and times only; files that differ are read, and their

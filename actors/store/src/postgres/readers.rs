@@ -23,7 +23,7 @@ use tokio_postgres::types::ToSql;
 const SPARE: usize = 6;
 /// Between two attempts to reach the server.
 const RETRY_DELAY: Duration = Duration::from_millis(50);
-/// Between two attempts to reach one that one reader has waited for in vain.
+/// Between two attempts to reach one that one reader has waited for without an answer.
 const TRIAL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A server that does not answer: one reader has waited for it, those that come after him do not.
@@ -81,7 +81,7 @@ pub(super) struct Readers {
     freed: Condvar,
     /// How long a reader waits for a connection, to be free or to be made.
     patience: Duration,
-    /// Whether the server was waited for in vain, and did not answer since.
+    /// Whether the server was waited for, and has not answered since.
     silence: Mutex<Option<Silence>>,
 }
 
@@ -108,8 +108,8 @@ impl Readers {
         }
     }
 
-    /// How long this reader may wait for the server. Where it was waited for in vain not at all,
-    /// and one a second asks it, unless the writer has reached it since.
+    /// How long this reader may wait for the server. Where it has not answered, not at all, and one
+    /// a second asks it, unless the writer has reached it since.
     fn admit_to_server(&self) -> Result<Duration, StoreError> {
         let mut silence = self.silence.lock();
         silence.take_if(|silence| silence.writer != self.idle.writer());

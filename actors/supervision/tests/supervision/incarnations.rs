@@ -188,20 +188,12 @@ fn a_parked_child_is_resumed_by_hand_with_its_failures_forgotten() {
                 incarnation + 2,
                 "one restart, as if it were the first"
             );
-            tree.handle()
-                .supervisor()
-                .resume_child("worker")
-                .await
-                .unwrap();
+            tree.handle().supervisor().resume_child("worker").unwrap();
         }
         worker.ready_after(6).await;
         assert_eq!(worker.ask(Increment).await, Ok(1));
         // Resuming one that runs changes nothing.
-        tree.handle()
-            .supervisor()
-            .resume_child("worker")
-            .await
-            .unwrap();
+        tree.handle().supervisor().resume_child("worker").unwrap();
         assert_eq!(worker.ask(Increment).await, Ok(2));
         stop(tree).await;
     });

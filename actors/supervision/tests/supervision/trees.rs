@@ -206,7 +206,7 @@ fn a_parked_child_holds_those_down_that_depend_on_it_until_it_is_resumed() {
             Ok(2),
             "it depends on nobody"
         );
-        tree.handle().supervisor().resume_child("b").await.unwrap();
+        tree.handle().supervisor().resume_child("b").unwrap();
         for child in &children[1..] {
             child.ready_after(1).await;
             assert_eq!(child.ask(Increment).await, Ok(1));

@@ -22,7 +22,7 @@ use store::{Store, StoreError};
 use supervision::{ChildRef, Supervisor};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
-use vm_core::admission::{self, Decision, Need};
+use vm_core::admission::{self, Decision, RequestedResources};
 use vm_core::{ImageRef, VmSpec};
 use vm_engine::image::Image;
 
@@ -116,8 +116,8 @@ impl VmScheduler {
         self.resources.settings.capacity
     }
 
-    fn need(&self, spec: &VmSpec) -> Need {
-        Need {
+    fn need(&self, spec: &VmSpec) -> RequestedResources {
+        RequestedResources {
             mem_mib: u64::from(spec.mem_mib) + self.resources.provisioner.driver.overhead_mib(),
             vcpus: u32::from(spec.vcpus),
         }

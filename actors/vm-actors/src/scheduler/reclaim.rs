@@ -1,6 +1,6 @@
 //! Room that paused VMs hold which may be ended: a request that waits gets it.
 
-use vm_core::admission::{self, Need};
+use vm_core::admission::{self, RequestedResources};
 use vm_core::{FailureReason, UnixMs, VmState};
 
 use super::VmScheduler;
@@ -16,7 +16,7 @@ impl VmScheduler {
     }
 
     /// Ends paused VMs that may be ended, those paused longest first, when that makes room.
-    pub(super) fn reclaim(&self, need: Need) {
+    pub(super) fn reclaim(&self, need: RequestedResources) {
         let all = self.resources.registry.list();
         let mut in_use = self.in_use();
         // What these have is free in a moment.

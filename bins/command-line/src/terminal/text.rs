@@ -6,12 +6,15 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Whether a character steers a terminal, turns words around, or is not seen at all. Line ends and
-/// tabs are left to the caller.
+/// tabs are left to the caller; joiners (of letters, of pictures) and what selects how a picture
+/// looks are parts of what is seen.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t')
-        || matches!(u32::from(c), 0xad | 0x61c | 0x180e | 0x200b | 0x200e | 0x200f | 0x2028..=0x202e
-            | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe007f)
+    config_core::is_hidden(c)
+        && !matches!(
+            c,
+            '\n' | '\t' | '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}'
+        )
 }
 
 /// The text with what is hidden in it written out: `<U+202E>`. Line ends and tabs stay.
@@ -104,6 +107,8 @@ mod tests {
             ("bell\u{7}\r", "bell<U+0007><U+000D>"),
             ("c1 \u{9b}2J", "c1 <U+009B>2J"),
             ("tag \u{e0041}", "tag <U+E0041>"),
+            ("\u{2714}\u{fe0f}\u{e0101}", "\u{2714}\u{fe0f}<U+E0101>"),
+            ("a\u{3164}\u{34f}", "a<U+3164><U+034F>"),
             ("lines\nand\ttabs", "lines\nand\ttabs"),
         ] {
             assert_eq!(visible(text), expected);

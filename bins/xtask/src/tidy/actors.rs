@@ -62,7 +62,7 @@ pub(super) fn check<'a>(
 }
 
 /// The type that a line implements this trait for.
-fn implemented<'a>(line: &'a str, of: &str) -> Option<&'a str> {
+pub(super) fn implemented<'a>(line: &'a str, of: &str) -> Option<&'a str> {
     let (head, rest) = line.split_once(" for ")?;
     let is_it = head.starts_with("impl") && head.rsplit([' ', ':']).next() == Some(of);
     is_it.then(|| word(rest))

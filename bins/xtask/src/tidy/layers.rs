@@ -41,7 +41,7 @@ pub(super) fn layer(package: &Package) -> Option<Layer> {
 }
 
 /// The product a package is a part of; `None` for what all share. The VM manager is the runner's.
-fn product(name: &str) -> Option<&'static str> {
+pub(super) fn product(name: &str) -> Option<&'static str> {
     match name.split_once('-')?.0 {
         "search" => Some("search"),
         "runner" | "vm" => Some("runner"),

@@ -11,7 +11,10 @@ use super::finding::Finding;
 /// The fields every member takes from the workspace.
 const INHERITED: [&str; 5] = ["version", "edition", "rust-version", "license", "publish"];
 
-const DEPENDENCIES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+/// The section of what tests need.
+pub(super) const DEV: &str = "dev-dependencies";
+
+const DEPENDENCIES: [&str; 3] = ["dependencies", DEV, "build-dependencies"];
 
 /// The manifest as a table.
 ///
@@ -117,7 +120,7 @@ fn workspace_dependencies(root: &Table) -> impl Iterator<Item = (&str, &Value)> 
 }
 
 /// Every dependency of a member with its section's name, those under `[target.…]` included.
-fn dependencies(manifest: &Table) -> Vec<(&'static str, &str, &Value)> {
+pub(super) fn dependencies(manifest: &Table) -> Vec<(&'static str, &str, &Value)> {
     let targets = manifest.get("target").and_then(Value::as_table);
     let targets = targets
         .into_iter()

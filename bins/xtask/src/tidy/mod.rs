@@ -5,7 +5,10 @@
 //! the checkout itself, so that a plain test run cannot forget them.
 
 mod actors;
+mod capacities;
 mod commands;
+mod commits;
+mod diagrams;
 mod documents;
 mod events;
 mod finding;
@@ -26,7 +29,9 @@ mod samples;
 mod secrets;
 mod sources;
 mod syntax;
+mod terms;
 mod tree;
+mod unused;
 mod width;
 
 use std::process::ExitCode;
@@ -108,10 +113,10 @@ pub(crate) fn check(project: &Project) -> Result<Vec<Finding>> {
     let names = syntax
         .files()
         .map(|(path, file)| (path, file.names.as_slice()));
-    findings.extend(names::check(
-        names,
-        tree.text(names::PAGE).unwrap_or_default(),
-    ));
+    let glossary = tree.text(names::PAGE).unwrap_or_default();
+    findings.extend(terms::check_all(names.clone(), glossary));
+    findings.extend(names::check(names, glossary));
+    findings.extend(commits::check(project));
     findings.extend(check_documents(&tree, &packages));
     findings.extend(samples::check(tree.paths()));
     findings.extend(
@@ -130,10 +135,12 @@ fn check_manifests(tree: &Tree, packages: &[Package]) -> Result<Vec<Finding>> {
     let root = manifests::parse("Cargo.toml", tree.text("Cargo.toml").unwrap_or_default())?;
     let mut findings = manifests::check_root(&root);
     let mut used = std::collections::BTreeSet::new();
+    let rust = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
     for package in packages {
         let path = format!("{}/Cargo.toml", package.folder);
         let manifest = manifests::parse(&path, tree.text(&path).unwrap_or_default())?;
         findings.extend(manifests::check_member(&path, &manifest));
+        findings.extend(unused::check(&package.folder, &manifest, rust.clone()));
         used.extend(manifests::dependency_names(&manifest));
     }
     findings.extend(manifests::check_unused(&root, &used));
@@ -151,7 +158,7 @@ fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
             || path.contains("/decision/")
     };
     let rust = tree.texts().filter(|(path, _)| path.ends_with(".rs"));
-    let mut findings = Vec::new();
+    let mut findings = diagrams::check(rust.clone());
     for (path, text) in rust {
         findings.extend(sources::check(path, text));
         if core(path) {
@@ -183,6 +190,7 @@ fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
     findings.extend(events::check(programs(), page(events::PAGE)));
     findings.extend(problems::check(programs(), page(problems::PAGE)));
     findings.extend(actors::check(programs(), page(actors::PAGE)));
+    findings.extend(capacities::check(programs(), page(actors::PAGE)));
     findings
 }
 

@@ -33,6 +33,8 @@ pub(super) struct Definition {
     pub(super) kind: Kind,
     /// The line.
     pub(super) line: usize,
+    /// A type that other crates can see, if its module is public.
+    pub(super) is_public_type: bool,
 }
 
 /// The names that a file defines; names of tests are sentences and left out, and so are those that
@@ -52,7 +54,15 @@ impl Names {
             line: name.span().start().line,
             name: name.to_string(),
             kind,
+            is_public_type: false,
         });
+    }
+
+    fn add_type(&mut self, name: &syn::Ident, visibility: &syn::Visibility) {
+        self.add(name, Kind::Type);
+        if let Some(added) = self.0.last_mut() {
+            added.is_public_type = matches!(visibility, syn::Visibility::Public(_));
+        }
     }
 
     fn function(&mut self, attributes: &[syn::Attribute], name: &syn::Ident) {
@@ -73,11 +83,11 @@ impl<'ast> Visit<'ast> for Names {
     fn visit_item(&mut self, item: &'ast syn::Item) {
         use syn::Item;
         match item {
-            Item::Struct(item) => self.add(&item.ident, Kind::Type),
-            Item::Enum(item) => self.add(&item.ident, Kind::Type),
-            Item::Union(item) => self.add(&item.ident, Kind::Type),
-            Item::Trait(item) => self.add(&item.ident, Kind::Type),
-            Item::Type(item) => self.add(&item.ident, Kind::Type),
+            Item::Struct(item) => self.add_type(&item.ident, &item.vis),
+            Item::Enum(item) => self.add_type(&item.ident, &item.vis),
+            Item::Union(item) => self.add_type(&item.ident, &item.vis),
+            Item::Trait(item) => self.add_type(&item.ident, &item.vis),
+            Item::Type(item) => self.add_type(&item.ident, &item.vis),
             Item::Const(item) => self.add(&item.ident, Kind::Constant),
             Item::Static(item) => self.add(&item.ident, Kind::Constant),
             Item::Fn(item) => self.function(&item.attrs, &item.sig.ident),
@@ -268,7 +278,7 @@ fn retired(page: &str) -> Result<Vec<Retired<'_>>, Finding> {
 }
 
 /// The types that the tables of terms name in their last cell, with their lines.
-fn terms(page: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn terms(page: &str) -> impl Iterator<Item = (usize, &str)> {
     rows(page, |heading| heading != RETIRED)
         .into_iter()
         .flat_map(|(number, cells)| {

@@ -47,7 +47,7 @@ impl Syntax {
     }
 
     /// All files that could be parsed.
-    pub(super) fn files(&self) -> impl Iterator<Item = (&str, &File)> {
+    pub(super) fn files(&self) -> impl Iterator<Item = (&str, &File)> + Clone {
         self.0
             .iter()
             .filter_map(|(path, file)| Some((path.as_str(), file.as_ref().ok()?)))

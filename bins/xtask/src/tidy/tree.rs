@@ -57,7 +57,7 @@ impl Tree {
     }
 
     /// All text files with their text.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         self.texts
             .iter()
             .map(|(path, text)| (path.as_str(), text.as_str()))

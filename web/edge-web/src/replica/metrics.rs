@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cluster_actors::replica::{Role, RoleControl};
+use cluster_actors::replica::{ReplicaRole, RoleControl};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 
@@ -43,7 +43,7 @@ impl Collector for ReplicaMetrics {
     #[allow(clippy::cast_precision_loss, reason = "figures for people")]
     fn collect(&self) -> Vec<MetricFamily> {
         let status = self.control.status();
-        let leads = status.role == Role::Leader;
+        let leads = status.role == ReplicaRole::Leader;
         let one = |name, help, number: f64| gauges(name, help, "", [("", number)]);
         let mut families = vec![
             one(

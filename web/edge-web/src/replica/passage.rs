@@ -11,7 +11,7 @@ use actix_web::http::header;
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, Route, web};
 use cluster_actors::replica::{
-    ForwardRefusal, Role, RoleControl, StoreSight, forward_target, is_for_next_leader,
+    ForwardRefusal, ReplicaRole, RoleControl, StoreSight, forward_target, is_for_next_leader,
 };
 use http_clients::forward::{ForwardOptions, Forwarder};
 use http_clients::http::HttpError;
@@ -124,7 +124,7 @@ impl LeaderPassage {
         let mut until = Instant::now() + LEADER_WAIT;
         loop {
             // What the former leader passes on must not come back to it.
-            let leads = !self.is_of_leader && control.role() == Role::Leader;
+            let leads = !self.is_of_leader && control.role() == ReplicaRole::Leader;
             let own = (control.own_address(), leads);
             let (found, is_silent) = {
                 let sight = sights.borrow_and_update();
@@ -161,7 +161,7 @@ impl LeaderPassage {
                 let leader = sight.leader.as_ref().filter(|leader| leader.is_locked);
                 leader.is_some_and(|leader| leader.forward_key != key)
             };
-            if is_followed || (self.control.role() == Role::Leader && !self.is_of_leader) {
+            if is_followed || (self.control.role() == ReplicaRole::Leader && !self.is_of_leader) {
                 break;
             }
             if sights.changed().await.is_err() {

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use config_core::Secret;
 use http_clients::http::{HttpClient, HttpOptions};
 use http_clients::llm::{
-    ChatEvent, ChatRequest, Format, LlmClient, LlmError, LlmProtocol, Message, Role,
+    ChatEvent, ChatRequest, ChatRole, Format, LlmClient, LlmError, LlmProtocol, Message,
 };
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ impl Drop for TinyModel {
 fn question() -> ChatRequest {
     ChatRequest {
         model: "tiny".to_owned(),
-        messages: vec![Message::new(Role::User, "How much does the pump move?")],
+        messages: vec![Message::new(ChatRole::User, "How much does the pump move?")],
         max_tokens: Some(24),
         temperature: Some(0.0),
         seed: Some(1),

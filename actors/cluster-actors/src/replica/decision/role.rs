@@ -18,7 +18,7 @@ use serde::Serialize;
 /// What a process is to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum ReplicaRole {
     /// It has the store, decides and starts work.
     Leader,
     /// It takes deliveries in, passes on the rest, and waits.
@@ -95,10 +95,10 @@ impl Default for RoleState {
 impl RoleState {
     /// What it is now.
     #[must_use]
-    pub(crate) fn role(&self) -> Role {
+    pub(crate) fn role(&self) -> ReplicaRole {
         match self.phase {
-            Phase::Leading => Role::Leader,
-            _ => Role::Standby,
+            Phase::Leading => ReplicaRole::Leader,
+            _ => ReplicaRole::Standby,
         }
     }
 
@@ -184,59 +184,75 @@ mod tests {
     fn i18_a_process_leads_hands_over_and_stands_by_again() {
         use RoleEvent::{DrainAsked, StopAsked, StoreLost, Took, TreeEnded, TreeStarted};
         for (events, role, action) in [
-            (&[Took(1)][..], Role::Standby, RoleAction::StartTree),
-            (&[Took(1), TreeStarted], Role::Leader, RoleAction::Nothing),
-            (&[TreeStarted], Role::Standby, RoleAction::Nothing),
+            (&[Took(1)][..], ReplicaRole::Standby, RoleAction::StartTree),
+            (
+                &[Took(1), TreeStarted],
+                ReplicaRole::Leader,
+                RoleAction::Nothing,
+            ),
+            (&[TreeStarted], ReplicaRole::Standby, RoleAction::Nothing),
             (
                 &[Took(1), TreeStarted, Took(3)],
-                Role::Leader,
+                ReplicaRole::Leader,
                 RoleAction::GiveBack,
             ),
             (
                 &[Took(1), TreeStarted, StoreLost],
-                Role::Standby,
+                ReplicaRole::Standby,
                 RoleAction::StopTree,
             ),
             (
                 &[Took(1), TreeStarted, DrainAsked],
-                Role::Standby,
+                ReplicaRole::Standby,
                 RoleAction::StopTree,
             ),
             (
                 &[Took(1), DrainAsked, TreeStarted],
-                Role::Standby,
+                ReplicaRole::Standby,
                 RoleAction::Nothing,
             ),
             (
                 &[Took(1), TreeStarted, StopAsked],
-                Role::Standby,
+                ReplicaRole::Standby,
                 RoleAction::StopTree,
             ),
-            (&[Took(1), StoreLost], Role::Standby, RoleAction::StopTree),
-            (&[Took(1), DrainAsked], Role::Standby, RoleAction::StopTree),
+            (
+                &[Took(1), StoreLost],
+                ReplicaRole::Standby,
+                RoleAction::StopTree,
+            ),
+            (
+                &[Took(1), DrainAsked],
+                ReplicaRole::Standby,
+                RoleAction::StopTree,
+            ),
             (
                 &[Took(1), StoreLost, TreeEnded],
-                Role::Standby,
+                ReplicaRole::Standby,
                 RoleAction::Watch,
             ),
             (
                 &[Took(1), StoreLost, Took(3)],
-                Role::Standby,
+                ReplicaRole::Standby,
                 RoleAction::GiveBack,
             ),
             (
                 &[Took(1), StopAsked, TreeEnded],
-                Role::Standby,
+                ReplicaRole::Standby,
                 RoleAction::End,
             ),
             (
                 &[Took(1), StoreLost, StopAsked, TreeEnded],
-                Role::Standby,
+                ReplicaRole::Standby,
                 RoleAction::End,
             ),
-            (&[StopAsked], Role::Standby, RoleAction::End),
-            (&[StopAsked, Took(2)], Role::Standby, RoleAction::GiveBack),
-            (&[StoreLost], Role::Standby, RoleAction::Nothing),
+            (&[StopAsked], ReplicaRole::Standby, RoleAction::End),
+            (
+                &[StopAsked, Took(2)],
+                ReplicaRole::Standby,
+                RoleAction::GiveBack,
+            ),
+            (&[StoreLost], ReplicaRole::Standby, RoleAction::Nothing),
         ] {
             let (state, last) = after(events);
             assert_eq!((state.role(), last), (role, action), "{events:?}");
@@ -292,7 +308,7 @@ mod tests {
                     }
                     RoleAction::GiveBack | RoleAction::Nothing => {}
                 }
-                let leads = state.role() == Role::Leader;
+                let leads = state.role() == ReplicaRole::Leader;
                 prop_assert!(!(leads && state.is_starting()));
                 prop_assert_eq!(leads || state.is_starting(), runs);
                 prop_assert!(event != RoleEvent::TreeStarted || !state.is_starting());

@@ -26,7 +26,7 @@ use orchestrator_core::config::{AgentSpec, Config};
 use orchestrator_core::run::Run;
 use orchestrator_engine::output::RunLog;
 use orchestrator_engine::process::{
-    AgentInput, AgentSpec as ProcessSpec, EndCause, Ended, StopCause, StopSignal,
+    AgentInput, EndCause, Ended, ProcessSpec, StopCause, StopSignal,
 };
 
 pub(super) use self::error::VmError;

@@ -1,5 +1,6 @@
 //! The thesaurus of a role, and texts read and written with it.
 
+use html_escape::encode_text;
 use search_core::answer::RoleList;
 use search_core::concepts::{DeclaredConcept, ThesaurusAnswer};
 use search_graph_engine::thesaurus::{Entry, Thesaurus};
@@ -124,26 +125,23 @@ async fn built(client: &Client, role: &RoleName) -> Result<Thesaurus, Failure> {
     Ok(Thesaurus::new(entries.collect()))
 }
 
+/// A concept as it is written into a text. Only pages of the web are linked to: what a thesaurus
+/// names otherwise (`javascript:…`) does something when it is clicked.
 fn write(entry: &Entry, writing: ConceptFormat) -> String {
-    match (writing, &entry.url) {
+    let is_page = |url: &&String| config_core::parse_http_url(url).is_ok();
+    match (writing, entry.url.as_ref().filter(is_page)) {
         (ConceptFormat::Wiki, _) => format!("[[{}]]", entry.name),
         (ConceptFormat::Markdown, Some(url)) => {
             let url = url.replace(')', "%29").replace(' ', "%20");
             format!("[{}]({url})", entry.name.replace(['[', ']'], ""))
         }
         (ConceptFormat::Html, Some(url)) => {
-            format!("<a href=\"{}\">{}</a>", escaped(url), escaped(&entry.name))
+            let url = html_escape::encode_double_quoted_attribute(url);
+            format!("<a href=\"{url}\">{}</a>", encode_text(&entry.name))
         }
-        (ConceptFormat::Html, None) => escaped(&entry.name),
+        (ConceptFormat::Html, None) => encode_text(&entry.name).into_owned(),
         (ConceptFormat::Plain | ConceptFormat::Markdown, _) => entry.name.clone(),
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -170,6 +168,26 @@ mod tests {
             ),
         ] {
             assert_eq!(write(&entry, writing), expected);
+        }
+    }
+
+    #[test]
+    fn i14_only_pages_of_the_web_are_linked_to() {
+        for url in [
+            "javascript:alert(1)",
+            " JavaScript:alert(1)",
+            "java\nscript:alert(1)",
+            "data:text/html,<script>alert(1)</script>",
+            "file:///etc/passwd",
+            "notes/a.md",
+        ] {
+            let entry = Entry {
+                name: "A & 'b'".to_owned(),
+                synonyms: Vec::new(),
+                url: Some(url.to_owned()),
+            };
+            assert_eq!(write(&entry, ConceptFormat::Html), "A &amp; 'b'", "{url}");
+            assert_eq!(write(&entry, ConceptFormat::Markdown), "A & 'b'", "{url}");
         }
     }
 }
