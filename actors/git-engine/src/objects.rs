@@ -56,14 +56,20 @@ impl Objects {
         &self.repository
     }
 
-    /// The file of this name (`COMMIT:PATH`, or an object's name) with at most `limit` bytes. A
-    /// name with a line's end in it names nothing.
+    /// The file of this name (`COMMIT:PATH`, or an object's name) with at most `limit` bytes.
     ///
     /// # Errors
     /// When git cannot run, takes too long, or says something unexpected.
     pub fn blob(&self, name: &[u8], limit: u64) -> Result<BlobLookup, GitError> {
-        if name.contains(&b'\n') || name.is_empty() {
+        if name.is_empty() {
             return Ok(BlobLookup::Nothing);
+        }
+        // It would be two questions.
+        if name.contains(&b'\n') {
+            return match self.repository.object_id(name)? {
+                Some(id) => self.blob(id.as_bytes(), limit),
+                None => Ok(BlobLookup::Nothing),
+            };
         }
         let idle = self.idle.lock().pop();
         let mut session = match idle {

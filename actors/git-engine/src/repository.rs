@@ -133,6 +133,16 @@ impl Repository {
         })
     }
 
+    /// The id of the object of this name; `None`: there is no such one.
+    pub(crate) fn object_id(&self, name: &[u8]) -> Result<Option<String>, GitError> {
+        if name.starts_with(b"-") {
+            return Ok(None);
+        }
+        let call = self.call("rev-parse").args(["--verify", "--quiet"]);
+        let found = call.arg(OsString::from_vec(name.to_vec())).found()?;
+        Ok(found.map(|id| id.trim().to_owned()))
+    }
+
     /// When a commit was made, in seconds since the Unix epoch.
     ///
     /// # Errors

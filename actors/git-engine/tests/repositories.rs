@@ -116,6 +116,29 @@ fn trees_and_what_differs_are_listed() {
 }
 
 #[test]
+fn i16_a_file_with_a_line_end_in_its_name_is_read() {
+    let folder = repository();
+    let objects = Objects::new(Repository::open(&git(), folder.path()).unwrap());
+    for (name, text) in [("new\n.txt", "two\n"), ("a\nmain:link", "three\n")] {
+        std::fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+        std::fs::write(folder.path().join(name), text).unwrap();
+        commit(folder.path());
+        let name = format!("main:{name}");
+        let found = objects.blob(name.as_bytes(), 100).unwrap();
+        let BlobLookup::Blob(found) = found else {
+            panic!("it is there: {found:?}");
+        };
+        assert_eq!(found.bytes, text.as_bytes());
+        let small = objects.blob(name.as_bytes(), 3).unwrap();
+        assert!(matches!(small, BlobLookup::TooLarge(_)));
+    }
+    for name in ["--all\nx", "main:none\nx", "\n"] {
+        let found = objects.blob(name.as_bytes(), 100).unwrap();
+        assert_eq!(found, BlobLookup::Nothing, "{name:?}");
+    }
+}
+
+#[test]
 fn objects_are_read_one_after_the_other() {
     let folder = repository();
     let objects = Objects::new(Repository::open(&git(), folder.path()).unwrap());

@@ -1,5 +1,7 @@
 //! How much of a source is taken up, and what is said where that is not all.
 
+use std::time::Duration;
+
 use search_core::answer::LimitReason;
 use search_engine::watch::{PollingReason, WatchMode};
 
@@ -12,6 +14,8 @@ pub struct SearchLimits {
     pub learnt_documents: u64,
     /// Documents of its concept graph; those past it are left out.
     pub graph_documents: usize,
+    /// Time between comparisons of a source that cannot be watched; more where one takes long.
+    pub poll_interval: Duration,
 }
 
 impl Default for SearchLimits {
@@ -20,6 +24,7 @@ impl Default for SearchLimits {
             watched_folders: 100_000,
             learnt_documents: 4_000_000,
             graph_documents: 1_000_000,
+            poll_interval: Duration::from_secs(30),
         }
     }
 }
@@ -35,7 +40,7 @@ impl SearchLimits {
         let detail = || {
             format!(
                 "it has more than {most} folders (SERVICE_MAX_WATCHED_FOLDERS): changes are found \
-                 by comparing everything every 30 s"
+                 by comparing everything every 30 s, more rarely where that takes long"
             )
         };
         let is_system = matches!(mode, WatchMode::Polling(_)) && !too_many;

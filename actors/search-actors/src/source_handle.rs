@@ -334,6 +334,14 @@ impl SourceHandle {
         });
     }
 
+    /// All of the source is being compared, or what was found so is being indexed.
+    pub(crate) fn begin_indexing(&self) {
+        self.publish(|status| {
+            status.state = SourceState::Indexing;
+            status.progress = IndexProgress::default();
+        });
+    }
+
     /// The source cannot be searched, or not completely; what was searchable stays so.
     pub(crate) fn fail(&self, reason: &str) {
         self.publish(|status| {

@@ -21,8 +21,8 @@ const MAGIC: &[u8; 8] = b"ortexts1";
 const ROW: usize = 17 + 8 + 4;
 /// Bytes behind the rows.
 const TAIL: usize = 8 + 4;
-/// The longest content that is kept, in bytes.
-pub const MAX_CONTENT_BYTES: u64 = 10 << 20;
+/// The longest text that is kept, in bytes. Files are as long as their source lets them be.
+const MAX_TEXT_BYTES: u64 = 10 << 20;
 
 /// What a content is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -176,15 +176,21 @@ impl TextPack {
         Ok(bytes)
     }
 
-    /// A content; `None` where it is not here, or damaged.
+    /// A text; `None` where it is not here, or damaged.
     #[must_use]
-    pub fn get(&self, id: &ContentId) -> Option<Vec<u8>> {
+    pub fn text(&self, id: &ContentId) -> Option<Vec<u8>> {
+        self.content(id, MAX_TEXT_BYTES)
+    }
+
+    /// A content, up to so many bytes; `None` where it is not here, or damaged.
+    #[must_use]
+    pub fn content(&self, id: &ContentId, most: u64) -> Option<Vec<u8>> {
         let rows = self.rows.as_chunks::<ROW>().0;
         let place = rows.binary_search_by(|one| one[..17].cmp(&id.0)).ok()?;
         let (_, at, length) = row(&rows[place]);
         let compressed = self.compressed(at, length).ok()?;
         let mut content = Vec::new();
-        let decoder = DeflateDecoder::new(compressed.as_slice()).take(MAX_CONTENT_BYTES);
+        let decoder = DeflateDecoder::new(compressed.as_slice()).take(most);
         { decoder }.read_to_end(&mut content).ok()?;
         Some(content)
     }
@@ -239,16 +245,17 @@ mod tests {
         }
         pack.finish().expect("room");
         let pack = TextPack::open(&first).expect("a pack");
-        assert_eq!(pack.get(&id(2)), Some(vec![2; 1_000]));
+        assert_eq!(pack.text(&id(2)), Some(vec![2; 1_000]));
+        assert_eq!(pack.content(&id(2), 9), Some(vec![2; 9]));
         let text = ContentId::new(ContentForm::Text, &[2; 16]);
-        assert_eq!((pack.get(&text), pack.get(&id(9))), (None, None));
+        assert_eq!((pack.text(&text), pack.text(&id(9))), (None, None));
         let mut wanted = BTreeSet::from([id(1), id(9)]);
         let mut other = PackWriter::create(&second).expect("room");
         pack.copy_wanted(&mut wanted, &mut other).expect("room");
         other.finish().expect("room");
         let other = TextPack::open(&second).expect("a pack");
         assert_eq!(other.ids().collect::<Vec<_>>(), [id(1)]);
-        assert_eq!(other.get(&id(1)), Some(vec![1; 1_000]));
+        assert_eq!(other.text(&id(1)), Some(vec![1; 1_000]));
         assert_eq!(wanted, BTreeSet::from([id(9)]));
     }
 

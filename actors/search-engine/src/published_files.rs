@@ -81,7 +81,9 @@ impl PublishedFiles {
         let record = self.snapshot.document(key).ok().flatten();
         let record = record.ok_or(SkipReason::Vanished)?;
         let id = ContentId::new(ContentForm::File, &record.file.hash);
-        let found = self.packs.iter().find_map(|pack| pack.get(&id));
+        let most = record.file.size;
+        let mut packs = self.packs.iter();
+        let found = packs.find_map(|pack| pack.content(&id, most));
         Ok((found.ok_or(SkipReason::Vanished)?, record))
     }
 }

@@ -28,8 +28,8 @@ use url::Url;
 
 use crate::files::{FileLocation, SourceFiles};
 use crate::walk::{
-    FileBytes, FileFacts, PROBE_BYTES, SkipReason, SkippedPath, WalkItem, WalkOptions, decode_key,
-    encode_key,
+    DEFAULT_MAX_FILE_BYTES, FileBytes, FileFacts, PROBE_BYTES, SkipReason, SkippedPath, WalkItem,
+    WalkOptions, decode_key, encode_key,
 };
 use crate::watch::ChangeBatch;
 
@@ -66,6 +66,8 @@ pub enum RevisionError {
 pub struct Revision {
     objects: Arc<Objects>,
     name: Arc<str>,
+    /// Larger files are not opened.
+    max_file_bytes: u64,
 }
 
 /// The files of the commit that a name meant at some moment.
@@ -75,6 +77,7 @@ pub struct RevisionFiles {
     name: Arc<str>,
     commit: CommitSha,
     committed_ns: i64,
+    max_file_bytes: u64,
 }
 
 impl Revision {
@@ -87,7 +90,15 @@ impl Revision {
         Ok(Self {
             objects: Arc::new(Objects::new(repository)),
             name: name.into(),
+            max_file_bytes: DEFAULT_MAX_FILE_BYTES,
         })
+    }
+
+    /// The same, whose files are opened up to this size in bytes: what is indexed is to be shown.
+    #[must_use]
+    pub fn with_max_file_bytes(mut self, max_file_bytes: u64) -> Self {
+        self.max_file_bytes = max_file_bytes;
+        self
     }
 
     fn repository(&self) -> &Repository {
@@ -111,6 +122,7 @@ impl Revision {
             name: Arc::clone(&self.name),
             commit,
             committed_ns: seconds.saturating_mul(1_000_000_000),
+            max_file_bytes: self.max_file_bytes,
         })
     }
 
@@ -224,7 +236,7 @@ impl SourceFiles for RevisionFiles {
 
     /// A file in memory without a name: whoever shows a place of a file reads only its beginning.
     fn open_file(&self, key: &str) -> Result<File, SkipReason> {
-        let blob = self.found(key, crate::walk::DEFAULT_MAX_FILE_BYTES)?;
+        let blob = self.found(key, self.max_file_bytes)?;
         let failed = |error: std::io::Error| SkipReason::of_io_error(&error);
         let made = rustix::fs::memfd_create("revision", MemfdFlags::CLOEXEC);
         let mut file = File::from(made.map_err(|error| failed(error.into()))?);

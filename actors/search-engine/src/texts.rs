@@ -70,7 +70,7 @@ impl TextStore {
     #[must_use]
     pub fn get(&self, hash: &[u8; 16]) -> Option<String> {
         let id = ContentId::new(ContentForm::Text, hash);
-        let packed = self.packs.read().iter().find_map(|pack| pack.get(&id));
+        let packed = self.packs.read().iter().find_map(|pack| pack.text(&id));
         if let Some(packed) = packed {
             return String::from_utf8(packed).ok();
         }

@@ -142,6 +142,7 @@ pub fn search_settings(settings: &ServerSettings, roles: RoleFile) -> SearchSett
             watched_folders: settings.max_watched_folders.value.get() as usize,
             learnt_documents: u64::from(settings.max_learnt_documents.value.get()),
             graph_documents: settings.max_graph_documents.value.get() as usize,
+            ..search_actors::SearchLimits::default()
         },
     }
 }

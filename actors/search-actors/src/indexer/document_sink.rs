@@ -24,6 +24,18 @@ pub(crate) struct DocumentSink<'a> {
     interval: Duration,
     /// What has changed since the last commit.
     changed: ChangedDocuments,
+    /// Whether searches are told with the first document that something is being indexed.
+    tells: bool,
+    has_written: bool,
+}
+
+/// What a sink was given.
+#[derive(Debug)]
+pub(crate) struct Written {
+    /// What has changed and is not committed yet.
+    pub(crate) changed: ChangedDocuments,
+    /// Whether anything has.
+    pub(crate) any: bool,
 }
 
 impl<'a> DocumentSink<'a> {
@@ -34,16 +46,31 @@ impl<'a> DocumentSink<'a> {
             committed: Instant::now(),
             interval: FIRST_COMMIT,
             changed: ChangedDocuments::default(),
+            tells: false,
+            has_written: false,
         }
     }
 
-    /// What has changed and is not committed yet.
-    pub(crate) fn into_changed(self) -> ChangedDocuments {
-        self.changed
+    /// The same, that tells searches with the first document that something is being indexed.
+    pub(crate) fn telling(mut self, tells: bool) -> Self {
+        self.tells = tells;
+        self
+    }
+
+    /// What it was given.
+    pub(crate) fn into_written(self) -> Written {
+        Written {
+            changed: self.changed,
+            any: self.has_written,
+        }
     }
 
     /// Notes that a document changes, with the title that it has still.
     fn note(&mut self, key: &str) {
+        self.has_written = true;
+        if std::mem::take(&mut self.tells) {
+            self.handle.begin_indexing();
+        }
         let snapshot = || self.index.snapshot().document(key);
         self.changed
             .note(key, || Some(snapshot().ok().flatten()?.title));

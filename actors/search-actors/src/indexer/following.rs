@@ -12,6 +12,7 @@ use super::document_sink::known_file;
 use super::index_loop::{CANCEL_POLL_INTERVAL, Command, IndexLoop, IndexLoopError, LoopExit};
 use super::merger::Merger;
 use super::mounts::Mounts;
+use super::poll_pace::{PollPace, Trigger};
 use crate::source_handle::SourceStatus;
 
 /// Changes that were committed fast are made durable after this time without changes.
@@ -20,11 +21,24 @@ const SYNC_DELAY: Duration = Duration::from_secs(2);
 /// What has happened that the index has to follow.
 enum Event {
     Changes(ChangeBatch),
-    Compare,
+    Compare(Trigger),
     /// A merge of the index has ended.
     Merged(Result<(), String>),
     Quiet,
     End,
+}
+
+impl Event {
+    /// Where something of the folder is missing single changes cannot be told from what went away
+    /// with its file system.
+    fn with(self, is_missing: bool) -> Self {
+        match self {
+            Self::Changes(batch) if is_missing && batch.names_paths() => {
+                Self::Compare(Trigger::Asked)
+            }
+            event => event,
+        }
+    }
 }
 
 impl IndexLoop {
@@ -33,15 +47,16 @@ impl IndexLoop {
     pub(super) fn follow(
         &self,
         index: &mut SourceIndex,
-        root: &RootDirectory,
-        watch: &DirectoryWatch,
+        (root, watch): (&RootDirectory, &DirectoryWatch),
         mounts: &mut Mounts,
+        mut pace: PollPace,
     ) -> Result<LoopExit, IndexLoopError> {
         let mut unsynced: Option<Instant> = None;
         let mut told = mounts.missing(root);
         let mut merger = Merger::new();
         loop {
-            let event = self.next_event(watch, unsynced, &merger.ended());
+            let polls_in = pace.wait(Instant::now());
+            let event = self.next_event(watch, (unsynced, polls_in), &merger.ended());
             if self.handle.is_suspect() {
                 return Ok(LoopExit::Reopen);
             }
@@ -58,23 +73,26 @@ impl IndexLoop {
                 self.report_missing(missing.as_deref());
                 told.clone_from(&missing);
             }
-            match event {
+            match event.with(missing.is_some()) {
                 Event::End => {
                     index.sync()?;
                     return Ok(LoopExit::Stopped);
                 }
-                // Single changes cannot be told from what went away with its file system.
-                Event::Changes(_) if missing.is_some() => {
-                    self.compare(index, root, mounts)?;
-                    merger.changed();
-                    unsynced = None;
-                }
-                Event::Compare => {
-                    self.compare(index, root, mounts)?;
-                    merger.changed();
-                    unsynced = None;
+                Event::Compare(trigger) => {
+                    let compared = self.compare(index, root, mounts, trigger)?;
+                    pace = PollPace::after(compared.took, Instant::now());
+                    if compared.has_written {
+                        merger.changed();
+                        unsynced = None;
+                    }
                 }
                 Event::Changes(batch) => {
+                    if batch.rescan.is_some() {
+                        pace.ask();
+                    }
+                    if !batch.names_paths() {
+                        continue;
+                    }
                     self.apply_changes(index, root, &batch)?;
                     merger.changed();
                     unsynced = Some(Instant::now());
@@ -119,11 +137,14 @@ impl IndexLoop {
     fn next_event(
         &self,
         watch: &DirectoryWatch,
-        unsynced: Option<Instant>,
+        (unsynced, polls_in): (Option<Instant>, Option<Duration>),
         merged: &Receiver<Result<(), String>>,
     ) -> Event {
         if self.is_cancelled() {
             return Event::End;
+        }
+        if polls_in.is_some_and(|wait| wait.is_zero()) {
+            return Event::Compare(Trigger::Polling);
         }
         let wait = if unsynced.is_some() {
             CANCEL_POLL_INTERVAL
@@ -132,20 +153,20 @@ impl IndexLoop {
         };
         select! {
             recv(self.inbox) -> command => match command {
-                Ok(Command::Reindex) => Event::Compare,
+                Ok(Command::Reindex) => Event::Compare(Trigger::Asked),
                 Err(_) => Event::End,
             },
             recv(watch.changes()) -> batch => match batch {
-                Ok(batch) if batch.rescan.is_some() => Event::Compare,
+                Ok(batch) if batch.must_compare() => Event::Compare(Trigger::Asked),
                 Ok(batch) => Event::Changes(batch),
-                Err(_) => Event::Compare,
+                Err(_) => Event::Compare(Trigger::Asked),
             },
             recv(merged) -> merged => {
                 Event::Merged(merged.unwrap_or_else(|_| Err("its thread has ended".to_owned())))
             }
-            default(wait) => match self.inbox.try_recv() {
+            default(polls_in.map_or(wait, |polls_in| polls_in.min(wait))) => match self.inbox.try_recv() {
                 Err(TryRecvError::Disconnected) => Event::End,
-                Ok(Command::Reindex) => Event::Compare,
+                Ok(Command::Reindex) => Event::Compare(Trigger::Asked),
                 Err(TryRecvError::Empty) => Event::Quiet,
             },
         }
@@ -177,14 +198,15 @@ impl IndexLoop {
             self.follow_skips(batch, Vec::new());
             return Ok(());
         }
-        let (report, changed) = self.carry_out(index, root, plan, &self.walk_options())?;
+        let options = self.walk_options();
+        let (report, written) = self.carry_out(index, root, plan, (&options, false))?;
         let has_changed = report.put + report.touched + report.removed > 0;
         self.follow_skips(batch, report.left_out);
         if !has_changed {
             return Ok(());
         }
         index.commit(Durability::Fast)?;
-        self.publish_ready(index, None, changed, |_| {});
+        self.publish_ready(index, None, written.changed, |_| {});
         tracing::debug!(
             event = "source.changed",
             source = self.handle.haystack.name,

@@ -17,18 +17,18 @@ use search_core::answer::{IndexProgress, SourceState};
 use search_core::role::LocalFiles;
 use search_engine::extract::{Extraction, PackedFormats, notes_dialect};
 use search_engine::files::SourceFiles;
-use search_engine::index::{Durability, IndexError, IndexOptions, SourceIndex};
-use search_engine::sync::{self, CancelFlag, Comparison, Plan, SyncError, SyncOptions, SyncReport};
+use search_engine::index::{IndexError, IndexOptions, SourceIndex};
+use search_engine::sync::{self, CancelFlag, Plan, SyncError, SyncOptions, SyncReport};
 use search_engine::walk::{RootDirectory, WalkItem, WalkOptions};
 use search_engine::watch::{DirectoryWatch, WatchError, WatchOptions};
 
 use super::concepts::SourceLearning;
-use super::document_sink::{DocumentSink, KnownInIndex};
+use super::document_sink::{DocumentSink, Written};
 use super::mounts::Mounts;
+use super::poll_pace::{PollPace, Trigger};
 use super::settings::IndexerSettings;
 use crate::backoff::{Backoff, MAX_PAUSE};
 use crate::changed_documents::ChangedDocuments;
-use crate::skips::SkippedFiles;
 use crate::snapshots::{Publishing, SnapshotError, SnapshotMode};
 use crate::source_handle::{SourceHandle, SourceStatus};
 
@@ -171,13 +171,15 @@ impl IndexLoop {
         let files = self.files();
         let mut watching = WatchOptions::new(files.filter);
         watching.max_directories = self.settings.concepts.limits.watched_folders;
+        watching.poll_interval = self.settings.concepts.limits.poll_interval;
         let watch = DirectoryWatch::start(&root, watching)?;
-        self.compare(&mut index, &root, &mut mounts)?;
+        let compared = self.compare(&mut index, &root, &mut mounts, Trigger::Asked)?;
+        let pace = PollPace::after(compared.took, Instant::now());
         tracing::info!(
             event = "source.ready", source = self.handle.haystack.name,
             documents = index.snapshot().document_count(), watch = %watch.mode(),
         );
-        self.follow(&mut index, &root, &watch, &mut mounts)
+        self.follow(&mut index, (&root, &watch), &mut mounts, pace)
     }
 
     /// Waits until this process may index the source, where others might: `None` when the actor
@@ -233,7 +235,7 @@ impl IndexLoop {
     }
 
     /// Texts of documents that are gone go too.
-    fn tidy_texts(&self, index: &SourceIndex) -> Result<(), IndexLoopError> {
+    pub(super) fn tidy_texts(&self, index: &SourceIndex) -> Result<(), IndexLoopError> {
         let Some(texts) = self.handle.texts.get() else {
             return Ok(());
         };
@@ -354,73 +356,14 @@ impl IndexLoop {
         options
     }
 
-    /// Brings the whole index in step with the folder.
-    pub(super) fn compare(
-        &self,
-        index: &mut SourceIndex,
-        root: &RootDirectory,
-        mounts: &mut Mounts,
-    ) -> Result<(), IndexLoopError> {
-        let _one_at_a_time = self.settings.bulk.lock();
-        self.begin_comparison();
-        let options = self.walk_options();
-        let (plan, now_mounted) = {
-            let snapshot = index.snapshot();
-            let mut known = KnownInIndex::new(&snapshot);
-            let former = mounts.matching(&options.filter);
-            let mut comparison = Comparison::begin(&mut known, &former)?;
-            let mut walk = root.walk(&options);
-            for item in walk.by_ref().filter(|item| self.is_walked(item)) {
-                comparison.see(item)?;
-            }
-            let now_mounted = walk.mounts();
-            (comparison.finish(&now_mounted)?, now_mounted)
-        };
-        // Known before anything is taken from them: they may be away at the next look.
-        let known_mounts = now_mounted.into_iter().chain(plan.unmounted.clone());
-        mounts
-            .save(known_mounts.collect())
-            .map_err(IndexLoopError::Mounts)?;
-        self.bring_in_step(index, root, plan, &options, || mounts.missing(root))
-    }
-
-    /// Shows that everything is being compared.
-    pub(super) fn begin_comparison(&self) {
-        self.handle.publish(|status| {
-            status.state = SourceState::Indexing;
-            status.progress = IndexProgress::default();
-        });
-    }
-
-    /// Carries out what a comparison has found; `missing` says then what of the source is away.
-    pub(super) fn bring_in_step(
-        &self,
-        index: &mut SourceIndex,
-        root: &dyn SourceFiles,
-        plan: Plan,
-        options: &WalkOptions,
-        missing: impl FnOnce() -> Option<String>,
-    ) -> Result<(), IndexLoopError> {
-        let (report, changed) = self.carry_out(index, root, plan, options)?;
-        index.commit(Durability::Synced)?;
-        self.note_in_step();
-        self.tidy_texts(index)?;
-        let skips = SkippedFiles::of(report.left_out);
-        let counts = skips.counts();
-        self.handle.set_skips(skips);
-        self.publish_ready(index, missing(), changed, |status| {
-            status.skipped = counts;
-        });
-        Ok(())
-    }
-
+    /// Carries out a plan; `tells` searches of it once something is to be indexed.
     pub(super) fn carry_out(
         &self,
         index: &mut SourceIndex,
         root: &dyn SourceFiles,
         plan: Plan,
-        walk: &WalkOptions,
-    ) -> Result<(SyncReport, ChangedDocuments), IndexLoopError> {
+        (walk, tells): (&WalkOptions, bool),
+    ) -> Result<(SyncReport, Written), IndexLoopError> {
         let options = SyncOptions {
             cancel: self.cancel_flag(),
             extraction: self.extraction(root),
@@ -443,9 +386,9 @@ impl IndexLoop {
                 });
             }
         };
-        let mut sink = DocumentSink::new(index, handle);
+        let mut sink = DocumentSink::new(index, handle).telling(tells);
         let report = sync::apply(root, plan, &options, &mut sink, on_progress)?;
-        Ok((report, sink.into_changed()))
+        Ok((report, sink.into_written()))
     }
 
     fn cancel_flag(&self) -> CancelFlag {

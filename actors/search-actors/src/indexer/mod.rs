@@ -13,6 +13,7 @@
 //!
 //! In a searcher the thread follows what indexers of other machines publish instead.
 
+mod comparing;
 mod concepts;
 mod document_sink;
 mod following;
@@ -20,6 +21,7 @@ mod index_loop;
 mod merger;
 mod mounts;
 mod opening;
+mod poll_pace;
 mod revisions;
 mod settings;
 mod threads;

@@ -1,7 +1,6 @@
 //! Keeping the index of a branch, tag or commit of a repository: compared once with its tree, then
 //! followed as it moves, by what differs between two commits.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -52,7 +51,7 @@ impl IndexLoop {
         files: &LocalFiles,
         name: &str,
     ) -> Result<LoopExit, IndexLoopError> {
-        let Some(followed) = self.wait_for(|| first_look(&files.folder, name)) else {
+        let Some(followed) = self.wait_for(|| first_look(files, name)) else {
             return Ok(LoopExit::Stopped);
         };
         let _concepts = self.start_concepts(followed.at.as_ref())?;
@@ -73,7 +72,7 @@ impl IndexLoop {
         at: &Arc<RevisionFiles>,
     ) -> Result<(), IndexLoopError> {
         let _one_at_a_time = self.settings.bulk.lock();
-        self.begin_comparison();
+        self.handle.begin_indexing();
         let options = self.walk_options();
         let plan = {
             let snapshot = index.snapshot();
@@ -88,7 +87,8 @@ impl IndexLoop {
             comparison.finish(&std::collections::BTreeSet::new())?
         };
         self.show_files(at);
-        self.bring_in_step(index, at.as_ref(), plan, &options, || None)
+        let carried_out = self.carry_out(index, at.as_ref(), plan, (&options, false))?;
+        self.finish_comparison(index, carried_out, None)
     }
 
     /// Searches read these files from now on.
@@ -208,11 +208,12 @@ impl IndexLoop {
             self.follow_skips(batch, left_out);
             return Ok(());
         }
-        let (report, changed) = self.carry_out(index, now.as_ref(), plan, &self.walk_options())?;
+        let options = self.walk_options();
+        let (report, written) = self.carry_out(index, now.as_ref(), plan, (&options, false))?;
         left_out.extend(report.left_out);
         self.follow_skips(batch, left_out);
         index.commit(Durability::Fast)?;
-        self.publish_ready(index, None, changed, |_| {});
+        self.publish_ready(index, None, written.changed, |_| {});
         Ok(())
     }
 
@@ -232,8 +233,9 @@ impl IndexLoop {
     }
 }
 
-fn first_look(folder: &Path, name: &str) -> Result<Followed, RevisionError> {
-    let revision = Revision::open(&source_git(), folder, name)?;
+fn first_look(files: &LocalFiles, name: &str) -> Result<Followed, RevisionError> {
+    let revision = Revision::open(&source_git(), &files.folder, name)?;
+    let revision = revision.with_max_file_bytes(files.max_file_size.bytes());
     let stamp = revision.stamp();
     let at = Arc::new(revision.files()?);
     Ok(Followed {

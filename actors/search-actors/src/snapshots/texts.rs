@@ -8,7 +8,7 @@ use std::sync::Arc;
 use search_core::snapshots::{DescribedFile, FileKind};
 use search_engine::files::SourceFiles;
 use search_engine::index::{FileState, IndexSnapshot};
-use search_engine::packs::{ContentForm, ContentId, MAX_CONTENT_BYTES, PackWriter, TextPack};
+use search_engine::packs::{ContentForm, ContentId, PackWriter, TextPack};
 use search_engine::texts::TextStore;
 use search_formats_engine::Format;
 
@@ -34,6 +34,8 @@ pub(super) struct PublishedTexts {
 struct MissingText {
     key: String,
     hash: [u8; 16],
+    /// Bytes of the file.
+    size: u64,
     id: ContentId,
 }
 
@@ -115,6 +117,7 @@ impl PublishedTexts {
             if !self.known.contains(&id) && named.insert(id) {
                 missing.push(MissingText {
                     hash: record.file.hash,
+                    size: record.file.size,
                     key: record.key,
                     id,
                 });
@@ -221,9 +224,8 @@ fn content(
     if Format::of_name(&missing.key).is_some() {
         return texts?.get(&missing.hash).map(String::into_bytes);
     }
-    let content = root
-        .read(&missing.key, MAX_CONTENT_BYTES, &|_| false)
-        .ok()?;
+    // What is indexed is to be shown, however long its source lets it be.
+    let content = root.read(&missing.key, missing.size, &|_| false).ok()?;
     let hash = content
         .hash
         .unwrap_or_else(|| FileState::hash_of(&content.bytes));
@@ -258,6 +260,36 @@ mod tests {
             texts.publish(pack, place).expect("stored");
         }
         texts
+    }
+
+    #[test]
+    fn i16_long_files_are_published_as_a_whole() {
+        let home = tempfile::tempdir().expect("a folder");
+        let text = "a line of a log\n".repeat(1 << 20);
+        fs::write(home.path().join("long.log"), &text).expect("room");
+        let root = search_engine::walk::RootDirectory::open(home.path()).expect("a folder");
+        let hash = FileState::hash_of(text.as_bytes());
+        let missing = |size| MissingText {
+            key: "long.log".to_owned(),
+            hash,
+            size,
+            id: content_id("long.log", &hash),
+        };
+        let size = text.len() as u64;
+        let found = content(&missing(size), &root, None).expect("it is there");
+        assert_eq!(found.len(), text.len());
+        assert_eq!(
+            content(&missing(size - 1), &root, None),
+            None,
+            "it has grown"
+        );
+        let path = home.path().join("pack");
+        let mut pack = PackWriter::create(&path).expect("room");
+        pack.add(missing(size).id, &found).expect("room");
+        pack.finish().expect("room");
+        let pack = TextPack::open(&path).expect("a pack");
+        let kept = pack.content(&missing(size).id, size);
+        assert!(kept.is_some_and(|kept| kept == text.as_bytes()));
     }
 
     /// A compaction ends at the first failure; the documents are not looked at again.

@@ -33,7 +33,7 @@ fn joined(server: &Running, concept: &str) -> Vec<String> {
     names
 }
 
-fn eventually_joined(server: &Running, concept: &str, names: &[&str]) {
+pub(crate) fn eventually_joined(server: &Running, concept: &str, names: &[&str]) {
     server.eventually(&format!("{concept} is joined with {names:?}"), || {
         joined(server, concept) == names
     });

@@ -156,6 +156,12 @@ impl Running {
         serde_json::to_value(self.registry.now().health()).expect("JSON")
     }
 
+    /// Counts what has changed for searches of the default role.
+    pub(crate) fn version(&self) -> u64 {
+        let roles = self.registry.now();
+        roles.role(None).expect("the default role").version()
+    }
+
     /// How often searches of the default role compared a query with every word that was learnt.
     pub(crate) fn word_searches(&self) -> u64 {
         let roles = self.registry.now();

@@ -1,5 +1,7 @@
 //! Limits of a source: refused early, shown in the health, and search goes on.
 
+use std::time::Duration;
+
 use search_actors::{LearningRests, SearchLimits};
 use serde_json::{Value, json};
 
@@ -93,4 +95,35 @@ fn i16_a_source_of_too_many_folders_says_that_it_is_polled() {
     let server = started(&home, SearchLimits::default());
     let limits: Value = server.health()[0]["limits"].clone();
     assert!(limits.is_null(), "{limits}");
+}
+
+#[test]
+fn i16_a_source_that_is_polled_says_nothing_while_nothing_changes() {
+    let home = home();
+    // Of a kind that is looked at in each comparison.
+    let binary = |name: &str| home.write(name, [0; 100]);
+    binary("a.bin");
+    let limits = SearchLimits {
+        watched_folders: 3,
+        poll_interval: Duration::from_millis(10),
+        ..SearchLimits::default()
+    };
+    let server = home.start_within(&home.role("BM25F"), LearningRests::default(), limits);
+    home.write("egret.md", "an egret");
+    server.eventually("a comparison finds it", || {
+        keys(&server.search(&json!({"search_term": "egret"}))) == ["egret.md"]
+    });
+    let counted = |number: u64| {
+        server.eventually("it is counted", || {
+            let health = server.health();
+            assert_eq!(health[0]["state"], "ready");
+            health[0]["skipped"]["binary"] == number
+        });
+    };
+    binary("b.bin");
+    counted(2);
+    let version = server.version();
+    binary("c.bin");
+    counted(3);
+    assert_eq!(server.version(), version);
 }

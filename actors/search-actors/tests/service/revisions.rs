@@ -5,7 +5,9 @@ use std::path::Path;
 use scripted_peers::git;
 use serde_json::{Value, json};
 
+use crate::graph_links::eventually_joined;
 use crate::harness::{Home, Running, keys};
+use crate::shown::log;
 
 fn commit(home: &Home) -> String {
     git(&home.files(), &["add", "--all"]);
@@ -192,4 +194,48 @@ fn i16_hidden_files_of_a_commit_are_searched_unless_they_are_not_wanted() {
     let parameters = json!({"revision": "main", "hidden": false});
     let server = home.start(&role(&home.files(), &parameters));
     assert_eq!(found(&server, "pump"), &expected[1..]);
+}
+
+#[test]
+fn i16_long_files_of_a_commit_are_shown_as_far_as_the_source_says() {
+    let (home, _) = repository();
+    let (text, line) = log(12 << 20, 95, "zyzzyva9");
+    home.write("long.log", text);
+    commit(&home);
+    let server = home.start(&role(&home.files(), &json!({"max_file_size": "64MB"})));
+    let asked = json!({"search_term": "zyzzyva9", "matches": 3, "budget_tokens": 400});
+    let answer = server.search(&asked);
+    let first = &answer["results"][0];
+    assert_eq!(
+        (&first["line"], keys(&answer)),
+        (&json!(line), vec!["long.log".to_owned()])
+    );
+    let passages = answer["passages"].to_string();
+    for text in [&first["snippet"], &first["matches"], &answer["passages"]] {
+        assert!(text.to_string().contains("zyzzyva9"), "{first} {passages}");
+    }
+    let id = first["id"].as_str().expect("an id");
+    let document = server.document_at(id, Some(line));
+    let body = document["body"].as_str().expect("a text");
+    assert!(body.contains("zyzzyva9"), "{}", document["first_line"]);
+}
+
+#[test]
+fn i16_concepts_are_learnt_of_files_as_long_as_the_source_says() {
+    let (home, _) = repository();
+    // Longer than what is read where nothing is said.
+    let blank = "\n".repeat(11 << 20);
+    home.write(
+        "guide.md",
+        format!("# Guide\n\nSee [it](pump.md).\n{blank}"),
+    );
+    home.write("pump.md", "# Pump\n\nIt lifts.\n");
+    commit(&home);
+    let mut role = role(
+        &home.files(),
+        &json!({"max_file_size": "64MB", "glob": "*.md"}),
+    );
+    role["relevance_function"] = "ServiceGraph".into();
+    let server = home.start(&role);
+    eventually_joined(&server, "pump", &["guide"]);
 }

@@ -113,7 +113,7 @@ fn letters(number: usize) -> String {
 }
 
 /// A log of so many bytes, of which one line holds `word`; its number.
-fn log(bytes: usize, share: usize, word: &str) -> (String, usize) {
+pub(crate) fn log(bytes: usize, share: usize, word: &str) -> (String, usize) {
     let (mut text, mut place, mut number) = (String::with_capacity(bytes + 100), 0, 0);
     // Few words, so that it is read quickly.
     let signs = "-".repeat(200);

@@ -60,7 +60,8 @@ impl PatternFault {
 }
 
 impl TextPattern {
-    /// A regular expression in the syntax of the `regex` crate; `^` and `$` match at lines.
+    /// A regular expression in the syntax of the `regex` crate; `^` and `$` match at lines, those
+    /// of Windows too.
     pub(super) fn expression(expression: &str, ignores_case: bool) -> Result<Self, PatternFault> {
         let typed = format!("re:/{expression}/");
         Self::new(expression.to_owned(), typed, ignores_case)
@@ -147,6 +148,7 @@ fn parsed(expression: &str, ignores_case: bool) -> Result<Hir, PatternFault> {
     let mut parser = ParserBuilder::new()
         .case_insensitive(ignores_case)
         .multi_line(true)
+        .crlf(true)
         .nest_limit(MAX_NESTING)
         .build();
     parser.parse(expression).map_err(|error| match &error {

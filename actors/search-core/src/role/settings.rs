@@ -256,7 +256,8 @@ table! {
         "SERVICE_CACHE_SIZE" (variable "SERVICE_CACHE_SIZE", no_key) = set(CACHE) => settings.cache_size;
         /// searches at the same time; further ones are answered 503
         "SERVICE_MAX_CONCURRENT_SEARCHES" (variable "SERVICE_MAX_CONCURRENT_SEARCHES", no_key) = set(SEARCHES) => settings.max_concurrent_searches;
-        /// folders of a source that are watched; a source with more is compared every 30 s
+        /// folders of a source that are watched; a source with more is compared every 30 s, more
+        /// rarely where that takes long
         "SERVICE_MAX_WATCHED_FOLDERS" (variable "SERVICE_MAX_WATCHED_FOLDERS", no_key) = set(LIMIT) => settings.max_watched_folders;
         /// documents of a source that ServiceGraph learns from; a source with more is ranked by
         /// its words

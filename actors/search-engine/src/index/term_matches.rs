@@ -6,7 +6,7 @@ use search_core::defined_names::NAME_SEAM;
 use search_core::names::{is_called_by_folder, is_number, stem};
 use search_core::query::ParsedQuery;
 
-/// Letters from which on the beginning of a word stands for it, in bytes.
+/// Letters from which on the beginning of a word stands for it.
 const MIN_BEGINNING: usize = 3;
 
 /// How much less the folder's words count than the file's, by rarity.
@@ -85,8 +85,11 @@ fn parts_of(word: &str) -> Vec<&str> {
 
 /// Whether one of two words begins with the other: `serializer` is about what is serialized.
 fn is_beginning(term: &str, word: &str) -> bool {
-    let shorter = term.len().min(word.len());
-    shorter >= MIN_BEGINNING && (term.starts_with(word) || word.starts_with(term))
+    let (shorter, longer) = match term.len() <= word.len() {
+        true => (term, word),
+        false => (word, term),
+    };
+    longer.starts_with(shorter) && shorter.chars().nth(MIN_BEGINNING - 1).is_some()
 }
 
 impl<'q> TermMatches<'q> {
@@ -252,6 +255,22 @@ mod tests {
         assert!((quarter - 0.25_f32.powf(0.7)).abs() < 1e-6, "{quarter}");
         let both = defined("downloadPage\ndownload");
         assert!((both - half - 0.25 * quarter).abs() < 1e-6, "{both}");
+    }
+
+    #[test]
+    fn i16_three_letters_of_any_script_are_a_beginning() {
+        for (term, word, expected) in [
+            ("serializer", "serialization", false),
+            ("serial", "serialization", true),
+            ("serialization", "ser", true),
+            ("se", "serialization", false),
+            ("дом", "домашний", true),
+            ("до", "домашний", false),
+            ("가", "가격", false),
+            ("電", "電気", false),
+        ] {
+            assert_eq!(super::is_beginning(term, word), expected, "{term} {word}");
+        }
     }
 
     #[test]

@@ -186,9 +186,10 @@ enum ReusablePart {
 
 /// Carries out a plan. `on_progress` is called after every file.
 ///
-/// A file that has vanished or turned unreadable, binary or too large is removed from the index and
-/// counted; nothing a file holds can end the synchronisation. What cannot be read because the
-/// machine lacks something ends it: that says nothing about the file.
+/// A file that has vanished or turned binary or too large is removed from the index and counted;
+/// one that may not be read any more is counted, and stays as it was last read. Nothing a file
+/// holds can end the synchronisation. What cannot be read because the machine lacks something ends
+/// it: that says nothing about the file.
 ///
 /// # Errors
 /// [`SyncError`]; what was put before stays put.
@@ -312,7 +313,7 @@ impl<S: IndexSink, P: FnMut(SyncProgress)> Writer<'_, S, P> {
                     reason,
                 });
                 tracing::debug!(event = "file.skipped", key = %outcome.key, %reason);
-                if outcome.was_known {
+                if outcome.was_known && !reason.leaves_known() {
                     self.sink.delete(&outcome.key).map_err(SyncError::Sink)?;
                     self.report.removed += 1;
                 }

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use rustc_hash::FxHashMap;
 
 use super::plan::{KnownFile, Plan, WalkedDirectory, is_below, planned};
-use crate::walk::{FileFacts, SkipReason, SkippedPath, WalkItem};
+use crate::walk::{FileFacts, SkippedPath, WalkItem};
 
 /// The files that are indexed.
 pub trait KnownFiles {
@@ -58,8 +58,8 @@ pub struct Comparison<'k, K> {
     known: &'k mut K,
     /// The mounts of the folder before in which no file was met, but some are known.
     empty_mounts: Vec<String>,
-    /// What could not be listed.
-    unlisted: Vec<String>,
+    /// What could not be listed or read.
+    unlisted: BTreeSet<String>,
     plan: Plan,
 }
 
@@ -78,7 +78,7 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
         Ok(Self {
             known,
             empty_mounts,
-            unlisted: Vec::new(),
+            unlisted: BTreeSet::new(),
             plan: Plan::default(),
         })
     }
@@ -90,10 +90,7 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
     pub fn see(&mut self, item: WalkItem) -> Result<(), K::Error> {
         let facts = match item {
             WalkItem::File(facts) => facts,
-            WalkItem::Skipped(skipped) => {
-                self.skip(skipped);
-                return Ok(());
-            }
+            WalkItem::Skipped(skipped) => return self.skip(skipped),
         };
         self.empty_mounts
             .retain(|mount| !is_below(&facts.key, std::slice::from_ref(mount)));
@@ -105,33 +102,42 @@ impl<'k, K: KnownFiles> Comparison<'k, K> {
         Ok(())
     }
 
-    fn skip(&mut self, skipped: SkippedPath) {
+    fn skip(&mut self, skipped: SkippedPath) -> Result<(), K::Error> {
         self.plan.skipped.add(skipped.reason);
-        if matches!(
-            skipped.reason,
-            SkipReason::Unreadable | SkipReason::NoResources
-        ) {
-            self.unlisted.push(skipped.key.clone());
+        if skipped.reason.leaves_known() {
+            // It may be a file, and may be a folder.
+            self.known.take(&skipped.key)?;
+            self.unlisted.insert(skipped.key.clone());
         }
         self.plan.left_out.push(skipped);
+        Ok(())
     }
 
     /// The work there is, where `mounts` are the mounts of the folder now.
     ///
-    /// Files in a folder that could not be listed stay indexed: a server that does not answer for
-    /// a moment must not empty an index. An unmounted file system leaves an empty folder behind, or
-    /// none. Its files exist still, so they stay indexed, too.
+    /// Files that may not be read, and those in a folder that could not be listed, stay indexed: a
+    /// server that does not answer for a moment must not empty an index. An unmounted file system
+    /// leaves an empty folder behind, or none. Its files exist still, so they stay indexed, too.
     ///
     /// # Errors
     /// The index cannot be read.
     pub fn finish(mut self, mounts: &BTreeSet<String>) -> Result<Plan, K::Error> {
         let lost = self.empty_mounts.into_iter();
         self.plan.unmounted = lost.filter(|mount| !mounts.contains(mount)).collect();
-        self.unlisted.extend_from_slice(&self.plan.unmounted);
+        self.unlisted.extend(self.plan.unmounted.iter().cloned());
         let unlisted = self.unlisted;
-        self.plan.remove = self.known.rest(|key| !is_below(key, &unlisted))?;
+        self.plan.remove = self.known.rest(|key| !lies_in(key, &unlisted))?;
         Ok(self.plan)
     }
+}
+
+/// Whether a key is one of `folders` or lies below one; the root is the empty key.
+fn lies_in(key: &str, folders: &BTreeSet<String>) -> bool {
+    let mut above = key.match_indices('/').map(|(end, _)| &key[..end]);
+    !folders.is_empty()
+        && (folders.contains("")
+            || folders.contains(key)
+            || above.any(|folder| folders.contains(folder)))
 }
 
 /// Whether the indexed version is that of the file, as far as that is known without reading it.

@@ -270,6 +270,27 @@ mod tests {
     }
 
     #[test]
+    fn i16_a_file_in_the_place_of_a_folder_takes_the_folders_files_away() {
+        let batch = |changed: &[&str], removed: &[&str]| {
+            let keys = |list: &[&str]| list.iter().map(|&key| key.to_owned()).collect();
+            crate::watch::ChangeBatch {
+                changed: keys(changed),
+                removed: keys(removed),
+                ..Default::default()
+            }
+        };
+        // Whoever takes the batches was busy meanwhile.
+        let mut merged = batch(&[], &["d"]);
+        merged.merge(batch(&["d"], &[]));
+        let below = |_: &str| vec!["d/a".to_owned(), "d/b".to_owned()];
+        let plan = Plan::of_changes(&merged, |_| None, below);
+        assert_eq!(
+            (keys(&plan.add), plan.remove),
+            (vec!["d"], vec!["d/a".to_owned(), "d/b".to_owned()])
+        );
+    }
+
+    #[test]
     fn u8_files_of_a_file_system_that_is_not_mounted_any_more_stay() {
         let indexed = || index(&[("stick/a", 1, 1), ("stick/b", 1, 1), ("own", 1, 1)]);
         let mounts = |keys: &[&str]| -> BTreeSet<String> {

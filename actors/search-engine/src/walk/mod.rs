@@ -284,14 +284,15 @@ impl Walk<'_> {
             self.filtered += 1;
             return None;
         }
+        if kind.is_file() {
+            return Some(self.file(entry.path(), entry.metadata()));
+        }
         let key = encode_key(relative);
         Some(if kind.is_symlink() {
             WalkItem::Skipped(SkippedPath {
                 key,
                 reason: self.root.link_reason(entry.path()),
             })
-        } else if kind.is_file() {
-            self.file(key, entry.metadata())
         } else {
             WalkItem::Skipped(SkippedPath {
                 key,
@@ -300,24 +301,22 @@ impl Walk<'_> {
         })
     }
 
-    fn file(&self, key: String, data: Result<Metadata, ignore::Error>) -> WalkItem {
+    fn file(&self, path: &Path, data: Result<Metadata, ignore::Error>) -> WalkItem {
+        let key = self.root.key_of(path).unwrap_or_default();
+        let data = data.map_err(|error| SkipReason::of_walk_error(&error));
+        let data = data.and_then(|data| match data {
+            data if data.len() > self.options.max_file_bytes => Err(SkipReason::TooLarge),
+            data if !read::may_read(path, &data) => Err(SkipReason::Unreadable),
+            data => Ok(data),
+        });
         match data {
-            Ok(data) if data.len() > self.options.max_file_bytes => {
-                WalkItem::Skipped(SkippedPath {
-                    key,
-                    reason: SkipReason::TooLarge,
-                })
-            }
             Ok(data) => WalkItem::File(FileFacts {
                 key,
                 size: data.len(),
                 mtime_ns: read::mtime_ns(&data),
                 hash: None,
             }),
-            Err(error) => WalkItem::Skipped(SkippedPath {
-                key,
-                reason: SkipReason::of_walk_error(&error),
-            }),
+            Err(reason) => WalkItem::Skipped(SkippedPath { key, reason }),
         }
     }
 
@@ -344,10 +343,9 @@ impl Walk<'_> {
                 continue;
             }
             // What git tracks need not be there.
-            match self.root.path().join(&relative).symlink_metadata() {
-                Ok(data) if data.is_file() => {
-                    return Some(self.file(encode_key(&relative), Ok(data)));
-                }
+            let path = self.root.path().join(&relative);
+            match path.symlink_metadata() {
+                Ok(data) if data.is_file() => return Some(self.file(&path, Ok(data))),
                 _ => {}
             }
         }

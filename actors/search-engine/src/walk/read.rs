@@ -3,6 +3,7 @@
 use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use super::root::RootDirectory;
 use super::skip::SkipReason;
@@ -143,6 +144,15 @@ fn read_once(
     } else {
         Ok(bytes)
     }
+}
+
+/// Whether a file may be read, as far as its permissions tell. The system is asked only where not
+/// everybody may.
+pub(super) fn may_read(path: &Path, data: &Metadata) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    let refused = || accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS);
+    let is_for_all = data.mode() & 0o004 != 0;
+    is_for_all || refused() != Err(rustix::io::Errno::ACCESS)
 }
 
 fn stamp(data: &Metadata) -> (u64, i64) {

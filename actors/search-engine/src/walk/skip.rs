@@ -88,6 +88,12 @@ impl SkipReason {
         Self::NoResources,
     ];
 
+    /// Whether it says nothing of the content: what was known of the path goes on being found.
+    #[must_use]
+    pub const fn leaves_known(self) -> bool {
+        matches!(self, Self::Unreadable | Self::NoResources)
+    }
+
     /// The stable name used in `/health`, metrics and logs.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

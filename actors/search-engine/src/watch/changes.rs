@@ -17,8 +17,17 @@ pub enum RescanReason {
     RootReplaced,
     /// A file system below the root, or that of the root, is not mounted any more.
     Unmounted,
-    /// The interval of polling has passed.
+    /// The system gives no events any more: what has changed meanwhile is not known.
+    Unwatched,
+    /// The interval of polling has passed. It can wait: what is known of changes is told beside it.
     Polling,
+}
+
+impl RescanReason {
+    /// Whether changes are known to be missing from the lists.
+    fn is_urgent(self) -> bool {
+        self != Self::Polling
+    }
 }
 
 /// Changes since the last batch.
@@ -27,7 +36,8 @@ pub struct ChangeBatch {
     /// Keys of files that were created or written, or whose attributes changed.
     pub changed: BTreeSet<String>,
     /// Keys that are gone. Each stands for the file of this key and for all files below it, had it
-    /// been a folder. A rename is a removal and a change.
+    /// been a folder, but for those that are in `changed`: a folder may have taken the place of
+    /// another. A rename is a removal and a change.
     pub removed: BTreeSet<String>,
     /// Changes may be missing from the lists: compare everything.
     pub rescan: Option<RescanReason>,
@@ -39,28 +49,55 @@ impl ChangeBatch {
     /// Whether there is nothing to do.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.changed.is_empty() && self.removed.is_empty() && self.rescan.is_none()
+        !self.names_paths() && self.rescan.is_none()
     }
 
-    /// Adds what happened later.
-    pub fn merge(&mut self, later: Self) {
-        for key in later.changed {
-            self.removed.remove(&key);
-            self.changed.insert(key);
+    /// Something else has this key now, a folder whose files are told of one by one.
+    pub(super) fn replaced(&mut self, key: String) {
+        let mut folders = key.match_indices('/').map(|(end, _)| &key[..end]);
+        // Each stands for all below it.
+        if !folders.any(|folder| self.removed.contains(folder)) {
+            self.removed.insert(key);
         }
+    }
+
+    /// Adds what happened later. What was removed stays so: the folder that had the key of a file
+    /// may have held others.
+    pub fn merge(&mut self, later: Self) {
         for key in later.removed {
             self.changed.remove(&key);
             self.removed.insert(key);
         }
-        self.rescan = self.rescan.or(later.rescan);
+        // A file may have taken the place of a folder: both are told.
+        self.changed.extend(later.changed);
+        self.ask(later.rescan);
         self.noticed = self.noticed.or(later.noticed);
         if self.changed.len() + self.removed.len() > MAX_BATCH {
-            self.rescan = self.rescan.or(Some(RescanReason::Overflow));
+            self.ask(Some(RescanReason::Overflow));
         }
-        if self.rescan.is_some() {
+        if self.must_compare() {
             self.changed.clear();
             self.removed.clear();
         }
+    }
+
+    /// The first reason stays, unless it can wait.
+    fn ask(&mut self, reason: Option<RescanReason>) {
+        if !self.must_compare() {
+            self.rescan = reason.or(self.rescan);
+        }
+    }
+
+    /// Whether everything is to be compared at once: changes are missing from the lists.
+    #[must_use]
+    pub fn must_compare(&self) -> bool {
+        self.rescan.is_some_and(RescanReason::is_urgent)
+    }
+
+    /// Whether paths are named.
+    #[must_use]
+    pub fn names_paths(&self) -> bool {
+        !self.changed.is_empty() || !self.removed.is_empty()
     }
 }
 
@@ -84,7 +121,19 @@ mod tests {
     fn the_last_change_of_a_key_counts() {
         let mut merged = batch(&["a", "b"], &["c"]);
         merged.merge(batch(&["c"], &["a"]));
-        assert_eq!(merged, batch(&["b", "c"], &["a"]));
+        assert_eq!(merged, batch(&["b", "c"], &["a", "c"]));
+        // A file in the place of a folder.
+        merged.merge(batch(&["b"], &["b"]));
+        assert_eq!(merged, batch(&["b", "c"], &["a", "b", "c"]));
+    }
+
+    #[test]
+    fn i16_of_folders_that_were_replaced_the_upper_one_is_told() {
+        let mut batch = batch(&["d/a", "d/sub/b", "dx"], &[]);
+        for key in ["d", "d/sub", "d/sub/deep", "dx/sub", "e/sub"] {
+            batch.replaced(key.to_owned());
+        }
+        assert_eq!(batch.removed, keys(&["d", "dx/sub", "e/sub"]));
     }
 
     #[test]
@@ -99,6 +148,26 @@ mod tests {
         merged.merge(batch(&["b"], &["c"]));
         assert_eq!(merged.rescan, Some(RescanReason::RulesChanged));
         assert!(merged.changed.is_empty() && merged.removed.is_empty());
+    }
+
+    #[test]
+    fn i16_a_comparison_that_can_wait_leaves_what_is_known() {
+        let polling = || ChangeBatch {
+            rescan: Some(RescanReason::Polling),
+            ..ChangeBatch::default()
+        };
+        let mut merged = batch(&["a"], &["b"]);
+        merged.merge(polling());
+        merged.merge(batch(&["c"], &[]));
+        assert_eq!((merged.must_compare(), merged.names_paths()), (false, true));
+        assert_eq!(merged.changed, keys(&["a", "c"]));
+        merged.merge(ChangeBatch {
+            rescan: Some(RescanReason::RulesChanged),
+            ..ChangeBatch::default()
+        });
+        merged.merge(polling());
+        assert_eq!(merged.rescan, Some(RescanReason::RulesChanged));
+        assert!(merged.must_compare() && !merged.names_paths());
     }
 
     #[test]

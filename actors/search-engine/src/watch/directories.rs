@@ -44,21 +44,41 @@ impl WatchedDirectories {
         self.watched.contains_key(folder)
     }
 
-    /// Watches one folder; one that is gone or closed to us is passed over.
-    pub(super) fn add(&mut self, folder: &Path) -> Result<(), PollingReason> {
-        if self.watched.len() >= self.max_directories {
+    /// Watches a folder that was met; one that is gone or closed to us is passed over. Says whether
+    /// it is another than was watched under this name, or the first: the kernel numbers folders,
+    /// not names.
+    pub(super) fn enter(&mut self, folder: &Path) -> Result<bool, PollingReason> {
+        let before = self.watched.get(folder).copied();
+        if before.is_none() && self.watched.len() >= self.max_directories {
             return Err(PollingReason::TooManyDirectories);
         }
+        let Some(number) = self.watch(folder)? else {
+            return Ok(false);
+        };
+        if before == Some(number) {
+            return Ok(false);
+        }
+        // What lay below the other one is not here.
+        self.forget(folder);
+        self.watched.insert(folder.to_owned(), number);
+        Ok(true)
+    }
+
+    /// Whether what is watched under a name is what has that name now.
+    pub(super) fn is_same(&self, folder: &Path) -> bool {
+        let number = self.watched.get(folder);
+        number.is_some_and(|number| self.kernel.add(folder) == Ok(*number))
+    }
+
+    /// The number of a folder's watch; none where it is gone or closed to us.
+    fn watch(&self, folder: &Path) -> Result<Option<i32>, PollingReason> {
         match self.kernel.add(folder) {
-            Ok(number) => {
-                self.watched.insert(folder.to_owned(), number);
-                Ok(())
-            }
+            Ok(number) => Ok(Some(number)),
             // The limit of watches, or of the kernel's memory for them.
             Err(Errno::NOSPC | Errno::NOMEM) => Err(PollingReason::SystemLimit),
             Err(error) => {
                 tracing::debug!(event = "watch.folder_refused", folder = %folder.display(), %error);
-                Ok(())
+                Ok(None)
             }
         }
     }
@@ -75,26 +95,27 @@ impl WatchedDirectories {
         for path in gone {
             // Already dropped where the folder was deleted; not where it was moved away.
             if let Some(number) = self.watched.remove(&path) {
-                self.kernel.remove(number);
+                self.kernel.remove(number, &path);
             }
         }
     }
 
     /// Watches exactly these folders.
-    pub(super) fn replace(
-        &mut self,
-        folders: impl Iterator<Item = PathBuf>,
-    ) -> Result<(), PollingReason> {
-        let mut before = std::mem::take(&mut self.watched);
+    pub(super) fn replace(&mut self, folders: &[PathBuf]) -> Result<(), PollingReason> {
+        let before = std::mem::take(&mut self.watched);
         for folder in folders {
-            if let Some(number) = before.remove(&folder) {
-                // It may be another folder of the same name: watching again is harmless.
-                self.kernel.remove(number);
+            if self.watched.len() >= self.max_directories {
+                return Err(PollingReason::TooManyDirectories);
             }
-            self.add(&folder)?;
+            if let Some(number) = self.watch(folder)? {
+                self.watched.insert(folder.clone(), number);
+            }
         }
-        for number in before.into_values() {
-            self.kernel.remove(number);
+        // What goes on has its number still, under this name or another.
+        for (folder, number) in before {
+            if self.watched.get(&folder) != Some(&number) {
+                self.kernel.remove(number, &folder);
+            }
         }
         Ok(())
     }

@@ -99,9 +99,14 @@ impl KernelWatch {
         Ok(number)
     }
 
-    /// Ends a watch; the kernel may have ended it already.
-    pub(super) fn remove(&self, number: i32) {
-        self.table.folders.lock().remove(&number);
+    /// Ends the watch of a folder; the kernel may have ended it already. The number may have become
+    /// that of another path meanwhile: a folder that was renamed keeps it.
+    pub(super) fn remove(&self, number: i32, folder: &Path) {
+        let mut folders = self.table.folders.lock();
+        if folders.get(&number).is_none_or(|now| now != folder) {
+            return;
+        }
+        folders.remove(&number);
         let _ = inotify::remove_watch(&*self.queue, number);
     }
 }
@@ -203,11 +208,31 @@ mod tests {
     }
 
     #[test]
+    fn i16_a_watch_goes_on_under_the_name_that_its_folder_has_now() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let (old, new) = (parent.path().join("site.new"), parent.path().join("site"));
+        std::fs::create_dir(&old).expect("a folder");
+        let watch = KernelWatch::new().expect("the system has a queue");
+        let number = watch.add(&old).expect("watched");
+        std::fs::rename(&old, &new).expect("moves");
+        assert_eq!(watch.add(&new), Ok(number), "the same folder");
+        watch.remove(number, &old);
+        std::fs::write(new.join("a"), "text").expect("writes");
+        let made = loop {
+            let event = next(&watch);
+            if event.path.parent() == Some(&new) {
+                break event.path;
+            }
+        };
+        assert_eq!(made, new.join("a"));
+    }
+
+    #[test]
     fn the_thread_ends_with_the_watch_and_a_removed_watch_tells_nothing() {
         let folder = tempfile::tempdir().expect("a folder");
         let watch = KernelWatch::new().expect("the system has a queue");
         let number = watch.add(folder.path()).expect("watched");
-        watch.remove(number);
+        watch.remove(number, folder.path());
         std::fs::write(folder.path().join("a"), "text").expect("writes");
         let events = watch.events().clone();
         drop(watch);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError, never, select};
 use parking_lot::Mutex;
@@ -21,6 +21,9 @@ const RETRY_DELAY: Duration = Duration::from_millis(5);
 
 /// How often a lost root is looked for.
 const ROOT_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Clocks of file systems are behind by up to so much.
+const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// How often files that change without end are counted.
 const BUSY_CHECK_INTERVAL: Duration = Duration::from_secs(60);
@@ -160,9 +163,10 @@ impl Worker {
 
     fn note(&mut self, path: &Path, change: Change, now: Instant) {
         if path == self.root.path() {
-            // Its own attributes change with every entry; only its disappearance matters.
-            if path.symlink_metadata().is_err() {
-                self.root_lost = true;
+            // Its own attributes change often; it matters that it is gone, or another folder.
+            let folders = self.folders.as_ref();
+            if folders.is_some_and(|folders| !folders.is_same(path)) {
+                self.root_lost = path.symlink_metadata().is_err();
                 self.rescan(RescanReason::RootReplaced);
             }
             return;
@@ -254,7 +258,7 @@ impl Worker {
                 return;
             }
         }
-        if !batch.changed.is_empty() || !batch.removed.is_empty() {
+        if batch.names_paths() {
             self.unsent.merge(batch);
         }
     }
@@ -288,22 +292,24 @@ impl Worker {
         let is_wanted = self.options.filter.matches(relative);
         let kind = path.symlink_metadata().map(|data| data.file_type());
         match kind {
-            Ok(kind) if kind.is_dir() => return self.enter(path, more),
+            Ok(kind) if kind.is_dir() => {
+                let was_directory = self.is_watched(path);
+                let is_another = self.enter(path, more)?;
+                if is_another && (was_directory || is_wanted) {
+                    batch.replaced(key);
+                }
+            }
             Ok(kind) if kind.is_file() => {
+                if self.forget(path) {
+                    batch.removed.insert(key.clone());
+                }
                 if is_wanted && self.is_admitted(path, false) {
                     batch.changed.insert(key);
                 }
             }
             // Gone, or no file any more.
             _ => {
-                let was_directory = self
-                    .folders
-                    .as_ref()
-                    .is_some_and(|folders| folders.is_watched(path));
-                if let Some(folders) = self.folders.as_mut().filter(|_| was_directory) {
-                    folders.forget(path);
-                }
-                if was_directory || is_wanted {
+                if self.forget(path) || is_wanted {
                     batch.removed.insert(key);
                 }
             }
@@ -311,25 +317,42 @@ impl Worker {
         Ok(())
     }
 
-    /// Watches a folder that has appeared and lists what it holds: that was there before the watch.
-    fn enter(&mut self, folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), PollingReason> {
+    fn is_watched(&self, folder: &Path) -> bool {
+        let folders = self.folders.as_ref();
+        folders.is_some_and(|folders| folders.is_watched(folder))
+    }
+
+    /// Ends the watches of what was a folder; says whether it was one.
+    fn forget(&mut self, folder: &Path) -> bool {
+        let was_directory = self.is_watched(folder);
+        if let Some(folders) = self.folders.as_mut().filter(|_| was_directory) {
+            folders.forget(folder);
+        }
+        was_directory
+    }
+
+    /// Watches a folder that has appeared, or has taken the place of another, and lists what it
+    /// holds: that was there before the watch. Says whether it has: what was known under its name
+    /// was of something else.
+    fn enter(&mut self, folder: &Path, found: &mut Vec<PathBuf>) -> Result<bool, PollingReason> {
         let is_excluded = self
             .root
             .relative(folder)
             .is_some_and(|relative| self.options.filter.skips_directory(relative));
         let admitted =
             !is_excluded && self.is_admitted(folder, true) && !self.root.is_pseudo_mount(folder);
-        let Some(folders) = self
-            .folders
-            .as_mut()
-            .filter(|folders| admitted && !folders.is_watched(folder))
-        else {
-            return Ok(());
+        let Some(folders) = self.folders.as_mut().filter(|_| admitted) else {
+            return Ok(false);
         };
-        folders.add(folder)?;
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        found.extend(entries.map(|entry| entry.path()));
-        Ok(())
+        if !folders.enter(folder)? {
+            return Ok(false);
+        }
+        // What cannot be listed is not gone.
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            return Ok(false);
+        };
+        found.extend(entries.flatten().map(|entry| entry.path()));
+        Ok(true)
     }
 
     fn is_admitted(&mut self, path: &Path, is_dir: bool) -> bool {
@@ -350,10 +373,32 @@ impl Worker {
             self.admission = Admission::new(&self.root);
             return;
         };
+        let began = SystemTime::now();
         let (surveyed, admission) = self.root.survey(&self.options.filter);
         self.admission = admission;
-        if let Err(reason) = folders.replace(surveyed.into_iter()) {
-            self.fall_back(reason);
+        match folders.replace(&surveyed) {
+            Ok(()) => self.meet_made_since(began, &surveyed),
+            Err(reason) => self.fall_back(reason),
+        }
+    }
+
+    /// Looks for folders that were made in others after these were listed and before they were
+    /// watched: nobody has told of them.
+    fn meet_made_since(&mut self, began: SystemTime, watched: &[PathBuf]) {
+        let now = Instant::now();
+        for folder in watched {
+            let changed = folder.metadata().and_then(|data| data.modified());
+            if changed.is_ok_and(|at| at + CLOCK_TICK < began) {
+                continue;
+            }
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let (path, kind) = (entry.path(), entry.file_type());
+                let is_directory = kind.is_ok_and(|kind| kind.is_dir());
+                // Rules have just been read.
+                if is_directory && !changes_rules(&path) && !self.is_watched(&path) {
+                    self.note(&path, Change::Settled, now);
+                }
+            }
         }
     }
 
@@ -365,7 +410,7 @@ impl Worker {
         self.folders = None;
         self.pending.clear();
         self.unsent
-            .merge(rescan(RescanReason::Polling, Instant::now()));
+            .merge(rescan(RescanReason::Unwatched, Instant::now()));
         self.book_poll();
     }
 
@@ -385,12 +430,14 @@ impl Worker {
         let Ok(mut folders) = WatchedDirectories::new(self.options.max_directories) else {
             return;
         };
+        let began = SystemTime::now();
         let (surveyed, admission) = self.root.survey(&self.options.filter);
-        if folders.replace(surveyed.into_iter()).is_err() {
+        if folders.replace(&surveyed).is_err() {
             return;
         }
         self.admission = admission;
         self.folders = Some(folders);
+        self.meet_made_since(began, &surveyed);
         let is_remote = self.root.is_remote();
         let mode = match is_remote {
             true => WatchMode::EventsAndPolling,

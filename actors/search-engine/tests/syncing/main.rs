@@ -4,6 +4,7 @@
 mod excerpts;
 mod long;
 mod real;
+mod shut;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

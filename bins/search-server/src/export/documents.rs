@@ -168,7 +168,11 @@ fn files(source: &RoleSource) -> anyhow::Result<Arc<dyn SourceFiles>> {
         .indexed_files()
         .context("only what is indexed is exported")?;
     Ok(match source.haystack.revision() {
-        Some(name) => Arc::new(Revision::open(&source_git(), &files.folder, name)?.files()?),
+        Some(name) => {
+            let revision = Revision::open(&source_git(), &files.folder, name)?;
+            let revision = revision.with_max_file_bytes(files.max_file_size.bytes());
+            Arc::new(revision.files()?)
+        }
         None => Arc::new(
             RootDirectory::open(&files.folder)?.respecting_gitignore(files.respect_gitignore),
         ),

@@ -23,6 +23,7 @@ use search_core::document::ExtractedDocument;
 use search_engine::extract::{Extraction, link_name};
 use search_engine::files::SourceFiles;
 use search_engine::index::IndexSnapshot;
+use search_engine::walk::DEFAULT_MAX_FILE_BYTES;
 use search_graph_engine::graph::{ConceptGraph, Contribution, DocumentFacts, SuggestionChanges};
 use search_graph_engine::journal::Journal;
 use search_graph_engine::key_hash;
@@ -99,11 +100,19 @@ pub(super) struct ConceptWorker {
     model_error: Option<String>,
     /// What documents are read with.
     extraction: Option<Extraction>,
+    /// Larger files are not indexed, and not read.
+    max_file_bytes: u64,
     pace: LearningPace,
     reader: TermReader,
     reported: Instant,
     /// How long it took to follow the index last.
     followed: Duration,
+}
+
+/// Up to which size in bytes a source's files are indexed.
+fn max_file_bytes(handle: &SourceHandle) -> u64 {
+    let files = handle.haystack.indexed_files();
+    files.map_or(DEFAULT_MAX_FILE_BYTES, |files| files.max_file_size.bytes())
 }
 
 impl ConceptWorker {
@@ -115,6 +124,7 @@ impl ConceptWorker {
     ) -> Self {
         Self {
             saved: ConceptFiles::new(settings.data.join(&handle.id)),
+            max_file_bytes: max_file_bytes(&handle),
             handle,
             duty,
             settings,

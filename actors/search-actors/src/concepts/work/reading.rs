@@ -30,8 +30,8 @@ impl ConceptWorker {
             notes: holds_notes.then(|| notes_dialect(root)),
             packed: None,
         });
-        let limit = search_engine::walk::DEFAULT_MAX_FILE_BYTES;
-        let content = root.read(&listed.key, limit, &|_| false).ok()?;
+        let most = self.max_file_bytes;
+        let content = root.read(&listed.key, most, &|_| false).ok()?;
         let (key, hash) = (&listed.key, &listed.hash);
         extraction
             .document(key, content.bytes, hash, content.mtime_ns)

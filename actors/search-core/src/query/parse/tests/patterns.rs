@@ -80,3 +80,22 @@ fn i16_a_wrong_expression_is_refused_where_it_is_wrong() {
         assert_eq!(fault.position(), Some(position), "{text}: {fault}");
     }
 }
+
+#[test]
+fn i16_lines_end_before_the_line_ends_of_windows_too() {
+    let text = "load(a);\r\nstore(b);\r\n\r\nlast(c)";
+    for (expression, places) in [
+        (r"re:/\);$/", vec![");", ");"]),
+        (r"re:/^store/", vec!["store"]),
+        (r"re:/a.*$/", vec!["ad(a);", "ast(c)"]),
+        (r"re:/;\r\n/", vec![";\r\n", ";\r\n"]),
+        (r"re:/c\)$/", vec!["c)"]),
+        (r"re:/;.store/", vec![]),
+        (r"re:/(?s);..store/", vec![";\r\nstore"]),
+    ] {
+        let query = parse(&SearchRequest::for_text(expression)).expect(expression);
+        let finder = query.patterns()[0].finder().expect("it is compiled");
+        let found: Vec<_> = finder.places(text).map(|place| &text[place]).collect();
+        assert_eq!(found, places, "{expression}");
+    }
+}

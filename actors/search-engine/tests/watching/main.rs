@@ -1,6 +1,8 @@
 //! Watching real folders: every kind of change arrives, and nothing else does.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
+mod replaced;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -208,6 +210,44 @@ fn ignored_hidden_and_filtered_files_are_not_reported() {
 }
 
 #[test]
+fn i16_folders_that_are_made_while_the_watch_begins_are_watched() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..1_000 {
+        fs::create_dir(folder.path().join(format!("old{number}"))).unwrap();
+    }
+    let root = RootDirectory::open(folder.path()).unwrap();
+    let has_begun = AtomicBool::new(false);
+    let make = || {
+        let mut made = Vec::new();
+        while !has_begun.load(Ordering::Acquire) && made.len() < 2_000 {
+            let name = format!("made{}", made.len());
+            fs::create_dir(folder.path().join(&name)).unwrap();
+            made.push(name);
+        }
+        made
+    };
+    let (watch, made) = std::thread::scope(|scope| {
+        let making = scope.spawn(make);
+        let watch = DirectoryWatch::start(&root, options()).unwrap();
+        has_begun.store(true, Ordering::Release);
+        (watch, making.join().unwrap())
+    });
+    let mut watched = Watched {
+        folder,
+        watch,
+        seen: ChangeBatch::default(),
+    };
+    // By now each is watched, or waits to be.
+    watched.everything();
+    let expected: BTreeSet<String> = made.iter().map(|name| format!("{name}/a.md")).collect();
+    for key in &expected {
+        write(watched.path(), key, "x");
+    }
+    watched.until("all files", |seen| seen.changed.is_superset(&expected));
+}
+
+#[test]
 fn changed_rules_bring_folders_under_watch() {
     let mut watched = Watched::start(&["keep.md", "out/a.md"]);
     write_rules(watched.path(), "out/\n");
@@ -264,6 +304,7 @@ fn above_the_limit_of_folders_the_watch_polls_and_says_so() {
         watched.watch.mode(),
         WatchMode::Polling(PollingReason::TooManyDirectories)
     );
+    watched.until_rescan(RescanReason::Unwatched);
     for _ in 0..3 {
         watched.until_rescan(RescanReason::Polling);
     }
@@ -276,7 +317,7 @@ fn the_limit_can_be_reached_later() {
     let mut watched = Watched::with(&["a/1.md"], options);
     assert_eq!(watched.watch.mode(), WatchMode::Events);
     write(watched.path(), "b/2.md", "x");
-    watched.until_rescan(RescanReason::Polling);
+    watched.until_rescan(RescanReason::Unwatched);
     assert_eq!(
         watched.watch.mode(),
         WatchMode::Polling(PollingReason::TooManyDirectories)

@@ -1,0 +1,111 @@
+//! Comparing a whole source with its index, and bringing the index in step.
+
+use std::time::Instant;
+
+use search_core::answer::SourceState;
+use search_engine::index::{Durability, SourceIndex};
+use search_engine::sync::{Comparison, Plan, SyncReport};
+use search_engine::walk::{RootDirectory, WalkOptions};
+
+use super::document_sink::{KnownInIndex, Written};
+use super::index_loop::{IndexLoop, IndexLoopError};
+use super::mounts::Mounts;
+use super::poll_pace::{Compared, Trigger};
+use crate::skips::SkippedFiles;
+
+impl IndexLoop {
+    /// Brings the whole index in step with the folder.
+    pub(super) fn compare(
+        &self,
+        index: &mut SourceIndex,
+        root: &RootDirectory,
+        mounts: &mut Mounts,
+        trigger: Trigger,
+    ) -> Result<Compared, IndexLoopError> {
+        let is_asked = trigger == Trigger::Asked;
+        let mut one_at_a_time = is_asked.then(|| self.settings.bulk.lock());
+        if is_asked {
+            self.handle.begin_indexing();
+        }
+        let began = Instant::now();
+        let options = self.walk_options();
+        let plan = self.plan(index, root, mounts, &options)?;
+        let took = began.elapsed();
+        if one_at_a_time.is_none() && !plan.is_empty() {
+            one_at_a_time = self.settings.bulk.try_lock();
+            // Changes that are told of do not wait for another source. It is polled again.
+            if one_at_a_time.is_none() {
+                return Ok(Compared::unwritten(took));
+            }
+        }
+        let (report, written) = self.carry_out(index, root, plan, (&options, !is_asked))?;
+        let is_shown = self
+            .handle
+            .with(|status| status.state == SourceState::Ready);
+        if is_shown && !written.any {
+            self.note_skips(SkippedFiles::of(report.left_out));
+            return Ok(Compared::unwritten(took));
+        }
+        self.finish_comparison(index, (report, written), mounts.missing(root))?;
+        drop(one_at_a_time);
+        Ok(Compared {
+            took,
+            has_written: true,
+        })
+    }
+
+    /// What differs between the folder and the index.
+    fn plan(
+        &self,
+        index: &SourceIndex,
+        root: &RootDirectory,
+        mounts: &mut Mounts,
+        options: &WalkOptions,
+    ) -> Result<Plan, IndexLoopError> {
+        let snapshot = index.snapshot();
+        let mut known = KnownInIndex::new(&snapshot);
+        let former = mounts.matching(&options.filter);
+        let mut comparison = Comparison::begin(&mut known, &former)?;
+        let mut walk = root.walk(options);
+        for item in walk.by_ref().filter(|item| self.is_walked(item)) {
+            comparison.see(item)?;
+        }
+        let now_mounted = walk.mounts();
+        let plan = comparison.finish(&now_mounted)?;
+        // Known before anything is taken from them: they may be away at the next look.
+        let known_mounts = now_mounted.into_iter().chain(plan.unmounted.clone());
+        mounts
+            .save(known_mounts.collect())
+            .map_err(IndexLoopError::Mounts)?;
+        Ok(plan)
+    }
+
+    /// A comparison was carried out; `missing` says what of the source is away.
+    pub(super) fn finish_comparison(
+        &self,
+        index: &mut SourceIndex,
+        (report, written): (SyncReport, Written),
+        missing: Option<String>,
+    ) -> Result<(), IndexLoopError> {
+        index.commit(Durability::Synced)?;
+        self.note_in_step();
+        self.tidy_texts(index)?;
+        let skips = SkippedFiles::of(report.left_out);
+        let counts = skips.counts();
+        self.handle.set_skips(skips);
+        self.publish_ready(index, missing, written.changed, |status| {
+            status.skipped = counts;
+        });
+        Ok(())
+    }
+
+    /// Notes what of the source is left out.
+    fn note_skips(&self, skips: SkippedFiles) {
+        let counts = skips.counts();
+        self.handle.set_skips(skips);
+        if self.handle.with(|status| status.skipped != counts) {
+            self.handle
+                .publish_progress(|status| status.skipped = counts);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Files that may not be read for a while.
+
+use std::fs::File;
+
+use search_engine::files::{FileLocation, SourceFiles};
+use search_engine::walk::{FileBytes, SkippedPath};
+use search_engine::watch::ChangeBatch;
+
+use super::*;
+
+/// A folder with a file that nobody lets us read. Permissions do not bind the superuser, who may
+/// run this.
+#[derive(Debug)]
+struct Shut(RootDirectory, &'static str);
+
+impl SourceFiles for Shut {
+    fn read(
+        &self,
+        key: &str,
+        limit: u64,
+        reject: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<FileBytes, SkipReason> {
+        if key == self.1 {
+            return Err(SkipReason::Unreadable);
+        }
+        self.0.read(key, limit, reject)
+    }
+
+    fn open_file(&self, key: &str) -> Result<File, SkipReason> {
+        self.0.open_file(key)
+    }
+
+    fn location(&self, key: &str) -> Option<FileLocation> {
+        self.0.location(key)
+    }
+
+    fn has_times(&self) -> bool {
+        self.0.has_times()
+    }
+
+    fn top_names(&self) -> Vec<String> {
+        self.0.top_names()
+    }
+}
+
+#[test]
+fn i16_a_file_that_may_not_be_read_stays_as_it_was_and_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["open.md", "shut.md"] {
+        write(folder.path(), name, "one");
+    }
+    let mut index = Memory::default();
+    synchronize(folder.path(), &mut index);
+    write(folder.path(), "shut.md", "another");
+    let root = RootDirectory::open(folder.path()).unwrap();
+    let (walk, shut) = (walk_options(), Shut(root.clone(), "shut.md"));
+    // Told of by a watch, and met in a comparison that has a new size or time to see.
+    let known = index.known();
+    let batch = ChangeBatch {
+        changed: ["shut.md".to_owned()].into(),
+        ..ChangeBatch::default()
+    };
+    let of_event = Plan::of_changes(&batch, |key| known.get(key).copied(), |_| Vec::new());
+    let compared = Plan::compare(index.known(), walk_all(&root, &walk));
+    // The walk sees that it may not be read.
+    let mut walked = walk_all(&root, &walk);
+    walked.files.retain(|file| file.key != "shut.md");
+    walked.skipped.push(SkippedPath {
+        key: "shut.md".to_owned(),
+        reason: SkipReason::Unreadable,
+    });
+    let walked = Plan::compare(index.known(), walked);
+    for plan in [of_event, compared, walked] {
+        assert!(plan.remove.is_empty());
+        let report = apply(&shut, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
+        assert_eq!((report.removed, report.put), (0, 0));
+        assert_eq!(report.skipped.of(SkipReason::Unreadable), 1);
+        assert_eq!(report.left_out[0].key, "shut.md");
+        assert_eq!(index.documents["shut.md"].0.body, "one\n");
+    }
+    // It is read as soon as it may be.
+    let report = synchronize(folder.path(), &mut index);
+    assert_eq!((report.put, report.skipped.total()), (1, 0));
+    assert_eq!(index.documents["shut.md"].0.body, "another\n");
+}
