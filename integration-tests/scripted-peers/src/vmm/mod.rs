@@ -107,6 +107,17 @@ impl ScriptedVmm {
         script.images = Some(json!([{"digest": "0123", "names": images}]));
     }
 
+    /// From now on it says as well that so many processors of 8 are free.
+    ///
+    /// # Panics
+    /// When it has said nothing of its room yet.
+    pub fn say_processors(&self, free: u32) {
+        let mut script = self.script.lock();
+        let health = script.health.as_mut().expect("it has said its room");
+        health["capacity"]["vcpus"] = json!(8);
+        health["capacity"]["free_vcpus"] = json!(free);
+    }
+
     /// A machine goes away, with all that runs in it.
     pub fn remove_vm(&self, id: &str) {
         let mut script = self.script.lock();
