@@ -149,20 +149,17 @@ impl RunnerService {
             store: store.clone(),
             repositories: repositories.clone(),
         };
-        let public_url = settings.public_url.clone();
-        let logs = files.logs.clone();
-        job_services.reach_runs(RunsBackend::new(Box::new(control), logs, public_url));
+        job_services.reach_runs(runs_backend(control, &files, &settings));
         let supervisor = with_outbox(outbox)
             .supervisor(jobs)
             .supervisor(runs)
             .child(coordinator);
         let (supervisor, hand_over) = with_hand_over(supervisor, &machines.admission);
-        let mirrors = repositories.clone();
         let supervisor = with_collectors(supervisor, &settings, &recorder, &machines);
-        let supervisor = with_periodic_actors(supervisor, &settings, repositories, &queue, &store);
+        let supervisor = with_periodic_actors(supervisor, &settings, &repositories, &queue, &store);
         let view = RunnerView {
             log_reader: LogReader::new(files.logs.clone()),
-            git: mirrors,
+            git: repositories,
             store,
             files,
             queue,
@@ -182,6 +179,16 @@ impl RunnerService {
             hand_over,
         })
     }
+}
+
+/// What jobs reach of runs by their services.
+fn runs_backend(
+    control: JobRunControl,
+    files: &RunFiles,
+    settings: &RunnerSettings,
+) -> RunsBackend {
+    let (logs, public_url) = (files.logs.clone(), settings.public_url.clone());
+    RunsBackend::new(Box::new(control), logs, public_url)
 }
 
 /// Has new ids follow the newest that is stored, whatever the clock of who made it.
@@ -262,7 +269,7 @@ fn with_collectors(
 fn with_periodic_actors(
     supervisor: SupervisorSpec,
     settings: &Arc<RunnerSettings>,
-    repositories: Repositories,
+    repositories: &Repositories,
     queue: &RunQueue,
     store: &Store,
 ) -> SupervisorSpec {
@@ -274,7 +281,7 @@ fn with_periodic_actors(
     let catch_up = CatchUp {
         settings: Arc::clone(settings),
         store: store.clone(),
-        repositories,
+        repositories: repositories.clone(),
         queue: queue.clone(),
     };
     supervisor
