@@ -42,10 +42,12 @@ mod event;
 mod followers;
 mod garbage_collector;
 mod groups;
+mod hand_over;
 mod heads;
 mod image_store;
 mod intake;
 mod job;
+mod job_admission;
 mod job_graph;
 mod job_services;
 mod kept;
@@ -102,8 +104,10 @@ pub use coordinator::RunCoordinator;
 pub use counters::{BUCKETS, Durations, RunCounters};
 pub use dispatch::{DispatchInput, SeenRepository, StartableWorkflow, StartableWorkflows};
 pub use event::StoredEvent;
+pub use hand_over::{DrainWhenIdle, HandOver};
 pub use image_store::{AddedImage, ImageStore, ImageStoreError};
 pub use intake::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
+pub use job_admission::JobAdmission;
 pub use job_graph::{GraphCopy, GraphJob, GraphState, JobGraph};
 pub use job_services::{
     AdmittedGit, Blob, BlockWriter, Download, GatewayAnswer, GatewayBody, GatewayRefusal,

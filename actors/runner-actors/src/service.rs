@@ -9,6 +9,7 @@
 //!         ├─ coordinator         starts runs (permanent)
 //!         ├─ clock               starts what is scheduled (permanent)
 //!         ├─ vm-hosts            asks the hosts of VMs how they are (permanent)
+//!         ├─ hand-over           waits for jobs before another process leads (permanent)
 //!         ├─ kept-vms            gives kept VMs back at their deadlines (permanent)
 //!         ├─ catch-up            starts what no webhook told of (permanent)
 //!         └─ garbage-collector   gives left-over VMs back (permanent)
@@ -36,8 +37,10 @@ use crate::coordinator::{CoordinatorServices, RunCoordinator};
 use crate::counters::RunCounters;
 use crate::garbage_collector::RunGarbageCollector;
 use crate::groups::ConcurrencyGroups;
+use crate::hand_over::HandOver;
 use crate::image_store::ImageStore;
 use crate::intake::RunnerIntake;
+use crate::job_admission::JobAdmission;
 use crate::job_services::{ForgeApi, GitBackend, JobServices, RunsBackend};
 use crate::kept::{KeptVmWatcher, KeptVms};
 use crate::ledger::RunRecorder;
@@ -77,6 +80,8 @@ pub struct RunnerService {
     pub view: RunnerView,
     /// What clients in the machines of jobs talk to.
     pub job_services: JobServices,
+    /// Who hands over once no job is under way.
+    pub hand_over: ChildRef<HandOver>,
 }
 
 /// What those hold that work with the machines of jobs: files, hosts, and machines that are kept.
@@ -84,6 +89,7 @@ struct MachineHandles {
     files: RunFiles,
     hosts: VmHosts,
     kept: KeptVms,
+    admission: JobAdmission,
 }
 
 impl RunnerService {
@@ -112,6 +118,7 @@ impl RunnerService {
             files: files.clone(),
             hosts: hosts.clone(),
             kept: KeptVms::new(&settings, &hosts, &files.logs),
+            admission: JobAdmission::default(),
         };
         let offered = offered(&settings, &files, (&repositories, &store))?;
         let job_services = offered.1.clone();
@@ -142,24 +149,23 @@ impl RunnerService {
             store: store.clone(),
             repositories: repositories.clone(),
         };
-        let public_url = settings.public_url.clone();
-        let logs = files.logs.clone();
-        job_services.reach_runs(RunsBackend::new(Box::new(control), logs, public_url));
+        job_services.reach_runs(runs_backend(control, &files, &settings));
         let supervisor = with_outbox(outbox)
             .supervisor(jobs)
             .supervisor(runs)
             .child(coordinator);
-        let mirrors = repositories.clone();
+        let (supervisor, hand_over) = with_hand_over(supervisor, &machines.admission);
         let supervisor = with_collectors(supervisor, &settings, &recorder, &machines);
-        let supervisor = with_periodic_actors(supervisor, &settings, repositories, &queue, &store);
+        let supervisor = with_periodic_actors(supervisor, &settings, &repositories, &queue, &store);
         let view = RunnerView {
             log_reader: LogReader::new(files.logs.clone()),
-            git: mirrors,
+            git: repositories,
             store,
             files,
             queue,
             counters,
             hosts,
+            admission: machines.admission,
             public_url: settings.public_url.clone(),
             changes,
             kept: machines.kept,
@@ -170,8 +176,19 @@ impl RunnerService {
             intake: intake(&settings, &view, deliveries),
             view,
             job_services,
+            hand_over,
         })
     }
+}
+
+/// What jobs reach of runs by their services.
+fn runs_backend(
+    control: JobRunControl,
+    files: &RunFiles,
+    settings: &RunnerSettings,
+) -> RunsBackend {
+    let (logs, public_url) = (files.logs.clone(), settings.public_url.clone());
+    RunsBackend::new(Box::new(control), logs, public_url)
 }
 
 /// Has new ids follow the newest that is stored, whatever the clock of who made it.
@@ -213,6 +230,17 @@ fn with_outbox(outbox: Option<ChildSpec<OutboxWorker>>) -> SupervisorSpec {
     }
 }
 
+/// Adds who waits for jobs before another process leads.
+fn with_hand_over(
+    supervisor: SupervisorSpec,
+    admission: &JobAdmission,
+) -> (SupervisorSpec, ChildRef<HandOver>) {
+    let admission = admission.clone();
+    let hand_over = ChildSpec::new("hand-over", move |_| HandOver::new(admission.clone()));
+    let reference = hand_over.reference();
+    (supervisor.child(hand_over), reference)
+}
+
 /// Adds who gives VMs back: kept ones at their deadlines, and those that are left over.
 fn with_collectors(
     supervisor: SupervisorSpec,
@@ -241,7 +269,7 @@ fn with_collectors(
 fn with_periodic_actors(
     supervisor: SupervisorSpec,
     settings: &Arc<RunnerSettings>,
-    repositories: Repositories,
+    repositories: &Repositories,
     queue: &RunQueue,
     store: &Store,
 ) -> SupervisorSpec {
@@ -253,7 +281,7 @@ fn with_periodic_actors(
     let catch_up = CatchUp {
         settings: Arc::clone(settings),
         store: store.clone(),
-        repositories,
+        repositories: repositories.clone(),
         queue: queue.clone(),
     };
     supervisor
@@ -349,6 +377,7 @@ fn job_launcher(
         caches,
         services,
         hosts: machines.hosts.clone(),
+        admission: machines.admission.clone(),
         kept: machines.kept.clone(),
     }
 }

@@ -12,6 +12,7 @@ use url::Url;
 use crate::artifacts::Artifact;
 use crate::counters::RunCounters;
 use crate::dispatch::{self, SeenRepository, StartableWorkflows};
+use crate::job_admission::JobAdmission;
 use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::log_reader::LogReader;
@@ -32,6 +33,7 @@ pub struct RunnerView {
     pub(crate) queue: RunQueue,
     pub(crate) counters: Arc<RunCounters>,
     pub(crate) hosts: VmHosts,
+    pub(crate) admission: JobAdmission,
     pub(crate) public_url: Option<Url>,
     pub(crate) changes: watch::Receiver<u64>,
     pub(crate) log_reader: LogReader,
@@ -235,6 +237,12 @@ impl RunnerView {
     #[must_use]
     pub fn public_url(&self) -> Option<&Url> {
         self.public_url.as_ref()
+    }
+
+    /// Whether jobs begin, and how many have a machine.
+    #[must_use]
+    pub fn job_admission(&self) -> &JobAdmission {
+        &self.admission
     }
 
     /// The hosts of VMs.

@@ -73,12 +73,16 @@ impl VmManagerView {
         let most = self.settings.capacity;
         let overhead_mib = self.driver.overhead_mib();
         let used = self.registry.in_use(overhead_mib);
+        let free_vcpus = most.vcpus.saturating_sub(used.vcpus);
         CapacityView {
             vms: most.vms,
-            free_vms: most.vms.saturating_sub(used.vms),
+            // Each takes a processor at least; earlier clients know of VMs only.
+            free_vms: most.vms.saturating_sub(used.vms).min(free_vcpus),
             mem_mib: most.mem_mib,
             free_mem_mib: most.mem_mib.saturating_sub(used.mem_mib),
             overhead_mib,
+            vcpus: most.vcpus,
+            free_vcpus,
         }
     }
 

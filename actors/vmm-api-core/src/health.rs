@@ -131,7 +131,7 @@ pub struct ImageFetch {
 pub struct CapacityView {
     /// VMs at once, those that wait in the pool included.
     pub vms: u32,
-    /// VMs that may be started now.
+    /// VMs that may be started now: none while no processor is free.
     pub free_vms: u32,
     /// Memory of all of them in MiB, what their monitors use included.
     pub mem_mib: u64,
@@ -141,4 +141,12 @@ pub struct CapacityView {
     #[serde(default)]
     #[schema(required = true)]
     pub overhead_mib: u64,
+    /// Virtual processors of all of them; 0: an earlier manager, which does not say it.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub vcpus: u32,
+    /// What of them is free.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub free_vcpus: u32,
 }

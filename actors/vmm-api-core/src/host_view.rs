@@ -64,9 +64,15 @@ pub struct VmHostFacts {
     /// Memory of all VMs together in MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mem_mib: Option<u64>,
+    /// Free virtual processors; absent when its manager does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_vcpus: Option<u32>,
+    /// Virtual processors of all VMs together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vcpus: Option<u32>,
 }
 
-/// `east  ready  2 jobs  6144 of 8192 MiB free  emulated-vm  gpu  http://…`
+/// `east  ready  2 jobs  6144 of 8192 MiB free  6 of 8 processors free  emulated-vm  gpu  http://…`
 impl fmt::Display for VmHostView {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match (&self.cordon, &self.trouble, &self.facts) {
@@ -79,12 +85,15 @@ impl fmt::Display for VmHostView {
         let facts = self.facts.as_ref().filter(|_| self.trouble.is_none());
         let room = facts.and_then(|facts| facts.free_mem_mib.zip(facts.mem_mib));
         let room = room.map(|(free, all)| format!("{free} of {all} MiB free"));
+        let vcpus = facts.and_then(|facts| facts.free_vcpus.zip(facts.vcpus));
+        let vcpus = vcpus.map(|(free, all)| format!("{free} of {all} processors free"));
         let parts = [
             self.name.clone(),
             state,
             self.token_notice.clone().unwrap_or_default(),
             format!("{} jobs", self.jobs),
             room.unwrap_or_else(|| "room unknown".to_owned()),
+            vcpus.unwrap_or_default(),
             facts.map_or(String::new(), |facts| facts.isolation.to_string()),
             self.labels.join(","),
             self.url.clone(),

@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use crate::Isolation;
+use crate::{Isolation, NewVm};
 
 /// What a job wants of a host.
 #[derive(Debug, Clone, Copy)]
@@ -22,10 +22,28 @@ pub struct HostRequest<'a> {
     pub image: &'a str,
     /// The least isolation.
     pub isolation: Isolation,
-    /// Memory in MiB.
-    pub mem_mib: u64,
+    /// How large its VM is.
+    pub size: VmSize,
     /// Whose job it is, in lower case.
     pub repository: &'a str,
+}
+
+/// What a VM takes of its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VmSize {
+    /// Memory in MiB, without what its monitor takes.
+    pub mem_mib: u64,
+    /// Virtual processors.
+    pub vcpus: u32,
+}
+
+impl From<&NewVm> for VmSize {
+    fn from(vm: &NewVm) -> Self {
+        Self {
+            mem_mib: vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
+            vcpus: vm.vcpus.unwrap_or(NewVm::VCPUS).into(),
+        }
+    }
 }
 
 /// A host, as it is known now.
@@ -71,32 +89,62 @@ impl Facts<'_> {
 pub struct Room {
     /// VMs that may be started.
     pub vms: u32,
-    /// Clones that wait to be given out.
-    pub ready: u32,
     /// Free memory in MiB.
     pub mem_mib: u64,
     /// Memory of all VMs together in MiB.
     pub most_mem_mib: u64,
     /// What a VM takes of it beside its own.
     pub overhead_mib: u64,
+    /// Free virtual processors.
+    pub vcpus: u32,
+    /// Virtual processors of all VMs together; 0: it does not say.
+    pub most_vcpus: u32,
 }
 
 impl Room {
-    /// Whether a VM of so many MiB can be had at once.
+    /// Whether such a VM can be had at once. A clone that waits is no room: it is given out within
+    /// the same limits.
     #[must_use]
-    pub fn fits(self, mem_mib: u64) -> bool {
-        let needed = mem_mib.saturating_add(self.overhead_mib);
-        self.ready > 0 || (self.vms > 0 && self.mem_mib >= needed)
+    pub fn fits(self, size: VmSize) -> bool {
+        let needed = size.mem_mib.saturating_add(self.overhead_mib);
+        let has_processors = self.most_vcpus == 0 || self.vcpus >= size.vcpus;
+        self.vms > 0 && self.mem_mib >= needed && has_processors
     }
 
-    /// The largest VM that it could ever give.
-    fn largest(self) -> u64 {
-        self.most_mem_mib.saturating_sub(self.overhead_mib)
+    /// Takes such a VM of what is free.
+    pub fn spend(&mut self, size: VmSize) {
+        let taken = size.mem_mib.saturating_add(self.overhead_mib);
+        self.vms = self.vms.saturating_sub(1);
+        self.mem_mib = self.mem_mib.saturating_sub(taken);
+        self.vcpus = self.vcpus.saturating_sub(size.vcpus);
     }
 
-    /// The free part of the memory, in thousandths.
+    /// Such a VM has ended.
+    pub fn give_back(&mut self, size: VmSize) {
+        let given = size.mem_mib.saturating_add(self.overhead_mib);
+        self.vms = self.vms.saturating_add(1);
+        self.mem_mib = self.mem_mib.saturating_add(given).min(self.most_mem_mib);
+        self.vcpus = self.vcpus.saturating_add(size.vcpus).min(self.most_vcpus);
+    }
+
+    /// Why it could never give such a VM.
+    fn too_small_for(self, size: VmSize) -> Option<Unfit> {
+        let most = self.most_mem_mib.saturating_sub(self.overhead_mib);
+        if most < size.mem_mib {
+            return Some(Unfit::Small(most));
+        }
+        let is_known = self.most_vcpus > 0;
+        (is_known && self.most_vcpus < size.vcpus).then_some(Unfit::Processors(self.most_vcpus))
+    }
+
+    /// The free part of what is scarcest, in thousandths.
     fn share(self) -> u64 {
-        self.mem_mib.saturating_mul(1000) / self.most_mem_mib.max(1)
+        let of = |free: u64, all: u64| free.saturating_mul(1000) / all.max(1);
+        let memory = of(self.mem_mib, self.most_mem_mib);
+        match self.most_vcpus {
+            0 => memory,
+            all => memory.min(of(self.vcpus.into(), all.into())),
+        }
     }
 }
 
@@ -111,6 +159,8 @@ pub enum Unfit {
     Image,
     /// It never has as much memory; it has so many MiB for a VM.
     Small(u64),
+    /// It never has as many processors; it has so many for all VMs.
+    Processors(u32),
     /// It takes no new jobs.
     Cordoned,
 }
@@ -122,6 +172,7 @@ impl fmt::Display for Unfit {
             Self::Isolation(offered) => write!(f, "it offers {offered} only"),
             Self::Image => f.write_str("it does not have the image"),
             Self::Small(most) => write!(f, "its largest VM has {most} MiB of memory"),
+            Self::Processors(all) => write!(f, "it has {all} virtual processors for VMs"),
             Self::Cordoned => f.write_str("it is cordoned"),
         }
     }
@@ -179,7 +230,7 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
                 }
                 placement.unfit.push((index, why));
             }
-            None if room.is_some_and(|room| !room.fits(wanted.mem_mib)) => {
+            None if room.is_some_and(|room| !room.fits(wanted.size)) => {
                 placement.full.push(index);
             }
             None => placement.order.push(index),
@@ -204,23 +255,25 @@ pub fn place(hosts: &[Host<'_>], wanted: &HostRequest<'_>) -> Placement {
     placement
 }
 
+/// The first of the labels that are asked for which a host with `own` lacks.
+#[must_use]
+pub fn lacking<'a>(own: &[String], asked: &'a [String]) -> Option<&'a str> {
+    let has = |label: &&String| own.iter().any(|own| own.eq_ignore_ascii_case(label));
+    asked.iter().find(|label| !has(label)).map(String::as_str)
+}
+
 /// Why a host is not asked at all. What is not known is no reason.
 fn unfit(host: &Host<'_>, wanted: &HostRequest<'_>) -> Option<Unfit> {
-    let has = |label: &str| {
-        host.labels
-            .iter()
-            .any(|own| own.eq_ignore_ascii_case(label))
-    };
-    if let Some(lacking) = wanted.labels.iter().find(|label| !has(label)) {
-        return Some(Unfit::Label(lacking.clone()));
+    if let Some(label) = lacking(host.labels, wanted.labels) {
+        return Some(Unfit::Label(label.to_owned()));
     }
     if let Some(facts) = host.facts {
         if let Some(offered) = facts.isolation.filter(|it| *it < wanted.isolation) {
             return Some(Unfit::Isolation(offered));
         }
-        let largest = facts.room.map(Room::largest);
-        if let Some(most) = largest.filter(|most| *most < wanted.mem_mib) {
-            return Some(Unfit::Small(most));
+        let small = facts.room.and_then(|room| room.too_small_for(wanted.size));
+        if small.is_some() {
+            return small;
         }
         let is_named = |image: &String| image == wanted.image;
         if !facts.has(wanted.image) && !facts.fetchable.iter().any(is_named) {

@@ -174,6 +174,8 @@ fn health_what_was_allocated_and_what_was_released() {
             mem_mib: 8192,
             free_mem_mib: 7168,
             overhead_mib: 64,
+            vcpus: 16,
+            free_vcpus: 12,
         }),
         images: None,
         version: "0.1.0".to_owned(),
@@ -181,7 +183,7 @@ fn health_what_was_allocated_and_what_was_released() {
     let wanted = concat!(
         r#"{"status":"ok","isolation":"emulated-vm","driver":"qemu","kvm":{"device":true,"usable":false,"#,
         r#""reason":"the canary did not boot within 5 s"},"pool":{"ready":1,"target":2,"in_use":3},"#,
-        r#""capacity":{"vms":32,"free_vms":28,"mem_mib":8192,"free_mem_mib":7168,"overhead_mib":64},"version":"0.1.0"}"#
+        r#""capacity":{"vms":32,"free_vms":28,"mem_mib":8192,"free_mem_mib":7168,"overhead_mib":64,"vcpus":16,"free_vcpus":12},"version":"0.1.0"}"#
     );
     assert_eq!(round_trip(&health), wanted);
     let allocated = Allocated {

@@ -144,7 +144,7 @@ pub(crate) enum Command {
     Tests(TestsOptions),
     /// Have the runner that leads hand over to one that stands by, whichever of them is asked
     #[command(
-        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it hands over, 1 it does not (nobody stands by, nobody leads), 2 usage.\n\nExamples:\n  workflow-runner drain\n  workflow-runner drain --force"
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it hands over, 1 it does not (nobody stands by, nobody leads), 2 usage, 7 it hands over after --wait, and jobs that had not ended are lost.\n\nExamples:\n  workflow-runner drain\n  workflow-runner drain --wait 1h\n  workflow-runner drain --force"
     )]
     Drain(DrainOptions),
     /// What may be set, and what is in force

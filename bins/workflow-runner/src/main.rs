@@ -4,6 +4,7 @@ mod action_arguments;
 mod actions;
 mod arguments;
 mod check;
+mod drain;
 mod exec;
 mod hook;
 mod image_arguments;
@@ -97,7 +98,7 @@ fn main() -> ExitCode {
         }
         Command::Drain(options) => {
             let environment = daemon::environment::take();
-            runner_api::drain(&options, &environment)
+            drain::run(&options, &environment)
         }
         Command::Tests(options) => {
             let environment = daemon::environment::take();

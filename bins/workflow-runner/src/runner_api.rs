@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use config_core::{Environment, Secret};
-use http_clients::http::{HttpClient, HttpError, HttpOptions, Method, Request};
+use http_clients::http::{HttpClient, HttpError, HttpOptions, Request};
 use serde_json::Value;
 use url::Url;
 
 use crate::arguments::{ServeOptions, ended, print};
-use crate::runner_options::{DrainOptions, RunnerOptions};
+use crate::runner_options::RunnerOptions;
 use crate::serve;
 
 /// A runner's API.
@@ -18,26 +18,21 @@ pub(crate) struct RunnerApi {
     token: Option<Secret<String>>,
 }
 
+/// That a runner does not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("the runner says {status}: {detail}")]
+pub(crate) struct Refused {
+    /// The status of its answer.
+    pub(crate) status: u16,
+    detail: String,
+}
+
 /// Prints what came of it, and ends with the exit code that says so.
 pub(crate) fn done(result: anyhow::Result<String>) -> ExitCode {
     ended(result.map(|text| {
         print(&text);
         true
     }))
-}
-
-/// Has the runner that leads hand over.
-pub(crate) fn drain(options: &DrainOptions, environment: &Environment) -> ExitCode {
-    let ask = || {
-        let api = RunnerApi::of(&options.runner, environment)?;
-        let mut url = api.at("admin/drain")?;
-        if options.force {
-            url.set_query(Some("force=true"));
-        }
-        api.ask(Request::new(Method::Post, url))?;
-        Ok("the leader hands over\n".to_owned())
-    };
-    done(ask())
 }
 
 /// An id is one part of a path.
@@ -108,8 +103,9 @@ impl RunnerApi {
         let answer = answer.with_context(|| format!("the runner at {} does not answer", self.base));
         answer?.map_err(|(status, text)| {
             let problem: Value = serde_json::from_str(&text).unwrap_or_default();
-            let detail = problem["detail"].as_str().unwrap_or("no reason is given");
-            anyhow::anyhow!("the runner says {status}: {detail}")
+            let detail = problem["detail"].as_str();
+            let detail = detail.unwrap_or("no reason is given").to_owned();
+            Refused { status, detail }.into()
         })
     }
 }

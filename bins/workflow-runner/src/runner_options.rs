@@ -1,6 +1,7 @@
 //! Which runner a command asks.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -21,7 +22,15 @@ pub(crate) struct DrainOptions {
     /// Also where no other runner stands by: nobody leads until one comes, or for half a minute
     #[arg(long)]
     pub(crate) force: bool,
+    /// Wait for the jobs that have a machine, so long at most, as `1h`: meanwhile none begins
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) wait: Option<Duration>,
     /// Which one
     #[command(flatten)]
     pub(crate) runner: RunnerOptions,
+}
+
+/// A time of the command line.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    config_core::parse_duration(text).map_err(|error| error.to_string())
 }

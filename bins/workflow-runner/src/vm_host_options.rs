@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::runner_options::RunnerOptions;
+use crate::runner_options::{RunnerOptions, time};
 
 /// What to do with the hosts of VMs.
 #[derive(Debug, Subcommand)]
@@ -60,8 +60,4 @@ pub(crate) struct DrainOptions {
     pub(crate) timeout: Duration,
     #[command(flatten)]
     pub(crate) runner: RunnerOptions,
-}
-
-fn time(text: &str) -> Result<Duration, String> {
-    config_core::parse_duration(text).map_err(|error| error.to_string())
 }

@@ -173,7 +173,13 @@ fn programs(project: &Project, options: &Options) -> Result<(PathBuf, PathBuf)> 
 fn build(project: &Project, options: &Options) -> Result<()> {
     terminal::heading("building the programs");
     let packages: &[&str] = match options.cluster {
-        true => &["platform", "workflow-runner", "orchestrator", "vm-manager"],
+        true => &[
+            "platform",
+            "workflow-runner",
+            "orchestrator",
+            "vm-manager",
+            "search-server",
+        ],
         false => &["platform", "service-agent"],
     };
     let mut build = shell::cargo(&project.root, &["build"]);

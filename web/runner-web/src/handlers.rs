@@ -4,7 +4,6 @@ use actix_web::http::header::{ACCEPT, ContentDisposition, DispositionParam, Disp
 use actix_web::{HttpRequest, HttpResponse, web};
 use cluster_actors::replica::{ReplicaStatus, RoleControl};
 use edge_web::Problem;
-use edge_web::replica::DrainQuery;
 use runner_actors::messages::{CancelRun, FromStep, NotRepeated, RepeatRun};
 use runner_actors::{RunRecord, RunTestFilter};
 use serde::{Deserialize, Serialize};
@@ -232,6 +231,9 @@ pub(crate) struct RunnerHealth {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub replica: Option<ReplicaStatus>,
+    /// Jobs that have a machine, while it begins no others and hands over when these have ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for_jobs: Option<usize>,
 }
 
 /// How the runner is; 200 as soon as it answers.
@@ -246,6 +248,7 @@ pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpRespons
     };
     let tokens = || state.view.vm_hosts().token_notices();
     let warning = || control.as_ref().and_then(|control| control.warning());
+    let admission = state.view.job_admission();
     let reason = reason.or_else(no_objects).or_else(no_vms);
     let reason = reason.or_else(warning).or_else(tokens);
     HttpResponse::Ok().json(RunnerHealth {
@@ -253,18 +256,8 @@ pub(crate) async fn health(state: State, control: ReplicaControl) -> HttpRespons
         version: env!("CARGO_PKG_VERSION"),
         reason,
         replica: control.map(|control| control.status()),
+        waits_for_jobs: admission.is_closed().then(|| admission.under_way()),
     })
-}
-
-/// Has the process that leads hand over to another one.
-#[utoipa::path(post, path = "/admin/drain", tag = "operation",
-    params(("force" = Option<bool>, Query, description = "Also where nobody stands by")),
-    responses((status = 202, description = "It hands over: its jobs end as at a restart, another process leads within seconds"), (status = 409, description = "The store is shared with no other process, or none stands by"), (status = 503, description = "Nobody leads at the moment")))]
-pub(crate) async fn drain(
-    control: ReplicaControl,
-    query: web::Query<DrainQuery>,
-) -> Result<HttpResponse, Problem> {
-    edge_web::replica::drain(control.as_ref().map(|it| &***it), query.into_inner()).await
 }
 
 /// The actor tree as it changes.

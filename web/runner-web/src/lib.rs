@@ -14,6 +14,7 @@ mod changes;
 pub mod config;
 mod deliveries;
 mod dispatch;
+mod drain;
 mod file_chunks;
 mod handlers;
 pub mod job_services;

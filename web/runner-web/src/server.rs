@@ -15,7 +15,9 @@ use edge_web::{
     ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
-use runner_actors::{JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView};
+use runner_actors::{
+    HandOver, JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView,
+};
 use store::SharedStore;
 use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
 use tokio::sync::oneshot;
@@ -105,14 +107,15 @@ impl RunnerServer {
             intake,
             view,
             job_services,
+            hand_over,
         } = service;
-        let actors = (coordinator, intake, view, job_services);
+        let actors = (coordinator, hand_over, intake, view, job_services);
         (vec![supervisor], |root| Self::of(root, actors, options))
     }
 
     fn of(
         root: Root,
-        (coordinator, intake, view, job_services): ServedActors,
+        (coordinator, hand_over, intake, view, job_services): ServedActors,
         options: ServerOptions,
     ) -> Self {
         let metrics = Metrics::new();
@@ -128,6 +131,7 @@ impl RunnerServer {
             root,
             state: web::Data::new(RunnerState {
                 coordinator,
+                hand_over,
                 intake,
                 view,
                 has_token: options.token.is_some(),
@@ -248,6 +252,7 @@ impl RunnerServer {
 /// What the server is put together from.
 type ServedActors = (
     ChildRef<RunCoordinator>,
+    ChildRef<HandOver>,
     RunnerIntake,
     RunnerView,
     JobServices,

@@ -1,11 +1,12 @@
 //! What the handlers of one server share.
 
-use runner_actors::{RunCoordinator, RunnerIntake, RunnerView};
+use runner_actors::{HandOver, RunCoordinator, RunnerIntake, RunnerView};
 use supervision::ChildRef;
 
 /// What the handlers share.
 pub(crate) struct RunnerState {
     pub(crate) coordinator: ChildRef<RunCoordinator>,
+    pub(crate) hand_over: ChildRef<HandOver>,
     pub(crate) intake: RunnerIntake,
     pub(crate) view: RunnerView,
     /// Whether an API token is configured.

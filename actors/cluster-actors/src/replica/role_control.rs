@@ -179,6 +179,16 @@ impl RoleControl {
     /// # Errors
     /// Why it does not.
     pub async fn drain(&self, force: bool) -> Result<(), DrainRefusal> {
+        let asked_of = self.may_drain(force).await?;
+        self.0.drain.send_replace(Some(asked_of));
+        Ok(())
+    }
+
+    /// The epoch that it would hand over, where it would.
+    ///
+    /// # Errors
+    /// Why it would not.
+    pub async fn may_drain(&self, force: bool) -> Result<u64, DrainRefusal> {
         let asked_of = self.leads_under().ok_or(DrainRefusal::NotLeading)?;
         if let Some(election) = self.0.election.clone().filter(|_| !force) {
             let asked = tokio::task::spawn_blocking(move || election.beside());
@@ -197,8 +207,7 @@ impl RoleControl {
         if self.leads_under() != Some(asked_of) {
             return Err(DrainRefusal::NotLeading);
         }
-        self.0.drain.send_replace(Some(asked_of));
-        Ok(())
+        Ok(asked_of)
     }
 
     /// Has the processes beside this one read their settings again, as this one did.
@@ -215,7 +224,8 @@ impl RoleControl {
     }
 
     /// The epoch that it leads under, if it leads.
-    fn leads_under(&self) -> Option<u64> {
+    #[must_use]
+    pub fn leads_under(&self) -> Option<u64> {
         let state = self.0.state.lock();
         (state.role() == ReplicaRole::Leader).then(|| state.epoch())
     }

@@ -1,7 +1,7 @@
 //! What is known of one host.
 
 use http_clients::vmm::{Health, ImageView, Isolation};
-use vmm_api_core::placement::{Facts, Host, Room};
+use vmm_api_core::placement::{Facts, Host, Room, VmSize};
 
 use vmm_api_core::Cordon;
 
@@ -61,7 +61,6 @@ impl ReportedImages {
 
 impl KnownHost {
     pub(crate) fn note_facts(&mut self, health: &Health, images: ReportedImages) {
-        let ready = u32::try_from(health.pool.ready).unwrap_or(u32::MAX);
         self.facts = Some(ReportedFacts {
             isolation: health.isolation,
             is_preparing: health.preparing.is_some(),
@@ -70,38 +69,30 @@ impl KnownHost {
             images,
             room: health.capacity.map(|capacity| Room {
                 vms: capacity.free_vms,
-                ready,
                 mem_mib: capacity.free_mem_mib,
                 most_mem_mib: capacity.mem_mib,
                 overhead_mib: capacity.overhead_mib,
+                vcpus: capacity.free_vcpus,
+                most_vcpus: capacity.vcpus,
             }),
         });
     }
 
     /// A job asks for a VM there: what the host said does not know of it.
-    pub(crate) fn spend(&mut self, mem_mib: u64, repository: String) {
+    pub(crate) fn spend(&mut self, size: VmSize, repository: String) {
         self.jobs.push(repository);
         if let Some(room) = self.room_mut() {
-            if room.ready > 0 {
-                room.ready -= 1;
-            } else {
-                room.vms = room.vms.saturating_sub(1);
-                let taken = mem_mib.saturating_add(room.overhead_mib);
-                room.mem_mib = room.mem_mib.saturating_sub(taken);
-            }
+            room.spend(size);
         }
     }
 
     /// A job has given its VM back.
-    pub(crate) fn give_back(&mut self, mem_mib: u64, repository: &str) {
+    pub(crate) fn give_back(&mut self, size: VmSize, repository: &str) {
         if let Some(at) = self.jobs.iter().position(|of| of == repository) {
             self.jobs.swap_remove(at);
         }
         if let Some(room) = self.room_mut() {
-            room.vms = room.vms.saturating_add(1);
-            let free = room.mem_mib.saturating_add(mem_mib);
-            let free = free.saturating_add(room.overhead_mib);
-            room.mem_mib = free.min(room.most_mem_mib);
+            room.give_back(size);
         }
     }
 

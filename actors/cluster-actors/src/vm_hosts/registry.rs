@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use http_clients::http::{HttpClient, HttpOptions};
-use http_clients::vmm::{Health, NewVm, VmmClient, VmmError};
+use http_clients::vmm::{Health, VmmClient, VmmError};
 use parking_lot::Mutex;
 use store::{Store, StoreError};
 use supervision::unix_ms;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
-use vmm_api_core::placement::{Host, HostRequest, Placement, place};
+use vmm_api_core::placement::{Host, HostRequest, Placement, VmSize, lacking, place};
 use vmm_api_core::{Cordon, DEFAULT_HOST, MachineType, TokenTimes, UnixMs, VmHostSettings};
 
 use crate::vm_hosts::cordon::{self, CordonTable};
@@ -112,7 +112,7 @@ impl VmHosts {
     #[must_use]
     pub fn most_memory(&self, labels: &[String]) -> Option<u64> {
         let hosts = self.0.hosts.iter();
-        let labelled = hosts.filter(|(host, _)| labels.iter().all(|it| host.labels.contains(it)));
+        let labelled = hosts.filter(|(host, _)| lacking(&host.labels, labels).is_none());
         let rooms = labelled.filter_map(|(_, known)| known.lock().facts.as_ref()?.room);
         rooms.map(|room| room.most_mem_mib).max()
     }
@@ -137,7 +137,7 @@ impl VmHosts {
                 labels: &machine.host_labels,
                 image: image.unwrap_or("default"),
                 isolation: machine.vm.isolation_min.unwrap_or_default(),
-                mem_mib: machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into(),
+                size: VmSize::from(&machine.vm),
                 repository: &repository,
             },
         )

@@ -1,7 +1,7 @@
 //! A job's VM, counted to its host.
 
-use http_clients::vmm::NewVm;
 use vmm_api_core::MachineType;
+use vmm_api_core::placement::VmSize;
 
 use crate::vm_hosts::registry::VmHosts;
 
@@ -10,7 +10,7 @@ use crate::vm_hosts::registry::VmHosts;
 pub(crate) struct HostSlot {
     hosts: VmHosts,
     index: usize,
-    mem_mib: u64,
+    size: VmSize,
     repository: String,
     /// There was no VM: nobody need look whether there is room now.
     has_failed: bool,
@@ -24,13 +24,13 @@ impl HostSlot {
         machine: &MachineType,
         repository: &str,
     ) -> Self {
-        let mem_mib = machine.vm.mem_mib.unwrap_or(NewVm::MEM_MIB).into();
+        let size = VmSize::from(&machine.vm);
         let repository = repository.to_lowercase();
-        hosts.change(index, |known| known.spend(mem_mib, repository.clone()));
+        hosts.change(index, |known| known.spend(size, repository.clone()));
         Self {
             hosts: hosts.clone(),
             index,
-            mem_mib,
+            size,
             repository,
             has_failed: false,
         }
@@ -45,7 +45,7 @@ impl HostSlot {
 impl Drop for HostSlot {
     fn drop(&mut self) {
         self.hosts.change(self.index, |known| {
-            known.give_back(self.mem_mib, &self.repository);
+            known.give_back(self.size, &self.repository);
         });
         if !self.has_failed {
             self.hosts.notify();

@@ -1,8 +1,14 @@
 //! Hosts, for people.
 
+use vmm_api_core::placement::Room;
 use vmm_api_core::{VmHostFacts, VmHostView};
 
 use crate::vm_hosts::registry::VmHosts;
+
+/// The room of a host whose manager knows its processors.
+fn with_processors(room: Option<Room>) -> Option<Room> {
+    room.filter(|room| room.most_vcpus > 0)
+}
 
 impl VmHosts {
     /// All of them, as they are configured.
@@ -30,6 +36,8 @@ impl VmHosts {
             free_vms: facts.room.map(|room| room.vms),
             free_mem_mib: facts.room.map(|room| room.mem_mib),
             mem_mib: facts.room.map(|room| room.most_mem_mib),
+            free_vcpus: with_processors(facts.room).map(|room| room.vcpus),
+            vcpus: with_processors(facts.room).map(|room| room.most_vcpus),
         });
         VmHostView {
             name: host.name.clone(),

@@ -43,6 +43,7 @@ impl StepRunner<'_> {
             url: self.environment_url(&scope),
             refused: false,
             tests: None,
+            under_way: None,
         }
     }
 

@@ -226,6 +226,9 @@ fn room(host: &VmHostView) -> String {
     if let Some((free, all)) = facts.and_then(|facts| facts.free_mem_mib.zip(facts.mem_mib)) {
         text += &format!(", {free} of {all} MiB memory free");
     }
+    if let Some((free, all)) = facts.and_then(|facts| facts.free_vcpus.zip(facts.vcpus)) {
+        text += &format!(", {free} of {all} processors free");
+    }
     if let Some(free) = facts.and_then(|facts| facts.free_vms) {
         text += &format!(", room for {free} more");
     }

@@ -66,6 +66,7 @@ use runner_core::label_notes::default_machine_note;
 use runner_core::state::Conclusion;
 use tokio::sync::watch;
 
+use crate::job_admission::JobUnderWay;
 use crate::kept::{KeptJob, ResumedVm};
 use crate::log::{LineKind, Logs};
 use crate::records::JobEnd;
@@ -79,6 +80,9 @@ use step_runner::StepRunner;
 
 /// Time for what runs all the same once a job took too long.
 const OVERDUE_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What a job waits for that has no machine when its runner is about to hand over.
+const FOR_NEXT_LEADER: &str = "waits for the runner that leads next: this one hands over as soon as the jobs that run have ended";
 
 /// Runs a job to its end. `cancel` becomes true when it shall end early: steps that say `always()`
 /// or `cancelled()` still run.
@@ -94,11 +98,11 @@ pub(crate) async fn run_job(
     }
     let wanted = wanted_machine(&request);
     let machine = tokio::select! {
-        machine = machine_of(&request, wanted, &log) => machine,
+        machine = machine_of(&request, wanted, (&log, &events)) => machine,
         _ = cancel.wait_for(|cancelled| *cancelled) => return cancelled(),
     };
-    let (machine, resumed) = match machine {
-        Ok(machine) => machine,
+    let (machine, resumed, under_way) = match machine {
+        Ok(begun) => begun,
         Err(error) => {
             let reason = log.secrets().mask(&format!("no VM: {}", error.reason));
             log.error(0, &reason).await;
@@ -149,6 +153,7 @@ pub(crate) async fn run_job(
         machine.give_back().await;
     }
     log.store().await;
+    report.under_way = Some(Arc::new(under_way));
     report
 }
 
@@ -209,21 +214,22 @@ fn unlisted(labels: &[String]) -> Option<String> {
 }
 
 /// The job's machine: the one that was kept of an earlier attempt, gone back to the step, or a new
-/// one.
+/// one. While the runner is about to hand over none is had or asked for.
 async fn machine_of(
     request: &JobRequest,
     wanted: MachineRequest,
-    log: &LogWriter,
-) -> Result<(Machine, Option<ResumedVm>), NoVm> {
+    (log, events): (&LogWriter, &JobEvents),
+) -> Result<(Machine, Option<ResumedVm>, JobUnderWay), NoVm> {
     let labels = request.instance.runs_on.iter();
     if let Some(note) = default_machine_note(labels.filter(|_| request.is_default)) {
         log.info(0, &note).await;
     }
     if let Some(point) = &request.resume {
+        let under_way = admitted(request, log, events).await;
         let taken = request.kept.take(point).await;
         let reason = match taken {
             Ok((taken, resumed)) => match wanted.take_up(taken, &resumed.checkpoint).await {
-                Ok(machine) => return Ok((machine, Some(resumed))),
+                Ok(machine) => return Ok((machine, Some(resumed), under_way)),
                 Err(reason) => reason,
             },
             Err(error) => error.to_string(),
@@ -233,8 +239,39 @@ async fn machine_of(
             format!("it cannot go on before step {step}, and begins at its first step: {reason}");
         log.line(0, LineKind::Warning, &text).await;
     }
-    let machine = Machine::allocate(wanted, log).await?;
-    Ok((machine, None))
+    loop {
+        drop(admitted(request, log, events).await);
+        let machine = tokio::select! {
+            biased;
+            machine = Machine::allocate(wanted.clone(), log) => machine?,
+            () = request.admission.closed() => continue,
+        };
+        match request.admission.admit() {
+            Some(under_way) => return Ok((machine, None, under_way)),
+            None => machine.give_back().await,
+        }
+    }
+}
+
+/// Counts the job as one that is under way, as soon as it may begin.
+async fn admitted(request: &JobRequest, log: &LogWriter, events: &JobEvents) -> JobUnderWay {
+    let mut has_waited = false;
+    loop {
+        if let Some(under_way) = request.admission.admit() {
+            if has_waited {
+                events.send(JobEvent::HasTurn).await;
+            }
+            return under_way;
+        }
+        if !has_waited {
+            has_waited = true;
+            log.info(0, FOR_NEXT_LEADER).await;
+            events
+                .send(JobEvent::Waits(FOR_NEXT_LEADER.to_owned()))
+                .await;
+        }
+        request.admission.opened().await;
+    }
 }
 
 /// Whether somebody may want to look into the job's machine.

@@ -23,6 +23,7 @@ use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::checkout_source::CheckoutSource;
 use crate::image_store::ImageStore;
+use crate::job_admission::{JobAdmission, JobUnderWay};
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::records::{JobEnd, ResumePoint, StepRecord};
@@ -75,6 +76,8 @@ pub(crate) struct JobRequest {
     /// What clients in the machine talk to, where it can reach them.
     pub(crate) services: Option<JobServices>,
     pub(crate) hosts: VmHosts,
+    /// Whether it may begin.
+    pub(crate) admission: JobAdmission,
     /// Its VM is kept when it fails.
     pub(crate) keep: bool,
     /// Snapshots are taken between its steps.
@@ -196,6 +199,8 @@ pub(crate) struct JobReport {
     pub(crate) refused: bool,
     /// What its tests said.
     pub(crate) tests: Option<Arc<JobTests>>,
+    /// It counts as one that is under way until its end is stored.
+    pub(crate) under_way: Option<Arc<JobUnderWay>>,
 }
 
 impl JobReport {
@@ -265,6 +270,7 @@ impl JobReport {
             url: None,
             refused: false,
             tests: None,
+            under_way: None,
         }
     }
 

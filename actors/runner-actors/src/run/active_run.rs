@@ -453,6 +453,7 @@ impl ActiveRun {
             caches: jobs.caches.clone(),
             services: settings.services.is_some().then(|| jobs.services.clone()),
             hosts: jobs.hosts.clone(),
+            admission: jobs.admission.clone(),
             keep: settings.keep.failed || ledger.record.keep,
             snapshots: settings.keep.snapshots || ledger.record.snapshots,
             resume,

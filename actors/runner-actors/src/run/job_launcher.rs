@@ -15,6 +15,7 @@ use crate::caches::CacheStore;
 use crate::groups::ConcurrencyGroups;
 use crate::image_store::ImageStore;
 use crate::job::{JobEvent, JobEvents, JobReport, JobRequest, LogWriter};
+use crate::job_admission::JobAdmission;
 use crate::job_services::JobServices;
 use crate::kept::KeptVms;
 use crate::log::Logs;
@@ -37,6 +38,8 @@ pub(crate) struct JobLauncher {
     pub(crate) caches: CacheStore,
     pub(crate) services: JobServices,
     pub(crate) hosts: VmHosts,
+    /// Whether jobs begin.
+    pub(crate) admission: JobAdmission,
     /// VMs of failed jobs.
     pub(crate) kept: KeptVms,
 }

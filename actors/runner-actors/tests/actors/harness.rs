@@ -10,7 +10,7 @@ use git_engine::Transports;
 use http_clients::http::AddressPolicy;
 use runner_actors::messages::StartEvent;
 use runner_actors::{
-    CheckoutLimits, JobRecord, MachineType, RunCoordinator, RunRecord, RunnerService,
+    CheckoutLimits, HandOver, JobRecord, MachineType, RunCoordinator, RunRecord, RunnerService,
     RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
 };
 use runner_core::event::{EventKind, PullRequestCommit};
@@ -38,6 +38,7 @@ pub(crate) struct Site {
 pub(crate) struct Runner {
     pub(crate) coordinator: ChildRef<RunCoordinator>,
     pub(crate) view: RunnerView,
+    pub(crate) hand_over: ChildRef<HandOver>,
     root: Root,
     store: Store,
 }
@@ -149,6 +150,7 @@ impl Site {
             supervisor,
             coordinator,
             view,
+            hand_over,
             ..
         } = service;
         let root = Root::start(SupervisorSpec::root("orrery").supervisor(supervisor));
@@ -156,6 +158,7 @@ impl Site {
         Runner {
             coordinator,
             view,
+            hand_over,
             root,
             store,
         }

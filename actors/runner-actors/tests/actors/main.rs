@@ -12,6 +12,7 @@ mod concurrency;
 mod coordinator;
 mod forge_runs;
 mod garbage_collector;
+mod hand_over;
 mod harness;
 mod job;
 mod kept;

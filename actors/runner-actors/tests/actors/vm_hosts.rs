@@ -69,6 +69,25 @@ async fn i18_a_job_goes_to_the_host_with_room_and_its_record_says_which() {
     runner.stop().await;
 }
 
+/// Four VMs of a processor each fill a host with the usual capacity, and leave half its memory.
+#[actix_rt::test]
+async fn i18_a_job_passes_a_host_whose_processors_are_taken() {
+    let (site, east) = (Site::new(), ScriptedVmm::start(|_| Play::exit(0)));
+    site.vmm.say_room(4096, &["default"]);
+    site.vmm.say_processors(0);
+    east.say_room(1024, &["default"]);
+    east.say_processors(1);
+    let runner = start(&site, &east).await;
+    known(&runner, 4096, 1024).await;
+    let shown = runner.view.vm_hosts().list()[0].to_string();
+    assert!(shown.contains("0 of 8 processors free"), "{shown}");
+    let run = runner.run(&site, WORKFLOW).await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.jobs[0].vm_host.as_deref(), Some("east"));
+    assert_eq!((site.vmm.ordered(), east.ordered()), (0, 1));
+    runner.stop().await;
+}
+
 #[actix_rt::test]
 async fn i18_labels_and_images_decide_and_what_nobody_has_is_said_of_each_host() {
     let (site, east) = (Site::new(), ScriptedVmm::start(|_| Play::exit(0)));

@@ -85,6 +85,37 @@ fn less_isolation_than_asked_for_is_refused_before_anything_starts() {
     });
 }
 
+/// Who asks for VMs does not ask here when there is no room.
+#[test]
+fn i18_what_is_free_of_the_host_counts_processors() {
+    run(async {
+        let settings = VmSettings {
+            capacity: Capacity {
+                mem_mib: 100_000,
+                vcpus: 3,
+                vms: 8,
+                queue: 0,
+            },
+            ..brisk()
+        };
+        let running = Running::start(&Lab::new(), settings).await;
+        let free = || {
+            let capacity = running.view.capacity();
+            (capacity.vcpus, capacity.free_vcpus, capacity.free_vms)
+        };
+        assert_eq!(free(), (3, 3, 3));
+        running.create(request(r#"{"vcpus":2}"#)).await.unwrap();
+        assert_eq!(free(), (3, 1, 1));
+        let last = running.created().await;
+        assert_eq!(free(), (3, 0, 0));
+        let refused = running.create(request("{}")).await.unwrap_err();
+        assert!(matches!(refused, CreateFailure::NoRoom { .. }), "{refused}");
+        gone(running.vm(&last).ask(ReleaseVm { reason: None }).await);
+        assert_eq!(free(), (3, 1, 1));
+        running.stop().await;
+    });
+}
+
 #[test]
 fn requests_wait_in_turn_and_past_the_queue_they_are_refused() {
     run(async {

@@ -10,11 +10,25 @@ const LEVELS: [Isolation; 3] = [NamespaceSandbox, EmulatedVm, HardwareVm];
 fn room(vms: u32, mem_mib: u64) -> Option<Room> {
     Some(Room {
         vms,
-        ready: 0,
         mem_mib,
         most_mem_mib: 8192,
         overhead_mib: 0,
+        vcpus: 0,
+        most_vcpus: 0,
     })
+}
+
+/// The same, on a host with 8 processors.
+fn room_of(vcpus: u32, vms: u32, mem_mib: u64) -> Option<Room> {
+    room(vms, mem_mib).map(|room| Room {
+        vcpus,
+        most_vcpus: 8,
+        ..room
+    })
+}
+
+const fn size(mem_mib: u64, vcpus: u32) -> VmSize {
+    VmSize { mem_mib, vcpus }
 }
 
 /// An emulating host.
@@ -39,7 +53,7 @@ const fn wanted<'a>() -> HostRequest<'a> {
         labels: &[],
         image: "default",
         isolation: NamespaceSandbox,
-        mem_mib: 512,
+        size: size(512, 1),
         repository: "a/b",
     }
 }
@@ -169,7 +183,7 @@ fn i18_a_machine_that_is_larger_than_a_host_does_not_wait_for_room_there() {
         (8152, &["monitored"], &["plain"], &[]),
     ] {
         let large = HostRequest {
-            mem_mib,
+            size: size(mem_mib, 1),
             ..wanted()
         };
         let placement = place(&hosts, &large);
@@ -186,7 +200,7 @@ fn i18_a_machine_that_is_larger_than_a_host_does_not_wait_for_room_there() {
         mem_mib: 520,
         ..with_overhead.expect("it has some")
     };
-    assert!(!tight.fits(512) && tight.fits(480));
+    assert!(!tight.fits(size(512, 1)) && tight.fits(size(480, 1)));
 }
 
 /// The host, with these images that it can fetch.
@@ -265,38 +279,83 @@ fn i18_where_no_host_fits_those_are_asked_that_lacked_the_image() {
 }
 
 #[test]
-fn i18_a_clone_that_waits_is_room() {
-    let ready = Room {
-        ready: 1,
-        ..room(0, 0).unwrap()
+fn i18_a_host_whose_processors_are_taken_is_full_whatever_memory_it_has() {
+    for (free, wants, fits) in [(8, 8, true), (1, 1, true), (0, 1, false), (3, 4, false)] {
+        let room = room_of(free, 4, 8192).unwrap();
+        assert_eq!(room.fits(size(512, wants)), fits, "{wants} of {free}");
+    }
+    // An earlier manager does not say what it has.
+    assert!(room(4, 8192).unwrap().fits(size(512, 64)));
+    let hosts = [
+        host("roomy", &[], room_of(0, 4, 8192)),
+        host("tight", &[], room_of(1, 4, 1024)),
+        host("silent", &[], room(4, 512)),
+    ];
+    let placement = place(&hosts, &wanted());
+    assert_eq!(names(&hosts, &placement.order), ["tight", "silent"]);
+    assert_eq!(names(&hosts, &placement.full), ["roomy"]);
+    let wide = HostRequest {
+        size: size(512, 9),
+        ..wanted()
     };
-    assert!(ready.fits(512));
-    assert!(!Room { ready: 0, ..ready }.fits(512));
+    let placement = place(&hosts, &wide);
+    let (few, order) = (Unfit::Processors(8), names(&hosts, &placement.order));
+    assert_eq!(order, ["silent"]);
+    assert_eq!(placement.unfit, [(0, few.clone()), (1, few.clone())]);
+    assert!(!few.is_temporary() && few.to_string().contains("8 virtual processors"));
+}
+
+#[test]
+fn i18_the_host_goes_first_that_has_more_of_what_is_scarcest_there() {
+    let hosts = [
+        host("memory", &[], room_of(1, 8, 8192)),
+        host("both", &[], room_of(4, 8, 4096)),
+        host("processors", &[], room_of(8, 8, 2048)),
+    ];
+    let placement = place(&hosts, &wanted());
+    assert_eq!(
+        names(&hosts, &placement.order),
+        ["both", "processors", "memory"]
+    );
+}
+
+#[test]
+fn i18_what_a_vm_takes_is_free_again_when_it_has_ended() {
+    let mut room = room_of(8, 4, 8192).unwrap();
+    let before = room;
+    room.spend(size(512, 2));
+    assert_eq!((room.vms, room.mem_mib, room.vcpus), (3, 7680, 6));
+    room.give_back(size(512, 2));
+    assert_eq!(room, before);
+    room.give_back(size(512, 2));
+    assert_eq!((room.mem_mib, room.vcpus), (8192, 8), "no more than all");
+    room.spend(size(9000, 9));
+    assert_eq!((room.mem_mib, room.vcpus), (0, 0));
 }
 
 proptest! {
     /// Every host is told of once, and only those that take work are asked.
     #[test]
     fn i18_each_host_has_one_verdict(
-        kinds in proptest::collection::vec((any::<bool>(), any::<bool>(), 0_usize..3, 0_u32..3, 0_u64..2000), 0..12),
+        kinds in proptest::collection::vec((any::<bool>(), any::<bool>(), 0_usize..3, 0_u32..3, 0_u64..2000, 0_u32..4), 0..12),
         isolation in 0_usize..3,
     ) {
         let own = ["x".to_owned()];
-        let hosts: Vec<Host<'_>> = kinds.iter().map(|(cordoned, labelled, offers, vms, memory)| Host {
+        let hosts: Vec<Host<'_>> = kinds.iter().map(|(cordoned, labelled, offers, vms, memory, vcpus)| Host {
             labels: if *labelled { &own } else { &[] },
             is_cordoned: *cordoned,
-            facts: Some(Facts { isolation: Some(LEVELS[*offers]), images: &[], fetchable: &[], room: room(*vms, *memory) }),
+            facts: Some(Facts { isolation: Some(LEVELS[*offers]), images: &[], fetchable: &[], room: room_of(*vcpus, *vms, *memory) }),
             ..host("h", &[], None)
         }).collect();
-        let wanted = HostRequest { labels: &own, isolation: LEVELS[isolation], ..wanted() };
+        let wanted = HostRequest { labels: &own, isolation: LEVELS[isolation], size: size(512, 2), ..wanted() };
         let placement = place(&hosts, &wanted);
         let unfit = placement.unfit.iter().map(|(index, _)| *index);
         let mut all: Vec<usize> = placement.order.iter().chain(&placement.full).copied().chain(unfit).collect();
         all.sort_unstable();
         prop_assert_eq!(all, (0..hosts.len()).collect::<Vec<_>>());
         for index in &placement.order {
-            let (cordoned, labelled, offers, vms, memory) = kinds[*index];
-            prop_assert!(!cordoned && labelled && offers >= isolation && vms > 0 && memory >= 512);
+            let (cordoned, labelled, offers, vms, memory, vcpus) = kinds[*index];
+            prop_assert!(!cordoned && labelled && offers >= isolation && vms > 0 && memory >= 512 && vcpus >= 2);
         }
     }
 

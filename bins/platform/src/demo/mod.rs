@@ -67,9 +67,10 @@ pub(crate) struct Options {
     /// Start the search server alone: no VMs, no workflows, no agents
     #[arg(long)]
     search_only: bool,
-    /// Instead: runners, orchestrators and VM managers, two of each, on one PostgreSQL; the leaders
-    /// are killed, and what was accepted is counted. It needs PostgreSQL 15 or newer, and the
-    /// programs `workflow-runner`, `orchestrator`, `vm-manager` and `vm-guest` beside this one
+    /// Instead: runners, orchestrators, VM managers, indexers and searchers, two of each, on one
+    /// PostgreSQL; the leaders are killed, what was accepted is counted, and answers are compared.
+    /// It needs PostgreSQL 15 or newer, and the programs `workflow-runner`, `orchestrator`,
+    /// `vm-manager`, `search-server` and `vm-guest` beside this one
     #[arg(long, conflicts_with_all = ["search_only", "folder", "source", "query", "images"])]
     cluster: bool,
     /// Stop after one job of each product instead of staying up

@@ -192,15 +192,36 @@ fn i18_the_balancer_leads_where_the_processes_listen() {
         let host = hosts[0].as_str().expect("a name");
         assert!(section.contains(&format!("hdr Host {host}")), "{section}");
     }
+    let searcher = read("searcher.env");
+    let setting = |name: &str| {
+        let mut lines = searcher.lines();
+        let value = lines.find_map(|line| line.strip_prefix(&format!("{name}=")));
+        value.expect("it is set").to_owned()
+    };
+    let listen = setting("SERVICE_SERVER_HOSTNAME");
+    let port = listen.rsplit(':').next().expect("a port");
+    let (_, section) = balancer
+        .split_once("\nbackend searchers\n")
+        .expect("a backend");
+    assert!(section.contains("option httpchk GET /readyz"), "{section}");
+    let host = format!("hdr Host {}", setting("SERVICE_HOSTS"));
+    assert!(section.contains(&host), "{section}");
+    assert!(section.contains("cookie searcher insert"), "{section}");
+    for number in 1..=2 {
+        let server = format!(":{port}}}\" cookie search-{number}");
+        assert!(section.contains(&server), "{section}");
+    }
     // Gitea waits for an answer for five seconds in all: whoever is asked instead has most of them.
     assert!(balancer.contains("    timeout connect 1s\n"), "{balancer}");
     assert!(balancer.contains("    option redispatch 1\n"), "{balancer}");
     // The certificate is the site's, and so are the names.
     let file = tempfile::NamedTempFile::new().expect("a file");
     let plain = balancer.replace(" ssl crt /etc/haproxy/ci.example.pem", "");
-    let plain = plain
-        .replace("ci-1.example:", "127.0.0.1:")
-        .replace("ci-2.example:", "127.0.0.1:");
+    let plain = ["ci-1", "ci-2", "search-1", "search-2"]
+        .iter()
+        .fold(plain, |plain, host| {
+            plain.replace(&format!("{host}.example:"), "127.0.0.1:")
+        });
     std::fs::write(file.path(), plain).expect("it is new");
     let mut judge = Command::new("/usr/sbin/haproxy");
     let (taken, said) = output(judge.args(["-c", "-f"]).arg(file.path()));
@@ -332,6 +353,11 @@ fn i18_names_of_the_compose_file_are_those_of_the_samples() {
             "{variable}"
         );
         assert!(balancer.contains(&format!("${{{variable}-")), "{variable}");
+    }
+    for number in 1..=2 {
+        let searcher = format!("SEARCHER_{number}: \"searcher-{number}:8000\"");
+        assert!(compose.contains(&searcher), "{searcher}");
+        assert!(balancer.contains(&format!("${{SEARCHER_{number}-")));
     }
     // What search servers share belongs to their user, also where the engine gives a new volume to
     // root.

@@ -86,10 +86,18 @@ fn folders_of_the_user_are_searched_instead() {
     assert!(data.join("platform.log").is_file());
 }
 
+/// What a cluster has to find beside `platform`.
+const CLUSTER_PROGRAMS: [&str; 4] = [
+    "workflow-runner",
+    "orchestrator",
+    "vm-manager",
+    "search-server",
+];
+
 #[test]
 fn i18_a_cluster_loses_nothing_when_its_leaders_are_killed() {
     let home = home();
-    for program in ["workflow-runner", "orchestrator", "vm-manager"] {
+    for program in CLUSTER_PROGRAMS {
         let built = Path::new(env!("CARGO_BIN_EXE_platform")).with_file_name(program);
         std::fs::hard_link(built, home.path().join(program))
             .expect("`cargo xtask test` has built it");
@@ -107,11 +115,14 @@ fn i18_a_cluster_loses_nothing_when_its_leaders_are_killed() {
     // This home has no S3 server.
     for expected in [
         "database       PostgreSQL ",
-        "as a shared file system",
+        "stands in for S3",
         "the run succeeded",
         "killed the leader, runner-",
         "killed the leader, orchestrator-",
         "was started again, and stands by",
+        "killed the indexer that publishes, indexer-",
+        "6 answers of 2 searchers before, meanwhile and after: the same",
+        "a new page was found by all searchers",
     ] {
         assert!(shown.contains(expected), "no {expected} in:\n{shown}");
     }
@@ -138,7 +149,7 @@ fn i18_a_cluster_says_which_program_is_missing_and_empties_no_folder_of_others()
     let wrong = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(1), "{wrong}");
     assert!(wrong.contains("no program `workflow-runner`"), "{wrong}");
-    for program in ["workflow-runner", "orchestrator", "vm-manager"] {
+    for program in CLUSTER_PROGRAMS {
         std::fs::write(home.path().join(program), "").expect("it is new");
     }
     let data = home.path().display().to_string();
@@ -159,7 +170,7 @@ fn i18_a_cluster_says_all_that_is_missing_at_once() {
     let ended = demo(home.path(), &["--cluster"]);
     let wrong = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(1), "{wrong}");
-    for name in ["workflow-runner", "orchestrator", "vm-manager", "vm-guest"] {
+    for name in CLUSTER_PROGRAMS.into_iter().chain(["vm-guest"]) {
         assert!(wrong.contains(&format!("`{name}`")), "{name}: {wrong}");
     }
 }

@@ -188,6 +188,37 @@ fn i18_a_drained_leader_hands_over_at_once_and_stays_as_a_standby() {
 }
 
 #[test]
+fn i18_a_leader_whose_jobs_have_ended_hands_over_before_its_time_is_over() {
+    let server = PostgresServer::start();
+    let (first, second) = pair(&server);
+    let drained = || {
+        let mut drain = Command::new(env!("CARGO_BIN_EXE_workflow-runner"));
+        // The standby passes it on.
+        drain.args(["drain", "--wait", "1h", "--force", "--url"]);
+        drain.arg(format!("http://{}/", second.program.address));
+        drain.output().unwrap()
+    };
+    let mut said = String::new();
+    until(
+        || {
+            let output = drained();
+            said = String::from_utf8_lossy(&output.stdout).into_owned();
+            output.status.code() == Some(0)
+        },
+        "a command that ends long before an hour",
+    );
+    assert_eq!(said, "the leader hands over\n");
+    second.until_role("leader");
+    first.until_role("standby");
+    let health = second.get("/health").unwrap().json();
+    assert_eq!(
+        health["waits_for_jobs"],
+        serde_json::Value::Null,
+        "{health}"
+    );
+}
+
+#[test]
 fn i18_a_database_that_is_away_is_answered_with_503_and_loses_nothing() {
     let mut server = PostgresServer::start();
     let (first, second) = pair(&server);

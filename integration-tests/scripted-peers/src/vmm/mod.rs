@@ -107,6 +107,17 @@ impl ScriptedVmm {
         script.images = Some(json!([{"digest": "0123", "names": images}]));
     }
 
+    /// From now on it says as well that so many processors of 8 are free.
+    ///
+    /// # Panics
+    /// When it has said nothing of its room yet.
+    pub fn say_processors(&self, free: u32) {
+        let mut script = self.script.lock();
+        let health = script.health.as_mut().expect("it has said its room");
+        health["capacity"]["vcpus"] = json!(8);
+        health["capacity"]["free_vcpus"] = json!(free);
+    }
+
     /// A machine goes away, with all that runs in it.
     pub fn remove_vm(&self, id: &str) {
         let mut script = self.script.lock();
@@ -114,6 +125,17 @@ impl ScriptedVmm {
         for (command, play, wake) in &mut script.commands {
             if command.vm == id && play.end.is_none() {
                 play.end = Some(json!({"state": "lost", "exit_code": null, "signal": null}));
+                wake.notify_waiters();
+            }
+        }
+    }
+
+    /// Commands that hang end now, and say that all went well.
+    pub fn end_hanging(&self) {
+        let mut script = self.script.lock();
+        for (_, play, wake) in &mut script.commands {
+            if play.end.is_none() {
+                play.end = Play::exit(0).end;
                 wake.notify_waiters();
             }
         }

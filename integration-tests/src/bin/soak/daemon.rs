@@ -64,6 +64,15 @@ impl Daemon {
         self.admin.unwrap_or(self.address)
     }
 
+    /// Its number, while it is started.
+    pub(crate) fn process(&self) -> Option<u32> {
+        self.child
+            .lock()
+            .expect("not poisoned")
+            .as_ref()
+            .map(Child::id)
+    }
+
     /// SIGSTOP.
     pub(crate) fn pause(&self) {
         self.signal(rustix::process::Signal::STOP);

@@ -20,6 +20,6 @@ pub use intake::{IntakeAnswer, SharedIntake, is_for_shared_intake};
 pub use metrics::ReplicaMetrics;
 pub use passage::{LeaderPassage, PassageOptions};
 pub use standby::{
-    COMPARED_SECRET, DrainQuery, StandbyHealth, StandbyParts, actors, drain, key_of,
-    standby_health, with_status,
+    COMPARED_SECRET, DrainQuery, StandbyHealth, StandbyParts, actors, drain, key_of, not_drained,
+    not_shared, standby_health, with_status,
 };

@@ -159,13 +159,21 @@ pub async fn drain(
     control: Option<&RoleControl>,
     query: DrainQuery,
 ) -> Result<HttpResponse, Problem> {
-    let Some(control) = control else {
-        return Err(Problem::conflict(
-            "this process shares its store with no other: stop it with SIGTERM",
-        ));
-    };
-    let drained = control.drain(query.force).await;
-    drained.map_err(|refusal| match refusal {
+    let control = control.ok_or_else(not_shared)?;
+    control.drain(query.force).await.map_err(not_drained)?;
+    Ok(HttpResponse::Accepted().json(Draining { status: "draining" }))
+}
+
+/// That there is nobody to hand over to: the process has its store for itself.
+#[must_use]
+pub fn not_shared() -> Problem {
+    Problem::conflict("this process shares its store with no other: stop it with SIGTERM")
+}
+
+/// Why a process does not hand over.
+#[must_use]
+pub fn not_drained(refusal: DrainRefusal) -> Problem {
+    match refusal {
         DrainRefusal::NotLeading => Problem::unavailable("this process does not lead", 1),
         DrainRefusal::NobodyBeside => Problem::conflict(
             "no other process stands by on this store, so nobody would lead: start another one, \
@@ -179,8 +187,7 @@ pub async fn drain(
             format!("the database does not say whether another process stands by: {reason}"),
             2,
         ),
-    })?;
-    Ok(HttpResponse::Accepted().json(Draining { status: "draining" }))
+    }
 }
 
 /// What other processes show to this one once it leads.

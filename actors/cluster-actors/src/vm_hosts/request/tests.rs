@@ -212,6 +212,8 @@ async fn i18_a_machine_larger_than_any_host_does_not_wait_for_room() {
             mem_mib: 8192,
             free_mem_mib: 8192,
             overhead_mib: 40,
+            vcpus: 8,
+            free_vcpus: 8,
         }),
         ..health()
     };
@@ -226,6 +228,26 @@ async fn i18_a_machine_larger_than_any_host_does_not_wait_for_room() {
     let none = none.err().expect("no host is so large");
     assert!(!none.is_temporary, "{none:?}");
     assert!(none.reason.contains("8152 MiB"), "{none:?}");
+}
+
+#[test]
+fn i18_the_memory_of_a_host_is_known_in_whatever_case_its_label_is_asked_for() {
+    let gpu = VmHostSettings {
+        labels: vec!["GPU".to_owned()],
+        ..host("one", "http://127.0.0.1:9")
+    };
+    let hosts = request_of(&[gpu]).hosts;
+    let large = Health {
+        capacity: Some(CapacityView {
+            mem_mib: 8192,
+            ..CapacityView::default()
+        }),
+        ..health()
+    };
+    hosts.note_facts(0, &large, listed());
+    for (label, known) in [("gpu", Some(8192)), ("GPU", Some(8192)), ("arm", None)] {
+        assert_eq!(hosts.most_memory(&[label.to_owned()]), known, "{label}");
+    }
 }
 
 #[test]

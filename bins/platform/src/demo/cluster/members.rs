@@ -10,10 +10,12 @@ use anyhow::{Context, Result, bail};
 use scripted_peers::postgres::PostgresServer;
 use toml::{Table, Value};
 
+use super::super::documentation;
 use super::super::secrets::Secrets;
 use super::super::settings::{SAMPLE, address, made, save, table, text, written};
 use super::free_ports::free_port;
 use super::member::Member;
+use super::searching::{self, SearchMembers};
 use super::storage::Storage;
 
 /// Both ends are on this machine.
@@ -39,7 +41,12 @@ pub(super) struct Site<'a> {
 }
 
 /// The products that have processes of their own.
-const PROGRAMS: [&str; 3] = ["workflow-runner", "orchestrator", "vm-manager"];
+const PROGRAMS: [&str; 4] = [
+    "workflow-runner",
+    "orchestrator",
+    "vm-manager",
+    "search-server",
+];
 
 /// Refuses a folder without one of the programs, or without the agent of VMs where there `is_none`.
 ///
@@ -161,6 +168,48 @@ impl Site<'_> {
                 self.database.network_url(WITHOUT_TLS),
             ),
         ]);
+        Ok(member)
+    }
+
+    /// The search servers: indexers, of which one publishes, and searchers.
+    ///
+    /// # Errors
+    /// As [`Site::managers`], or when the pages that are searched cannot be written.
+    pub(super) fn search(&self) -> Result<SearchMembers> {
+        let docs = documentation::write(&self.folder.join("docs"))?;
+        let roles = self.folder.join("roles.json");
+        save(&roles, &searching::roles(&docs).to_string())?;
+        let of = |mode: &str| {
+            let numbers = 1..=COUNT;
+            let members = numbers.map(|number| self.search_server(mode, number, &roles));
+            members.collect::<Result<Vec<_>>>()
+        };
+        Ok(SearchMembers {
+            indexers: of("indexer")?,
+            searchers: of("searcher")?,
+            pages: std::fs::read_dir(&docs)?.count(),
+            docs,
+        })
+    }
+
+    fn search_server(&self, mode: &str, number: usize, roles: &Path) -> Result<Member> {
+        let (name, listen) = (format!("{mode}-{number}"), free_address()?);
+        let data = self.folder.join(&name);
+        let program = self.programs.join("search-server");
+        let mut member = self.member(name, program, Vec::new())?;
+        (member.address, member.health) = (listen, listen);
+        member.variables = self.storage.search_variables("search")?;
+        let own = [
+            ("SERVICE_SEARCH_MODE", mode.to_owned()),
+            ("SERVICE_SERVER_HOSTNAME", listen.to_string()),
+            ("SERVICE_DATA_PATH", data.to_string_lossy().into_owned()),
+            (
+                "SERVICE_SETTINGS_PATH",
+                roles.to_string_lossy().into_owned(),
+            ),
+        ];
+        let own = own.map(|(key, value)| (key.to_owned(), value));
+        member.variables.extend(own);
         Ok(member)
     }
 

@@ -1,20 +1,23 @@
 //! `platform demo --cluster`: two runners, two orchestrators and two VM managers on one PostgreSQL
-//! and one object storage, on this machine only.
+//! and one object storage, two indexers and two searchers on the same storage, on this machine
+//! only.
 //!
 //! ```text
 //! webhooks ─▶ entry ─┬▶ runner 1 ◀─┐        ┌─▶ VM manager 1, VM manager 2
 //!                    ├▶ runner 2 ◀─┼────────┤
 //!                    ├▶ orchestrator 1, 2   └─▶ PostgreSQL, object storage
 //!                    └─ GET /readyz of each
+//! pages ─▶ indexer 1, 2 ─▶ object storage ─▶ searcher 1, 2 ─▶ answers
 //! ```
 //! It shows a run, kills the leader of each product while webhooks come, and counts what became of
-//! those that were accepted.
+//! those that were accepted; then it kills the indexer that publishes, and compares answers.
 
 mod deliveries;
 mod entry;
 mod free_ports;
 mod member;
 mod members;
+mod searching;
 mod storage;
 mod takeover;
 
@@ -29,6 +32,7 @@ use self::free_ports::free_port;
 use self::member::{Member, until_led, until_standby};
 use self::members::Site;
 pub(super) use self::members::check_programs;
+use self::searching::SearchMembers;
 use self::storage::Storage;
 use super::environment::SampleEnvironment;
 use super::ports::Ports;
@@ -118,6 +122,7 @@ struct Cluster {
     runners: Vec<Member>,
     orchestrators: Vec<Member>,
     managers: Vec<Member>,
+    search: SearchMembers,
     samples: SampleEnvironment,
     storage: Storage,
     _database: PostgresServer,
@@ -152,6 +157,7 @@ impl Cluster {
         };
         let managers = site.managers()?;
         let (runners, orchestrators) = (site.runners(&managers)?, site.orchestrators()?);
+        let search = site.search()?;
         let usual = |port: u16| if settings.port == 0 { 0 } else { port };
         let by = |members: &[Member], address: fn(&Member) -> SocketAddr| {
             let pairs = members.iter().map(|it| (address(it), it.health));
@@ -166,6 +172,7 @@ impl Cluster {
             runners,
             orchestrators,
             managers: managers.into_iter().map(|(manager, _)| manager).collect(),
+            search,
             samples,
             storage,
             _database: database,
@@ -185,7 +192,11 @@ impl Cluster {
             return Ok(false);
         }
         terminal::heading("the leader of the orchestrators is killed while mentions come");
-        takeover::of_orchestrators(&self.samples, &mut self.orchestrators, stop)
+        if !takeover::of_orchestrators(&self.samples, &mut self.orchestrators, stop)? {
+            return Ok(false);
+        }
+        terminal::heading("the indexer that publishes is killed while searchers answer");
+        self.search.show(stop)
     }
 
     /// Starts all processes, and waits until one of each product leads and the other stands by.
@@ -216,6 +227,9 @@ impl Cluster {
                 terminal::line(&format!("{:<15} {} {role}", member.name, member.address));
             }
         }
+        if !self.search.start(stop)? {
+            return Ok(false);
+        }
         let ports = self.samples.ports;
         terminal::line(&format!(
             "entry           {} for the runners, {} for the orchestrators",
@@ -233,6 +247,9 @@ impl Cluster {
             "            its token, of this start: {}",
             self.samples.secrets.admin
         ));
+        for searcher in &self.search.searchers {
+            terminal::line(&format!("search      http://{}/", searcher.address));
+        }
         terminal::line("kill any of the processes, and look at the pages again");
     }
 
@@ -251,6 +268,7 @@ impl Cluster {
         let mut all: Vec<&mut Member> = self.orchestrators.iter_mut().collect();
         all.extend(&mut self.runners);
         all.extend(&mut self.managers);
+        all.extend(self.search.all());
         let ended: Vec<Result<()>> = all.into_iter().map(Member::stop).collect();
         ended
             .into_iter()

@@ -91,12 +91,42 @@ impl Storage {
         }
     }
 
+    /// What search servers are told of it, below a prefix.
+    ///
+    /// # Errors
+    /// When a folder cannot be made.
+    pub(super) fn search_variables(&self, prefix: &str) -> Result<Vec<(String, String)>> {
+        let variables = match self {
+            Self::Bucket {
+                port,
+                access,
+                secret,
+                ..
+            } => vec![
+                ("SERVICE_SNAPSHOTS", format!("s3://{BUCKET}/{prefix}")),
+                (
+                    "SERVICE_PROFILE_OBJSTORE_ENDPOINT",
+                    format!("http://127.0.0.1:{port}"),
+                ),
+                ("CLOUDSTORE_ACCESS_KEY_ID", access.clone()),
+                ("CLOUDSTORE_SECRET_ACCESS_KEY", secret.clone()),
+            ],
+            Self::Folder(folder) => {
+                let folder = made(&folder.join(prefix))?;
+                let url = format!("file://{}", folder.display());
+                vec![("SERVICE_SNAPSHOTS", url)]
+            }
+        };
+        let owned = variables.into_iter().map(|(key, it)| (key.to_owned(), it));
+        Ok(owned.collect())
+    }
+
     /// For people.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Bucket { port, .. } => format!("S3 by {PROGRAM} on 127.0.0.1:{port}"),
             Self::Folder(folder) => format!(
-                "the folder {}, as a shared file system (with the program `{PROGRAM}` in PATH: a bucket)",
+                "none: the folder {} stands in for S3, as a shared file system would (the program `{PROGRAM}` is not in PATH, which serves a bucket)",
                 folder.display()
             ),
         }
@@ -136,6 +166,10 @@ mod tests {
             Some("file:///srv/shared/ci")
         );
         assert!(folder.variables().is_empty());
-        assert!(folder.describe().contains("s3s-fs"));
+        let said = folder.describe();
+        assert!(
+            said.contains("s3s-fs") && said.contains("stands in for S3"),
+            "{said}"
+        );
     }
 }

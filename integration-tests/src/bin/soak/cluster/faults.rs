@@ -5,10 +5,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::pace::{Pace, Shares};
-use super::proxy::Weather;
-use super::starvation::{TAKEOVER, is_late, starved};
+use super::proxy::{Proxy, Weather};
+use super::starvation::{Starved, TAKEOVER, is_late};
 use super::world::{Cluster, Product, Replica};
-use crate::daemon::pause;
+use crate::daemon::{Daemon, pause};
 use crate::random::Random;
 use crate::wire::get;
 
@@ -105,13 +105,13 @@ fn of_product(
         let fault = drawn(random);
         let short = Duration::from_millis(random.below(1000));
         let replica = &product.replicas[at];
-        begin(replica, fault);
+        begin((&replica.daemon, &replica.proxy), fault);
         if at == leader && fault != Fault::Slow {
             follow(cluster, product, (leader, epoch), fault, &mut done);
         } else {
             pause(short);
         }
-        if let Err(error) = end(replica, fault) {
+        if let Err(error) = end((&replica.daemon, &replica.proxy), fault) {
             done.failed.push(format!("{error:#}"));
         }
         cluster.note_fault(&format!("{} {}", product.name, fault.name()));
@@ -129,18 +129,27 @@ fn follow(
     fault: Fault,
     done: &mut Done,
 ) {
-    let (began, starved_before) = (Instant::now(), starved());
-    if until_led(product, Some(former)).is_none() {
+    let waited = |replica: &Replica| {
+        replica
+            .daemon
+            .process()
+            .map(Starved::of)
+            .unwrap_or_default()
+    };
+    let before: Vec<Starved> = product.replicas.iter().map(waited).collect();
+    let began = Instant::now();
+    let Some((follower, _)) = until_led(product, Some(former)) else {
         done.failed
             .push(format!("nobody follows in {}", product.name));
         return;
-    }
+    };
     let (took, name) = (began.elapsed(), fault.name());
     cluster.acknowledged().takeovers.push((name, took));
     if took > TAKEOVER {
-        let starved = starved().saturating_sub(starved_before);
+        let starved = waited(&product.replicas[follower]);
+        let starved = starved.since(&before[follower]);
         let line = format!(
-            "{}: {name}: {took:?}, of which somebody waited for a processor for {starved:?}",
+            "{}: {name}: {took:?}, of which the next leader waited for a processor for {starved:?}",
             product.name
         );
         println!("soak: a take-over longer than {TAKEOVER:?}: {line}");
@@ -150,27 +159,32 @@ fn follow(
     }
 }
 
-/// Managers are killed, and paused for moments.
+/// Managers are killed, paused for moments, and cut off from everybody who has VMs of them: also
+/// for longer than it takes to find one silent.
 fn of_managers(cluster: &Cluster, faults: u32, random: &mut Random, pace: &Pace) -> Done {
     let mut done = Done::default();
     while done.faults < faults && !pace.is_over() {
         // As quick as the other lanes at most: jobs should get somewhere as well.
         pause(Duration::from_millis(1_000 + random.below(3_000)));
         let at = usize::try_from(random.below(3)).unwrap_or_default();
-        let manager = &cluster.managers[at].daemon;
-        let fault = match random.below(4) {
+        let manager = &cluster.managers[at];
+        let fault = match random.below(8) {
             0 => Fault::Pause,
+            1 | 2 => Fault::Cut,
+            3 => Fault::HalfOpen,
             _ => Fault::Kill,
         };
-        if fault == Fault::Pause {
-            manager.pause();
-            pause(Duration::from_millis(random.below(2_000)));
-            manager.go_on();
-        } else {
-            manager.kill();
-            if let Err(error) = manager.spawn().and_then(|()| manager.wait_ready()) {
-                done.failed.push(format!("{error:#}"));
-            }
+        let longest = match fault {
+            Fault::HalfOpen if pace.allows_slow(done.faults, faults) => 20_000,
+            _ => 2_000,
+        };
+        let time = Duration::from_millis(random.below(longest));
+        begin((&manager.daemon, &manager.proxy), fault);
+        if fault != Fault::Kill {
+            pause(time);
+        }
+        if let Err(error) = end((&manager.daemon, &manager.proxy), fault) {
+            done.failed.push(format!("{error:#}"));
         }
         cluster.note_fault(&format!("vm-manager {}", fault.name()));
         pace.count();
@@ -190,24 +204,24 @@ fn drawn(random: &mut Random) -> Fault {
     Fault::Kill
 }
 
-fn begin(replica: &Replica, fault: Fault) {
+fn begin((daemon, proxy): (&Daemon, &Proxy), fault: Fault) {
     match fault {
-        Fault::Kill => replica.daemon.kill(),
-        Fault::Pause => replica.daemon.pause(),
-        Fault::Cut => replica.proxy.set(Weather::Cut),
-        Fault::HalfOpen => replica.proxy.set(Weather::HalfOpen),
-        Fault::Slow => replica.proxy.set(Weather::Slow),
+        Fault::Kill => daemon.kill(),
+        Fault::Pause => daemon.pause(),
+        Fault::Cut => proxy.set(Weather::Cut),
+        Fault::HalfOpen => proxy.set(Weather::HalfOpen),
+        Fault::Slow => proxy.set(Weather::Slow),
     }
 }
 
-fn end(replica: &Replica, fault: Fault) -> anyhow::Result<()> {
+fn end((daemon, proxy): (&Daemon, &Proxy), fault: Fault) -> anyhow::Result<()> {
     match fault {
         Fault::Kill => {
-            replica.daemon.spawn()?;
-            replica.daemon.wait_ready()?;
+            daemon.spawn()?;
+            daemon.wait_ready()?;
         }
-        Fault::Pause => replica.daemon.go_on(),
-        Fault::Cut | Fault::HalfOpen | Fault::Slow => replica.proxy.set(Weather::Fair),
+        Fault::Pause => daemon.go_on(),
+        Fault::Cut | Fault::HalfOpen | Fault::Slow => proxy.set(Weather::Fair),
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Several processes of each kind on one database: 3 runners and 3 VM managers that all of them
 //! use, 2 orchestrators, PostgreSQL with a synchronous replica, an S3-compatible server for logs, a
-//! proxy before each process.
+//! proxy before each process and before each VM manager.
 //!
 //! ```text
 //! load ──▶ any runner, any orchestrator ──proxy──▶ PostgreSQL ──▶ replica
 //!                 ▲        │                            ▲
-//!                 │        ├──▶ any VM manager     restarts, one fail-over
+//!                 │        ├─proxy─▶ any VM manager     restarts, one fail-over
 //!                 │        └──▶ S3 (restarts)
 //!   SIGKILL, SIGSTOP, partitions
 //! ```

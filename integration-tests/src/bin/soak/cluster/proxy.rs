@@ -1,5 +1,5 @@
-//! A TCP proxy between a process and its database: it delays, cuts, or lets one direction through
-//! only, as networks do.
+//! A TCP proxy between a process and its database, or a VM manager and who asks it: it delays,
+//! cuts, or lets one direction through only, as networks do.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -1,6 +1,10 @@
-//! How long a take-over may take, on a machine that has other work as well: time in which somebody
-//! waited for a processor is the machine's, as the kernel counts it.
+//! How long a take-over may take, on a machine that has other work as well: time in which the
+//! process that takes over waited for a processor is the machine's, as the kernel counts it. How
+//! long anybody waited (`/proc/pressure/cpu`) is no measure: with more processes than processors
+//! somebody always waits, and all of them at once (`full`) are not counted for a whole machine.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::time::Duration;
 
 /// A leader that is lost has to be followed within this.
@@ -8,21 +12,40 @@ pub(crate) const TAKEOVER: Duration = Duration::from_secs(10);
 /// Whatever the machine does.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// How long somebody has waited for a processor since the start of the machine; nothing where the
+/// How long each thread of a process has waited for a processor, in nanoseconds; nothing where the
 /// kernel does not count it.
-pub(crate) fn starved() -> Duration {
-    let text = std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default();
-    Duration::from_micros(total(&text).unwrap_or_default())
+#[derive(Debug, Default)]
+pub(crate) struct Starved(BTreeMap<OsString, u64>);
+
+impl Starved {
+    /// Until now.
+    pub(crate) fn of(process: u32) -> Self {
+        let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+        let threads = threads.into_iter().flatten().flatten();
+        let each = threads.filter_map(|thread| {
+            let text = std::fs::read_to_string(thread.path().join("schedstat"));
+            Some((thread.file_name(), waited(&text.ok()?)?))
+        });
+        Self(each.collect())
+    }
+
+    /// Since then, all threads together; what those waited that have ended is lost.
+    pub(crate) fn since(&self, before: &Self) -> Duration {
+        let each = self.0.iter().map(|(thread, waited)| {
+            let before = before.0.get(thread).copied().unwrap_or_default();
+            waited.saturating_sub(before)
+        });
+        Duration::from_nanos(each.sum())
+    }
 }
 
-fn total(text: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.starts_with("some "))?;
-    let total = line.split(' ').find_map(|word| word.strip_prefix("total="));
-    total?.parse().ok()
+/// Of a thread, in nanoseconds: the second of its numbers.
+fn waited(schedstat: &str) -> Option<u64> {
+    schedstat.split(' ').nth(1)?.parse().ok()
 }
 
-/// Whether a take-over that took so long is a fault, where somebody waited for a processor for
-/// `starved` meanwhile.
+/// Whether a take-over that took so long is a fault, where whoever took over waited for a processor
+/// for `starved` meanwhile.
 pub(crate) fn is_late(took: Duration, starved: Duration) -> bool {
     took > LONGEST || took.saturating_sub(starved) > TAKEOVER
 }
@@ -47,10 +70,22 @@ mod tests {
     }
 
     #[test]
-    fn i18_the_kernels_count_is_read() {
-        let text = "some avg10=4.21 avg60=1.00 avg300=0.00 total=182134594\n\
-                    full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
-        assert_eq!(total(text), Some(182_134_594));
-        assert_eq!(total(""), None);
+    fn i18_the_kernels_count_of_a_process_is_read() {
+        assert_eq!(waited("1000 182134594 7\n"), Some(182_134_594));
+        assert_eq!(waited(""), None);
+        let nobody = Starved::of(0);
+        assert_eq!(nobody.since(&nobody), Duration::ZERO);
+        let own = Starved::of(std::process::id());
+        assert!(!own.0.is_empty());
+        // One thread has ended since, another one began.
+        let threads = |all: &[(&str, u64)]| {
+            let all = all
+                .iter()
+                .map(|(thread, waited)| ((*thread).into(), *waited));
+            Starved(all.collect())
+        };
+        let before = threads(&[("1", 50), ("2", 900)]);
+        let after = threads(&[("1", 70), ("3", 5)]);
+        assert_eq!(after.since(&before), Duration::from_nanos(25));
     }
 }

@@ -1,5 +1,6 @@
 //! Three runners, three VM managers that all of them use, and two orchestrators on one PostgreSQL
-//! with a synchronous replica, each behind a proxy of its own; logs are in a bucket.
+//! with a synchronous replica, each behind a proxy of its own, as is each manager for those who ask
+//! it for VMs; logs are in a bucket.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -39,10 +40,11 @@ pub(crate) struct Product {
     pub(crate) replicas: Vec<Replica>,
 }
 
-/// A VM manager, and what opens it.
+/// A VM manager, how runners and orchestrators reach it, and what opens it.
 #[derive(Debug)]
 pub(crate) struct Manager {
     pub(crate) daemon: Daemon,
+    pub(crate) proxy: Proxy,
     pub(crate) token: String,
 }
 
@@ -189,14 +191,20 @@ fn manager(path: &Path, agent: &Path, programs: &Path, number: usize) -> Result<
     let arguments = vec!["--config".to_owned(), text(&file)];
     let log = path.join(format!("logs/vm-manager-{number}.log"));
     let daemon = Daemon::new("vm-manager", address, program, arguments, vec![], log);
-    Ok(Manager { daemon, token })
+    let proxy = Proxy::start(address.port())?;
+    Ok(Manager {
+        daemon,
+        proxy,
+        token,
+    })
 }
 
 /// The hosts of VMs, and what is asked of them.
 fn hosts(managers: &[Manager]) -> String {
     let hosts = managers.iter().enumerate().map(|(number, manager)| {
-        let (address, token) = (manager.daemon.address, &manager.token);
-        format!("[vm_hosts.host-{number}]\nurl = \"http://{address}\"\ntoken = {token:?}\n")
+        let (port, token) = (manager.proxy.port, &manager.token);
+        let host = format!("[vm_hosts.host-{number}]\nurl = \"http://127.0.0.1:{port}\"");
+        format!("{host}\ntoken = {token:?}\n")
     });
     let machine = "[machines.default]\nisolation_min = \"namespace-sandbox\"\n";
     hosts.chain([machine.to_owned()]).collect()
