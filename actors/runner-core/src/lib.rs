@@ -39,6 +39,7 @@ pub mod inject;
 mod job_notes;
 pub mod keep;
 pub mod label_notes;
+pub mod job_outputs;
 pub mod limits;
 pub mod lost;
 pub mod mask;

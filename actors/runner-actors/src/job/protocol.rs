@@ -268,6 +268,15 @@ impl JobReport {
         }
     }
 
+    /// Its outputs are not taken: it fails for that, where it has not failed before.
+    pub(crate) fn without_outputs(&mut self, reason: String) {
+        self.outputs.clear();
+        if self.conclusion == Conclusion::Success {
+            self.conclusion = Conclusion::Failure;
+            self.reason = Some(reason);
+        }
+    }
+
     pub(crate) fn lost(reason: String) -> Self {
         Self::failed(JobEnd::Lost, reason)
     }
