@@ -37,6 +37,7 @@ mod run_views;
 mod runs_backend;
 mod targets;
 mod workflow_runs;
+mod zip_end;
 mod zip_files;
 
 use std::collections::HashMap;
