@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::clock::now_ms;
 use crate::stored_tar::{MAX_STORED, PendingTar, hashed};
-use crate::tar_store::{TarEntry, TarOwner, TarStore};
+use crate::tar_store::{TarEntry, TarOwner, TarStore, remove_unfinished};
 
 /// What they are, for [`TarStore`].
 pub(crate) const KIND: &str = "artifacts";
@@ -87,6 +87,7 @@ pub(crate) fn expiry(days: u64) -> Option<u64> {
 impl ArtifactStore {
     /// Artifacts below the runner's data, or where every process can read them.
     pub(crate) fn new(data: &Path, shared: Option<&SharedFiles>) -> Self {
+        remove_unfinished(&data.join(KIND));
         Self {
             tars: TarStore::new(data, shared),
         }
@@ -336,6 +337,19 @@ mod tests {
         assert!(is_free("one", "a", &maker("build#0", "run-1-0.1")));
         artifacts.adopt("two", "one").unwrap();
         assert!(is_free("two", "a", &maker("build#0", "two-2-0")));
+    }
+
+    #[test]
+    fn i17_an_artifact_that_was_being_stored_at_a_kill_takes_no_room() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let artifacts = ArtifactStore::new(directory.path(), None);
+        let pending = artifacts.create("one", "a").unwrap();
+        // As a kill does it.
+        std::mem::forget(pending);
+        let of = directory.path().join(KIND).join(hashed("one"));
+        assert_eq!(std::fs::read_dir(&of).unwrap().count(), 1);
+        let _artifacts = ArtifactStore::new(directory.path(), None);
+        assert_eq!(std::fs::read_dir(&of).unwrap().count(), 0);
     }
 
     #[test]

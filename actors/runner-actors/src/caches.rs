@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::now_ms;
 use crate::stored_tar::{PendingTar, hashed};
-use crate::tar_store::{TarEntry, TarOwner, TarStore, directories};
+use crate::tar_store::{TarEntry, TarOwner, TarStore, directories, remove_unfinished};
 
 /// Where they are.
 const DIRECTORY: &str = "scoped-caches";
@@ -378,22 +378,6 @@ fn chosen(
     };
     let at = exact.or_else(by_prefix)?;
     Some(all.swap_remove(at))
-}
-
-/// Removes what was being written when the runner's previous incarnation ended.
-fn remove_unfinished(directory: &Path) {
-    let below = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    for entry in below {
-        let path = entry.path();
-        if path.is_dir() {
-            remove_unfinished(&path);
-        } else if path
-            .extension()
-            .is_some_and(|end| end == "part" || end == "used")
-        {
-            let _ = std::fs::remove_file(path);
-        }
-    }
 }
 
 #[cfg(test)]
