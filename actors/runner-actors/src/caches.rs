@@ -16,6 +16,8 @@ use crate::tar_store::{TarEntry, TarOwner, TarStore, directories, remove_unfinis
 
 /// Where they are.
 const DIRECTORY: &str = "scoped-caches";
+/// The usual limit of one (GitHub's).
+pub(crate) const MAX_ENTRY: u64 = 10 << 30;
 /// Untrusted events have this fraction of a repository's quota, beside it.
 const UNTRUSTED_FRACTION: u64 = 4;
 
@@ -25,6 +27,8 @@ pub(crate) struct CacheStore {
     tars: TarStore,
     directory: PathBuf,
     quota: u64,
+    /// Bytes of one.
+    most: u64,
     /// Held while entries come and go.
     changing: Arc<Mutex<()>>,
 }
@@ -77,13 +81,25 @@ impl CacheStore {
             tars: TarStore::new(data, shared),
             directory,
             quota,
+            most: MAX_ENTRY,
             changing: Arc::default(),
         }
     }
 
+    /// With so many bytes for one at most, instead of the usual ones.
+    #[must_use]
+    pub(crate) fn within(self, most: u64) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Bytes that one may have.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
     /// A file to write a new entry to.
     pub(crate) fn create(&self, scope: &CacheScope, key: &str) -> std::io::Result<PendingTar> {
-        self.tars.create(&of_scope(scope), key)
+        self.tars.create(&of_scope(scope), key, self.most)
     }
 
     fn entries(&self, scope: &CacheScope) -> std::io::Result<Vec<TarEntry<CacheEntry>>> {

@@ -24,6 +24,7 @@
 //! - **The token stays here.** It is in no VM, no URL and no argument list.
 
 mod action_store;
+mod artifact_room;
 mod artifacts;
 mod caches;
 mod called;
@@ -97,6 +98,7 @@ mod vm_owner;
 pub use action_store::{
     ActionFault, ActionStore, ActionStoreError, ImportedAction, StoredLock, VerifiedAction,
 };
+pub use artifact_room::ArtifactLimits;
 pub use artifacts::{Artifact, ArtifactMaker, ArtifactStore};
 pub use cluster_actors::vm_hosts::{
     Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView, VmHosts,

@@ -60,9 +60,14 @@ impl TarStore {
         self.data.join(&of.kind).join(&of.owner)
     }
 
-    /// A file to write a new tar to.
-    pub(crate) fn create(&self, of: &TarOwner, name: &str) -> std::io::Result<PendingTar> {
-        PendingTar::new(&self.directory(of), name)
+    /// A file to write a new tar to, of at most so many bytes.
+    pub(crate) fn create(
+        &self,
+        of: &TarOwner,
+        name: &str,
+        most: u64,
+    ) -> std::io::Result<PendingTar> {
+        PendingTar::new(&self.directory(of), name, most)
     }
 
     /// Makes a tar count, in place of what had its name.

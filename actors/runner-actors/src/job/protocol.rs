@@ -19,6 +19,7 @@ use url::Url;
 
 use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;
+use crate::artifact_room::ArtifactOrigin;
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::checkout_source::CheckoutSource;
@@ -97,6 +98,15 @@ impl JobRequest {
         let is_full = self.hosted.is_some() || image.as_deref() == Some(FULL_IMAGE);
         let mut labels = self.instance.runs_on.iter().filter(|_| is_full);
         labels.find_map(|label| image_os(label))
+    }
+
+    /// Where the job's artifacts are made.
+    pub(crate) fn artifact_origin(&self) -> ArtifactOrigin {
+        ArtifactOrigin {
+            run: self.run.clone(),
+            repository: self.event.repository.to_lowercase(),
+            untrusted: self.event.untrusted,
+        }
     }
 
     /// Whose the job's artifacts are.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{ServiceFault, TransferRoom};
-use crate::stored_tar::{MAX_STORED, hashed};
+use crate::stored_tar::hashed;
 
 /// Blocks of one blob, as Azure bounds them.
 const MAX_BLOCKS: usize = 50_000;
@@ -38,6 +38,8 @@ pub(super) struct Upload {
     pub(super) purpose: Purpose,
     folder: PathBuf,
     room: TransferRoom,
+    /// Bytes that it may have.
+    most: u64,
     staged: Mutex<Staged>,
 }
 
@@ -75,6 +77,7 @@ impl Staged {
         folder: &Path,
         names: &[String],
         whole: &Path,
+        most: u64,
     ) -> Result<u64, ServiceFault> {
         let mut seen = HashSet::new();
         let wrong = |text: &str| Err(ServiceFault::Wrong(text.to_owned()));
@@ -88,8 +91,8 @@ impl Staged {
             }
             bytes += length;
         }
-        if bytes > MAX_STORED {
-            return Err(too_large());
+        if bytes > most {
+            return Err(too_large(most));
         }
         std::fs::create_dir_all(folder)?;
         let mut whole = File::create(whole)?;
@@ -211,7 +214,7 @@ impl Blob {
             return Ok(bytes);
         }
         let whole = upload.folder.join(WHOLE);
-        let bytes = staged.put_together(&upload.folder, names, &whole);
+        let bytes = staged.put_together(&upload.folder, names, &whole, upload.most);
         let bytes = bytes.inspect_err(|_| {
             // What was copied so far is not counted. It may not have been begun.
             let _ = std::fs::remove_file(&whole);
@@ -226,11 +229,12 @@ impl Blob {
 }
 
 impl Upload {
-    pub(super) fn new(purpose: Purpose, folder: PathBuf, room: TransferRoom) -> Self {
+    pub(super) fn new(purpose: Purpose, folder: PathBuf, room: TransferRoom, most: u64) -> Self {
         Self {
             purpose,
             folder,
             room,
+            most,
             staged: Mutex::default(),
         }
     }
@@ -319,8 +323,8 @@ impl BlockWriter {
         {
             let upload = self.blob.upload()?;
             let mut staged = upload.staged.lock();
-            if staged.bytes + more > MAX_STORED {
-                return Err(too_large());
+            if staged.bytes + more > upload.most {
+                return Err(too_large(upload.most));
             }
             upload.room.take(more)?;
             staged.bytes += more;
@@ -359,6 +363,8 @@ impl Drop for BlockWriter {
     }
 }
 
-fn too_large() -> ServiceFault {
-    ServiceFault::Full(format!("it is larger than {MAX_STORED} bytes"))
+fn too_large(most: u64) -> ServiceFault {
+    ServiceFault::Full(format!(
+        "it is larger than {most} bytes, which the operator can change (`artifact_max`, `cache_max`)"
+    ))
 }

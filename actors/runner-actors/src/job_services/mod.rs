@@ -189,6 +189,12 @@ impl JobServices {
         })
     }
 
+    /// What the transfers of a job may take on the host's disk.
+    pub(crate) fn room(&self) -> TransferRoom {
+        let (artifacts, caches) = (&self.shared.artifacts, &self.shared.caches);
+        TransferRoom::for_largest(artifacts.most().max(caches.most()))
+    }
+
     /// From here on jobs reach runs by this.
     pub(crate) fn reach_runs(&self, runs: RunsBackend) {
         // It is said once.

@@ -5,6 +5,8 @@ use crate::tar_guard::tar_of;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
+use crate::artifacts::NewArtifact;
+
 fn maker(run: &str) -> ArtifactMaker {
     ArtifactMaker {
         job: "build#0".to_owned(),
@@ -31,7 +33,7 @@ fn grant(run: &str, reference: &str) -> JobGrant {
             repository: "a/b".to_owned(),
             permissions: runner_core::workflow::Permissions::restricted(),
         },
-        room: TransferRoom::default(),
+        room: TransferRoom::for_largest(2 << 30),
     }
 }
 
@@ -214,7 +216,7 @@ fn artifacts_go_both_ways_between_clients_and_native_actions_of_their_run() {
     let mut pending = lab.artifacts.create("one", "native").unwrap();
     pending.write(&tar_of("y", 700)).unwrap();
     lab.artifacts
-        .keep("one", pending, &maker("one"), None, None)
+        .keep("one", pending, &maker("one"), NewArtifact::default())
         .unwrap();
     let address = session.artifact_address("native").unwrap();
     let blob = lab.blob(&address).unwrap();
@@ -437,7 +439,7 @@ fn the_transfers_of_one_job_are_bounded_together() {
         .admit(grant("one", "x"), Duration::from_secs(9));
     let session = lab.services.job(&own.token).unwrap();
     let room = &session.grant.room;
-    room.take(room::MAX_TRANSFERS - 10).unwrap();
+    room.take(3 * (2 << 30) - 10).unwrap();
     let addresses = ["a", "b"].map(|name| session.create_artifact(name, "", None).unwrap());
     let [first, second] = addresses.map(|address| lab.blob(&address).unwrap());
     let mut block = first.block("one").unwrap();

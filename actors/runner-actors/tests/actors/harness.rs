@@ -10,7 +10,7 @@ use git_engine::Transports;
 use http_clients::http::AddressPolicy;
 use runner_actors::messages::StartEvent;
 use runner_actors::{
-    CheckoutLimits, JobRecord, MachineType, RunCoordinator, RunRecord, RunnerService,
+    ArtifactLimits, CheckoutLimits, JobRecord, MachineType, RunCoordinator, RunRecord, RunnerService,
     RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
 };
 use runner_core::event::{EventKind, PullRequestCommit};
@@ -111,6 +111,8 @@ impl Site {
             other_systems: OtherSystems::Refuse,
             pull_request_commit: PullRequestCommit::Head,
             checkouts: CheckoutLimits::default(),
+            artifacts: ArtifactLimits::default(),
+            cache_max: 1 << 30,
             cache_bytes: 1 << 20,
             catch_up_every: Duration::from_secs(3600),
             watched: Vec::new(),

@@ -14,7 +14,7 @@ use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{Target, TargetHost};
 use runner_actors::{
-    ActionSettings, ImageSettings, MachineType, ModelServer, RepositorySettings, RunnerSettings,
+    ActionSettings, ArtifactLimits, ImageSettings, MachineType, ModelServer, RepositorySettings, RunnerSettings,
     ScheduleTime, ScopeSettings, VmHostSettings,
 };
 use store::PostgresUrl;
@@ -189,6 +189,12 @@ impl<'a> Resolver<'a> {
             other_systems: file.other_systems,
             pull_request_commit: file.pull_request_commit,
             checkouts: file.checkouts,
+            artifacts: ArtifactLimits {
+                one: file.artifact_max,
+                of_repository: file.artifact_quota,
+                days: file.artifact_days,
+            },
+            cache_max: file.cache_max,
             cache_bytes: file.cache_quota,
             catch_up_every: file.catch_up,
             watched: file.repositories,
