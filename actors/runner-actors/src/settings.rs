@@ -203,6 +203,8 @@ pub struct RunnerSettings {
     pub scopes: ScopeSettings,
     /// What commits may cost.
     pub checkouts: CheckoutLimits,
+    /// Bytes of its output that are kept of a step, from the beginning; 256 KiB of the end beside.
+    pub log_step_max: u64,
     /// How much of artifacts there may be, and for how long.
     pub artifacts: ArtifactLimits,
     /// Bytes of one cache.

@@ -133,7 +133,7 @@ pub(crate) async fn execute(
         ],
         secrets,
         version,
-        cap: OutputCap::default(),
+        cap: OutputCap::new(log.step_max()),
         log,
         machine,
         step: process.step,

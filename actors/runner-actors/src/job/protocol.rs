@@ -88,6 +88,8 @@ pub(crate) struct JobRequest {
     pub(crate) kept: KeptVms,
     /// What the project says of its tests.
     pub(crate) tests: Arc<ProjectTests>,
+    /// Bytes of its output that are kept of a step, from the beginning.
+    pub(crate) log_step_max: u64,
 }
 
 impl JobRequest {

@@ -112,6 +112,7 @@ impl Site {
             pull_request_commit: PullRequestCommit::Head,
             checkouts: CheckoutLimits::default(),
             artifacts: ArtifactLimits::default(),
+            log_step_max: 8 << 20,
             cache_max: 1 << 30,
             cache_bytes: 1 << 20,
             catch_up_every: Duration::from_secs(3600),

@@ -90,6 +90,7 @@ pub struct File {
     pub(super) rerun_lost: u32,
     pub(super) keep_runs: usize,
     pub(super) keep: KeepSettings,
+    pub(super) log_step_max: u64,
     pub(super) artifact_days: u64,
     pub(super) artifact_quota: u64,
     pub(super) artifact_max: u64,
@@ -184,6 +185,7 @@ impl Default for File {
             rerun_lost: 0,
             keep_runs: 10_000,
             keep: KeepSettings::default(),
+            log_step_max: 64 << 20,
             artifact_days: ArtifactLimits::default().days,
             artifact_quota: ArtifactLimits::default().of_repository,
             artifact_max: ArtifactLimits::default().one,
@@ -297,6 +299,9 @@ table! {
         "keep_runs" = whole(1..=1_000_000) => keep_runs;
         /// VMs of failed jobs that are kept for a while, so that a shell can be opened in them
         "keep" { KEEP } => keep;
+        /// bytes of its output that are in the log of a step: so many of the beginning, and 256 KiB
+        /// of the end
+        "log_step_max" = SIZE => log_step_max;
         /// days that artifacts stay whose step does not say (`retention-days`); 0: as long as their
         /// runs, at the end of which all go
         "artifact_days" = whole(0..=36_500) => artifact_days;

@@ -189,6 +189,7 @@ impl<'a> Resolver<'a> {
             other_systems: file.other_systems,
             pull_request_commit: file.pull_request_commit,
             checkouts: file.checkouts,
+            log_step_max: file.log_step_max,
             artifacts: ArtifactLimits {
                 one: file.artifact_max,
                 of_repository: file.artifact_quota,
