@@ -117,8 +117,13 @@ impl Counted {
     fn anew(all: Vec<CountedArtifact>) -> Self {
         let mut bytes = HashMap::new();
         let all: HashSet<CountedArtifact> = all.into_iter().collect();
-        for CountedArtifact { origin, bytes: own, .. } in all {
-            *bytes.entry((origin.repository, origin.untrusted)).or_default() += own;
+        for CountedArtifact {
+            origin, bytes: own, ..
+        } in all
+        {
+            *bytes
+                .entry((origin.repository, origin.untrusted))
+                .or_default() += own;
         }
         let at = Instant::now();
         Self { at, bytes }

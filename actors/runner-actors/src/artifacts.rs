@@ -80,7 +80,10 @@ impl Artifact {
     #[must_use]
     pub fn id(&self) -> u64 {
         // Runs that store one of a name at once have two.
-        let run = self.origin.as_ref().map(|origin| format!("{} ", origin.run));
+        let run = self
+            .origin
+            .as_ref()
+            .map(|origin| format!("{} ", origin.run));
         let run = run.unwrap_or_default();
         let hash = blake3::hash(format!("{run}{} {}", self.at, self.name).as_bytes());
         let mut first = [0; 8];

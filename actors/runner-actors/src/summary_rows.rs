@@ -3,9 +3,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use store::{
-    Blob, Extent, ExtentTable, HoldsExtents, ReadRows, Row, StoreError, Table, WriteTxn,
-};
+use store::{Blob, Extent, ExtentTable, HoldsExtents, ReadRows, Row, StoreError, Table, WriteTxn};
 
 use crate::packed::{packed, unpacked};
 use crate::records::{JobRecord, RunRecord, StepRecord};

@@ -327,7 +327,9 @@ pub(crate) fn bring_entry(
 
 /// Writes a description in one step.
 fn describe_local(description: &Path, about: &str) -> std::io::Result<()> {
-    store::replace_file(description, None, |output| output.write_all(about.as_bytes()))
+    store::replace_file(description, None, |output| {
+        output.write_all(about.as_bytes())
+    })
 }
 
 /// Removes what was being written below a directory when the runner's previous incarnation ended.
@@ -431,7 +433,10 @@ fn local<T: DeserializeOwned>(directory: &Path) -> Vec<TarEntry<T>> {
         let text = std::fs::read(&path).ok()?;
         let about = serde_json::from_slice(&text).ok()?;
         let tar = path.with_extension("tar");
-        let length = std::fs::metadata(&tar).ok().filter(Metadata::is_file)?.len();
+        let length = std::fs::metadata(&tar)
+            .ok()
+            .filter(Metadata::is_file)?
+            .len();
         let described = serde_json::from_slice::<Length>(&text).ok();
         if described.is_some_and(|described| described.bytes != length) {
             forget_cut(&tar, length);

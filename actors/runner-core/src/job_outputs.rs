@@ -83,7 +83,13 @@ mod tests {
 
     #[test]
     fn i17_a_text_is_counted_as_json_has_it() {
-        for text in ["", "plain", "\"q\" \\ \n\r\t\u{8}\u{c}", "\u{1}\u{1f}", "é\u{7f}"] {
+        for text in [
+            "",
+            "plain",
+            "\"q\" \\ \n\r\t\u{8}\u{c}",
+            "\u{1}\u{1f}",
+            "é\u{7f}",
+        ] {
             let json = serde_json::to_string(text).unwrap();
             assert_eq!(json_bytes(text) + 2, json.len(), "{text:?}");
         }

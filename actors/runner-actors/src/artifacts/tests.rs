@@ -66,7 +66,11 @@ fn i17_artifacts_of_a_repository_have_a_quota_and_their_days() {
         days: 2,
     };
     let artifacts = ArtifactStore::new(directory.path(), None).within(limits);
-    let (one, two, fork) = (origin("one", false), origin("two", false), origin("f", true));
+    let (one, two, fork) = (
+        origin("one", false),
+        origin("two", false),
+        origin("f", true),
+    );
     let kept = put(&artifacts, &one, "a", 40_000).unwrap();
     let days = (kept.expires_at.unwrap() - kept.at) / (24 * 60 * 60 * 1000);
     assert_eq!(days, 2);
@@ -83,9 +87,14 @@ fn i17_artifacts_of_a_repository_have_a_quota_and_their_days() {
     // Forks have a quarter of it of their own.
     put(&artifacts, &fork, "a", 20_000).unwrap();
     let said = put(&artifacts, &fork, "b", 20_000).unwrap_err().to_string();
-    assert!(said.contains("forks (a quarter of `artifact_quota`)"), "{said}");
+    assert!(
+        said.contains("forks (a quarter of `artifact_quota`)"),
+        "{said}"
+    );
     // One is no larger than it may be, and what has gone is room again.
-    let said = put(&artifacts, &one, "large", 60_000).unwrap_err().to_string();
+    let said = put(&artifacts, &one, "large", 60_000)
+        .unwrap_err()
+        .to_string();
     assert!(said.contains("larger than 50000 bytes"), "{said}");
     artifacts.remove_run("two").unwrap();
     put(&artifacts, &one, "c", 40_000).unwrap();
@@ -136,7 +145,9 @@ fn i17_an_artifact_is_replaced_by_a_later_attempt_of_its_job_only() {
     assert!(is_free("one", "a", &by));
     let mut pending = artifacts.create("one", "a").unwrap();
     pending.write(&tar_of("x", 3)).unwrap();
-    artifacts.keep("one", pending, &by, NewArtifact::default()).unwrap();
+    artifacts
+        .keep("one", pending, &by, NewArtifact::default())
+        .unwrap();
     assert!(!is_free("one", "a", &by), "within one attempt");
     assert!(!is_free("one", "a", &maker("build#1", "run-1-1")));
     assert!(is_free("one", "a", &maker("build#0", "run-1-0.1")));
@@ -200,7 +211,9 @@ fn a_run_adopts_artifacts_and_replaces_its_own_only() {
     let put = |run: &str, name: &str, size: usize| {
         let mut pending = artifacts.create(run, name).unwrap();
         pending.write(&tar_of("x", size)).unwrap();
-        artifacts.keep(run, pending, &by, NewArtifact::default()).unwrap();
+        artifacts
+            .keep(run, pending, &by, NewArtifact::default())
+            .unwrap();
         std::fs::read(artifacts.find(run, name).unwrap().unwrap()).unwrap()
     };
     let old = put("one", "a", 3);
@@ -209,8 +222,7 @@ fn a_run_adopts_artifacts_and_replaces_its_own_only() {
     artifacts.adopt("two", "one").unwrap();
     artifacts.adopt("two", "one").unwrap();
     artifacts.adopt("two", "unknown").unwrap();
-    let read =
-        |run: &str, name: &str| std::fs::read(artifacts.find(run, name).unwrap().unwrap());
+    let read = |run: &str, name: &str| std::fs::read(artifacts.find(run, name).unwrap().unwrap());
     assert_eq!(read("two", "a").unwrap(), old);
     assert_eq!(read("two", "b").unwrap(), own, "what it has stays");
     let new = put("two", "a", 5000);

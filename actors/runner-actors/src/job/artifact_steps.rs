@@ -444,6 +444,7 @@ mod tests {
             by: None,
             expires_at: None,
             shown: None,
+            origin: None,
         };
         let all = [stored("a"), stored("b"), stored("c")];
         let both = format!("{}, {},", all[2].id(), all[0].id());

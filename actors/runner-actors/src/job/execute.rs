@@ -404,8 +404,9 @@ impl OutputSink<'_> {
             self.streams[index].finish(&mut output);
             self.apply(output).await;
         }
-        for (kind, text) in std::mem::take(&mut self.cap).finish() {
-            self.log.masked_line(self.step, kind, &text).await;
+        let (log, step) = (self.log, self.step);
+        for (kind, text) in self.cap.finish() {
+            log.masked_line(step, kind, &text).await;
         }
         self.commands.matchers = self.matchers;
         self.commands

@@ -31,9 +31,7 @@ use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
 use super::secrets::JobSecrets;
 use super::shell_start::{ShellEnvironment, ShellStart};
-use crate::job_services::{
-    ForgePermissions, JobAdmission, JobGrant, JobIdentity, git_address,
-};
+use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, git_address};
 use crate::kept::ResumedVm;
 
 /// Longest time to put a script's files into the VM.

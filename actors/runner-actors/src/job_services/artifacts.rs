@@ -91,7 +91,9 @@ impl JobSession {
     }
 
     fn check_room(&self) -> Result<(), ServiceFault> {
-        let room = self.artifacts().check_room(&self.grant.maker, &self.origin());
+        let room = self
+            .artifacts()
+            .check_room(&self.grant.maker, &self.origin());
         room.map_err(not_stored)
     }
 

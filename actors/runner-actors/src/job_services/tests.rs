@@ -143,7 +143,12 @@ fn i17_a_block_is_part_of_an_upload_once() {
         block.write(b"twelve bytes").unwrap();
         block.finish().unwrap();
     }
-    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    };
     let transfers = lab.folder.path().join("transfers");
     let files = || files_below(&transfers);
     let before = files();

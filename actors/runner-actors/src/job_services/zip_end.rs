@@ -49,7 +49,7 @@ pub(super) fn check_directory(zip: &mut File) -> Result<()> {
     let mut tail = Vec::new();
     zip.seek(SeekFrom::Start(tail_at))?;
     zip.read_to_end(&mut tail)?;
-    let end = last_end(&tail).ok_or_else(|| Error::other("it is no whole zip"))?;
+    let end = last_end(&tail).ok_or_else(|| Error::other("invalid Zip archive: it has no end"))?;
     let end_at = tail_at + end as u64;
     let mut directory = end_record(&tail[end..], end_at);
     if directory.is_saturated()
@@ -178,7 +178,7 @@ mod tests {
             let options = SimpleFileOptions::default();
             zip.start_file(number.to_string(), options).unwrap();
         }
-        zip.set_comment(comment);
+        zip.set_comment(comment).unwrap();
         zip.finish().unwrap();
         file
     }
@@ -209,17 +209,28 @@ mod tests {
 
     #[test]
     fn i17_the_directory_of_a_zip_is_bounded_before_it_is_read() {
-        for entries in [0, 1, 65_534, 65_535, 65_536, 70_000] {
+        for entries in [0, 1, 200] {
             assert_eq!(said(zip(entries, "")), "fine", "{entries}");
         }
         assert_eq!(said(zip(3, "a comment")), "fine");
-        assert_eq!(said(file(&[])), "it is no whole zip");
-        assert_eq!(said(file(&[b"PK\x05\x06"])), "it is no whole zip");
+        assert_eq!(said(file(&[])), "invalid Zip archive: it has no end");
+        assert_eq!(
+            said(file(&[b"PK\x05\x06"])),
+            "invalid Zip archive: it has no end"
+        );
         let elsewhere = elsewhere().to_string();
         // Headers that nobody wrote: forty million of them are two gigabytes.
         for (entries, bytes, expected) in [
-            (40_000_000, 40_000_000 * 46, "the zip has more than 1000000 entries"),
-            (1_000_000, 65 << 20, "the directory of the zip has more than 64 MiB"),
+            (
+                40_000_000,
+                40_000_000 * 46,
+                "the zip has more than 1000000 entries",
+            ),
+            (
+                1_000_000,
+                65 << 20,
+                "the directory of the zip has more than 64 MiB",
+            ),
             (10, 400, elsewhere.as_str()),
             (10, 460, "fine"),
         ] {
@@ -233,16 +244,16 @@ mod tests {
             assert_eq!(said(whole), expected, "{entries}");
         }
         // Another record, or another directory, than the one that the end names.
-        let short = [0; 46];
+        let elsewhere = elsewhere.as_str();
         for (before, end, expected) in [
-            (&short[..], end(1, 46, 0), "fine"),
-            (&short, end(1, 46, 1), &elsewhere),
-            (&short, end(1, 40, 6), &elsewhere),
-            (&[0; 50], large_end(1, 46, 0, 46), &elsewhere),
-            (&[0; 50], large_end(1, 46, 0, 50), &elsewhere),
-            (&short, large_end(1, 46, 0, u64::MAX), &elsewhere),
+            (46, end(1, 46, 0), "fine"),
+            (46, end(1, 46, 1), elsewhere),
+            (46, end(1, 40, 6), elsewhere),
+            (50, large_end(1, 46, 0, 46), elsewhere),
+            (50, large_end(1, 46, 0, 50), elsewhere),
+            (46, large_end(1, 46, 0, u64::MAX), elsewhere),
         ] {
-            assert_eq!(said(file(&[before, &end])), *expected);
+            assert_eq!(said(file(&[&vec![0; before], &end])), expected);
         }
     }
 }

@@ -108,7 +108,9 @@ pub(super) fn put(
         job: "build#0".to_owned(),
         attempt: "1".to_owned(),
     };
-    Ok(artifacts.keep(run, pending, &by, NewArtifact::default())?.bytes)
+    Ok(artifacts
+        .keep(run, pending, &by, NewArtifact::default())?
+        .bytes)
 }
 
 pub(super) fn put_cache(caches: &CacheStore, key: &str) {

@@ -90,7 +90,10 @@ async fn i17_more_summaries_than_are_shown_are_named_by_their_size() {
         .collect();
     assert_eq!(texts[..4], [4 << 20; 4]);
     let (unseen, unstored) = texts[4..].split_at(12);
-    assert!(unseen.iter().all(|length| (1..200).contains(length)), "{texts:?}");
+    assert!(
+        unseen.iter().all(|length| (1..200).contains(length)),
+        "{texts:?}"
+    );
     assert_eq!(unstored, [0; 4], "64 MiB are stored");
     ledger.recorder.logs.flush().await;
     let log = std::fs::read_to_string(ledger.recorder.logs.path(&run.id)).unwrap();
@@ -109,9 +112,15 @@ async fn i17_a_record_that_is_too_large_loses_its_outputs_and_says_why() {
     ledger.record.state = RunState::Running;
     assert!(ledger.save(Vec::new()).await);
     let reason = ledger.oversized.clone().expect("the run ends");
-    assert!(reason.contains("in table runner_runs is above the limit of 67108864"), "{reason}");
+    assert!(
+        reason.contains("in table runner_runs is above the limit of 67108864"),
+        "{reason}"
+    );
     assert!(ledger.record.jobs[0].outputs.is_empty());
     ledger.end(RunState::Failed, Some(reason.clone())).await;
     let stored = shown(&store, &ledger.record.id).await;
-    assert_eq!((stored.state, stored.reason), (RunState::Failed, Some(reason)));
+    assert_eq!(
+        (stored.state, stored.reason),
+        (RunState::Failed, Some(reason))
+    );
 }

@@ -47,9 +47,18 @@ fn i17_a_tar_that_was_cut_is_none_and_is_stored_anew() {
     keep(&tars, "cut", 4000);
     let of = tars.directory(&owner());
     let tar = of.join(hashed("cut")).with_extension("tar");
-    File::options().write(true).open(&tar).unwrap().set_len(10).unwrap();
+    File::options()
+        .write(true)
+        .open(&tar)
+        .unwrap()
+        .set_len(10)
+        .unwrap();
     assert_eq!(names(&tars), ["whole"]);
-    assert_eq!(endings(&of), ["json", "tar"], "nothing is left of the other");
+    assert_eq!(
+        endings(&of),
+        ["json", "tar"],
+        "nothing is left of the other"
+    );
     keep(&tars, "cut", 5000);
     assert_eq!(names(&tars), ["cut", "whole"]);
     // An entry says something else of itself, in one step too.
@@ -100,7 +109,11 @@ fn i17_two_jobs_keep_one_name_at_once() {
         keeping.into_iter().all(|thread| thread.join().is_ok())
     });
     assert!(all, "each is kept");
-    assert_eq!(names(&tars), ["deps"], "the bytes are those of its description");
+    assert_eq!(
+        names(&tars),
+        ["deps"],
+        "the bytes are those of its description"
+    );
 }
 
 #[test]

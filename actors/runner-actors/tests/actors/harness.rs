@@ -10,8 +10,9 @@ use git_engine::Transports;
 use http_clients::http::AddressPolicy;
 use runner_actors::messages::StartEvent;
 use runner_actors::{
-    ArtifactLimits, CheckoutLimits, JobRecord, MachineType, RunCoordinator, RunRecord, RunnerService,
-    RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
+    ArtifactLimits, CheckoutLimits, JobRecord, MachineType, RunCoordinator, RunRecord,
+    RunnerService, RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent,
+    VmHostSettings,
 };
 use runner_core::event::{EventKind, PullRequestCommit};
 use runner_core::hosted_label::OtherSystems;

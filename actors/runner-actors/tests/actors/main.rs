@@ -15,6 +15,7 @@ mod garbage_collector;
 mod harness;
 mod job;
 mod kept;
+mod large_records;
 mod lost;
 mod pull_requests;
 mod recovery;

@@ -133,10 +133,26 @@ fn i17_identity_tokens_name_the_environment() {
 #[test]
 fn i17_identity_tokens_of_reviews_are_of_a_pull_request() {
     for (kind, subject, branches) in [
-        (EventKind::PullRequest, "repo:o/r:pull_request", ("main", "topic")),
-        (EventKind::PullRequestReview, "repo:o/r:pull_request", ("main", "topic")),
-        (EventKind::PullRequestReviewComment, "repo:o/r:pull_request", ("main", "topic")),
-        (EventKind::PullRequestTarget, "repo:o/r:ref:refs/heads/main", ("", "")),
+        (
+            EventKind::PullRequest,
+            "repo:o/r:pull_request",
+            ("main", "topic"),
+        ),
+        (
+            EventKind::PullRequestReview,
+            "repo:o/r:pull_request",
+            ("main", "topic"),
+        ),
+        (
+            EventKind::PullRequestReviewComment,
+            "repo:o/r:pull_request",
+            ("main", "topic"),
+        ),
+        (
+            EventKind::PullRequestTarget,
+            "repo:o/r:ref:refs/heads/main",
+            ("", ""),
+        ),
     ] {
         let event = EventContext {
             kind,

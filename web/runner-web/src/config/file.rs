@@ -303,7 +303,7 @@ table! {
         /// of the end
         "log_step_max" = SIZE => log_step_max;
         /// days that artifacts stay whose step does not say (`retention-days`); 0: as long as their
-        /// runs, at the end of which all go
+        /// runs are kept, with which all go
         "artifact_days" = whole(0..=36_500) => artifact_days;
         /// bytes of artifacts of one repository; beyond it no more are stored. Those of pull
         /// requests from forks have a quarter of it of their own

@@ -14,8 +14,8 @@ use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{Target, TargetHost};
 use runner_actors::{
-    ActionSettings, ArtifactLimits, ImageSettings, MachineType, ModelServer, RepositorySettings, RunnerSettings,
-    ScheduleTime, ScopeSettings, VmHostSettings,
+    ActionSettings, ArtifactLimits, ImageSettings, MachineType, ModelServer, RepositorySettings,
+    RunnerSettings, ScheduleTime, ScopeSettings, VmHostSettings,
 };
 use store::PostgresUrl;
 use url::Url;
