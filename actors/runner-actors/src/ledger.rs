@@ -118,8 +118,8 @@ impl Ledger {
     /// Stores the record, the statuses and the runs that begin with it; a store that is full or
     /// busy is waited for, because the truth must be told. One that was taken over by another
     /// leader, or closed, is not: the next leader says what became of the run. A record that is too
-    /// large for the store loses what makes it so, and the run ends ([`Ledger::oversized`]). Whether
-    /// they are stored.
+    /// large for the store loses what makes it so, and the run ends ([`Ledger::oversized`]).
+    /// Whether they are stored.
     pub(crate) async fn save(&mut self, statuses: Vec<StatusChange>) -> bool {
         self.tell_followers().await;
         let beginning = std::mem::take(&mut self.beginning);
@@ -132,7 +132,11 @@ impl Ledger {
         })
         .await
         {
-            if !error.is_refused() || !(self.record.shrink() || !summaries.is_empty()) {
+            if !error.is_refused() {
+                return false;
+            }
+            let has_shrunk = self.record.shrink();
+            if !has_shrunk && summaries.is_empty() {
                 return false;
             }
             summaries = Arc::default();

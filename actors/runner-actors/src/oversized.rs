@@ -6,8 +6,8 @@ use crate::records::RunRecord;
 const MAX_REASON: usize = 1024;
 
 impl RunRecord {
-    /// Drops what makes it larger than the store takes: outputs, steps, long reasons. `false`: there
-    /// is nothing of that.
+    /// Drops what makes it larger than the store takes: outputs, steps, long reasons. `false`:
+    /// there is nothing of that.
     pub(crate) fn shrink(&mut self) -> bool {
         let mut has_changed = false;
         for job in &mut self.jobs {

@@ -110,9 +110,9 @@ impl TarStore {
         placed
     }
 
-    /// Puts a file and its description where they count. Whatever ends here, power too, leaves both,
-    /// or no entry: a tar is durable before it has its place, and no former description stands
-    /// beside it.
+    /// Puts a file and its description where they count. Whatever ends here, power too, leaves
+    /// both, or no entry: a tar is durable before it has its place, and no former description
+    /// stands beside it.
     fn place(&self, part: &Path, base: &Path, about: &str) -> std::io::Result<()> {
         File::open(part)?.sync_data()?;
         let (tar, description) = (base.with_extension("tar"), base.with_extension("json"));

@@ -302,9 +302,8 @@ impl OutputCap {
                 let Some((_, gone)) = self.tail.pop_front() else {
                     break;
                 };
-                let gone = gone.len() as u64 + 1;
-                self.tail_bytes -= gone;
-                self.dropped += gone;
+                self.tail_bytes -= gone.len() as u64 + 1;
+                self.dropped += gone.len() as u64 + 1;
             }
         }
         now

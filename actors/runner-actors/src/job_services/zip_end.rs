@@ -167,7 +167,7 @@ mod tests {
         file
     }
 
-    fn said(mut file: File) -> String {
+    fn answer(mut file: File) -> String {
         check_directory(&mut file).map_or_else(|error| error.to_string(), |()| "fine".to_owned())
     }
 
@@ -210,12 +210,12 @@ mod tests {
     #[test]
     fn i17_the_directory_of_a_zip_is_bounded_before_it_is_read() {
         for entries in [0, 1, 200] {
-            assert_eq!(said(zip(entries, "")), "fine", "{entries}");
+            assert_eq!(answer(zip(entries, "")), "fine", "{entries}");
         }
-        assert_eq!(said(zip(3, "a comment")), "fine");
-        assert_eq!(said(file(&[])), "invalid Zip archive: it has no end");
+        assert_eq!(answer(zip(3, "a comment")), "fine");
+        assert_eq!(answer(file(&[])), "invalid Zip archive: it has no end");
         assert_eq!(
-            said(file(&[b"PK\x05\x06"])),
+            answer(file(&[b"PK\x05\x06"])),
             "invalid Zip archive: it has no end"
         );
         let elsewhere = elsewhere().to_string();
@@ -241,7 +241,7 @@ mod tests {
             whole
                 .write_all(&large_end(entries, bytes, 0, bytes))
                 .unwrap();
-            assert_eq!(said(whole), expected, "{entries}");
+            assert_eq!(answer(whole), expected, "{entries}");
         }
         // Another record, or another directory, than the one that the end names.
         let elsewhere = elsewhere.as_str();
@@ -253,7 +253,7 @@ mod tests {
             (50, large_end(1, 46, 0, 50), elsewhere),
             (46, large_end(1, 46, 0, u64::MAX), elsewhere),
         ] {
-            assert_eq!(said(file(&[&vec![0; before], &end])), expected);
+            assert_eq!(answer(file(&[&vec![0; before], &end])), expected);
         }
     }
 }

@@ -14,7 +14,8 @@ fn copies(count: usize) -> String {
     )
 }
 
-/// Seventy such copies made a record that no row of the store holds: their run stood still for ever.
+/// Seventy such copies made a record that no row of the store holds: their run stood still for
+/// ever.
 #[actix_rt::test]
 async fn i17_summaries_are_beside_the_record_of_a_run() {
     let text = "#".repeat(1 << 20);
