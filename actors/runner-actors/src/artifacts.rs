@@ -7,9 +7,12 @@ use config_core::quoted;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::artifact_room::{
+    ArtifactLimits, ArtifactOrigin, ArtifactRoom, CountedArtifact, MAX_OF_JOB, too_many,
+};
 use crate::clock::now_ms;
-use crate::stored_tar::{MAX_STORED, PendingTar, hashed};
-use crate::tar_store::{TarEntry, TarOwner, TarStore};
+use crate::stored_tar::{PendingTar, WholeTar, hashed};
+use crate::tar_store::{TarEntry, TarOwner, TarStore, remove_unfinished};
 
 /// What they are, for [`TarStore`].
 pub(crate) const KIND: &str = "artifacts";
@@ -18,6 +21,8 @@ pub(crate) const KIND: &str = "artifacts";
 #[derive(Debug, Clone)]
 pub struct ArtifactStore {
     tars: TarStore,
+    limits: ArtifactLimits,
+    room: ArtifactRoom,
 }
 
 /// What is known of an artifact.
@@ -42,6 +47,23 @@ pub struct Artifact {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(ignore)]
     pub(crate) shown: Option<String>,
+    /// Where it was made; of former versions nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub(crate) origin: Option<ArtifactOrigin>,
+}
+
+/// What is said of an artifact that is stored.
+#[derive(Debug, Default)]
+pub(crate) struct NewArtifact {
+    /// It is one file of this type.
+    pub(crate) raw: Option<String>,
+    /// When it goes; otherwise after the usual days.
+    pub(crate) expires_at: Option<u64>,
+    /// How people see its name, where a secret stands in it.
+    pub(crate) shown: Option<String>,
+    /// Whose room it takes.
+    pub(crate) origin: Option<ArtifactOrigin>,
 }
 
 /// The attempt of a job's copy that stores an artifact.
@@ -57,7 +79,13 @@ impl Artifact {
     /// Its number, as clients name it: of 53 bits, so that JavaScript keeps it.
     #[must_use]
     pub fn id(&self) -> u64 {
-        let hash = blake3::hash(format!("{} {}", self.at, self.name).as_bytes());
+        // Runs that store one of a name at once have two.
+        let run = self
+            .origin
+            .as_ref()
+            .map(|origin| format!("{} ", origin.run));
+        let run = run.unwrap_or_default();
+        let hash = blake3::hash(format!("{run}{} {}", self.at, self.name).as_bytes());
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
         (u64::from_be_bytes(first) >> 11).max(1)
@@ -68,8 +96,19 @@ impl Artifact {
         Self {
             name: self.shown.unwrap_or(self.name),
             shown: None,
+            origin: None,
             ..self
         }
+    }
+
+    /// What is counted of it, where it is known whose it is.
+    fn counted(self) -> Option<CountedArtifact> {
+        Some(CountedArtifact {
+            origin: self.origin?,
+            name: self.name,
+            at: self.at,
+            bytes: self.bytes,
+        })
     }
 
     fn is_expired(&self, now: u64) -> bool {
@@ -87,51 +126,104 @@ pub(crate) fn expiry(days: u64) -> Option<u64> {
 impl ArtifactStore {
     /// Artifacts below the runner's data, or where every process can read them.
     pub(crate) fn new(data: &Path, shared: Option<&SharedFiles>) -> Self {
+        remove_unfinished(&data.join(KIND));
         Self {
             tars: TarStore::new(data, shared),
+            limits: ArtifactLimits::default(),
+            room: ArtifactRoom::default(),
         }
+    }
+
+    /// Within these limits, instead of the usual ones.
+    #[must_use]
+    pub(crate) fn within(self, limits: ArtifactLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Bytes that one may have.
+    pub(crate) fn most(&self) -> u64 {
+        self.limits.one
     }
 
     /// A file to write a new artifact to.
     pub(crate) fn create(&self, run: &str, name: &str) -> std::io::Result<PendingTar> {
-        self.tars.create(&of_run(run), name)
+        self.tars.create(&of_run(run), name, self.limits.one)
     }
 
-    /// Makes a written artifact count, in place of what had its name. `raw`: it is one file of this
-    /// type; `expires_at`: when it goes.
+    /// Makes a written artifact count, in place of what had its name.
+    ///
+    /// # Errors
+    /// When there is no room for it, or it cannot be stored.
     pub(crate) fn keep(
         &self,
         run: &str,
         pending: PendingTar,
         by: &ArtifactMaker,
-        raw: Option<String>,
-        expires_at: Option<u64>,
+        new: NewArtifact,
     ) -> std::io::Result<Artifact> {
-        self.keep_shown(run, pending, by, raw, expires_at, None)
-    }
-
-    /// The same of one that people see by another name (`shown`): a secret stands in its own.
-    pub(crate) fn keep_shown(
-        &self,
-        run: &str,
-        pending: PendingTar,
-        by: &ArtifactMaker,
-        raw: Option<String>,
-        expires_at: Option<u64>,
-        shown: Option<String>,
-    ) -> std::io::Result<Artifact> {
-        let tar = pending.finish(MAX_STORED)?;
+        let tar = pending.finish(self.limits.one)?;
+        self.take_room(run, &tar, by, new.origin.as_ref())?;
         let about = Artifact {
             name: tar.name.clone(),
             bytes: tar.bytes,
             at: now_ms(),
-            raw,
+            raw: new.raw,
             by: Some(by.clone()),
-            expires_at,
-            shown,
+            expires_at: new.expires_at.or_else(|| expiry(self.limits.days)),
+            shown: new.shown,
+            origin: new.origin,
         };
         self.tars.keep(&of_run(run), &tar, &about)?;
         Ok(about)
+    }
+
+    /// Takes room for a new artifact, but for that of the one that it replaces.
+    fn take_room(
+        &self,
+        run: &str,
+        tar: &WholeTar,
+        by: &ArtifactMaker,
+        origin: Option<&ArtifactOrigin>,
+    ) -> std::io::Result<()> {
+        let (former, others): (Vec<Artifact>, Vec<Artifact>) = self
+            .list(run)?
+            .into_iter()
+            .partition(|one| one.name == tar.name);
+        let is_own = |one: &&Artifact| one.by.as_ref() == Some(by);
+        if others.iter().filter(is_own).count() >= MAX_OF_JOB {
+            return Err(too_many());
+        }
+        let Some(origin) = origin else { return Ok(()) };
+        let freed: u64 = former.iter().map(|one| one.bytes).sum();
+        self.take(origin, tar.bytes.saturating_sub(freed))
+    }
+
+    fn take(&self, origin: &ArtifactOrigin, bytes: u64) -> std::io::Result<()> {
+        let all = || {
+            let (all, now) = (self.tars.list_all::<Artifact>(KIND)?, now_ms());
+            let all = all.into_iter().map(|entry| entry.about);
+            let all = all.filter(|one| !one.is_expired(now));
+            Ok(all.filter_map(Artifact::counted).collect())
+        };
+        self.room.take(origin, bytes, &self.limits, all)
+    }
+
+    /// Whether a job may store one more, of whatever size: asked before it is sent.
+    ///
+    /// # Errors
+    /// When it may not.
+    pub(crate) fn check_room(
+        &self,
+        by: &ArtifactMaker,
+        origin: &ArtifactOrigin,
+    ) -> std::io::Result<()> {
+        let all = self.list(&origin.run)?;
+        let is_own = |one: &&Artifact| one.by.as_ref() == Some(by);
+        if all.iter().filter(is_own).count() >= MAX_OF_JOB {
+            return Err(too_many());
+        }
+        // The least that a tar has; it is counted again with what comes.
+        self.take(origin, 1)
     }
 
     /// Those of a run that have not expired.
@@ -294,175 +386,4 @@ pub(crate) fn check_artifact_name(name: &str) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn i17_an_artifact_has_a_name_that_a_folder_can_have() {
-        for name in ["site", "a b", "tests (7)", "x.y-z_1", "\u{dc}ber"] {
-            assert_eq!(check_artifact_name(name), Ok(()), "{name}");
-        }
-        let long = "x".repeat(MAX_NAME + 1);
-        let mut wrong = vec![
-            "../evil", "a/b", "..", ".", "a:b", "a\"b", "a\\b", "", &long,
-        ];
-        wrong.extend(["a*", "a?", "a|b", "<a>", "a\nb", "a\tb"]);
-        for name in wrong {
-            assert!(check_artifact_name(name).is_err(), "{name:?}");
-        }
-    }
-    use crate::tar_guard::tar_of;
-
-    fn maker(job: &str, attempt: &str) -> ArtifactMaker {
-        ArtifactMaker {
-            job: job.to_owned(),
-            attempt: attempt.to_owned(),
-        }
-    }
-
-    #[test]
-    fn i17_an_artifact_is_replaced_by_a_later_attempt_of_its_job_only() {
-        let directory = tempfile::TempDir::new().unwrap();
-        let artifacts = ArtifactStore::new(directory.path(), None);
-        let is_free =
-            |run: &str, name: &str, by: &ArtifactMaker| artifacts.is_free(run, name, by).unwrap();
-        let by = maker("build#0", "run-1-0");
-        assert!(is_free("one", "a", &by));
-        let mut pending = artifacts.create("one", "a").unwrap();
-        pending.write(&tar_of("x", 3)).unwrap();
-        artifacts.keep("one", pending, &by, None, None).unwrap();
-        assert!(!is_free("one", "a", &by), "within one attempt");
-        assert!(!is_free("one", "a", &maker("build#1", "run-1-1")));
-        assert!(is_free("one", "a", &maker("build#0", "run-1-0.1")));
-        artifacts.adopt("two", "one").unwrap();
-        assert!(is_free("two", "a", &maker("build#0", "two-2-0")));
-    }
-
-    #[test]
-    fn i17_an_artifact_goes_when_its_days_are_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let artifacts = ArtifactStore::new(folder.path(), None);
-        let keep = |name: &str, expires_at| {
-            let mut pending = artifacts.create("one", name).unwrap();
-            pending.write(&tar_of("x", 3)).unwrap();
-            let by = maker("a#0", "1");
-            artifacts
-                .keep("one", pending, &by, None, expires_at)
-                .unwrap();
-        };
-        let left = |artifacts: &ArtifactStore| {
-            let all = artifacts.list("one").unwrap().into_iter();
-            all.map(|artifact| artifact.name).collect::<Vec<_>>()
-        };
-        let (hour, now) = (3_600_000, now_ms());
-        keep("always", expiry(0));
-        keep("later", Some(now + hour));
-        keep("over", Some(now - 1));
-        assert_eq!(left(&artifacts), ["always", "later"]);
-        assert_eq!(artifacts.find("one", "over").unwrap(), None);
-        artifacts.adopt("two", "one").unwrap();
-        assert_eq!(artifacts.list("two").unwrap().len(), 2);
-        assert_eq!(artifacts.remove_expired(now).unwrap(), 1);
-        assert_eq!(
-            artifacts.remove_expired(now + hour).unwrap(),
-            2,
-            "of both runs"
-        );
-        assert_eq!(left(&artifacts), ["always"]);
-        let in_two_days = expiry(2).unwrap();
-        assert!(in_two_days.abs_diff(now + 48 * hour) < hour);
-    }
-
-    #[test]
-    fn a_run_adopts_artifacts_and_replaces_its_own_only() {
-        let directory = tempfile::TempDir::new().unwrap();
-        let artifacts = ArtifactStore::new(directory.path(), None);
-        let by = maker("a#0", "1");
-        let put = |run: &str, name: &str, size: usize| {
-            let mut pending = artifacts.create(run, name).unwrap();
-            pending.write(&tar_of("x", size)).unwrap();
-            artifacts.keep(run, pending, &by, None, None).unwrap();
-            std::fs::read(artifacts.find(run, name).unwrap().unwrap()).unwrap()
-        };
-        let old = put("one", "a", 3);
-        put("one", "b", 3);
-        let own = put("two", "b", 9000);
-        artifacts.adopt("two", "one").unwrap();
-        artifacts.adopt("two", "one").unwrap();
-        artifacts.adopt("two", "unknown").unwrap();
-        let read =
-            |run: &str, name: &str| std::fs::read(artifacts.find(run, name).unwrap().unwrap());
-        assert_eq!(read("two", "a").unwrap(), old);
-        assert_eq!(read("two", "b").unwrap(), own, "what it has stays");
-        let new = put("two", "a", 5000);
-        assert_ne!(new, old);
-        assert_eq!(
-            read("one", "a").unwrap(),
-            old,
-            "the other's stay as they were"
-        );
-        assert_eq!(artifacts.list("one").unwrap()[0].bytes, old.len() as u64);
-        artifacts.remove_run("one").unwrap();
-        assert_eq!(artifacts.list("two").unwrap().len(), 2);
-    }
-
-    #[test]
-    fn i17_people_see_and_find_an_artifact_without_the_secret_in_its_name() {
-        let directory = tempfile::TempDir::new().unwrap();
-        let artifacts = ArtifactStore::new(directory.path(), None);
-        for (name, shown) in [("art-hunter2", Some("art-***")), ("plain", None)] {
-            let mut pending = artifacts.create("run-1", name).unwrap();
-            pending.write(&tar_of(name, 3)).unwrap();
-            let (by, shown) = (maker("a#0", "1"), shown.map(str::to_owned));
-            let kept = artifacts.keep_shown("run-1", pending, &by, None, None, shown);
-            assert_eq!(kept.unwrap().name, name);
-        }
-        let names = |all: Vec<Artifact>| all.into_iter().map(|one| one.name).collect::<Vec<_>>();
-        let shown = artifacts.list_shown("run-1").unwrap();
-        assert!(!serde_json::to_string(&shown).unwrap().contains("hunter2"));
-        assert_eq!(names(shown), ["art-***", "plain"]);
-        // Jobs know it by its name.
-        let known = artifacts.list("run-1").unwrap();
-        assert_eq!(names(known), ["art-hunter2", "plain"]);
-        let by_jobs = artifacts.find("run-1", "art-hunter2").unwrap();
-        assert!(by_jobs.is_some());
-        for (name, expected) in [
-            ("art-***", &by_jobs),
-            ("art-hunter2", &by_jobs),
-            ("x", &None),
-        ] {
-            assert_eq!(
-                &artifacts.find_shown("run-1", name).unwrap(),
-                expected,
-                "{name}"
-            );
-        }
-        assert!(artifacts.find_shown("run-1", "plain").unwrap().is_some());
-    }
-
-    #[test]
-    fn r15_names_never_become_paths_and_runs_see_their_own_only() {
-        let directory = tempfile::TempDir::new().unwrap();
-        let artifacts = ArtifactStore::new(directory.path(), None);
-        let mut pending = artifacts.create("run-1", "../../x").unwrap();
-        pending.write(&tar_of("x", 3)).unwrap();
-        artifacts
-            .keep("run-1", pending, &maker("a#0", "1"), None, None)
-            .unwrap();
-        assert!(
-            artifacts
-                .find("run-1", "../../x")
-                .unwrap()
-                .unwrap()
-                .starts_with(directory.path())
-        );
-        assert_eq!(artifacts.find("run-2", "../../x").unwrap(), None);
-        assert_eq!(artifacts.list("run-1").unwrap()[0].name, "../../x");
-        drop(artifacts.create("run-1", "half").unwrap());
-        assert_eq!(
-            artifacts.list("run-1").unwrap().len(),
-            1,
-            "what was not kept does not count"
-        );
-    }
-}
+mod tests;

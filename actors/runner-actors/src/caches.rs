@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::now_ms;
 use crate::stored_tar::{PendingTar, hashed};
-use crate::tar_store::{TarEntry, TarOwner, TarStore, directories};
+use crate::tar_store::{TarEntry, TarOwner, TarStore, directories, remove_unfinished};
 
 /// Where they are.
 const DIRECTORY: &str = "scoped-caches";
+/// The usual limit of one (GitHub's).
+pub(crate) const MAX_ENTRY: u64 = 10 << 30;
 /// Untrusted events have this fraction of a repository's quota, beside it.
 const UNTRUSTED_FRACTION: u64 = 4;
 
@@ -25,6 +27,8 @@ pub(crate) struct CacheStore {
     tars: TarStore,
     directory: PathBuf,
     quota: u64,
+    /// Bytes of one.
+    most: u64,
     /// Held while entries come and go.
     changing: Arc<Mutex<()>>,
 }
@@ -77,13 +81,25 @@ impl CacheStore {
             tars: TarStore::new(data, shared),
             directory,
             quota,
+            most: MAX_ENTRY,
             changing: Arc::default(),
         }
     }
 
+    /// With so many bytes for one at most, instead of the usual ones.
+    #[must_use]
+    pub(crate) fn within(self, most: u64) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Bytes that one may have.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
     /// A file to write a new entry to.
     pub(crate) fn create(&self, scope: &CacheScope, key: &str) -> std::io::Result<PendingTar> {
-        self.tars.create(&of_scope(scope), key)
+        self.tars.create(&of_scope(scope), key, self.most)
     }
 
     fn entries(&self, scope: &CacheScope) -> std::io::Result<Vec<TarEntry<CacheEntry>>> {
@@ -378,22 +394,6 @@ fn chosen(
     };
     let at = exact.or_else(by_prefix)?;
     Some(all.swap_remove(at))
-}
-
-/// Removes what was being written when the runner's previous incarnation ended.
-fn remove_unfinished(directory: &Path) {
-    let below = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    for entry in below {
-        let path = entry.path();
-        if path.is_dir() {
-            remove_unfinished(&path);
-        } else if path
-            .extension()
-            .is_some_and(|end| end == "part" || end == "used")
-        {
-            let _ = std::fs::remove_file(path);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -20,10 +20,11 @@ use crate::counters::RunCounters;
 use crate::event::StoredEvent;
 use crate::followers::{self, follower};
 use crate::log::{LineKind, LogLine, Logs};
-use crate::records::{JobRecord, RunRecord};
+use crate::records::{JobRecord, RunRecord, StepRecord};
 use crate::rows::{self, NewRun};
 use crate::run_queue::RunQueue;
 use crate::store_retry::{until_read, until_stored};
+use crate::summary_rows::{self, NewSummary};
 use crate::test_rows::NewJobTests;
 
 /// Whose token posts statuses.
@@ -62,6 +63,10 @@ pub(crate) struct Ledger {
     pub(crate) event: Arc<StoredEvent>,
     /// Runs that are stored with the next change of the record, or not at all.
     pub(crate) beginning: Vec<NewRun>,
+    /// Summaries of steps that are stored with the next change of the record.
+    pub(crate) summaries: Vec<NewSummary>,
+    /// Why the record was not stored as it was: it lost what made it large, and the run ends.
+    pub(crate) oversized: Option<String>,
 }
 
 impl Ledger {
@@ -85,6 +90,8 @@ impl Ledger {
             record,
             event: Arc::new(event),
             beginning: Vec::new(),
+            summaries: Vec::new(),
+            oversized: None,
         }))
     }
 
@@ -110,21 +117,31 @@ impl Ledger {
 
     /// Stores the record, the statuses and the runs that begin with it; a store that is full or
     /// busy is waited for, because the truth must be told. One that was taken over by another
-    /// leader, or closed, is not: the next leader says what became of the run. Whether they are
-    /// stored.
+    /// leader, or closed, is not: the next leader says what became of the run. A record that is too
+    /// large for the store loses what makes it so, and the run ends ([`Ledger::oversized`]).
+    /// Whether they are stored.
     pub(crate) async fn save(&mut self, statuses: Vec<StatusChange>) -> bool {
         self.tell_followers().await;
         let beginning = std::mem::take(&mut self.beginning);
         let ids: Vec<String> = beginning.iter().map(|new| new.id().to_owned()).collect();
+        let mut summaries = Arc::new(std::mem::take(&mut self.summaries));
         let (statuses, beginning) = (Arc::new(statuses), Arc::new(beginning));
-        let (run, what) = (&self.record.id, "the record of a run");
-        if until_stored(run, what, || {
-            self.store(Arc::clone(&statuses), Arc::clone(&beginning))
+        while let Err(error) = until_stored(&self.record.id, "the record of a run", || {
+            let beside = (Arc::clone(&beginning), Arc::clone(&summaries));
+            self.store(Arc::clone(&statuses), beside)
         })
         .await
-        .is_err()
         {
-            return false;
+            if !error.is_refused() {
+                return false;
+            }
+            let has_shrunk = self.record.shrink();
+            if !has_shrunk && summaries.is_empty() {
+                return false;
+            }
+            summaries = Arc::default();
+            let reason = format!("the record of the run cannot be stored: {error}");
+            self.oversized.get_or_insert(reason);
         }
         for id in ids {
             self.recorder.queue.push(id);
@@ -158,6 +175,28 @@ impl Ledger {
         self.beginning.extend(following);
     }
 
+    /// Takes a step's summary out of its record: it is stored beside that of the run, with its next
+    /// change, while there is room.
+    pub(crate) async fn take_summary(&mut self, job: usize, step: &mut StepRecord) {
+        let job = &self.record.jobs[job];
+        let Some(summary) = NewSummary::taken(&self.record.id, job, step) else {
+            return;
+        };
+        let bytes = step.summary_bytes.unwrap_or_default();
+        if summary_rows::bytes_of(&self.record).saturating_add(bytes) <= summary_rows::MAX_OF_RUN {
+            self.summaries.push(summary);
+            return;
+        }
+        step.summary_bytes = None;
+        let text = format!(
+            "{}, step {}: its summary of {bytes} bytes is left out: those of a run have {} MiB together at most",
+            job.name,
+            step.number,
+            summary_rows::MAX_OF_RUN >> 20
+        );
+        self.say(LineKind::Warning, &text).await;
+    }
+
     /// The run's page.
     fn page(&self) -> Option<Url> {
         let base = self.recorder.public_url.as_ref()?;
@@ -178,13 +217,16 @@ impl Ledger {
     async fn store(
         &self,
         statuses: Arc<Vec<StatusChange>>,
-        beginning: Arc<Vec<NewRun>>,
+        (beginning, summaries): (Arc<Vec<NewRun>>, Arc<Vec<NewSummary>>),
     ) -> Result<(), StoreError> {
         let record = self.record.clone();
         let target_url = self.page();
         let posts = self.recorder.outbox.is_some();
         let write = self.recorder.store.write(move |rows| {
             rows::put_run(rows, &record)?;
+            for summary in summaries.iter() {
+                summary.put(rows)?;
+            }
             for new in beginning.iter() {
                 new.clone().put_once(rows)?;
             }

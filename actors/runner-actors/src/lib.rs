@@ -24,6 +24,7 @@
 //! - **The token stays here.** It is in no VM, no URL and no argument list.
 
 mod action_store;
+mod artifact_room;
 mod artifacts;
 mod caches;
 mod called;
@@ -60,7 +61,9 @@ mod log_reader;
 pub mod messages;
 mod model_check;
 mod orphans;
+mod oversized;
 mod own_forge;
+mod packed;
 mod permits;
 mod pushed;
 mod records;
@@ -86,6 +89,7 @@ mod source;
 mod step_headings;
 mod store_retry;
 mod stored_tar;
+mod summary_rows;
 mod tar_guard;
 mod tar_store;
 mod test_rows;
@@ -96,6 +100,7 @@ mod vm_owner;
 pub use action_store::{
     ActionFault, ActionStore, ActionStoreError, ImportedAction, StoredLock, VerifiedAction,
 };
+pub use artifact_room::ArtifactLimits;
 pub use artifacts::{Artifact, ArtifactMaker, ArtifactStore};
 pub use cluster_actors::vm_hosts::{
     Cordon, DEFAULT_HOST, MachineType, VmHostFacts, VmHostSettings, VmHostView, VmHosts,

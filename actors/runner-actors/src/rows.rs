@@ -13,7 +13,7 @@ use crate::known_repository::KnownRepository;
 use crate::records::RunRecord;
 use crate::review;
 use crate::run_list::{RunFilter, RunHead, RunPage};
-use crate::test_rows;
+use crate::{summary_rows, test_rows};
 
 pub(crate) mod attempts;
 pub(crate) mod extents;
@@ -292,6 +292,7 @@ pub(crate) fn forget(rows: &mut WriteTxn<'_>, id: &str) -> Result<(), StoreError
     rows.delete(&RUNS, &id)?;
     rows.delete(&TRIGGERS, &id)?;
     test_rows::forget(rows, &id)?;
+    summary_rows::forget(rows, &id)?;
     review::forget(rows, &id)
 }
 

@@ -328,8 +328,9 @@ fn run_files(settings: &RunnerSettings, store: &Store) -> std::io::Result<RunFil
     let shared_logs = shared.as_ref().map(|files| SharedLogs::open(&logs, files));
     Ok(RunFiles {
         logs: Logs::open_shared(&logs, shared_logs)?,
-        artifacts: ArtifactStore::new(data, shared.as_ref()),
-        caches: CacheStore::open(data, settings.cache_bytes, shared.as_ref()),
+        artifacts: ArtifactStore::new(data, shared.as_ref()).within(settings.artifacts),
+        caches: CacheStore::open(data, settings.cache_bytes, shared.as_ref())
+            .within(settings.cache_max),
         shared,
     })
 }

@@ -17,6 +17,7 @@ use runner_core::plan::WorkspaceStart;
 use runner_core::workflow::PermissionLevel;
 use url::Url;
 
+use crate::artifact_room::ArtifactLimits;
 use crate::kept::KeepSettings;
 use crate::scopes::ScopeSettings;
 
@@ -202,6 +203,12 @@ pub struct RunnerSettings {
     pub scopes: ScopeSettings,
     /// What commits may cost.
     pub checkouts: CheckoutLimits,
+    /// Bytes of its output that are kept of a step, from the beginning; 256 KiB of the end beside.
+    pub log_step_max: u64,
+    /// How much of artifacts there may be, and for how long.
+    pub artifacts: ArtifactLimits,
+    /// Bytes of one cache.
+    pub cache_max: u64,
     /// Bytes of caches that a repository may have; the least lately used go. Those of forks have a
     /// quarter of it beside.
     pub cache_bytes: u64,

@@ -12,7 +12,8 @@ const MAX_DELAY: Duration = Duration::from_secs(10);
 /// Repeats a write about a run until it is stored.
 ///
 /// # Errors
-/// When this process stores nothing more ([`StoreError::is_final`]): repeating it cannot help.
+/// When repeating it cannot help: this process stores nothing more ([`StoreError::is_final`]), or
+/// the store does not take it ([`StoreError::is_refused`]).
 pub(crate) async fn until_stored<F>(
     run: &str,
     what: &str,
@@ -27,6 +28,10 @@ where
             Ok(()) => return Ok(()),
             Err(error) if error.is_final() => {
                 tracing::warn!(event = "run.store_failed", %run, %error, "{what} is not stored: this process stores nothing more");
+                return Err(error);
+            }
+            Err(error) if error.is_refused() => {
+                tracing::error!(event = "run.store_refused", %run, %error, "{what} is not stored as it is: the store does not take it");
                 return Err(error);
             }
             Err(error) => {

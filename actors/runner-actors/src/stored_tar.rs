@@ -8,9 +8,6 @@ use sha2::{Digest, Sha256};
 
 use crate::tar_guard::TarGuard;
 
-/// Largest artifact or cache entry in bytes.
-pub(crate) const MAX_STORED: u64 = 2 << 30;
-
 /// A name as a file name: no name leads out of its directory, and none is another's.
 pub(crate) fn hashed(name: &str) -> String {
     blake3::hash(name.as_bytes()).to_hex().to_string()
@@ -22,6 +19,7 @@ pub(crate) struct PendingTar {
     file: std::fs::File,
     part: PathBuf,
     bytes: u64,
+    most: u64,
     guard: TarGuard,
 }
 
@@ -34,7 +32,8 @@ pub(crate) struct WholeTar {
 }
 
 impl PendingTar {
-    pub(crate) fn new(directory: &Path, name: &str) -> std::io::Result<Self> {
+    /// Of at most so many bytes.
+    pub(crate) fn new(directory: &Path, name: &str, most: u64) -> std::io::Result<Self> {
         std::fs::create_dir_all(directory)?;
         let part = directory.join(format!("{}.part", uuid::Uuid::new_v4()));
         Ok(Self {
@@ -42,6 +41,7 @@ impl PendingTar {
             file: std::fs::File::create_new(&part)?,
             part,
             bytes: 0,
+            most,
             guard: TarGuard::default(),
         })
     }
@@ -50,9 +50,10 @@ impl PendingTar {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         use std::io::Write;
         self.bytes += bytes.len() as u64;
-        if self.bytes > MAX_STORED {
+        if self.bytes > self.most {
             return Err(std::io::Error::other(format!(
-                "it is larger than {MAX_STORED} bytes"
+                "it is larger than {} bytes, which the operator can change (`artifact_max`, `cache_max`)",
+                self.most
             )));
         }
         self.guard.push(bytes).map_err(std::io::Error::other)?;

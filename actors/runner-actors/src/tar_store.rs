@@ -4,11 +4,15 @@
 //! beside it. With object storage it is a [`SharedFiles`] of the same kind, owner and name; entries
 //! that were stored before are read where they are until they are moved.
 
+use std::fs::{File, Metadata};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cluster_actors::replica::{FileKey, FirstFault, SharedFile, SharedFiles};
-use serde::Serialize;
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::stored_tar::{PendingTar, WholeTar, hashed};
 
@@ -17,6 +21,8 @@ use crate::stored_tar::{PendingTar, WholeTar, hashed};
 pub(crate) struct TarStore {
     data: PathBuf,
     shared: Option<SharedFiles>,
+    /// Held while a tar and its description come to their places.
+    placing: Arc<Mutex<()>>,
 }
 
 /// Whose tars.
@@ -46,6 +52,7 @@ impl TarStore {
         Self {
             data: data.to_owned(),
             shared: shared.cloned(),
+            placing: Arc::default(),
         }
     }
 
@@ -53,9 +60,14 @@ impl TarStore {
         self.data.join(&of.kind).join(&of.owner)
     }
 
-    /// A file to write a new tar to.
-    pub(crate) fn create(&self, of: &TarOwner, name: &str) -> std::io::Result<PendingTar> {
-        PendingTar::new(&self.directory(of), name)
+    /// A file to write a new tar to, of at most so many bytes.
+    pub(crate) fn create(
+        &self,
+        of: &TarOwner,
+        name: &str,
+        most: u64,
+    ) -> std::io::Result<PendingTar> {
+        PendingTar::new(&self.directory(of), name, most)
     }
 
     /// Makes a tar count, in place of what had its name.
@@ -84,13 +96,30 @@ impl TarStore {
             return remove_local(&base);
         }
         std::fs::create_dir_all(self.directory(of))?;
-        let (tar, part) = (base.with_extension("tar"), base.with_extension("part"));
+        // A name of its own: another job may keep one of the same name now.
+        let part = base.with_extension(format!("{}.part", uuid::Uuid::new_v4().simple()));
         // Another file system, where an operator has mounted one.
         if std::fs::rename(file, &part).is_err() {
             std::fs::copy(file, &part)?;
         }
+        let placed = self.place(&part, &base, &about);
+        if placed.is_err() {
+            // It may have its place already.
+            let _ = std::fs::remove_file(&part);
+        }
+        placed
+    }
+
+    /// Puts a file and its description where they count. Whatever ends here, power too, leaves
+    /// both, or no entry: a tar is durable before it has its place, and no former description
+    /// stands beside it.
+    fn place(&self, part: &Path, base: &Path, about: &str) -> std::io::Result<()> {
+        File::open(part)?.sync_data()?;
+        let (tar, description) = (base.with_extension("tar"), base.with_extension("json"));
+        let _placing = self.placing.lock();
+        remove_if_there(&description)?;
         std::fs::rename(part, tar)?;
-        std::fs::write(base.with_extension("json"), about)
+        describe_local(&description, about)
     }
 
     /// The entries of an owner.
@@ -163,10 +192,12 @@ impl TarStore {
         match (&entry.held, &self.shared) {
             (Held::Shared(key, _), Some(shared)) => shared.describe(key, about),
             (Held::Local(path), _) => {
-                // Written beside and moved: a description that is cut is none.
-                let part = path.with_extension("used");
-                std::fs::write(&part, about)?;
-                std::fs::rename(&part, path.with_extension("json"))
+                let _placing = self.placing.lock();
+                // One that was removed meanwhile has no description any more.
+                match path.is_file() {
+                    true => describe_local(&path.with_extension("json"), &about),
+                    false => Ok(()),
+                }
             }
             (Held::Shared(..), None) => Ok(()),
         }
@@ -208,12 +239,14 @@ impl TarStore {
             return Ok(());
         }
         std::fs::create_dir_all(&directory)?;
+        let _placing = self.placing.lock();
         // Left by an attempt that ended here; a tar is never written to once it counts.
         let _ = std::fs::remove_file(&to);
         if std::fs::hard_link(path, &to).is_err() {
             std::fs::copy(path, &to)?;
+            File::open(&to)?.sync_data()?;
         }
-        std::fs::write(description, serde_json::to_vec(&entry.about)?)
+        describe_local(&description, &serde_json::to_string(&entry.about)?)
     }
 
     /// Forgets all of an owner.
@@ -289,9 +322,29 @@ pub(crate) fn bring_entry(
     let base = data.join(kind).join(owner).join(name);
     files.bring_to(file, &base.with_extension("tar"))?;
     // The description last: without it the tar is no entry.
-    store::replace_file(&base.with_extension("json"), None, |output| {
-        std::io::Write::write_all(output, file.about.as_bytes())
+    describe_local(&base.with_extension("json"), &file.about)
+}
+
+/// Writes a description in one step.
+fn describe_local(description: &Path, about: &str) -> std::io::Result<()> {
+    store::replace_file(description, None, |output| {
+        output.write_all(about.as_bytes())
     })
+}
+
+/// Removes what was being written below a directory when the runner's previous incarnation ended.
+pub(crate) fn remove_unfinished(directory: &Path) {
+    let below = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in below {
+        let path = entry.path();
+        let ending = path.extension().and_then(|end| end.to_str());
+        if path.is_dir() {
+            remove_unfinished(&path);
+        } else if matches!(ending, Some("part" | "used" | "new")) {
+            // What cannot be removed now is tried again at the next start.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 impl<T: DeserializeOwned> TarEntry<T> {
@@ -345,13 +398,16 @@ fn key(of: &TarOwner, base: &Path) -> FileKey {
 
 fn remove_local(path: &Path) -> std::io::Result<()> {
     // The description first: without it the tar is no entry.
-    for ending in ["json", "tar"] {
-        match std::fs::remove_file(path.with_extension(ending)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+    ["json", "tar"]
+        .iter()
+        .try_for_each(|ending| remove_if_there(&path.with_extension(ending)))
+}
+
+fn remove_if_there(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 pub(crate) fn directories(directory: &Path) -> Vec<String> {
@@ -362,18 +418,46 @@ pub(crate) fn directories(directory: &Path) -> Vec<String> {
         .collect()
 }
 
+/// What every description says.
+#[derive(Deserialize)]
+struct Length {
+    bytes: u64,
+}
+
 /// The descriptions in a directory, each with its tar.
 fn local<T: DeserializeOwned>(directory: &Path) -> Vec<TarEntry<T>> {
     let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let described = files.filter_map(|file| {
         let path = file.path();
         (path.extension()? == "json").then_some(())?;
-        let about = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        let text = std::fs::read(&path).ok()?;
+        let about = serde_json::from_slice(&text).ok()?;
         let tar = path.with_extension("tar");
-        tar.is_file().then_some(TarEntry {
+        let length = std::fs::metadata(&tar)
+            .ok()
+            .filter(Metadata::is_file)?
+            .len();
+        let described = serde_json::from_slice::<Length>(&text).ok();
+        if described.is_some_and(|described| described.bytes != length) {
+            forget_cut(&tar, length);
+            return None;
+        }
+        Some(TarEntry {
             about,
             held: Held::Local(tar),
         })
     });
     described.collect()
 }
+
+/// Removes an entry whose tar is not as long as it was: power failed before it was on the disk, and
+/// whoever needs it stores it anew.
+fn forget_cut(tar: &Path, length: u64) {
+    tracing::warn!(event = "run.tar_cut", tar = %tar.display(), length, "an artifact or a cache is not as long as it was stored, and is forgotten");
+    if let Err(error) = remove_local(tar) {
+        tracing::warn!(event = "run.tar_cut", tar = %tar.display(), %error, "it cannot be removed");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,16 +9,13 @@ use store::{
     Blob, Extent, ExtentTable, HoldsExtents, JsonRow, ReadRows, Row, StoreError, Table, WriteTxn,
 };
 
+use crate::packed::{packed, unpacked};
 use crate::records::{JobRecord, RunRecord};
 
 /// By run, key and copy of a job.
 const JOBS: Table<(String, String, u32), TestJobRow> = Table::new("runner_tests");
 /// Runs that have tests, by repository.
 const RUNS: Table<(String, String), TestedRun> = Table::new("runner_tested_runs");
-/// In front of packed results: their form.
-const PACKED: u8 = 1;
-/// Larger results are not believed to be ours.
-const MAX_PACKED: usize = 256 << 20;
 /// Copies of jobs of one run that are looked at.
 const MAX_JOBS: usize = 2_000;
 
@@ -150,21 +147,6 @@ fn stored(case: &TestCase) -> StoredCase {
         file: case.file.clone(),
         line: case.line,
     }
-}
-
-fn packed(bytes: &[u8]) -> Bytes {
-    let packed = lz4_flex::block::compress_prepend_size(bytes);
-    [&[PACKED][..], &packed].concat().into()
-}
-
-fn unpacked(rows: &mut impl ReadRows, extent: &Extent) -> Result<Option<Vec<u8>>, StoreError> {
-    let Some(bytes) = rows.blob(extent)? else {
-        return Ok(None);
-    };
-    let body = bytes.strip_prefix(&[PACKED]);
-    let sized = body.and_then(|body| lz4_flex::block::uncompressed_size(body).ok());
-    let sized = sized.filter(|(size, _)| *size <= MAX_PACKED);
-    Ok(sized.and_then(|(size, body)| lz4_flex::block::decompress(body, size).ok()))
 }
 
 fn release(rows: &mut WriteTxn<'_>, key: &(String, String, u32)) -> Result<(), StoreError> {

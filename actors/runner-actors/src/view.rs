@@ -23,6 +23,7 @@ use crate::rows;
 use crate::run_files::RunFiles;
 use crate::run_list::{RunFilter, RunPage};
 use crate::run_queue::RunQueue;
+use crate::summary_rows;
 use crate::test_view::{self, RunTestFilter, RunTests, TestFilter};
 
 /// What can be read of runs: records, logs, artifacts.
@@ -49,6 +50,16 @@ impl RunnerView {
     pub async fn run(&self, id: &str) -> Result<Option<RunRecord>, StoreError> {
         let id = id.to_owned();
         self.store.read(move |rows| rows::run(rows, &id)).await
+    }
+
+    /// A run's record with the summaries of its steps, which are stored beside it.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn with_summaries(&self, mut run: RunRecord) -> Result<RunRecord, StoreError> {
+        self.store
+            .read(move |rows| summary_rows::fill(rows, &mut run).map(|()| run))
+            .await
     }
 
     /// A page of the runs that a filter shows, the newest first; from below the run `before`.

@@ -42,6 +42,8 @@ pub struct RunFacts {
     pub default_branch: String,
     /// The kind of forge that the run is of; `None`: what it is called is GitHub's.
     pub forge: Option<Forge>,
+    /// How many days artifacts stay; 0: nobody has said, or as long as their runs.
+    pub retention_days: u64,
 }
 
 impl RunFacts {
@@ -164,7 +166,11 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
     github.set("ref_protected", false.into());
     let has_secrets = if event.untrusted { "None" } else { "Actions" };
     github.set("secret_source", has_secrets.into());
-    github.set("retention_days", RETENTION_DAYS.into());
+    let days = match facts.retention_days {
+        0 => RETENTION_DAYS,
+        days => days,
+    };
+    github.set("retention_days", Value::text(days.to_string()));
     for (name, value) in numbers(event) {
         github.set(name, Value::text(value));
     }
@@ -172,8 +178,8 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
     Value::Object(std::sync::Arc::new(github))
 }
 
-/// How long artifacts are kept, for programs that ask.
-const RETENTION_DAYS: &str = "90";
+/// How many days artifacts usually stay.
+pub const RETENTION_DAYS: u64 = 90;
 
 /// The forge's own numbers of who and what, as far as the event says them.
 fn numbers(event: &EventContext) -> [(&'static str, String); 4] {

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::context::RunFacts;
-use crate::event::{EventContext, EventKind};
+use crate::event::{EventContext, RunCommit};
 use crate::plan::WorkflowPlace;
 
 /// The claims of a job of `workflow` (where it is called, of the called one) and of `environment`,
@@ -23,7 +23,8 @@ pub fn id_token_claims(
         .split_once('/')
         .unwrap_or((&event.repository, ""));
     let of_file = |file: &str| format!("{}/{file}@{}", event.repository, event.reference);
-    let is_pull = event.kind == EventKind::PullRequest;
+    // Reviews of a pull request and their comments are events of it, and run its head.
+    let is_pull = event.kind.commit() == RunCommit::PullHead;
     let subject = if let Some(environment) = environment {
         // A colon would begin the next part.
         let environment = environment.replace(':', "%3A");

@@ -37,6 +37,7 @@ pub mod id_token;
 pub mod image_notes;
 pub mod inject;
 mod job_notes;
+pub mod job_outputs;
 pub mod keep;
 pub mod label_notes;
 pub mod limits;

@@ -39,5 +39,9 @@ pub const MAX_ENV_FILE_BYTES: usize = 1 << 20;
 pub const MAX_SUMMARY_BYTES: usize = 1 << 20;
 /// The most bytes of the summaries of a composite action's steps together.
 pub const MAX_SUMMARIES_BYTES: usize = 4 << 20;
+/// The most bytes of a job's outputs together (GitHub's limit), as JSON has them.
+pub const MAX_OUTPUTS_BYTES: usize = 1 << 20;
+/// The most bytes of the outputs of all jobs of a run (GitHub's limit), as JSON has them.
+pub const MAX_RUN_OUTPUTS_BYTES: usize = 50 << 20;
 /// How many mistakes of one file are reported.
 pub const MAX_FINDINGS: usize = 100;

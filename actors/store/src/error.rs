@@ -98,6 +98,12 @@ impl StoreError {
         matches!(self, Self::Closed | Self::TakenOver { .. })
     }
 
+    /// Whether the store never takes this request, however often it is asked: what is to be stored
+    /// has to become another.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Self::TooLarge { .. } | Self::Encode { .. })
+    }
+
     /// Sorts a failure of redb by what an operator can do about it.
     pub(crate) fn from_redb(place: &str, error: &redb::Error) -> Self {
         let place = place.to_owned();

@@ -30,6 +30,8 @@ pub(crate) async fn run(
     id: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let record = find(&state.view, &id).await?;
+    let record = state.view.with_summaries(record).await;
+    let record = record.map_err(|error| of_store(&error))?;
     if wants_page(&request) {
         return run_page(&state, record, request.query_string() != "log=none").await;
     }

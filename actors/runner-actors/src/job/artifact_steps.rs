@@ -14,7 +14,7 @@ use runner_core::workflow::PermissionLevel;
 use super::frame::{StepResult, in_workspace};
 use super::native_input::{blocking, input, lines, script};
 use super::step_runner::{StepRunner, forge_permissions};
-use crate::artifacts::{Artifact, check_artifact_name, expiry};
+use crate::artifacts::{Artifact, NewArtifact, check_artifact_name, expiry};
 use crate::job_services::tar_of_zipped;
 use crate::log::LineKind;
 
@@ -191,16 +191,24 @@ impl StepRunner<'_> {
                 "the run has an artifact {name} already; `overwrite: true` replaces it"
             )));
         }
+        let origin = self.request.artifact_origin();
+        let (artifacts, of) = (self.request.artifacts.clone(), origin.clone());
+        let maker = self.request.maker();
+        let room = blocking(move || artifacts.check_room(&maker, &of)).await;
+        room.map_err(|error| StepResult::error(format!("it could not be stored: {error}")))?;
         let pending = self.request.artifacts.create(&run, name);
         let pending = self.fetch_into(tar, pending).await?;
         let artifacts = self.request.artifacts.clone();
-        let raw = single.then(|| "application/octet-stream".to_owned());
         let days = retention(input(inputs, "retention-days"));
-        let expires_at = expiry(days.map_err(StepResult::error)?);
-        let shown = Some(self.secrets.mask(name)).filter(|shown| shown != name);
+        let new = NewArtifact {
+            raw: single.then(|| "application/octet-stream".to_owned()),
+            expires_at: expiry(days.map_err(StepResult::error)?),
+            shown: Some(self.secrets.mask(name)).filter(|shown| shown != name),
+            origin: Some(origin),
+        };
         let kept = blocking(move || {
             let digest = pending.sha256()?;
-            let kept = artifacts.keep_shown(&run, pending, &by, raw, expires_at, shown)?;
+            let kept = artifacts.keep(&run, pending, &by, new)?;
             Ok((kept, digest))
         });
         let (kept, digest) = kept
@@ -436,6 +444,7 @@ mod tests {
             by: None,
             expires_at: None,
             shown: None,
+            origin: None,
         };
         let all = [stored("a"), stored("b"), stored("c")];
         let both = format!("{}, {},", all[2].id(), all[0].id());

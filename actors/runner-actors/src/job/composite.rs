@@ -33,7 +33,7 @@ impl StepRunner<'_> {
                 frame.failed = true;
                 break;
             }
-            let mut result = self.step(step, &mut frame, depth + 1).await;
+            let mut result = Box::pin(self.step(step, &mut frame, depth + 1)).await;
             env_file::add_summary(&mut summary, result.summary.take());
             if result.end == StepEnd::Lost {
                 return result;

@@ -133,7 +133,7 @@ pub(crate) async fn execute(
         ],
         secrets,
         version,
-        cap: OutputCap::default(),
+        cap: OutputCap::new(log.step_max()),
         log,
         machine,
         step: process.step,
@@ -404,8 +404,9 @@ impl OutputSink<'_> {
             self.streams[index].finish(&mut output);
             self.apply(output).await;
         }
-        for (kind, text) in std::mem::take(&mut self.cap).finish() {
-            self.log.masked_line(self.step, kind, &text).await;
+        let (log, step) = (self.log, self.step);
+        for (kind, text) in self.cap.finish() {
+            log.masked_line(step, kind, &text).await;
         }
         self.commands.matchers = self.matchers;
         self.commands

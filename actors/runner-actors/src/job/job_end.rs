@@ -1,6 +1,7 @@
 //! How a job ended: what its record and the jobs after it get.
 
 use runner_core::expr::Scope;
+use runner_core::job_outputs::{JobOutputs, OutputsError};
 use runner_core::state::Conclusion;
 
 use super::frame::Frame;
@@ -14,32 +15,23 @@ const MAX_URL: usize = 2048;
 impl StepRunner<'_> {
     /// The report of a job whose steps have ended; `reason` is why it failed.
     pub(super) fn report(&self, frame: &Frame, reason: Option<String>) -> JobReport {
-        let conclusion = match (frame.failed, self.is_cancelled()) {
+        let contexts = self.contexts(frame, &[]);
+        let scope = Scope::new(&contexts);
+        let (outputs, too_large) = match self.outputs(&scope) {
+            Ok(outputs) => (outputs, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let failed = frame.failed || too_large.is_some();
+        let conclusion = match (failed, self.is_cancelled()) {
             (_, true) => Conclusion::Cancelled,
             (true, false) => Conclusion::Failure,
             (false, false) => Conclusion::Success,
         };
-        let contexts = self.contexts(frame, &[]);
-        let scope = Scope::new(&contexts);
-        let job = &self.request.plan.jobs[self.request.job].job;
-        let outputs = job.outputs.iter().map(|(name, value)| {
-            let value = value.text(&scope).unwrap_or_default();
-            // An output that holds a secret is not handed on.
-            let masked = self.secrets.mask(&value);
-            (
-                name.clone(),
-                if masked == value {
-                    value
-                } else {
-                    String::new()
-                },
-            )
-        });
         JobReport {
             conclusion,
             end: JobEnd::Usual,
-            reason,
-            outputs: outputs.collect(),
+            reason: reason.or(too_large),
+            outputs,
             url: self.environment_url(&scope),
             refused: false,
             tests: None,
@@ -54,6 +46,19 @@ impl StepRunner<'_> {
             true => JobReport::cancelled("cancelled before its first step"),
             false => JobReport::failed(end, reason),
         }
+    }
+
+    /// What the job gives to those that need it.
+    fn outputs(&self, scope: &Scope<'_>) -> Result<Vec<(String, String)>, OutputsError> {
+        let job = &self.request.plan.jobs[self.request.job].job;
+        let mut outputs = JobOutputs::default();
+        for (name, value) in &job.outputs {
+            let value = value.text(scope).unwrap_or_default();
+            // An output that holds a secret is not handed on.
+            let is_open = self.secrets.mask(&value) == value;
+            outputs.take(name, if is_open { value } else { String::new() })?;
+        }
+        Ok(outputs.into_pairs())
     }
 
     /// Where people find what was deployed: an address that a browser may be sent to, without a

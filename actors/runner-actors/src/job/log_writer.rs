@@ -13,6 +13,7 @@ pub(crate) struct LogWriter {
     run: String,
     job: String,
     secrets: JobSecrets,
+    step_max: u64,
 }
 
 impl LogWriter {
@@ -27,7 +28,13 @@ impl LogWriter {
             run: request.run.clone(),
             job: request.instance.name.clone(),
             secrets,
+            step_max: request.log_step_max,
         }
+    }
+
+    /// Bytes that are kept of the beginning of a step's output.
+    pub(super) fn step_max(&self) -> u64 {
+        self.step_max
     }
 
     /// What is masked, for whoever learns of more and for the output of steps.

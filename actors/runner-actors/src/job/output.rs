@@ -10,9 +10,8 @@ use runner_core::problem_matcher::ProblemMatchers;
 use super::problems::{Problems, annotation_line};
 use crate::log::LineKind;
 
-/// Bytes of one step's lines that are kept from its beginning; from its end.
-const HEAD_BYTES: usize = 8 << 20;
-const TAIL_BYTES: usize = 256 << 10;
+/// Bytes of one step's lines that are kept from its end, beside those from its beginning.
+const TAIL_BYTES: u64 = 256 << 10;
 /// A line is cut here: output without a line end is no line.
 const MAX_LINE_BYTES: usize = 16 << 10;
 /// The longest line that is read as a command.
@@ -266,21 +265,33 @@ fn clean(text: &str) -> String {
 }
 
 /// Keeps the beginning and the end of what a step prints.
-#[derive(Default)]
 pub(crate) struct OutputCap {
-    written: usize,
+    /// Bytes that are written as they come.
+    most: u64,
+    written: u64,
     tail: VecDeque<(LineKind, String)>,
-    tail_bytes: usize,
+    tail_bytes: u64,
     dropped: u64,
 }
 
 impl OutputCap {
+    /// With so many bytes from the beginning.
+    pub(crate) fn new(most: u64) -> Self {
+        Self {
+            most,
+            written: 0,
+            tail: VecDeque::new(),
+            tail_bytes: 0,
+            dropped: 0,
+        }
+    }
+
     /// Lines that may be written now.
     pub(crate) fn pass(&mut self, lines: Vec<(LineKind, String)>) -> Vec<(LineKind, String)> {
         let mut now = Vec::new();
         for line in lines {
-            let bytes = line.1.len() + 1;
-            if self.written + bytes <= HEAD_BYTES && self.tail.is_empty() {
+            let bytes = line.1.len() as u64 + 1;
+            if self.written + bytes <= self.most && self.tail.is_empty() {
                 self.written += bytes;
                 now.push(line);
                 continue;
@@ -291,7 +302,7 @@ impl OutputCap {
                 let Some((_, gone)) = self.tail.pop_front() else {
                     break;
                 };
-                self.tail_bytes -= gone.len() + 1;
+                self.tail_bytes -= gone.len() as u64 + 1;
                 self.dropped += gone.len() as u64 + 1;
             }
         }
@@ -306,7 +317,10 @@ impl OutputCap {
     /// What is left at the end: how much is missing, then the tail.
     pub(crate) fn finish(self) -> Vec<(LineKind, String)> {
         let note = (self.dropped > 0).then(|| {
-            let text = format!("… {} bytes of output are left out here …", self.dropped);
+            let text = format!(
+                "… {} bytes of output are left out here: of a step the first {} bytes are kept (`log_step_max`), and the end …",
+                self.dropped, self.most
+            );
             (LineKind::Warning, text)
         });
         note.into_iter().chain(self.tail).collect()
@@ -462,23 +476,25 @@ mod tests {
 
     #[test]
     fn r10_the_head_and_the_tail_are_kept() {
-        let mut cap = OutputCap::default();
-        let line = |number: usize| (LineKind::Out, format!("{number:0>99}"));
-        let count = 2 * HEAD_BYTES / 100;
-        let mut kept = cap.pass((0..count).map(line).collect());
-        assert_eq!(kept.len(), HEAD_BYTES / 100);
-        kept.extend(cap.finish());
-        assert_eq!(kept.last(), Some(&line(count - 1)));
-        let note = kept
-            .iter()
-            .find(|(kind, _)| *kind == LineKind::Warning)
-            .unwrap();
-        assert!(
-            note.1.contains("bytes of output are left out"),
-            "{}",
-            note.1
-        );
-        let bytes: usize = kept.iter().map(|(_, text)| text.len() + 1).sum();
-        assert!(bytes <= HEAD_BYTES + TAIL_BYTES + 100, "{bytes}");
+        for most in [100_000_u64, 1_000_000] {
+            let mut cap = OutputCap::new(most);
+            let line = |number: u64| (LineKind::Out, format!("{number:0>99}"));
+            let count = 2 * (most + TAIL_BYTES) / 100;
+            let mut kept = cap.pass((0..count).map(line).collect());
+            assert_eq!(kept.len() as u64, most / 100);
+            kept.extend(cap.finish());
+            assert_eq!(kept.last(), Some(&line(count - 1)));
+            let note = kept.iter().find(|(kind, _)| *kind == LineKind::Warning);
+            let note = &note.unwrap().1;
+            let said = format!("the first {most} bytes are kept (`log_step_max`)");
+            assert!(note.contains("bytes of output are left out"), "{note}");
+            assert!(note.contains(&said), "{note}");
+            let bytes: usize = kept.iter().map(|(_, text)| text.len() + 1).sum();
+            assert!((bytes as u64) <= most + TAIL_BYTES + 200, "{bytes}");
+        }
+        let mut whole = OutputCap::new(u64::MAX);
+        let line = (LineKind::Out, "x".repeat(1 << 20));
+        let kept = whole.pass(vec![line; 20]);
+        assert_eq!((kept.len(), whole.finish().len()), (20, 0));
     }
 }

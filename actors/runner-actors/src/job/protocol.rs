@@ -19,6 +19,7 @@ use url::Url;
 
 use super::project_tests::ProjectTests;
 use crate::action_store::ActionStore;
+use crate::artifact_room::ArtifactOrigin;
 use crate::artifacts::{ArtifactMaker, ArtifactStore};
 use crate::caches::CacheStore;
 use crate::checkout_source::CheckoutSource;
@@ -90,6 +91,8 @@ pub(crate) struct JobRequest {
     pub(crate) kept: KeptVms,
     /// What the project says of its tests.
     pub(crate) tests: Arc<ProjectTests>,
+    /// Bytes of its output that are kept of a step, from the beginning.
+    pub(crate) log_step_max: u64,
 }
 
 impl JobRequest {
@@ -100,6 +103,15 @@ impl JobRequest {
         let is_full = self.hosted.is_some() || image.as_deref() == Some(FULL_IMAGE);
         let mut labels = self.instance.runs_on.iter().filter(|_| is_full);
         labels.find_map(|label| image_os(label))
+    }
+
+    /// Where the job's artifacts are made.
+    pub(crate) fn artifact_origin(&self) -> ArtifactOrigin {
+        ArtifactOrigin {
+            run: self.run.clone(),
+            repository: self.event.repository.to_lowercase(),
+            untrusted: self.event.untrusted,
+        }
     }
 
     /// Whose the job's artifacts are.
@@ -271,6 +283,15 @@ impl JobReport {
             refused: false,
             tests: None,
             under_way: None,
+        }
+    }
+
+    /// Its outputs are not taken: it fails for that, where it has not failed before.
+    pub(crate) fn without_outputs(&mut self, reason: String) {
+        self.outputs.clear();
+        if self.conclusion == Conclusion::Success {
+            self.conclusion = Conclusion::Failure;
+            self.reason = Some(reason);
         }
     }
 

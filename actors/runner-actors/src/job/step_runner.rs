@@ -31,9 +31,7 @@ use super::node_state::NodeActions;
 use super::protocol::{JobEvents, JobRequest};
 use super::secrets::JobSecrets;
 use super::shell_start::{ShellEnvironment, ShellStart};
-use crate::job_services::{
-    ForgePermissions, JobAdmission, JobGrant, JobIdentity, TransferRoom, git_address,
-};
+use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, git_address};
 use crate::kept::ResumedVm;
 
 /// Longest time to put a script's files into the VM.
@@ -99,6 +97,7 @@ pub(crate) struct StepRunner<'a> {
 /// Lets the job use the services, as long as it may take. `forge_token` stands for the forge's
 /// token again, where it lies in the VM already.
 fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission> {
+    let services = request.services.as_ref()?;
     let grant = JobGrant {
         run: request.run.clone(),
         job: request.vm_key.clone(),
@@ -107,10 +106,9 @@ fn admit(request: &JobRequest, forge_token: Option<&str>) -> Option<JobAdmission
         cache_mode: request.plan.jobs[request.job].cache_mode,
         identity: identity(request),
         forge: forge_permissions(request),
-        room: TransferRoom::default(),
+        room: services.room(),
     };
     let lifetime = Duration::from_secs_f64(request.instance.timeout_minutes.clamp(1.0, 1e4) * 60.0);
-    let services = request.services.as_ref()?;
     Some(services.admit_with(grant, lifetime, forge_token))
 }
 

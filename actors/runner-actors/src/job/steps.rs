@@ -227,7 +227,7 @@ impl<'a> StepRunner<'a> {
         let name = self.step_name(step, frame);
         let record = self.begin_step(&name).await;
         let failed_before = frame.failed;
-        let result = self.step(step, frame, 0).await;
+        let result = Box::pin(self.step(step, frame, 0)).await;
         self.end_step(record, result, frame, failed_before).await
     }
 

@@ -8,7 +8,8 @@ use std::path::Path;
 use super::blob::{Blob, Content, Download, Purpose, Upload};
 use super::zip_files::{tar_of_zip, zip_of_tar};
 use super::{JobSession, ServiceFault};
-use crate::artifacts::{Artifact, check_artifact_name};
+use crate::artifact_room::{ArtifactOrigin, is_bound};
+use crate::artifacts::{Artifact, NewArtifact, check_artifact_name};
 use crate::stored_tar::{PendingTar, sha256};
 
 /// Types that say a zip.
@@ -74,8 +75,26 @@ impl JobSession {
             raw: (!is_zip).then(|| content_type.to_owned()),
             expires_at,
         };
-        let upload = Upload::new(purpose, self.folder(), self.grant.room.clone());
+        self.check_room()?;
+        let (room, most) = (self.grant.room.clone(), self.artifacts().most());
+        let upload = Upload::new(purpose, self.folder(), room, most);
         self.open(Blob::new(Content::Upload(upload)))
+    }
+
+    fn origin(&self) -> ArtifactOrigin {
+        let forge = &self.grant.forge;
+        ArtifactOrigin {
+            run: self.grant.run.clone(),
+            repository: forge.repository.to_lowercase(),
+            untrusted: forge.is_strangers,
+        }
+    }
+
+    fn check_room(&self) -> Result<(), ServiceFault> {
+        let room = self
+            .artifacts()
+            .check_room(&self.grant.maker, &self.origin());
+        room.map_err(not_stored)
     }
 
     fn absent(&self, name: &str) -> Result<(), ServiceFault> {
@@ -131,10 +150,14 @@ impl JobSession {
         };
         unpacked.map_err(|error| ServiceFault::Wrong(error.to_string()))?;
         let (run, by) = (&self.grant.run, &self.grant.maker);
-        let stored = self
-            .artifacts()
-            .keep(run, pending, by, raw.clone(), *expires_at)?;
-        Ok(stored.id())
+        let new = NewArtifact {
+            raw: raw.clone(),
+            expires_at: *expires_at,
+            shown: None,
+            origin: Some(self.origin()),
+        };
+        let stored = self.artifacts().keep(run, pending, by, new);
+        Ok(stored.map_err(not_stored)?.id())
     }
 
     /// The run's artifacts, or those of this name or number. Blocks.
@@ -206,6 +229,14 @@ impl JobSession {
             .ok_or_else(|| ServiceFault::NotFound(format!("the run has no artifact {name}")))?;
         self.artifacts().remove(&self.grant.run, name)?;
         Ok(stored.id())
+    }
+}
+
+/// Why an artifact is not stored: a bound of ours, or the disk.
+fn not_stored(error: std::io::Error) -> ServiceFault {
+    match is_bound(&error) {
+        true => ServiceFault::Full(error.to_string()),
+        false => ServiceFault::Disk(error),
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Blocks are files of one folder until a list puts them together; all of it goes with the blob.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::{ServiceFault, TransferRoom};
-use crate::stored_tar::{MAX_STORED, hashed};
+use crate::stored_tar::hashed;
 
 /// Blocks of one blob, as Azure bounds them.
 const MAX_BLOCKS: usize = 50_000;
@@ -38,6 +38,8 @@ pub(super) struct Upload {
     pub(super) purpose: Purpose,
     folder: PathBuf,
     room: TransferRoom,
+    /// Bytes that it may have.
+    most: u64,
     staged: Mutex<Staged>,
 }
 
@@ -65,6 +67,40 @@ struct Staged {
     /// Bytes on the disk, what is being written included.
     bytes: u64,
     whole: Option<u64>,
+}
+
+impl Staged {
+    /// Copies blocks behind each other. Each takes its bytes once, so that the whole is no larger
+    /// than what was sent.
+    fn put_together(
+        &self,
+        folder: &Path,
+        names: &[String],
+        whole: &Path,
+        most: u64,
+    ) -> Result<u64, ServiceFault> {
+        let mut seen = HashSet::new();
+        let wrong = |text: &str| Err(ServiceFault::Wrong(text.to_owned()));
+        let mut bytes = 0;
+        for name in names {
+            let Some(length) = self.blocks.get(name) else {
+                return wrong("the list names a block that was not sent");
+            };
+            if !seen.insert(name) {
+                return wrong("the list names a block twice");
+            }
+            bytes += length;
+        }
+        if bytes > most {
+            return Err(too_large(most));
+        }
+        std::fs::create_dir_all(folder)?;
+        let mut whole = File::create(whole)?;
+        for name in names {
+            std::io::copy(&mut File::open(folder.join(hashed(name)))?, &mut whole)?;
+        }
+        Ok(bytes)
+    }
 }
 
 /// A file to be read.
@@ -169,7 +205,7 @@ impl Blob {
     /// Puts blocks together, in this order. Blocks.
     ///
     /// # Errors
-    /// When one is not there, or it is no upload.
+    /// When one is not there, or named twice, or it is no upload.
     pub fn commit(&self, names: &[String]) -> Result<u64, ServiceFault> {
         let upload = self.upload()?;
         let mut staged = upload.staged.lock();
@@ -177,20 +213,12 @@ impl Blob {
             // Its answer was lost, and it is asked again.
             return Ok(bytes);
         }
-        std::fs::create_dir_all(&upload.folder)?;
-        let mut whole = File::create(upload.folder.join(WHOLE))?;
-        let mut bytes = 0;
-        for name in names {
-            let length = staged.blocks.get(name).copied().ok_or_else(|| {
-                ServiceFault::Wrong("the list names a block that was not sent".to_owned())
-            })?;
-            bytes += length;
-            if bytes > MAX_STORED {
-                return Err(too_large());
-            }
-            let path = upload.folder.join(hashed(name));
-            std::io::copy(&mut File::open(&path)?, &mut whole)?;
-        }
+        let whole = upload.folder.join(WHOLE);
+        let bytes = staged.put_together(&upload.folder, names, &whole, upload.most);
+        let bytes = bytes.inspect_err(|_| {
+            // What was copied so far is not counted. It may not have been begun.
+            let _ = std::fs::remove_file(&whole);
+        })?;
         for name in staged.blocks.keys() {
             let _ = std::fs::remove_file(upload.folder.join(hashed(name)));
         }
@@ -201,11 +229,12 @@ impl Blob {
 }
 
 impl Upload {
-    pub(super) fn new(purpose: Purpose, folder: PathBuf, room: TransferRoom) -> Self {
+    pub(super) fn new(purpose: Purpose, folder: PathBuf, room: TransferRoom, most: u64) -> Self {
         Self {
             purpose,
             folder,
             room,
+            most,
             staged: Mutex::default(),
         }
     }
@@ -294,8 +323,8 @@ impl BlockWriter {
         {
             let upload = self.blob.upload()?;
             let mut staged = upload.staged.lock();
-            if staged.bytes + more > MAX_STORED {
-                return Err(too_large());
+            if staged.bytes + more > upload.most {
+                return Err(too_large(upload.most));
             }
             upload.room.take(more)?;
             staged.bytes += more;
@@ -334,6 +363,8 @@ impl Drop for BlockWriter {
     }
 }
 
-fn too_large() -> ServiceFault {
-    ServiceFault::Full(format!("it is larger than {MAX_STORED} bytes"))
+fn too_large(most: u64) -> ServiceFault {
+    ServiceFault::Full(format!(
+        "it is larger than {most} bytes, which the operator can change (`artifact_max`, `cache_max`)"
+    ))
 }

@@ -44,7 +44,8 @@ impl JobSession {
             version: version.to_owned(),
             number,
         };
-        let upload = Upload::new(purpose, self.folder(), self.grant.room.clone());
+        let (room, most) = (self.grant.room.clone(), self.caches().most());
+        let upload = Upload::new(purpose, self.folder(), room, most);
         let address = self.open(Blob::new(Content::Upload(upload)))?;
         Ok((address, number))
     }

@@ -37,6 +37,7 @@ mod run_views;
 mod runs_backend;
 mod targets;
 mod workflow_runs;
+mod zip_end;
 mod zip_files;
 
 use std::collections::HashMap;
@@ -186,6 +187,12 @@ impl JobServices {
                 git_at_once: Arc::new(Semaphore::new(MAX_GIT_AT_ONCE)),
             }),
         })
+    }
+
+    /// What the transfers of a job may take on the host's disk.
+    pub(crate) fn room(&self) -> TransferRoom {
+        let (artifacts, caches) = (&self.shared.artifacts, &self.shared.caches);
+        TransferRoom::for_largest(artifacts.most().max(caches.most()))
     }
 
     /// From here on jobs reach runs by this.

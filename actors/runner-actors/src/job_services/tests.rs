@@ -3,6 +3,9 @@
 use super::*;
 use crate::tar_guard::tar_of;
 use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use crate::artifacts::NewArtifact;
 
 fn maker(run: &str) -> ArtifactMaker {
     ArtifactMaker {
@@ -30,7 +33,7 @@ fn grant(run: &str, reference: &str) -> JobGrant {
             repository: "a/b".to_owned(),
             permissions: runner_core::workflow::Permissions::restricted(),
         },
-        room: TransferRoom::default(),
+        room: TransferRoom::for_largest(2 << 30),
     }
 }
 
@@ -125,6 +128,52 @@ fn a_token_is_of_one_job_and_nothing_after_its_end() {
     assert_eq!(left.unwrap().count(), 0, "what was on its way is gone");
 }
 
+/// One block that was named often took its room once, and the disk as often as it was named.
+#[test]
+fn i17_a_block_is_part_of_an_upload_once() {
+    let lab = lab();
+    let job = lab
+        .services
+        .admit(grant("one", "refs/heads/main"), Duration::from_secs(3600));
+    let session = lab.services.job(&job.token).unwrap();
+    let address = session.create_artifact("a", "text/plain", None).unwrap();
+    let blob = lab.blob(&address).unwrap();
+    for name in ["b0", "b1"] {
+        let mut block = blob.block(name).unwrap();
+        block.write(b"twelve bytes").unwrap();
+        block.finish().unwrap();
+    }
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let transfers = lab.folder.path().join("transfers");
+    let files = || files_below(&transfers);
+    let before = files();
+    for (list, said) in [
+        (names(&["b0", "b1", "b0"]), "names a block twice"),
+        (names(&["b0", "b2"]), "names a block that was not sent"),
+    ] {
+        let refused = blob.commit(&list).unwrap_err().to_string();
+        assert!(refused.contains(said), "{refused}");
+        assert_eq!(files(), before, "nothing is left of it");
+    }
+    assert_eq!(blob.commit(&names(&["b1", "b0"])).unwrap(), 24);
+}
+
+/// How many files are below a folder.
+fn files_below(folder: &Path) -> usize {
+    let below = std::fs::read_dir(folder).unwrap().flatten();
+    below
+        .map(|entry| match entry.path() {
+            path if path.is_dir() => files_below(&path),
+            _ => 1,
+        })
+        .sum()
+}
+
 #[test]
 fn artifacts_go_both_ways_between_clients_and_native_actions_of_their_run() {
     let lab = lab();
@@ -172,7 +221,7 @@ fn artifacts_go_both_ways_between_clients_and_native_actions_of_their_run() {
     let mut pending = lab.artifacts.create("one", "native").unwrap();
     pending.write(&tar_of("y", 700)).unwrap();
     lab.artifacts
-        .keep("one", pending, &maker("one"), None, None)
+        .keep("one", pending, &maker("one"), NewArtifact::default())
         .unwrap();
     let address = session.artifact_address("native").unwrap();
     let blob = lab.blob(&address).unwrap();
@@ -395,7 +444,7 @@ fn the_transfers_of_one_job_are_bounded_together() {
         .admit(grant("one", "x"), Duration::from_secs(9));
     let session = lab.services.job(&own.token).unwrap();
     let room = &session.grant.room;
-    room.take(room::MAX_TRANSFERS - 10).unwrap();
+    room.take(3 * (2 << 30) - 10).unwrap();
     let addresses = ["a", "b"].map(|name| session.create_artifact(name, "", None).unwrap());
     let [first, second] = addresses.map(|address| lab.blob(&address).unwrap());
     let mut block = first.block("one").unwrap();

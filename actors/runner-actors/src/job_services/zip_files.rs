@@ -8,19 +8,16 @@ use std::path::{Path, PathBuf};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// Entries of one archive.
-const MAX_ENTRIES: usize = 1_000_000;
+use super::zip_end::check_directory;
+
 /// The longest target of a link.
 const MAX_LINK: u64 = 4096;
 
 /// Writes what a zip holds as a tar. The zip is a stranger's: names that lead out are refused, and
 /// what it unpacks to is bounded by who takes the tar.
-pub(super) fn tar_of_zip(zip: File, tar: impl Write) -> std::io::Result<()> {
+pub(super) fn tar_of_zip(mut zip: File, tar: impl Write) -> std::io::Result<()> {
+    check_directory(&mut zip)?;
     let mut zip = ZipArchive::new(zip).map_err(std::io::Error::other)?;
-    if zip.len() > MAX_ENTRIES {
-        let text = format!("the zip has more than {MAX_ENTRIES} entries");
-        return Err(std::io::Error::other(text));
-    }
     let mut tar = tar::Builder::new(tar);
     let mut links = Links::default();
     for index in 0..zip.len() {

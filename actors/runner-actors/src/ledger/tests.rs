@@ -38,6 +38,8 @@ pub(crate) fn ledger(store: Store, folder: &Path) -> Ledger {
         record: RunRecord::received(&event, "delivery".to_owned()),
         event: Arc::new(event),
         beginning: Vec::new(),
+        summaries: Vec::new(),
+        oversized: None,
     }
 }
 

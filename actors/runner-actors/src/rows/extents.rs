@@ -3,7 +3,7 @@
 use store::{Extent, ExtentTable, HoldsExtents};
 
 use super::{RUNS, RunRow, TRIGGERS, Trigger};
-use crate::test_rows;
+use crate::{summary_rows, test_rows};
 
 impl HoldsExtents for Trigger {
     fn extents(&self) -> Vec<Extent> {
@@ -18,9 +18,11 @@ impl HoldsExtents for RunRow {
     }
 }
 
-/// The tables whose rows hold extents: bodies of deliveries, and results of tests.
+/// The tables whose rows hold extents: bodies of deliveries, results of tests, and
+/// summaries of steps.
 pub const EXTENT_TABLES: &[ExtentTable] = &[
     ExtentTable::of(RUNS),
     ExtentTable::of(TRIGGERS),
     test_rows::EXTENT_TABLE,
+    summary_rows::EXTENT_TABLE,
 ];

@@ -460,6 +460,7 @@ impl ActiveRun {
             trusted: !self.planned.event.untrusted || ledger.record.is_approved(),
             kept: jobs.kept.clone(),
             tests: Arc::clone(&self.planned.tests),
+            log_step_max: settings.log_step_max,
         }
     }
 }

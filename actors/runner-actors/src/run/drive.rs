@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use runner_core::job_outputs;
 use runner_core::state::{Conclusion, RunState};
 use runner_core::test_report::{JobTests, summary};
 use tokio::sync::{mpsc, watch};
@@ -231,6 +232,9 @@ async fn run_jobs(
             run.park(ledger, holds_group).await;
             return;
         }
+        if !is_cancelled && let Some(reason) = &ledger.oversized {
+            signals.cancel.send_replace(Some(reason.clone()));
+        }
         let next_check = run.next_check(ledger);
         tokio::select! {
             // What a job said before its report comes first.
@@ -280,7 +284,10 @@ async fn until(time: Option<u64>) {
     tokio::time::sleep(Duration::from_millis(left)).await;
 }
 
-async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
+async fn record_event(ledger: &mut Ledger, index: usize, mut event: JobEvent) {
+    if let JobEvent::StepStarted { step, .. } | JobEvent::StepEnded(step) = &mut event {
+        ledger.take_summary(index, step).await;
+    }
     let job = &mut ledger.record.jobs[index];
     let mut awaited = None;
     match event {
@@ -329,10 +336,19 @@ async fn record_event(ledger: &mut Ledger, index: usize, event: JobEvent) {
     }
 }
 
-async fn record_report(run: &mut ActiveRun, ledger: &mut Ledger, index: usize, report: JobReport) {
+async fn record_report(
+    run: &mut ActiveRun,
+    ledger: &mut Ledger,
+    index: usize,
+    mut report: JobReport,
+) {
     let Some(copy) = run.copies[index].as_mut() else {
         return;
     };
+    let others = ledger.record.jobs.iter().map(|job| &job.outputs[..]);
+    if let Err(error) = job_outputs::has_room(others, &report.outputs) {
+        report.without_outputs(error.to_string());
+    }
     copy.end = Some(report.end);
     let (job, instance) = (copy.job, copy.instance);
     ActiveRun::note_environment(ledger, index, &report);
@@ -381,6 +397,10 @@ async fn end(
 ) {
     let reason = cancelled.borrow().clone();
     let (state, reason) = run_end::of_jobs(&ledger.record.jobs, conclusion, reason.as_deref());
+    let (state, reason) = match ledger.oversized.clone() {
+        Some(reason) => (RunState::Failed, Some(reason)),
+        None => (state, reason),
+    };
     // From allocating a run cannot succeed: every machine has been had.
     if ledger.record.state == RunState::Allocating && state == RunState::Succeeded {
         ledger.become_state(RunState::Running);

@@ -437,6 +437,7 @@ async fn facts(services: &RunServices, ledger: &mut Ledger, workflow: &Workflow)
         server_url: server,
         default_branch: event.default_branch.clone().unwrap_or_default(),
         forge: Some(forge),
+        retention_days: services.settings.artifacts.days,
     }
 }
 

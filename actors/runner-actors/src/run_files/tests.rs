@@ -13,7 +13,7 @@ use store::{Options, Store};
 use tempfile::TempDir;
 
 use super::{FILES, RunFiles, TendState};
-use crate::artifacts::{ArtifactMaker, ArtifactStore};
+use crate::artifacts::{ArtifactMaker, ArtifactStore, NewArtifact};
 use crate::caches::CacheStore;
 use crate::event::StoredEvent;
 use crate::log::{LineKind, LogLine, Logs};
@@ -108,7 +108,9 @@ pub(super) fn put(
         job: "build#0".to_owned(),
         attempt: "1".to_owned(),
     };
-    Ok(artifacts.keep(run, pending, &by, None, None)?.bytes)
+    Ok(artifacts
+        .keep(run, pending, &by, NewArtifact::default())?
+        .bytes)
 }
 
 pub(super) fn put_cache(caches: &CacheStore, key: &str) {

@@ -10,8 +10,9 @@ use git_engine::Transports;
 use http_clients::http::AddressPolicy;
 use runner_actors::messages::StartEvent;
 use runner_actors::{
-    CheckoutLimits, HandOver, JobRecord, MachineType, RunCoordinator, RunRecord, RunnerService,
-    RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent, VmHostSettings,
+    ArtifactLimits, CheckoutLimits, HandOver, JobRecord, MachineType, RunCoordinator, RunRecord,
+    RunnerService, RunnerSettings, RunnerView, ScheduleTime, ScopeSettings, StoredEvent,
+    VmHostSettings,
 };
 use runner_core::event::{EventKind, PullRequestCommit};
 use runner_core::hosted_label::OtherSystems;
@@ -112,6 +113,9 @@ impl Site {
             other_systems: OtherSystems::Refuse,
             pull_request_commit: PullRequestCommit::Head,
             checkouts: CheckoutLimits::default(),
+            artifacts: ArtifactLimits::default(),
+            log_step_max: 8 << 20,
+            cache_max: 1 << 30,
             cache_bytes: 1 << 20,
             catch_up_every: Duration::from_secs(3600),
             watched: Vec::new(),

@@ -111,6 +111,7 @@ async fn i17_summaries_of_an_action_s_steps_are_kept_in_order() {
     site.write_workflow("../../inner/action.yml", &action(run));
     let run = runner.run(&site, &workflow("    - uses: ./outer\n")).await;
     let record = runner.ended(&run).await;
+    let record = runner.view.with_summaries(record).await.unwrap();
     assert_eq!(record.state, RunState::Failed, "{record:#?}");
     assert_eq!(
         record.jobs[0].steps[0].summary.as_deref(),

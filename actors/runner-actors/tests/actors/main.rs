@@ -16,6 +16,7 @@ mod hand_over;
 mod harness;
 mod job;
 mod kept;
+mod large_records;
 mod lost;
 mod pull_requests;
 mod recovery;

@@ -129,6 +129,50 @@ fn i17_identity_tokens_name_the_environment() {
     }
 }
 
+/// Reviews had the subject `…:ref:refs/pull/7/head`, which no trust policy names, and no branches.
+#[test]
+fn i17_identity_tokens_of_reviews_are_of_a_pull_request() {
+    for (kind, subject, branches) in [
+        (
+            EventKind::PullRequest,
+            "repo:o/r:pull_request",
+            ("main", "topic"),
+        ),
+        (
+            EventKind::PullRequestReview,
+            "repo:o/r:pull_request",
+            ("main", "topic"),
+        ),
+        (
+            EventKind::PullRequestReviewComment,
+            "repo:o/r:pull_request",
+            ("main", "topic"),
+        ),
+        (
+            EventKind::PullRequestTarget,
+            "repo:o/r:ref:refs/heads/main",
+            ("", ""),
+        ),
+    ] {
+        let event = EventContext {
+            kind,
+            base_branch: Some("main".to_owned()),
+            head_branch: Some("topic".to_owned()),
+            ..pushed_event()
+        };
+        let place = WorkflowPlace {
+            repository: "o/r".to_owned(),
+            file: "ci.yml".to_owned(),
+            reference: event.reference.clone(),
+            commit: event.sha.clone(),
+        };
+        let claims = id_token_claims(&event, &RunFacts::default(), &place, None);
+        let found = (claims["base_ref"].as_str(), claims["head_ref"].as_str());
+        assert_eq!(claims["sub"], subject, "{kind:?}");
+        assert_eq!(found, (Some(branches.0), Some(branches.1)), "{kind:?}");
+    }
+}
+
 /// A push to the branch `main` of `o/r`.
 pub(crate) fn pushed_event() -> EventContext {
     EventContext {

@@ -12,7 +12,7 @@ use config_core::{
 use forge_core::{Forge, RepoName};
 use http_clients::http::AllowedAddress;
 use http_clients::vmm::MAX_SNAPSHOTS;
-use runner_actors::{CheckoutLimits, KeepSettings, MachineType, ScopedValues};
+use runner_actors::{ArtifactLimits, CheckoutLimits, KeepSettings, MachineType, ScopedValues};
 use runner_core::checkout::RepositoryPattern;
 use runner_core::event::PullRequestCommit;
 use runner_core::hosted_label::OtherSystems;
@@ -90,7 +90,12 @@ pub struct File {
     pub(super) rerun_lost: u32,
     pub(super) keep_runs: usize,
     pub(super) keep: KeepSettings,
+    pub(super) log_step_max: u64,
+    pub(super) artifact_days: u64,
+    pub(super) artifact_quota: u64,
+    pub(super) artifact_max: u64,
     pub(super) cache_quota: u64,
+    pub(super) cache_max: u64,
     pub(super) catch_up: Duration,
     pub(super) repositories: Vec<String>,
     pub(super) checkout_repositories: Vec<RepositoryPattern>,
@@ -180,8 +185,13 @@ impl Default for File {
             rerun_lost: 0,
             keep_runs: 10_000,
             keep: KeepSettings::default(),
+            log_step_max: 64 << 20,
+            artifact_days: ArtifactLimits::default().days,
+            artifact_quota: ArtifactLimits::default().of_repository,
+            artifact_max: ArtifactLimits::default().one,
             // As much as GitHub gives.
             cache_quota: 10 << 30,
+            cache_max: 10 << 30,
             catch_up: Duration::from_secs(300),
             repositories: Vec::new(),
             checkout_repositories: Vec::new(),
@@ -289,9 +299,22 @@ table! {
         "keep_runs" = whole(1..=1_000_000) => keep_runs;
         /// VMs of failed jobs that are kept for a while, so that a shell can be opened in them
         "keep" { KEEP } => keep;
+        /// bytes of its output that are in the log of a step: so many of the beginning, and 256 KiB
+        /// of the end
+        "log_step_max" = SIZE => log_step_max;
+        /// days that artifacts stay whose step does not say (`retention-days`); 0: as long as their
+        /// runs are kept, with which all go
+        "artifact_days" = whole(0..=36_500) => artifact_days;
+        /// bytes of artifacts of one repository; beyond it no more are stored. Those of pull
+        /// requests from forks have a quarter of it of their own
+        "artifact_quota" = SIZE => artifact_quota;
+        /// bytes of one artifact
+        "artifact_max" = SIZE => artifact_max;
         /// bytes of caches of one repository; beyond it the least lately used go. Those of pull
         /// requests from forks have a quarter of it of their own
         "cache_quota" = SIZE => cache_quota;
+        /// bytes of one cache
+        "cache_max" = SIZE => cache_max;
         /// how often the heads of branches and open pull requests are compared with what was run,
         /// 10 s to a day
         "catch_up" = LONG_SPAN => catch_up;

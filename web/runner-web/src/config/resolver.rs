@@ -14,14 +14,14 @@ use http_clients::http::{AddressPolicy, AllowedAddress};
 use http_clients::llm::{LlmProtocol, OPENROUTER};
 use http_clients::vmm::{Target, TargetHost};
 use runner_actors::{
-    ActionSettings, ImageSettings, MachineType, ModelServer, RepositorySettings, RunnerSettings,
-    ScheduleTime, ScopeSettings, VmHostSettings,
+    ActionSettings, ArtifactLimits, ImageSettings, MachineType, ModelServer, RepositorySettings,
+    RunnerSettings, ScheduleTime, ScopeSettings, VmHostSettings,
 };
 use store::PostgresUrl;
 use url::Url;
 
 use super::checked::{Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig, own_url};
-use super::file::{File, RUNNER, Variables, host_and_port};
+use super::file::{File, RUNNER, StoreSettings, Variables, host_and_port};
 use super::kinds::ActionsUrl;
 use super::scopes::{self, RepositoryTable};
 
@@ -127,6 +127,21 @@ fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSet
     (actions, scopes)
 }
 
+fn artifact_limits(file: &File) -> ArtifactLimits {
+    ArtifactLimits {
+        one: file.artifact_max,
+        of_repository: file.artifact_quota,
+        days: file.artifact_days,
+    }
+}
+
+fn replica(store: StoreSettings) -> ReplicaSettings {
+    ReplicaSettings {
+        stands_by: store.standby,
+        advertise: store.advertise,
+    }
+}
+
 impl<'a> Resolver<'a> {
     /// What flags and environment say wins over the file.
     pub(super) fn new(mut file: File, flags: &'a Flags, environment: &Environment) -> Self {
@@ -160,6 +175,7 @@ impl<'a> Resolver<'a> {
         let usual = || environment.data_home().join("orrery/workflow-runner");
         let data = file.data.take().unwrap_or_else(usual);
         let (actions, scopes) = actions_and_scopes(&mut file, &data);
+        let artifacts = artifact_limits(&file);
         let (hosts, variables) = (file.own_names(), file.variables);
         let addresses = address_policy(file.allow_addresses);
         let mirrors = variables.mirrors;
@@ -189,6 +205,9 @@ impl<'a> Resolver<'a> {
             other_systems: file.other_systems,
             pull_request_commit: file.pull_request_commit,
             checkouts: file.checkouts,
+            log_step_max: file.log_step_max,
+            artifacts,
+            cache_max: file.cache_max,
             cache_bytes: file.cache_quota,
             catch_up_every: file.catch_up,
             watched: file.repositories,
@@ -215,10 +234,7 @@ impl<'a> Resolver<'a> {
         Some(RunnerConfig {
             listen,
             store: store?,
-            replica: ReplicaSettings {
-                stands_by: file.store.standby,
-                advertise: file.store.advertise,
-            },
+            replica: replica(file.store),
             services_listen: file.services_listen,
             log_level: file.log_level,
             secrets,

@@ -21,7 +21,7 @@ use crate::problems::{of_ask, of_vm};
 use crate::state::VmState;
 
 /// The largest tar that is passed on, in bytes.
-const MAX_TAR: u64 = 4 << 30;
+const MAX_TAR: u64 = 16 << 30;
 
 /// The longest pause in a tar that comes.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -63,7 +63,7 @@ impl FilesQuery {
 #[utoipa::path(
     put, path = "/vms/{id}/files", tag = "files", security(("token" = [])),
     params(("id" = String, Path, description = "A VM's id"), FilesQuery),
-    request_body(content = Vec<u8>, content_type = "application/x-tar", description = "The tar, at most 4 GiB."),
+    request_body(content = Vec<u8>, content_type = "application/x-tar", description = "The tar, at most 16 GiB."),
     responses((status = 200, description = "What was unpacked.", body = FilesPut), (status = 422, description = "It is no tar, or would leave its folder."), (status = 507, description = "The VM's disk is full."))
 )]
 pub(crate) async fn put(
@@ -116,7 +116,7 @@ fn check_head(headers: &HeaderMap) -> Result<(), Problem> {
 fn too_large() -> Problem {
     Problem::new(
         StatusCode::PAYLOAD_TOO_LARGE,
-        "the tar is larger than the limit of 4 GiB",
+        "the tar is larger than the limit of 16 GiB",
     )
     .closing()
 }
