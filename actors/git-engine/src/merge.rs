@@ -9,7 +9,7 @@ use crate::mirror::Mirror;
 const NAME: &str = "workflow-runner";
 const EMAIL: &str = "workflow-runner@localhost";
 /// Bytes of what git says of files that conflict.
-const MAX_SAID: usize = 1 << 20;
+const MAX_OUTPUT: usize = 1 << 20;
 
 /// What a merge comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Mirror {
         base: &CommitSha,
         head: &CommitSha,
     ) -> Result<Result<String, Vec<String>>, GitError> {
-        let call = self.call("merge-tree").at_most(MAX_SAID);
+        let call = self.call("merge-tree").at_most(MAX_OUTPUT);
         let call = call.args(["--write-tree", "--no-messages", "--name-only", "-z"]);
         let ended = call.args([base.as_str(), head.as_str()]).ended()?;
         let said = String::from_utf8_lossy(&ended.out).into_owned();

@@ -103,7 +103,7 @@ impl RunRecovery {
             state: ledger.record.state,
             has_crashed,
             has_jobs: ledger.record.jobs.iter().any(|job| own(&job)),
-            has_begun: ledger.record.jobs.iter().filter(own).any(has_begun),
+            had_machine: ledger.record.jobs.iter().filter(own).any(has_begun),
         };
         // VMs of what follows are asked for under other names in any case.
         ledger.record.taken_up += 1;
@@ -119,7 +119,7 @@ impl RunRecovery {
             ledger.end(RunState::Cancelled, reason).await;
             return None;
         }
-        if undriven.has_begun {
+        if undriven.had_machine {
             lose_started_jobs(&mut ledger).await;
         } else {
             // Nothing of it has begun: it begins anew, its statuses are still this run's.

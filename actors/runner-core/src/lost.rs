@@ -24,7 +24,7 @@ pub struct UndrivenRun {
     /// A job of it had been asked a machine for.
     pub has_jobs: bool,
     /// A job of it had a machine.
-    pub has_begun: bool,
+    pub had_machine: bool,
 }
 
 impl UndrivenRun {
@@ -36,7 +36,7 @@ impl UndrivenRun {
         match self.state {
             _ if self.has_crashed => true,
             RunState::Received | RunState::Waiting => false,
-            RunState::Planned | RunState::Allocating => self.has_begun || !self.has_jobs,
+            RunState::Planned | RunState::Allocating => self.had_machine || !self.has_jobs,
             _ => true,
         }
     }
@@ -127,12 +127,12 @@ mod tests {
             (Waiting, true, false, false),
             (Waiting, true, true, false),
         ];
-        for (state, has_jobs, has_begun, expected) in table {
+        for (state, has_jobs, had_machine, expected) in table {
             let run = UndrivenRun {
                 state,
                 has_crashed: false,
                 has_jobs,
-                has_begun,
+                had_machine,
             };
             assert_eq!(run.may_be_the_cause(), expected, "{run:?}");
             let crashed = UndrivenRun {

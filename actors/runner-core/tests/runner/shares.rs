@@ -58,17 +58,21 @@ fn i17_a_share_counts_only_while_somebody_of_another_repository_waits() {
 
 #[test]
 fn i17_who_waits_is_told_how_many_begin_before() {
-    let table: [(&[(&str, usize)], &[&str], (usize, bool)); 6] = [
-        (&[("a", 8)], &["a"], (1, false)),
-        (&[("a", 8)], &["a", "a", "a"], (3, false)),
+    type Case = (&'static [(&'static str, usize)], &'static [&'static str]);
+    let table: [(Case, (usize, bool)); 6] = [
+        ((&[("a", 8)], &["a"]), (1, false)),
+        ((&[("a", 8)], &["a", "a", "a"]), (3, false)),
         // One that has nothing yet passes those that have more than their share.
-        (&[("a", 8)], &["a", "a", "b"], (1, false)),
-        (&[("a", 7), ("b", 1)], &["a", "b", "b", "b"], (3, false)),
+        ((&[("a", 8)], &["a", "a", "b"]), (1, false)),
+        ((&[("a", 7), ("b", 1)], &["a", "b", "b", "b"]), (3, false)),
         // And those that have theirs come behind it.
-        (&[("a", 4), ("b", 4)], &["b", "c", "a"], (3, true)),
-        (&[("a", 7), ("b", 1)], &["b", "b", "b", "b", "a"], (5, true)),
+        ((&[("a", 4), ("b", 4)], &["b", "c", "a"]), (3, true)),
+        (
+            (&[("a", 7), ("b", 1)], &["b", "b", "b", "b", "a"]),
+            (5, true),
+        ),
     ];
-    for (in_use, waiting, expected) in table {
+    for ((in_use, waiting), expected) in table {
         let standing = LENDS.last_standing(&counts(in_use), waiting);
         let found = (standing.place, standing.is_beyond_share);
         assert_eq!(found, expected, "{in_use:?} {waiting:?}");
