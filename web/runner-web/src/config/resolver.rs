@@ -127,7 +127,7 @@ fn actions_and_scopes(file: &mut File, data: &Path) -> (ActionSettings, ScopeSet
     (actions, scopes)
 }
 
-fn artifact_limits(file: &File) -> ArtifactLimits {
+fn limits(file: &File) -> ArtifactLimits {
     ArtifactLimits {
         one: file.artifact_max,
         of_repository: file.artifact_quota,
@@ -175,8 +175,7 @@ impl<'a> Resolver<'a> {
         let usual = || environment.data_home().join("orrery/workflow-runner");
         let data = file.data.take().unwrap_or_else(usual);
         let (actions, scopes) = actions_and_scopes(&mut file, &data);
-        let artifacts = artifact_limits(&file);
-        let (hosts, variables) = (file.own_names(), file.variables);
+        let (hosts, artifacts, variables) = (file.own_names(), limits(&file), file.variables);
         let addresses = address_policy(file.allow_addresses);
         let mirrors = variables.mirrors;
         let runner = RunnerSettings {
