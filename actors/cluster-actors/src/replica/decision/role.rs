@@ -182,77 +182,54 @@ mod tests {
 
     #[test]
     fn i18_a_process_leads_hands_over_and_stands_by_again() {
+        use ReplicaRole::{Leader, Standby};
         use RoleEvent::{DrainAsked, StopAsked, StoreLost, Took, TreeEnded, TreeStarted};
         for (events, role, action) in [
-            (&[Took(1)][..], ReplicaRole::Standby, RoleAction::StartTree),
-            (
-                &[Took(1), TreeStarted],
-                ReplicaRole::Leader,
-                RoleAction::Nothing,
-            ),
-            (&[TreeStarted], ReplicaRole::Standby, RoleAction::Nothing),
+            (&[Took(1)][..], Standby, RoleAction::StartTree),
+            (&[Took(1), TreeStarted], Leader, RoleAction::Nothing),
+            (&[TreeStarted], Standby, RoleAction::Nothing),
             (
                 &[Took(1), TreeStarted, Took(3)],
-                ReplicaRole::Leader,
+                Leader,
                 RoleAction::GiveBack,
             ),
             (
                 &[Took(1), TreeStarted, StoreLost],
-                ReplicaRole::Standby,
+                Standby,
                 RoleAction::StopTree,
             ),
             (
                 &[Took(1), TreeStarted, DrainAsked],
-                ReplicaRole::Standby,
+                Standby,
                 RoleAction::StopTree,
             ),
             (
                 &[Took(1), DrainAsked, TreeStarted],
-                ReplicaRole::Standby,
+                Standby,
                 RoleAction::Nothing,
             ),
             (
                 &[Took(1), TreeStarted, StopAsked],
-                ReplicaRole::Standby,
+                Standby,
                 RoleAction::StopTree,
             ),
-            (
-                &[Took(1), StoreLost],
-                ReplicaRole::Standby,
-                RoleAction::StopTree,
-            ),
-            (
-                &[Took(1), DrainAsked],
-                ReplicaRole::Standby,
-                RoleAction::StopTree,
-            ),
-            (
-                &[Took(1), StoreLost, TreeEnded],
-                ReplicaRole::Standby,
-                RoleAction::Watch,
-            ),
+            (&[Took(1), StoreLost], Standby, RoleAction::StopTree),
+            (&[Took(1), DrainAsked], Standby, RoleAction::StopTree),
+            (&[Took(1), StoreLost, TreeEnded], Standby, RoleAction::Watch),
             (
                 &[Took(1), StoreLost, Took(3)],
-                ReplicaRole::Standby,
+                Standby,
                 RoleAction::GiveBack,
             ),
-            (
-                &[Took(1), StopAsked, TreeEnded],
-                ReplicaRole::Standby,
-                RoleAction::End,
-            ),
+            (&[Took(1), StopAsked, TreeEnded], Standby, RoleAction::End),
             (
                 &[Took(1), StoreLost, StopAsked, TreeEnded],
-                ReplicaRole::Standby,
+                Standby,
                 RoleAction::End,
             ),
-            (&[StopAsked], ReplicaRole::Standby, RoleAction::End),
-            (
-                &[StopAsked, Took(2)],
-                ReplicaRole::Standby,
-                RoleAction::GiveBack,
-            ),
-            (&[StoreLost], ReplicaRole::Standby, RoleAction::Nothing),
+            (&[StopAsked], Standby, RoleAction::End),
+            (&[StopAsked, Took(2)], Standby, RoleAction::GiveBack),
+            (&[StoreLost], Standby, RoleAction::Nothing),
         ] {
             let (state, last) = after(events);
             assert_eq!((state.role(), last), (role, action), "{events:?}");
