@@ -13,9 +13,13 @@ use super::txn::LedgerTxn;
 /// Most rows read of a pull request.
 const MAX_ROWS: usize = 10_000;
 
+/// When a head was taken that was only found when the forge was asked for the first time: nothing
+/// has run for it, and the webhook that tells of it may be under way still.
+pub(super) const ONLY_FOUND: At = At(0);
+
 /// Makes a commit the head of its pull request. `true`: it was that already, or the forge was asked
 /// before it got another one. Only the head of now is remembered: one that comes back after another
-/// is a new attempt.
+/// is a new attempt. One that was [only found](ONLY_FOUND) is new to a webhook.
 pub(super) fn take_head(
     txn: &mut LedgerTxn<'_, '_>,
     repository: &str,
@@ -37,7 +41,8 @@ pub(super) fn take_head(
         EventSource::Found { asked_at, .. } => last.is_some_and(|last| last >= *asked_at),
         EventSource::Delivery(_) => false,
     };
-    if is_stale {
+    let is_only_found = is_last && same.iter().all(|(_, at)| at.0 == ONLY_FOUND.0);
+    if is_stale || is_only_found && !source.is_delivery() {
         return Ok(true);
     }
     for (key, _) in others {
@@ -45,7 +50,7 @@ pub(super) fn take_head(
     }
     let key = (repository.to_owned(), number, sha.to_string());
     txn.rows.put(&PULL_HEADS, &key, &At(txn.now))?;
-    Ok(is_last)
+    Ok(is_last && !is_only_found)
 }
 
 /// The open runs of a pull request.

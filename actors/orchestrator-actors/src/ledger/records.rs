@@ -12,6 +12,7 @@ use orchestrator_core::intake::{AgentKey, comment_key};
 use orchestrator_core::reconcile::ScheduleMark;
 use store::{ReadRows, StoreError};
 
+use super::pull_heads::ONLY_FOUND;
 use super::rows::{
     AGES, At, CONFIG_ERRORS, CONTEXTS, CURSORS, Flag, HEADS, JOURNAL, MAX_JOURNAL, MarkRow, OPEN,
     PAUSED, PULL_HEADS, RUNS, SCHEDULES, WORKTREES, folded,
@@ -218,7 +219,7 @@ pub(crate) fn prune(
     Ok(ids)
 }
 
-/// Remembers heads of pull requests as seen, without dispatching anything: the first look at a
+/// Remembers heads of pull requests as found, without dispatching anything: the first look at a
 /// forge.
 ///
 /// # Errors
@@ -231,7 +232,7 @@ pub fn remember_heads(
     for (number, sha) in heads {
         let key = (folded(repository), number.get(), sha.to_string());
         if !txn.rows.contains(&PULL_HEADS, &key)? {
-            txn.rows.put(&PULL_HEADS, &key, &At(txn.now))?;
+            txn.rows.put(&PULL_HEADS, &key, &ONLY_FOUND)?;
         }
     }
     Ok(())

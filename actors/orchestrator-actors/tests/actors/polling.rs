@@ -158,3 +158,34 @@ fn y12_polls_say_nothing_of_what_is_known() {
         world.stop().await;
     });
 }
+
+/// A pull request was opened while a new orchestrator asked for the first time: the poll took it
+/// for an old one, and its webhook, which came later, for a repetition.
+#[test]
+fn i18_a_webhook_under_way_at_the_first_poll_starts_its_runs() {
+    test(async || {
+        let site = Site::new(FAN_OUT);
+        let mut open = Pull::new(3, "ada", &sha(1), &sha(9));
+        open.head_branch = "topic".into();
+        site.forge.add_pull(REPO, open);
+        let world = first_poll(&site).await;
+        for _ in 0..3 {
+            world.poll().await;
+        }
+        assert!(
+            world.runs().await.is_empty(),
+            "what was there starts nothing"
+        );
+        let reply = world.hook(&pull("opened", &sha(1))).await;
+        assert_eq!(reply.outcome, WebhookOutcome::Accepted, "{reply:?}");
+        let started = world.runs().await.len();
+        assert!(started > 0);
+        world.poll().await;
+        let mut again = pull("opened", &sha(1));
+        again["pull_request"]["title"] = "told again".into();
+        let reply = world.hook(&again).await;
+        assert_eq!(reply.outcome, WebhookOutcome::Duplicate, "{reply:?}");
+        assert_eq!(world.runs().await.len(), started, "once");
+        world.stop().await;
+    });
+}
