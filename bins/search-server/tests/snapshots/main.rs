@@ -158,13 +158,12 @@ fn i18_texts_come_along_however_many_changes_there_were() {
 
 /// Packs of texts that the newest manifest names.
 fn packs_of(home: &Home) -> usize {
-    let files = std::fs::read(
-        home.data("new/published")
-            .join(first_entry(home))
-            .join("in-force.json"),
-    );
-    let manifests: serde_json::Value =
-        serde_json::from_slice(&files.expect("it was fetched")).expect("JSON");
+    let path = home.data("new/published").join(first_entry(home));
+    let path = path.join("in-force.json");
+    // What is shown is noted for the next start a moment later.
+    wait("its record", || path.exists(), String::new);
+    let files = std::fs::read(path).expect("it is replaced as a whole");
+    let manifests: serde_json::Value = serde_json::from_slice(&files).expect("JSON");
     let files = manifests[0]["files"].as_array().expect("a list");
     files.iter().filter(|file| file["kind"] == "texts").count()
 }
