@@ -1,6 +1,7 @@
 //! What a run under way is told.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 
@@ -34,14 +35,21 @@ pub(super) async fn cancellation(cancelled: &mut watch::Receiver<Option<String>>
     }
 }
 
+/// Work that is done within this time is done though the run is to end: its name and its number are
+/// known by then.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// What comes of work, or why the run shall end before it is done.
 pub(super) async fn unless_cancelled<T>(
     cancelled: &mut watch::Receiver<Option<String>>,
     work: impl Future<Output = T>,
 ) -> Result<T, String> {
+    let mut work = std::pin::pin!(work);
     tokio::select! {
         biased;
-        done = work => Ok(done),
-        reason = cancellation(cancelled) => Err(reason),
+        done = &mut work => Ok(done),
+        reason = cancellation(cancelled) => {
+            tokio::time::timeout(GRACE, work).await.map_err(|_| reason)
+        }
     }
 }

@@ -51,7 +51,11 @@ fn r10_f11_a_flood_of_output_is_kept_head_and_tail_in_bounded_memory() {
             .often(piece.clone(), flood() / PIECE as u64)
             .out("the last line\n")
     });
-    let runner = site.start();
+    let setup = Setup {
+        change: |settings| settings.log_step_max = 8 << 20,
+        ..Setup::default()
+    };
+    let runner = site.start_with(setup);
     let sha = site.commit(&workflow(""));
     let run = runner.run("push", "d-1", &site.push(&sha));
     let before = memory();
