@@ -74,7 +74,7 @@ fn i18_a_commit_that_waits_for_a_slow_database_costs_no_leader() {
         let stall = server.transaction("LOCK TABLE slow_test.rows IN EXCLUSIVE MODE");
         let writer = store.clone();
         let writing = tokio::task::spawn_blocking(move || put(&writer, 2));
-        let taken = standby.sees_silence(Duration::from_secs(7)).await;
+        let taken = standby.sees_silence(Duration::from_secs(6)).await;
         assert!(taken.is_none(), "the standby has taken over");
         drop(stall);
         assert_eq!(writing.await.unwrap(), Ok(()));

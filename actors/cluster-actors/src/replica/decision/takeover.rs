@@ -6,8 +6,8 @@
 //! | free | no | for less than the grace | wait: it may be reconnecting |
 //! | free | no | longer | take |
 //! | held | any | for no longer than the lease | wait: it is well |
-//! | held | any | longer, and the database works on what it asked | wait: the database is slow |
-//! | held | any | longer, and it asks nothing, or has given up waiting | end its session, then look again |
+//! | held | any | longer, and the database works on what it asked, not too long | wait: it is slow |
+//! | held | any | longer | end its session, then look again |
 
 use std::time::Duration;
 
@@ -32,18 +32,18 @@ pub(crate) struct Terms {
     pub lease: Duration,
     /// Without a session: a database that was restarted has ended it, and the holder comes back.
     pub grace: Duration,
-    /// For how long a holder waits for an answer: whoever is silent for longer has gone.
-    pub answer: Duration,
+    /// Without a sign of life, while the database works on what its session asked. A session whose
+    /// process was killed may be at work as well, and take-overs are promised within 10 s.
+    pub stall: Duration,
 }
 
 impl Default for Terms {
-    /// 5 s and 3 s: a holder says that it is well every quarter of a lease of 8 s, or every 2 s; it
-    /// waits for 15 s for an answer (three times [`store::Options::patience`]).
+    /// 5 s and 3 s: a holder says that it is well every quarter of a lease of 8 s, or every 2 s.
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(5),
             grace: Duration::from_secs(3),
-            answer: Duration::from_secs(15),
+            stall: Duration::from_secs(8),
         }
     }
 }
@@ -75,7 +75,7 @@ pub(crate) fn next_step(signs: &HolderSigns, terms: &Terms) -> TakeoverStep {
 fn is_at_work(signs: &HolderSigns, terms: &Terms) -> bool {
     signs
         .worked_for
-        .is_some_and(|worked_for| worked_for <= terms.answer)
+        .is_some_and(|worked_for| worked_for <= terms.stall)
 }
 
 /// Whether a store may be taken whose lock this process has got.
@@ -136,9 +136,9 @@ mod tests {
         for (locked, silent, worked_for, expected) in [
             (true, 7_000, Some(6_900), Wait),
             (true, 7_000, Some(0), Wait),
-            (true, 15_000, Some(15_000), Wait),
-            // It has given up, and nobody knows whether it is there.
-            (true, 15_001, Some(15_001), EndSession),
+            (true, 8_000, Some(8_000), Wait),
+            // Nobody knows whether it is there.
+            (true, 8_001, Some(8_001), EndSession),
             // The database waits for it.
             (true, 7_000, None, EndSession),
             (false, 7_000, None, Take),
