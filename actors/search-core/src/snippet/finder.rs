@@ -11,6 +11,7 @@ use std::ops::ControlFlow;
 use aho_corasick::packed;
 use rustc_hash::FxHashMap;
 
+use self::wide::WideWords;
 use super::Hit;
 use crate::analysis::words;
 use crate::query::{ParsedQuery, QueryTerm, TermMatcher};
@@ -135,7 +136,7 @@ impl TermFinder {
         });
         if !found && !text.is_ascii() {
             // Words of other scripts may be written in another way than typed.
-            let _ = self.find_wide(text, 0..text.len(), |_| true, &mut on_hit);
+            let _ = self.find_wide(text, 0..text.len(), WideWords::ALL, &mut on_hit);
         }
     }
 
@@ -184,7 +185,7 @@ impl TermFinder {
                 }
             }
             if !is_ascii {
-                self.add_accented(text, at..end, &mut gathered);
+                self.add_accented(text, at..end, &needles, &mut gathered);
                 flow = gathered.drain(..).try_for_each(&mut *on_hit);
             }
             at = end;
@@ -288,7 +289,8 @@ fn needles(term: &str) -> Vec<Vec<u8>> {
         let length = (term.len().saturating_sub(1)).clamp(term.len().min(2), MAX_NEEDLE);
         return vec![term.as_bytes()[..length].to_vec()];
     }
-    let start: String = term.chars().take(4).collect();
+    // What marks a prefix is no letter of it.
+    let start: String = term.trim_end_matches('*').chars().take(4).collect();
     let mut rest = start.chars();
     let capital = rest
         .next()

@@ -1,5 +1,7 @@
 //! Which terms of a query the words of a name stand for: of a path, of what a file defines.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashMap;
 use search_core::analysis::{TermKind, WordAnalyzer, WordTerms, fold, identifier_parts, words};
 use search_core::defined_names::NAME_SEAM;
@@ -28,12 +30,19 @@ pub(super) struct TermMatches<'q> {
     query: &'q ParsedQuery,
     /// What each term is worth, as a share of the query.
     shares: Vec<f32>,
+    /// The letters that terms with a share begin with, `a` in the lowest bit.
+    initials: u32,
     /// Words, and the place of the terms that they stand for.
     known: FxHashMap<String, usize>,
+    /// Terms by place; at [`NO_TERMS`] are none.
     matched: Vec<Vec<usize>>,
     analyzer: WordAnalyzer,
     buffer: WordTerms,
+    parts: Vec<Range<usize>>,
 }
+
+/// The place of words that stand for no term.
+const NO_TERMS: usize = 0;
 
 /// How the names of a file and of its folder go with a query, each 0 to 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -73,14 +82,28 @@ pub(super) fn best_of<const N: usize>(numbers: impl Iterator<Item = f32>) -> [f3
     best
 }
 
-/// The parts of a word of a name; a word without parts is one.
-fn parts_of(word: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    identifier_parts(word, &mut parts);
+/// The parts of a word of a name, in place of what is there; a word without parts is one.
+fn parts_of(word: &str, parts: &mut Vec<Range<usize>>) {
+    identifier_parts(word, parts);
     if parts.is_empty() {
-        return vec![word];
+        parts.push(0..word.len());
     }
-    parts.into_iter().map(|part| &word[part]).collect()
+}
+
+/// The bit of the letter that a word begins with, in either case.
+fn initial(word: &str) -> Option<u32> {
+    let first = word.bytes().next()?.to_ascii_lowercase();
+    first
+        .is_ascii_lowercase()
+        .then(|| 1 << u32::from(first - b'a'))
+}
+
+/// Whether a word is letters of the basic alphabet in one case, but for the first: it has no parts,
+/// and its stem begins as it does.
+fn is_plain(word: &str) -> bool {
+    let rest = word.as_bytes().get(1..).unwrap_or_default();
+    let is_lower = rest.iter().all(u8::is_ascii_lowercase);
+    is_lower || word.bytes().all(|byte| byte.is_ascii_uppercase())
 }
 
 /// Whether one of two words begins with the other: `serializer` is about what is serialized.
@@ -99,13 +122,20 @@ impl<'q> TermMatches<'q> {
         let shares = weights
             .iter()
             .map(|weight| weight / all.max(f32::MIN_POSITIVE));
+        let shares: Vec<f32> = shares.collect();
+        let counting = query.terms().iter().zip(&shares);
+        let counting = counting.filter(|(_, share)| **share > 0.0);
         Self {
             query,
-            shares: shares.collect(),
+            initials: counting
+                .filter_map(|(term, _)| initial(&term.text))
+                .fold(0, |all, one| all | one),
+            shares,
             known: FxHashMap::default(),
-            matched: Vec::new(),
+            matched: vec![Vec::new()],
             analyzer: WordAnalyzer::default(),
             buffer: WordTerms::default(),
+            parts: Vec::new(),
         }
     }
 
@@ -171,10 +201,15 @@ impl<'q> TermMatches<'q> {
     /// stand for any, as a share.
     fn read_name(&mut self, name: &str, seen: &mut Vec<usize>) -> f32 {
         let (mut all, mut held) = (0_u16, 0_u16);
-        for part in words(name).flat_map(|word| parts_of(word.text)) {
-            all += 1;
-            held += u16::from(self.add_terms(part, seen));
+        let mut parts = std::mem::take(&mut self.parts);
+        for word in words(name) {
+            parts_of(word.text, &mut parts);
+            for part in &parts {
+                all += 1;
+                held += u16::from(self.add_terms(&word.text[part.clone()], seen));
+            }
         }
+        self.parts = parts;
         f32::from(held) / f32::from(all.max(1))
     }
 
@@ -192,9 +227,26 @@ impl<'q> TermMatches<'q> {
 
     /// The place of the terms of the query that a word stands for.
     fn terms_of(&mut self, word: &str) -> usize {
+        // Most words of names: neither their stems nor their beginnings are terms.
+        if initial(word).is_some_and(|first| first & self.initials == 0) && is_plain(word) {
+            return NO_TERMS;
+        }
         if let Some(&known) = self.known.get(word) {
             return known;
         }
+        let found = self.found_for(word);
+        let place = if found.is_empty() {
+            NO_TERMS
+        } else {
+            self.matched.push(found);
+            self.matched.len() - 1
+        };
+        self.known.insert(word.to_owned(), place);
+        place
+    }
+
+    /// The terms of the query that a word stands for, in their order.
+    fn found_for(&mut self, word: &str) -> Vec<usize> {
         self.analyzer.analyze(word, &mut self.buffer);
         let terms = self.query.terms();
         let place = |text: &str| terms.iter().position(|term| term.text == text);
@@ -203,10 +255,11 @@ impl<'q> TermMatches<'q> {
             .iter()
             .filter(|(_, kind)| *kind != TermKind::Exact);
         let mut found: Vec<usize> = indexed.filter_map(|(text, _)| place(text)).collect();
-        let mut folded = String::new();
-        for part in parts_of(word) {
+        let (mut folded, mut parts) = (String::new(), Vec::new());
+        parts_of(word, &mut parts);
+        for part in parts {
             folded.clear();
-            fold(part, &mut folded);
+            fold(&word[part], &mut folded);
             let alike = terms
                 .iter()
                 .enumerate()
@@ -216,17 +269,31 @@ impl<'q> TermMatches<'q> {
         found.retain(|&term| self.shares[term] > 0.0);
         found.sort_unstable();
         found.dedup();
-        self.matched.push(found);
-        self.known.insert(word.to_owned(), self.matched.len() - 1);
-        self.matched.len() - 1
+        found
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use search_core::query::{ParsedQuery, SearchRequest, parse};
 
     use super::{PathMatch, TermMatches};
+
+    proptest! {
+        #[test]
+        fn i16_a_word_that_is_not_looked_at_stands_for_no_term(
+            text in "[a-zA-Z]{1,9}( [a-zA-Z0-9_é]{1,9}){0,3}",
+            word in "[a-zA-Z]{1,12}(ing|ies|s|ly|'s|2|_a|é)?",
+        ) {
+            let query = query(&text);
+            let weights = vec![1.0; query.terms().len()];
+            let mut all = TermMatches::new(&query, &weights);
+            let found = all.found_for(&word);
+            let place = all.terms_of(&word);
+            prop_assert_eq!(&all.matched[place], &found);
+        }
+    }
 
     fn query(text: &str) -> ParsedQuery {
         parse(&SearchRequest::for_text(text)).expect("a query")

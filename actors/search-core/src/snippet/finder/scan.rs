@@ -7,6 +7,7 @@
 
 use std::ops::{ControlFlow, Range};
 
+use super::wide::WideWords;
 use super::{TermFinder, begins_part, gather, is_word_byte, piece_end, run_around};
 use crate::analysis::MAX_PARTS;
 use crate::snippet::Hit;
@@ -49,7 +50,7 @@ impl TermFinder {
                 }
             }
             if !is_ascii {
-                self.add_accented(text, at..end, &mut gathered);
+                self.add_accented(text, at..end, &needles, &mut gathered);
                 flow = gathered.drain(..).try_for_each(&mut told);
             }
             at = end;
@@ -57,7 +58,7 @@ impl TermFinder {
         (self.needles, self.folded) = (Some(needles), folded);
         if !found && !text.is_ascii() {
             // Words of other scripts may be written in another way than typed.
-            let _ = self.find_wide(text, 0..text.len(), |_| true, &mut on_hit);
+            let _ = self.find_wide(text, 0..text.len(), WideWords::ALL, &mut on_hit);
         }
     }
 

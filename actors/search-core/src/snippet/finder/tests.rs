@@ -102,6 +102,29 @@ proptest! {
         }
     }
 
+    /// 16: pages with many accents and signs took ten times as long as plain ones.
+    #[test]
+    fn i16_no_word_with_accents_is_missed(
+        query in "[a-zéüøдом]{2,8}( [a-zéи]{3,6}\\*)?",
+        text in "([a-zéüøßдоиÉÜДОМ§]{0,6}[ _§é\u{301}]){0,12}",
+        ends in "(é|s|ing|und|\u{301}|Д)?",
+    ) {
+        let parsed = parse(&SearchRequest::for_text(&query));
+        prop_assume!(parsed.is_ok());
+        let parsed = parsed.expect("it was looked at");
+        let first = query.split(' ').next().unwrap_or_default();
+        let text = format!("{text} {first}{ends} {}{ends} a_{first}{ends}", first.to_uppercase());
+        let mut finder = TermFinder::new(&parsed);
+        prop_assume!(finder.needles.is_some());
+        let hits = finder.hits(&text);
+        let mut all = Vec::new();
+        let _ = finder.find_wide(&text, 0..text.len(), WideWords::ALL, &mut gather(&mut all));
+        for hit in all {
+            let is_met = hits.iter().any(|one| one.start < hit.end && hit.start < one.end);
+            prop_assert!(is_met, "{} of {text}", &text[hit.start..hit.end]);
+        }
+    }
+
     #[test]
     fn no_word_that_begins_like_its_term_is_missed(query in "[a-zA-Z]{2,9}( [a-z]{2,9})?", text in "[a-zA-Z_0-9 ]{0,80}") {
         let parsed = parse(&SearchRequest::for_text(&query));

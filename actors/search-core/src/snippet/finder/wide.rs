@@ -3,8 +3,10 @@
 
 use std::ops::{ControlFlow, Range};
 
+use aho_corasick::packed::Searcher;
+
 use super::{TermFinder, gather, run_around};
-use crate::analysis::{is_joiner, is_word_char};
+use crate::analysis::{fold, is_joiner, is_word_char};
 use crate::snippet::Hit;
 
 /// Whether an accent, or a character that is left off, may hide a word with `c` from the needles:
@@ -24,11 +26,49 @@ fn first_wide(bytes: &[u8]) -> Option<usize> {
 /// Bytes that are looked at together.
 const BLOCK: usize = 32;
 
+/// Which words beyond ASCII are looked at.
+#[derive(Clone, Copy)]
+pub(super) struct WideWords<'n> {
+    /// One of their characters does so.
+    pub(super) counts: fn(char) -> bool,
+    /// They hold one of these once they are folded.
+    pub(super) needles: Option<&'n Searcher>,
+}
+
+impl WideWords<'_> {
+    /// All of them.
+    pub(super) const ALL: Self = Self {
+        counts: |_| true,
+        needles: None,
+    };
+
+    /// Whether a run of words may hold a term; `folded` is a buffer.
+    fn may_hold(self, run: &str, folded: &mut String) -> bool {
+        let Some(needles) = self.needles else {
+            return true;
+        };
+        folded.clear();
+        fold(run, folded);
+        needles.find(folded.as_bytes()).is_some()
+    }
+}
+
 impl TermFinder {
-    /// Adds the hits of a piece that accents hide from the needles to those `found` there.
-    pub(super) fn add_accented(&mut self, text: &str, piece: Range<usize>, found: &mut Vec<Hit>) {
+    /// Adds the hits of a piece that accents hide from the `needles` to those `found` there. What
+    /// holds none of them without its accents either is not analysed.
+    pub(super) fn add_accented(
+        &mut self,
+        text: &str,
+        piece: Range<usize>,
+        needles: &Searcher,
+        found: &mut Vec<Hit>,
+    ) {
         let mut more = Vec::new();
-        let _ = self.find_wide(text, piece, may_hide, &mut gather(&mut more));
+        let words = WideWords {
+            counts: may_hide,
+            needles: Some(needles),
+        };
+        let _ = self.find_wide(text, piece, words, &mut gather(&mut more));
         let known = found.len();
         for hit in more {
             // Those found are in ascending order, and do not overlap.
@@ -43,27 +83,31 @@ impl TermFinder {
         found.sort_by_key(|hit| hit.start);
     }
 
-    /// Only the words of a piece that are not plain ASCII, where one of their characters `counts`;
-    /// signs beyond ASCII cost next to nothing.
+    /// Only those words of a piece that are not plain ASCII; signs beyond ASCII cost next to
+    /// nothing.
     pub(super) fn find_wide(
         &mut self,
         text: &str,
         piece: Range<usize>,
-        counts: fn(char) -> bool,
+        words: WideWords<'_>,
         on_hit: &mut dyn FnMut(Hit) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let bytes = text.as_bytes();
+        let mut folded = String::new();
         let mut at = piece.start;
         while let Some(found) = first_wide(&bytes[at..piece.end]) {
             let start = at + found;
             let character = text[start..].chars().next().unwrap_or_default();
             at = start + character.len_utf8();
-            if (is_word_char(character) || is_joiner(character)) && counts(character) {
+            if (is_word_char(character) || is_joiner(character)) && (words.counts)(character) {
                 let run = run_around(bytes, start);
                 at = text
                     .ceil_char_boundary(run.end.max(at))
                     .min(piece.end.max(at));
-                self.check_run(text, run, on_hit)?;
+                let inside = text.ceil_char_boundary(run.start)..text.floor_char_boundary(run.end);
+                if words.may_hold(text.get(inside).unwrap_or_default(), &mut folded) {
+                    self.check_run(text, run, on_hit)?;
+                }
             }
         }
         ControlFlow::Continue(())
