@@ -86,7 +86,7 @@ async fn serve(
         .map(TcpListener::local_addr)
         .transpose()?;
     let store = service.store.clone();
-    let server = OrchestratorServer::start(service);
+    let server = OrchestratorServer::prepare(service).start();
     server.ready().await;
     let signal = edge_web::shutdown_signal()?;
     reload_on_hangup(server.operator_api().clone(), || {
