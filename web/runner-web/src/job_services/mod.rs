@@ -39,6 +39,8 @@ use edge_web::ServeOptions;
 use http_clients::http::{HttpClient, HttpOptions};
 use runner_actors::JobServices;
 
+use artifacts::ArtifactRequest;
+use caches::CacheRequest;
 use front::{Front, Led};
 use passage::ForgeWays;
 
@@ -97,8 +99,8 @@ fn routes(config: &mut web::ServiceConfig) {
     const ARTIFACTS: &str = "/twirp/github.actions.results.api.v1.ArtifactService/{method}";
     const CACHES: &str = "/twirp/github.actions.results.api.v1.CacheService/{method}";
     config
-        .route(ARTIFACTS, web::post().to(artifacts::call))
-        .route(CACHES, web::post().to(caches::call))
+        .route(ARTIFACTS, web::post().to(twirp::call::<ArtifactRequest>))
+        .route(CACHES, web::post().to(twirp::call::<CacheRequest>))
         .route("/_apis/artifactcache/cache", web::get().to(caches::find))
         .route(
             "/_apis/artifactcache/caches",
