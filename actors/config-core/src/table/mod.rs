@@ -45,7 +45,7 @@ pub use effective::{EffectiveSetting, render_effective};
 pub use flags::FlagValues;
 pub use info::{RowInfo, Shape, TableInfo};
 pub use kinds::{
-    BOOLEAN, Choice, FILE_PATH, Given, List, Map, Opt, PROGRAM, Plain, SECRET, STORE_URL, Set,
+    BOOLEAN, Choice, FILE_PATH, ValueContext, List, Map, Opt, PROGRAM, Plain, SECRET, STORE_URL, Set,
     Shaped, ValueKind, Whole, choice, list, map, map_of, no_text, opt, set, whole,
 };
 pub use rows::{Described, Record, Row, Table, record};

@@ -35,7 +35,7 @@ pub struct Suggester {
     /// Those that came since, or weigh otherwise.
     recent: SuggestionTable,
     /// Places among all that count no more.
-    gone: Marks,
+    gone: RowSet,
 }
 
 impl Suggester {

@@ -53,10 +53,10 @@ impl Primary {
 
 /// What is known of the servers of an address.
 #[derive(Debug, Default)]
-pub(super) struct Primaries(Mutex<Known>);
+pub(super) struct Primaries(Mutex<ServerSurvey>);
 
 #[derive(Debug, Default, Clone)]
-struct Known {
+struct ServerSurvey {
     /// The one that is used.
     used: Option<Primary>,
     /// The one with the highest timeline that was seen.
@@ -117,7 +117,7 @@ impl Primaries {
 
 /// The server to be used, and what is wrong all the same.
 fn decide(
-    known: &Known,
+    known: &ServerSurvey,
     found: &[Primary],
     name: impl Fn(usize) -> String,
 ) -> Result<(Primary, Option<String>), Fault> {

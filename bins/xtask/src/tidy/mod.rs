@@ -169,7 +169,7 @@ fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
 }
 
 fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
-    let known = Known::new(
+    let known = CommandNames::new(
         packages,
         tree.text("bins/xtask/src/main.rs").unwrap_or_default(),
     );

@@ -41,7 +41,7 @@ use runner_actors::JobServices;
 
 use artifacts::ArtifactRequest;
 use caches::CacheRequest;
-use front::{Front, Led};
+use front::{Front, ForgeConnection};
 use passage::ForgeWays;
 
 /// Serves on `listener` until `shutdown` resolves.
@@ -75,7 +75,7 @@ async fn led(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let Some(led) = request.conn_data::<Led>().cloned() else {
+    let Some(led) = request.conn_data::<ForgeConnection>().cloned() else {
         let answered = next.call(request).await;
         return answered.map(ServiceResponse::map_into_boxed_body);
     };

@@ -84,7 +84,7 @@ impl ForgeWays {
 pub(super) async fn pass(
     request: &HttpRequest,
     payload: web::Payload,
-    led: &Led,
+    led: &ForgeConnection,
     (ways, anonymous): (&ForgeWays, Option<&str>),
 ) -> HttpResponse {
     let Some(way) = ways.to(&led.base, true) else {

@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn both_spellings_and_wrapped_values_are_one() {
         #[derive(Deserialize)]
-        struct Asked {
+        struct Body {
             workflow_run_backend_id: String,
             size: Number,
             hash: Option<String>,
@@ -151,10 +151,10 @@ mod tests {
             r#"{"workflowRunBackendId": "r", "size": "7", "hash": {"value": "x"}}"#,
             r#"{"workflow_run_backend_id": "r", "size": 7, "hash": "x", "more": 1}"#,
         ] {
-            let asked: Asked = read(text.as_bytes()).unwrap();
+            let asked: Body = read(text.as_bytes()).unwrap();
             assert_eq!(asked.workflow_run_backend_id, "r");
             assert_eq!((asked.size.0, asked.hash.as_deref()), (7, Some("x")));
         }
-        assert!(read::<Asked>(b"{}").is_err() && read::<Asked>(b"[1]").is_err());
+        assert!(read::<Body>(b"{}").is_err() && read::<Body>(b"[1]").is_err());
     }
 }
