@@ -7,16 +7,15 @@
 )]
 
 #[allow(dead_code, reason = "shared with the tests of other programs")]
-#[path = "../../command-line/tests/pty/mod.rs"]
+#[path = "../../../command-line/tests/pty/mod.rs"]
 mod pty;
-mod site;
 
 use std::io::Write;
 use std::process::Stdio;
 
 use pty::Pty;
 use serde_json::Value;
-use site::Site;
+use crate::site::Site;
 
 const WORKFLOW: &str = r#"
 on: push

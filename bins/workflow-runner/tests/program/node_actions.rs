@@ -5,11 +5,9 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
 use std::path::Path;
 
-use stage::{Stage, copy_modules, in_order, text};
+use crate::stage::{Stage, copy_modules, in_order, text};
 
 const GREET: &str = r#"
 name: greet

@@ -5,9 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
-use stage::{Stage, in_order, write};
+use crate::stage::{Stage, in_order, write};
 
 const SAYS: &str = "console.log(`${process.env.INPUT_WHEN} ${process.env.INPUT_STATUS}`);\n";
 const NODE: &str = "inputs: {when: {}, status: {default: '${{ job.status }}'}}\nruns: {using: node20, main: says.js, post: post.js}\n";

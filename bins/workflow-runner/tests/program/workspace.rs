@@ -6,10 +6,8 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
 use scripted_peers::GitRepository;
-use stage::{Stage, in_order};
+use crate::stage::{Stage, in_order};
 
 const GREET: &str = "runs: {using: node16, main: greet.js, post: bye.js}\ninputs: {who: {default: nobody}}\noutputs: {said: {}}\n";
 

@@ -8,9 +8,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod faulty_disk;
-
-use faulty_disk::FaultyDisk;
+use crate::faulty_disk::FaultyDisk;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;

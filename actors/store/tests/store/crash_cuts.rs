@@ -11,9 +11,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod recorded_disk;
-
-use recorded_disk::{Dice, Event, Recorder, cut};
+use crate::recorded_disk::{Dice, Event, Recorder, cut};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::catch_unwind;

@@ -5,11 +5,9 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
 use std::path::Path;
 
-use stage::{Stage, copy_modules, in_order};
+use crate::stage::{Stage, copy_modules, in_order};
 
 const CLIENT: &str = r#"
 import fs from 'node:fs';

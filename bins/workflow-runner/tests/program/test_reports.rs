@@ -4,9 +4,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
-use stage::{Stage, write};
+use crate::stage::{Stage, write};
 
 const SUM: &str = "const test = require('node:test');\nconst assert = require('node:assert');\ntest('adds', () => assert.strictEqual(1 + 1, 2));\ntest('sum', async (t) => {\n  await t.test('of three', () => assert.strictEqual(1 + 2, 4));\n});\ntest('later', { skip: 'no disk' }, () => {});\n";
 const PERL: &str = "use Test::More tests => 3;\nok(1, 'first');\nis(1, 2, 'second');\nTODO: { local $TODO = 'not yet'; ok(0, 'third'); }\n";

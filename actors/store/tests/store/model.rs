@@ -5,9 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod engines;
-
-use engines::{Lab, over_both_engines, wait};
+use crate::engines::{Lab, over_both_engines, wait};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use scripted_peers::postgres::Stop;

@@ -4,9 +4,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
-use stage::{Stage, in_order, write};
+use crate::stage::{Stage, in_order, write};
 
 const MATCHER: &str = r#"{"problemMatcher": [{"owner": "lint", "pattern": [{
   "regexp": "^(.+):(\\d+): (error|warning): (.*)$",

@@ -5,12 +5,10 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
 use std::os::unix::fs::PermissionsExt;
 
 use scripted_peers::{GitForge, GitRepository};
-use stage::{Stage, in_order};
+use crate::stage::{Stage, in_order};
 
 /// A tree with two branches, an annotated tag and three commits.
 fn with_history(stage: &Stage) -> [String; 3] {

@@ -5,10 +5,8 @@
     reason = "a test that fails here should say where"
 )]
 
-mod site;
-
 use serde_json::Value;
-use site::Site;
+use crate::site::Site;
 
 /// The first attempt sleeps; the next one finds what it stored, stores it again, and goes on.
 const WORKFLOW: &str = r#"

@@ -6,9 +6,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
-use stage::{Stage, in_order};
+use crate::stage::{Stage, in_order};
 
 /// Waits for a file in a script, for a minute at most.
 const AWAIT: &str = r#"await() { for i in $(seq 600); do [ -e "/tmp/$1" ] && return; sleep 0.1; done; echo "no $1"; exit 9; }"#;
@@ -187,7 +185,7 @@ fn i17_actions_run_beside_each_other() {
         ),
         ("in.txt", "of the commit\n"),
     ];
-    stage::write(&stage.path("tree"), &files);
+    crate::stage::write(&stage.path("tree"), &files);
     let (code, said) = stage.exec(&job(
         r#"
       - uses: actions/checkout@v6

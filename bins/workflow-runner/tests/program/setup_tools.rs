@@ -5,9 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
-use stage::{Stage, in_order, write};
+use crate::stage::{Stage, in_order, write};
 
 /// Releases of tools as programs that say of themselves what those say.
 const MAKE_TOOLS: &str = r#"

@@ -5,15 +5,12 @@
     reason = "a test that fails here should say where"
 )]
 
-mod site;
-mod stage;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use scripted_peers::{GitForge, GitRepository, Sshd};
-use stage::{Stage, in_order};
+use crate::stage::{Stage, in_order};
 
 /// A server with repositories, the event that says where, and a stage that may reach it.
 struct Site {
@@ -274,7 +271,7 @@ fn i17_a_server_elsewhere_is_reached_within_the_address_policy() {
 /// The runner as a service: the run's own repository, and a machine that is kept after its job.
 #[test]
 fn i17_the_run_s_own_repository_comes_by_ssh_and_a_kept_machine_has_no_key() {
-    let mut site = site::Site::new("namespace-sandbox", "failed = true\nvms = 1");
+    let mut site = crate::site::Site::new("namespace-sandbox", "failed = true\nvms = 1");
     let folder = tempfile::tempdir().unwrap();
     let top = site.repository.folder.parent().unwrap().parent().unwrap();
     std::os::unix::fs::symlink(&site.repository.folder, top.join("acme/rocket.git")).unwrap();

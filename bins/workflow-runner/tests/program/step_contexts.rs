@@ -6,9 +6,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
-use stage::{Stage, in_order, write};
+use crate::stage::{Stage, in_order, write};
 
 fn job(keys: &str, steps: &str) -> String {
     format!("on: push\njobs:\n  a:\n    runs-on: x\n{keys}    steps:\n{steps}")

@@ -5,9 +5,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod stage;
-
-use stage::{Stage, in_order};
+use crate::stage::{Stage, in_order};
 
 #[test]
 fn i17_a_cache_holds_what_tar_would_hold() {

@@ -4,9 +4,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod engines;
-
-use engines::{Lab, over_both_engines};
+use crate::engines::{Lab, over_both_engines};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use store::{

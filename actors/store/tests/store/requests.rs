@@ -4,9 +4,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod engines;
-
-use engines::{Lab, over_both_engines, wait};
+use crate::engines::{Lab, over_both_engines, wait};
 use std::sync::mpsc;
 use std::time::Duration;
 use store::{Options, ReadRows, Store, StoreError, Table};

@@ -6,10 +6,8 @@
     reason = "a test that fails here should say where, and one VM answers many questions"
 )]
 
-mod site;
-
 use serde_json::Value;
-use site::Site;
+use crate::site::Site;
 
 const WORKFLOW: &str = r#"
 on: push

@@ -6,9 +6,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod engines;
-
-use engines::Lab;
+use crate::engines::Lab;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -89,7 +87,7 @@ fn spawn(place: &str, first: u64) -> (Child, Receiver<String>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "child_that_writes_until_it_is_killed",
+            "crash_kills::child_that_writes_until_it_is_killed",
             "--nocapture",
         ])
         .env(CHILD, format!("{first} {place}"))

@@ -10,9 +10,7 @@
     reason = "a test that fails here should say where"
 )]
 
-mod recorded_disk;
-
-use recorded_disk::{Dice, Disk, Event, Recorder, cut, land};
+use crate::recorded_disk::{Dice, Disk, Event, Recorder, cut, land};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex};

@@ -10,7 +10,7 @@ use store::{Options, PostgresUrl, ReadRows, SharedStore, Store, StorePlace, Tabl
 
 const ROWS: Table<u64, u64> = Table::new("rows");
 /// What version 5 made of an empty schema.
-const LAYOUT_5: &str = include_str!("layouts/5.sql");
+const LAYOUT_5: &str = include_str!("../layouts/5.sql");
 
 fn options() -> Options {
     Options::new("upgrade-test").schema("upgraded")
