@@ -1,6 +1,6 @@
 //! The `--help` of these programs and of each subcommand is what docs/CLI.md shows.
 
-#[path = "../../xtask/src/docs/help.rs"]
+#[path = "../../../xtask/src/docs/help.rs"]
 mod help;
 
 #[test]

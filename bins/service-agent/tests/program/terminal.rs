@@ -1,9 +1,8 @@
 //! The full screen and the line editor on a real pseudo-terminal, against a real server.
 
 #[allow(dead_code, reason = "shared with the other tests of the client")]
-mod common;
 #[allow(dead_code, reason = "shared with the other programs' tests")]
-#[path = "../../command-line/tests/pty/mod.rs"]
+#[path = "../../../command-line/tests/pty/mod.rs"]
 mod pty;
 
 use std::io::Write;
@@ -11,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::{Server, home};
+use crate::common::{Server, home};
 use pty::Pty;
 use rustix::process::Signal;
 use serde_json::json;

@@ -2,12 +2,11 @@
 //! in both generations.
 
 #[allow(dead_code, reason = "shared with the other tests of the client")]
-mod common;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use common::{Server, home};
+use crate::common::{Server, home};
 use serde_json::Value;
 
 fn client(home: &Path, arguments: &[&str]) -> Output {

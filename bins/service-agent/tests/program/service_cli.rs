@@ -2,21 +2,20 @@
 //! each.
 
 #[allow(dead_code, reason = "shared with the tests of the other client")]
-mod common;
 
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use common::Server;
+use crate::common::Server;
 use serde_json::{Value, json};
 
 const CONCEPTS: &str = "# Earth satellite\n\nsynonyms:: moon, luna\n";
 
 /// The home of the other client, with a thesaurus.
 fn home() -> tempfile::TempDir {
-    let home = common::home();
+    let home = crate::common::home();
     std::fs::create_dir(home.path().join("concepts")).expect("a folder");
     std::fs::write(home.path().join("concepts/satellite.md"), CONCEPTS).expect("a file");
     let text = std::fs::read_to_string(home.path().join("role.json")).expect("the role");

@@ -1,0 +1,9 @@
+//! The clients as people and scripts use them. One binary, a module for each topic.
+
+mod cli_reference;
+#[path = "../common/mod.rs"]
+mod common;
+mod mcp;
+mod program;
+mod service_cli;
+mod terminal;
