@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster_actors::replica::{Election, RoleControl, AcquiredStore, leader_watch};
+use cluster_actors::replica::{AcquiredStore, Election, RoleControl, leader_watch};
 use scripted_peers::postgres::PostgresServer;
 use store::{Options, SharedStore, Store, StoreError, Table};
 use supervision::{Root, SupervisorSpec};

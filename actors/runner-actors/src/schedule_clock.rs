@@ -22,11 +22,15 @@ impl Actor for ScheduleClock {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let clock = self.clone();
-        start_rounds(ctx, (FirstRound::AtOnce, self.time.every), async move || {
-            if let Err(error) = clock.check((clock.time.now_ms)()).await {
-                tracing::warn!(event = "run.store_failed", %error, "the schedules cannot be looked at now");
-            }
-        });
+        start_rounds(
+            ctx,
+            (FirstRound::AtOnce, self.time.every),
+            async move || {
+                if let Err(error) = clock.check((clock.time.now_ms)()).await {
+                    tracing::warn!(event = "run.store_failed", %error, "the schedules cannot be looked at now");
+                }
+            },
+        );
     }
 }
 

@@ -230,7 +230,9 @@ impl TarStore {
         let directory = self.directory(with);
         let base = directory.join(hashed(name));
         let path = match (&entry.held, &self.shared) {
-            (TarLocation::Shared(from, _), Some(shared)) => return shared.copy(from, key(with, &base)),
+            (TarLocation::Shared(from, _), Some(shared)) => {
+                return shared.copy(from, key(with, &base));
+            }
             (TarLocation::Local(path), _) => path,
             (TarLocation::Shared(..), None) => return Ok(()),
         };

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::task::JoinHandle;
-use cluster_actors::replica::{RoleAction, RoleControl, RoleEvent, AcquiredStore};
+use cluster_actors::replica::{AcquiredStore, RoleAction, RoleControl, RoleEvent};
 use store::{PostgresUrl, SharedStore, Store};
 use tokio::sync::{mpsc, oneshot};
 

@@ -174,7 +174,9 @@ impl Machines {
         } = self;
         say_where("vm_manager", listener.local_addr()?);
         let store = service.store.clone();
-        let server = VmServer::prepare(service, options).start_below(tree).await?;
+        let server = VmServer::prepare(service, options)
+            .start_below(tree)
+            .await?;
         servers.add("vm_manager", |stop| async move {
             server.serve(listener, stop).await?;
             store.close();
@@ -351,7 +353,9 @@ impl Agents {
             say_where("orchestrator's operations", admin.local_addr()?);
         }
         let store = service.store.clone();
-        let server = OrchestratorServer::prepare(service).start_below(tree).await?;
+        let server = OrchestratorServer::prepare(service)
+            .start_below(tree)
+            .await?;
         server.ready().await;
         reload_on_hangup(server.operator_api().clone(), || {
             tracing::info!(

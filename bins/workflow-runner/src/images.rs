@@ -87,7 +87,10 @@ fn list(options: &ImagesListOptions, environment: &Environment) -> anyhow::Resul
 
 fn verify(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<bool> {
     let verified = store(options, environment)?.verify()?;
-    Ok(crate::actions::report_verified("images", verified.into_iter()))
+    Ok(crate::actions::report_verified(
+        "images",
+        verified.into_iter(),
+    ))
 }
 
 fn remove(options: &ImagesRemoveOptions, environment: &Environment) -> anyhow::Result<bool> {

@@ -215,7 +215,9 @@ fn serve(
     ];
     let service = RunnerService::new(config.runner, store.clone())?;
     lifecycle::run(async move {
-        let server = RunnerServer::prepare(service, options).start().services_on(services);
+        let server = RunnerServer::prepare(service, options)
+            .start()
+            .services_on(services);
         let stopped = lifecycle::listening("workflow runner", bound, &server.actors())?;
         first_screen::show("workflow-runner", env!("CARGO_PKG_VERSION"), &rows);
         first_screen::line(

@@ -103,7 +103,11 @@ fn run_beside(commands: Vec<(String, Command)>, at_once: usize) -> Result<Vec<St
         while let Some((name, mut command)) = next() {
             let finished = shell::quiet(&mut command)?;
             let text = finished.text();
-            terminal::line(&format!("$ {}\n{}", shell::shown(&command), text.trim_end()));
+            terminal::line(&format!(
+                "$ {}\n{}",
+                shell::shown(&command),
+                text.trim_end()
+            ));
             if !finished.status.success() {
                 failed.push(name);
             }
@@ -209,7 +213,10 @@ mod tests {
         ];
         let failed = run_beside(commands, 2).expect("sh starts");
         assert_eq!(failed, ["b", "a"]);
-        let missing = vec![("x".to_owned(), shell::command("no-such-program", Path::new("/")))];
+        let missing = vec![(
+            "x".to_owned(),
+            shell::command("no-such-program", Path::new("/")),
+        )];
         assert!(run_beside(missing, 1).is_err());
         assert!(run_beside(Vec::new(), 0).expect("nothing to do").is_empty());
     }

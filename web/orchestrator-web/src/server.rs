@@ -12,8 +12,8 @@ use cluster_actors::replica::RoleControl;
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use edge_web::{
-    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, PreparedServer, REPLICA_KEY,
-    ServeOptions, SignedBodyConfig,
+    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, PreparedServer,
+    REPLICA_KEY, ServeOptions, SignedBodyConfig,
 };
 use forge_core::ParseOptions;
 use orchestrator_actors::{Dispatcher, OperatorApi, OrchestratorService};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use cluster_actors::replica::{RoleControl, AcquiredStore};
+use cluster_actors::replica::{AcquiredStore, RoleControl};
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{
     LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,

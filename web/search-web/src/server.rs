@@ -9,8 +9,8 @@ use std::time::Instant;
 use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, PreparedServer, Routes, SIGN_IN_STYLE,
-    ServeOptions, SignIn, SignInAttempts, SignInSessions, actor_events, actor_tree,
+    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, PreparedServer, Routes,
+    SIGN_IN_STYLE, ServeOptions, SignIn, SignInAttempts, SignInSessions, actor_events, actor_tree,
 };
 use search_actors::chat::{ChatLimits, ChatParts, Conversations, chat_service};
 use search_actors::snapshots::SnapshotMode;

@@ -41,7 +41,10 @@ pub trait Election: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why not.
-    fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<AcquiredStore>, String>;
+    fn try_take(
+        &self,
+        may_take: &dyn Fn(&Leadership) -> bool,
+    ) -> Result<Option<AcquiredStore>, String>;
 }
 
 impl Election for SharedStore {
@@ -61,7 +64,10 @@ impl Election for SharedStore {
         Self::tell_settings(self).map_err(|error| error.to_string())
     }
 
-    fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<AcquiredStore>, String> {
+    fn try_take(
+        &self,
+        may_take: &dyn Fn(&Leadership) -> bool,
+    ) -> Result<Option<AcquiredStore>, String> {
         let taken = Self::try_take(self, may_take).map_err(|error| error.to_string())?;
         Ok(taken.map(|(store, epoch)| AcquiredStore { store, epoch }))
     }

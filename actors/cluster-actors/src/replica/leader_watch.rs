@@ -19,7 +19,7 @@ use store::Leadership;
 use supervision::{ChildSpec, start_tick};
 use tokio::sync::{mpsc, watch};
 
-use crate::replica::election::{Election, AcquiredStore};
+use crate::replica::election::{AcquiredStore, Election};
 use crate::replica::role_control::RoleControl;
 use crate::replica::sight::StoreSight;
 

@@ -31,7 +31,7 @@ pub use decision::{
     is_for_next_leader,
 };
 pub use delivery::{StoredDelivery, Undecodable};
-pub use election::{Election, AcquiredStore};
+pub use election::{AcquiredStore, Election};
 pub use file_migration::{
     BringFile, FileMigration, MigrationError, MigrationReport, MigrationWatch,
 };

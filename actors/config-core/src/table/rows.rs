@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::flags::{FlagValues, given};
 use super::info::{RowInfo, Shape, TableInfo};
-use super::kinds::{ValueContext, Shaped, ValueKind};
+use super::kinds::{Shaped, ValueContext, ValueKind};
 use crate::decode::{Fields, Item};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::environment::Environment;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::info::Shape;
-use super::kinds::{ValueContext, Shaped, ValueKind};
+use super::kinds::{Shaped, ValueContext, ValueKind};
 use crate::bytes::ByteSize;
 use crate::decode::Item;
 use crate::duration::{format_duration, parse_duration};

@@ -239,7 +239,11 @@ fn i18_a_log_that_cannot_be_stored_holds_up_no_other() {
         ("one".into(), "four".into())
     );
     assert!(!stray.exists(), "the sweep took place");
-    assert_eq!(a.logs.inner.uploads.names().len(), 2, "they are tried again");
+    assert_eq!(
+        a.logs.inner.uploads.names().len(),
+        2,
+        "they are tried again"
+    );
     for id in ["two", "three"] {
         std::fs::remove_dir(way(id)).unwrap();
     }

@@ -26,7 +26,9 @@ impl HostBackoff {
 
     /// A failure that may pass; `asked` is what the server wants.
     pub(crate) fn failed(&mut self, now: Instant, asked: Option<Duration>, reason: String) {
-        let own = FIRST.saturating_mul(1 << self.failures.min(6)).min(MAX_OWN_PAUSE);
+        let own = FIRST
+            .saturating_mul(1 << self.failures.min(6))
+            .min(MAX_OWN_PAUSE);
         self.failures = self.failures.saturating_add(1);
         self.until = Some(now + asked.map_or(own, |asked| asked.max(own).min(MAX_SERVER_PAUSE)));
         self.reason = reason;

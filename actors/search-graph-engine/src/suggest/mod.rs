@@ -14,7 +14,7 @@ use std::sync::Arc;
 use fst::Automaton;
 use search_core::analysis::folded_line;
 
-use crate::columns::Marks;
+use crate::columns::RowSet;
 pub(crate) use entry::keep_heaviest;
 use entry::order;
 pub use entry::{MAX_SUGGESTIONS, SuggesterEntry, Suggestion, SuggestionKind};

@@ -1,6 +1,6 @@
 //! Blobs that rows name and that are not there, or not as they were.
 
-use super::{for_each_row, digits};
+use super::{digits, for_each_row};
 use crate::error::StoreError;
 use crate::extent_table::ExtentTable;
 use crate::row_source::Snapshot;

@@ -471,7 +471,10 @@ pub(super) fn taken_behind(connection: &mut Connection, epoch: i64) -> Result<Op
 
 /// Up to which group a server knows what was written under `taken`, which another has followed;
 /// `None`: it knows of no such holder.
-pub(super) fn known_of(connection: &mut Connection, taken: &HolderTerm) -> Result<Option<i64>, Fault> {
+pub(super) fn known_of(
+    connection: &mut Connection,
+    taken: &HolderTerm,
+) -> Result<Option<i64>, Fault> {
     let statement = "SELECT coalesce((SELECT n.after_group FROM epochs n WHERE n.epoch > e.epoch \
          ORDER BY n.epoch LIMIT 1), o.last_group) \
          FROM epochs e, owner o WHERE e.epoch = $1 AND e.after_group = $2 AND e.holder = $3";

@@ -82,7 +82,10 @@ impl Primaries {
     pub(super) fn is_survey_due(&self, reached: &Primary) -> bool {
         let mut known = self.0.lock();
         let is_another = known.used.as_ref() != Some(reached);
-        let is_due = is_another || known.surveyed.is_none_or(|at| at.elapsed() > SURVEY_INTERVAL);
+        let is_due = is_another
+            || known
+                .surveyed
+                .is_none_or(|at| at.elapsed() > SURVEY_INTERVAL);
         if is_due {
             known.surveyed = Some(Instant::now());
         }

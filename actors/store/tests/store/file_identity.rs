@@ -211,7 +211,11 @@ fn u8_a_damaged_store_is_said_without_a_backtrace() {
         }
         fs::write(&path, &bytes).unwrap();
         let child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["file_identity::opens_a_damaged_store", "--exact", "--nocapture"])
+            .args([
+                "file_identity::opens_a_damaged_store",
+                "--exact",
+                "--nocapture",
+            ])
             .env("DAMAGED_STORE", folder.path())
             .env("RUST_BACKTRACE", "1")
             .output()

@@ -28,7 +28,11 @@ fn child_that_holds_the_folder() {
 
 fn hold(folder: &Path) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "lock::child_that_holds_the_folder", "--nocapture"])
+        .args([
+            "--exact",
+            "lock::child_that_holds_the_folder",
+            "--nocapture",
+        ])
         .env(CHILD, folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

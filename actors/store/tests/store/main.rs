@@ -1,5 +1,9 @@
-//! The store as its users see it, over both engines, and what disks, kills and servers do to it. One
-//! binary, a module for each topic.
+//! The store as its users see it, over both engines, and what disks, kills and servers do to it.
+//! One binary, a module for each topic.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
 
 mod backends;
 mod blob_cuts;

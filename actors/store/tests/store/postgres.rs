@@ -86,7 +86,11 @@ struct Holder {
 impl Holder {
     fn start(server: &PostgresServer) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "postgres::child_that_holds_the_store", "--nocapture"])
+            .args([
+                "--exact",
+                "postgres::child_that_holds_the_store",
+                "--nocapture",
+            ])
             .env(CHILD, server.url())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

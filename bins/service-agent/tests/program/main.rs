@@ -1,4 +1,8 @@
 //! The clients as people and scripts use them. One binary, a module for each topic.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
 
 mod cli_reference;
 #[path = "../common/mod.rs"]

@@ -2,7 +2,6 @@
 //! in both generations.
 
 #[allow(dead_code, reason = "shared with the other tests of the client")]
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

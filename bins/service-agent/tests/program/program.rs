@@ -2,7 +2,6 @@
 //! says when there is nothing to ask.
 
 #[allow(dead_code, reason = "shared with the other tests of the client")]
-
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 

@@ -2,7 +2,6 @@
 //! each.
 
 #[allow(dead_code, reason = "shared with the tests of the other client")]
-
 use std::io::Write;
 use std::net::TcpListener;
 use std::path::Path;

@@ -9,8 +9,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use scripted_peers::{GitForge, GitRepository, Sshd};
 use crate::stage::{Stage, in_order};
+use scripted_peers::{GitForge, GitRepository, Sshd};
 
 /// A server with repositories, the event that says where, and a stage that may reach it.
 struct Site {

@@ -7,8 +7,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use scripted_peers::{GitForge, GitRepository};
 use crate::stage::{Stage, in_order};
+use scripted_peers::{GitForge, GitRepository};
 
 /// A tree with two branches, an annotated tag and three commits.
 fn with_history(stage: &Stage) -> [String; 3] {

@@ -6,8 +6,8 @@
     reason = "a test that fails here should say where, and one VM answers many questions"
 )]
 
-use serde_json::Value;
 use crate::site::Site;
+use serde_json::Value;
 
 const WORKFLOW: &str = r#"
 on: push

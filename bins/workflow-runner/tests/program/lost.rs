@@ -5,8 +5,8 @@
     reason = "a test that fails here should say where"
 )]
 
-use serde_json::Value;
 use crate::site::Site;
+use serde_json::Value;
 
 /// The first attempt sleeps; the next one finds what it stored, stores it again, and goes on.
 const WORKFLOW: &str = r#"

@@ -1,4 +1,8 @@
 //! The program as people and forges meet it. One binary, a module for each topic.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that fails here should say where"
+)]
 
 mod actions;
 mod approvals;

@@ -13,9 +13,9 @@ mod pty;
 use std::io::Write;
 use std::process::Stdio;
 
+use crate::site::Site;
 use pty::Pty;
 use serde_json::Value;
-use crate::site::Site;
 
 const WORKFLOW: &str = r#"
 on: push

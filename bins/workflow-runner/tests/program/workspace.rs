@@ -6,8 +6,8 @@
     reason = "a test that fails here should say where"
 )]
 
-use scripted_peers::GitRepository;
 use crate::stage::{Stage, in_order};
+use scripted_peers::GitRepository;
 
 const GREET: &str = "runs: {using: node16, main: greet.js, post: bye.js}\ninputs: {who: {default: nobody}}\noutputs: {said: {}}\n";
 

@@ -142,7 +142,8 @@ mod tests {
             let file = File::open(built.join(name)).expect("it is there");
             file.set_modified(old).expect("it is ours");
         }
-        let times = || names.map(|name| fs::metadata(built.join(name)).unwrap().modified().unwrap());
+        let times =
+            || names.map(|name| fs::metadata(built.join(name)).unwrap().modified().unwrap());
 
         let before = BuiltFiles::read(&built).expect("readable");
         fs::remove_dir_all(&built).expect("writable");

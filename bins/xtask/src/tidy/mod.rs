@@ -39,7 +39,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use self::commands::Known;
+use self::commands::CommandNames;
 use self::finding::{Finding, Weight};
 use self::packages::Package;
 use self::syntax::Syntax;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use cluster_actors::replica::{DrainRefusal, ReplicaStatus, RoleControl, AcquiredStore, leader_watch};
+use cluster_actors::replica::{
+    AcquiredStore, DrainRefusal, ReplicaStatus, RoleControl, leader_watch,
+};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::{ActorNode, ActorTree, ChildRef, Root, SupervisorSpec};

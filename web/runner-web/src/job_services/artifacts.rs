@@ -44,7 +44,11 @@ fn answer(
     Ok(match method {
         "CreateArtifact" => {
             let content_type = request.mime_type.unwrap_or_default();
-            let expires_at = request.expires_at.as_deref().map(milliseconds).transpose()?;
+            let expires_at = request
+                .expires_at
+                .as_deref()
+                .map(milliseconds)
+                .transpose()?;
             let address = session.create_artifact(name, &content_type, expires_at)?;
             json!({"ok": true, "signed_upload_url": address})
         }

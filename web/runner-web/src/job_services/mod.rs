@@ -41,7 +41,7 @@ use runner_actors::JobServices;
 
 use artifacts::ArtifactRequest;
 use caches::CacheRequest;
-use front::{Front, ForgeConnection};
+use front::{ForgeConnection, Front};
 use passage::ForgeWays;
 
 /// Serves on `listener` until `shutdown` resolves.

@@ -10,7 +10,7 @@ use runner_core::gateway::{OwnPath, own_path, shown_tokens, without_token};
 use serde_json::json;
 use url::Url;
 
-use super::front::Led;
+use super::front::ForgeConnection;
 use super::passage::{ForgeWays, pass, pass_package, refused};
 use super::{forge, git, large_files};
 
@@ -139,7 +139,12 @@ fn is_for(request: &HttpRequest, base: &Url) -> bool {
 
 /// Nothing is passed on that the machine could not ask for by itself. Who has a token, and shows it
 /// only when asked to, is asked to.
-fn unreached(request: &HttpRequest, led: &ForgeConnection, kind: OwnPath<'_>, reason: &str) -> HttpResponse {
+fn unreached(
+    request: &HttpRequest,
+    led: &ForgeConnection,
+    kind: OwnPath<'_>,
+    reason: &str,
+) -> HttpResponse {
     let text = unreached_text(reason);
     let shows = request.headers().contains_key(header::AUTHORIZATION);
     let challenge = match kind {
