@@ -8,7 +8,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster_actors::replica::{Decide, IntakeDecision, intake_follower};
+use cluster_actors::replica::{Decide, IntakeDecision, StoredDelivery, intake_follower};
+use forge_core::Delivery;
 use futures_util::future::LocalBoxFuture;
 use parking_lot::Mutex;
 use scripted_peers::postgres::PostgresServer;
@@ -23,20 +24,44 @@ struct Product {
 }
 
 impl Decide for Product {
-    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, IntakeDecision> {
-        let content = String::from_utf8(content).unwrap();
-        let decision = match content.as_str() {
+    fn decide(&self, delivery: Delivery, body: &[u8]) -> LocalBoxFuture<'static, IntakeDecision> {
+        assert_eq!(body, BODY);
+        let id = delivery.id.to_string();
+        let decision = match id.as_str() {
             _ if *self.is_full.lock() => IntakeDecision::NotNow,
             newer if newer.starts_with("newer") => IntakeDecision::NotHere("newer".to_owned()),
             _ => IntakeDecision::Outcome(b"done".to_vec()),
         };
-        self.asked.lock().push(content);
+        self.asked.lock().push(id);
         Box::pin(std::future::ready(decision))
+    }
+
+    fn lost(&self) -> Vec<u8> {
+        b"lost".to_vec()
     }
 }
 
+const BODY: &[u8] = br#"{"zen":"x"}"#;
+
+/// A delivery as a standby takes it in.
+fn content(id: &str) -> Vec<u8> {
+    let headers = [
+        ("x-github-event", &b"ping"[..]),
+        ("x-github-delivery", id.as_bytes()),
+    ];
+    // Digests are made with secrets; any bytes will do.
+    let digest = serde_json::from_value(serde_json::json!([7; 32].to_vec())).unwrap();
+    StoredDelivery::new(headers, digest, BODY)
+        .to_bytes()
+        .unwrap()
+}
+
 async fn take_in(intake: &IntakeHandle, id: &str) -> u64 {
-    let taken = intake.take_in(id.to_owned(), vec![1], id.as_bytes().to_vec());
+    take_in_content(intake, id, content(id)).await
+}
+
+async fn take_in_content(intake: &IntakeHandle, id: &str, content: Vec<u8>) -> u64 {
+    let taken = intake.take_in(id.to_owned(), vec![1], content);
     match taken.await.unwrap() {
         TakenIn::New(seq) => seq,
         known => panic!("{known:?}"),
@@ -80,6 +105,26 @@ fn i18_what_a_newer_version_took_in_waits_and_holds_nothing_up() {
         let mut asked = product.asked.lock().clone();
         asked.retain(|asked| asked.starts_with("newer"));
         assert_eq!(asked, newer);
+    });
+}
+
+/// One that is damaged is nobody's, one that a newer program wrote is its.
+#[test]
+fn i14_what_cannot_be_read_is_decided_without_the_product() {
+    let server = PostgresServer::start();
+    let shared = shared(&server);
+    actix::System::new().block_on(async {
+        let intake = shared.intake();
+        take_in_content(intake, "newer", b"\x81anything".to_vec()).await;
+        let damaged = take_in_content(intake, "damaged", b"\x02damaged".to_vec()).await;
+        let product = Arc::new(Product::default());
+        let _root = follow(&shared, &product);
+        let outcome = tokio::time::timeout(Duration::from_secs(60), intake.outcome(damaged)).await;
+        assert_eq!(outcome.unwrap().as_deref(), Some(&b"lost"[..]));
+        let waiting = intake.undecided(9, Vec::new()).await.unwrap().entries;
+        let left: Vec<_> = waiting.iter().map(|entry| &*entry.delivery).collect();
+        assert_eq!(left, ["newer"]);
+        assert!(product.asked.lock().is_empty());
     });
 }
 

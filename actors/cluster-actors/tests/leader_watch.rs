@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use cluster_actors::replica::{
-    DrainRefusal, Election, ReplicaRole, RoleAction, RoleControl, RoleEvent, Taken, leader_watch_by,
+    AcquiredStore, DrainRefusal, Election, ReplicaRole, RoleAction, RoleControl, RoleEvent,
+    leader_watch_by,
 };
 use parking_lot::Mutex;
 use store::{Beside, Leadership, Options, Store};
@@ -49,7 +50,10 @@ impl Election for Table {
         Ok(())
     }
 
-    fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {
+    fn try_take(
+        &self,
+        may_take: &dyn Fn(&Leadership) -> bool,
+    ) -> Result<Option<AcquiredStore>, String> {
         self.tries.fetch_add(1, Ordering::SeqCst);
         if let Some(refusal) = &*self.refusal.lock() {
             return Err(refusal.clone());
@@ -63,7 +67,7 @@ impl Election for Table {
         row.is_locked = true;
         let store = Store::in_memory(&Options::new("test")).unwrap();
         let epoch = row.epoch;
-        Ok(Some(Taken { store, epoch }))
+        Ok(Some(AcquiredStore { store, epoch }))
     }
 }
 
@@ -72,7 +76,7 @@ struct Stage {
     control: RoleControl,
     time: Arc<AtomicU64>,
     hints: watch::Sender<u64>,
-    taken: mpsc::UnboundedReceiver<Taken>,
+    taken: mpsc::UnboundedReceiver<AcquiredStore>,
     _root: Root,
 }
 

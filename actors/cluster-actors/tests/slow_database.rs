@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster_actors::replica::{Election, RoleControl, Taken, leader_watch};
+use cluster_actors::replica::{AcquiredStore, Election, RoleControl, leader_watch};
 use scripted_peers::postgres::PostgresServer;
 use store::{Options, SharedStore, Store, StoreError, Table};
 use supervision::{Root, SupervisorSpec};
@@ -28,7 +28,7 @@ fn put(store: &Store, id: u64) -> Result<(), StoreError> {
 /// A process that stands by.
 struct Standby {
     control: RoleControl,
-    taken: mpsc::UnboundedReceiver<Taken>,
+    taken: mpsc::UnboundedReceiver<AcquiredStore>,
     _root: Root,
 }
 
@@ -48,7 +48,7 @@ impl Standby {
     }
 
     /// Waits until it has seen the leader silent for so long, or leads itself.
-    async fn sees_silence(&mut self, silence: Duration) -> Option<Taken> {
+    async fn sees_silence(&mut self, silence: Duration) -> Option<AcquiredStore> {
         let mut sights = self.control.sights();
         loop {
             let sight = sights.borrow_and_update().leader.clone();

@@ -74,9 +74,9 @@ pub use source::{MAX_DEPTH, MAX_FILE_BYTES};
 pub use suggest::{quoted, suggestion};
 pub use syntax::Format;
 pub use table::{
-    BOOLEAN, Choice, Described, EffectiveSetting, FILE_PATH, FlagValues, Given, List, Map, Opt,
-    PROGRAM, Plain, Record, Row, RowInfo, SECRET, STORE_URL, Set, Shape, Shaped, Table, TableInfo,
-    TextKind, ValueKind, Whole, choice, from_str, list, map, map_of, no_text, opt, record,
+    BOOLEAN, Choice, Described, EffectiveSetting, FILE_PATH, FlagValues, List, Map, Opt, PROGRAM,
+    Plain, Record, Row, RowInfo, SECRET, STORE_URL, Set, Shape, Shaped, Table, TableInfo, TextKind,
+    ValueContext, ValueKind, Whole, choice, from_str, list, map, map_of, no_text, opt, record,
     render_effective, set, shown_size, size, span, whole,
 };
 pub use text::SourceText;

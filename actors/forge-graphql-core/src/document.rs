@@ -30,7 +30,7 @@ pub struct GraphQl {
 /// A request as clients send it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct RequestBody {
     query: String,
     #[serde(default)]
     variables: Value,
@@ -63,7 +63,7 @@ impl GraphQl {
             let message = format!("a document has at most {MAX_DOCUMENT} bytes");
             return refused(&message);
         }
-        let asked: Asked = match serde_json::from_slice(body) {
+        let asked: RequestBody = match serde_json::from_slice(body) {
             Ok(asked) => asked,
             Err(error) => return refused(&format!("the body is no GraphQL request: {error}")),
         };

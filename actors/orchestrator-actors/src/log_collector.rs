@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use actix::fut::WrapFuture;
-use actix::{Actor, AsyncContext, Context};
+use actix::{Actor, Context};
+use supervision::{FirstRound, start_rounds};
 
 use crate::active_runs::ActiveRuns;
 use crate::ledger::Ledger;
@@ -30,14 +30,10 @@ impl Actor for LogCollector {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let collector = self.clone();
-        let looks = async move {
-            let mut state = TendState::default();
-            loop {
-                state = collector.look(state).await;
-                tokio::time::sleep(INTERVAL).await;
-            }
-        };
-        ctx.spawn(looks.into_actor(self));
+        let mut state = TendState::default();
+        start_rounds(ctx, (FirstRound::AtOnce, INTERVAL), async move || {
+            state = collector.look(std::mem::take(&mut state)).await;
+        });
     }
 }
 

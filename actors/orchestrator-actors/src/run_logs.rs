@@ -11,14 +11,15 @@ mod tend;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use cluster_actors::replica::{FileKey, FileMigration, FileTables, SharedFile, SharedFiles};
+use cluster_actors::replica::{
+    FileKey, FileMigration, FileTables, PendingUploads, SharedFile, SharedFiles,
+};
 use forge_core::RunId;
 use orchestrator_core::config::Config;
 use orchestrator_engine::names::safe_name;
@@ -44,10 +45,8 @@ pub(crate) struct RunLogs {
 struct Inner {
     data: PathBuf,
     files: Option<SharedFiles>,
-    /// One that stores or fetches a log has its gate.
-    gates: Mutex<HashMap<String, Arc<Mutex<Stored>>>>,
-    /// Ended runs whose logs are not stored yet.
-    pending: Mutex<HashSet<String>>,
+    /// The logs of runs; those of ended runs wait that are not stored yet.
+    uploads: PendingUploads<Stored>,
 }
 
 /// How much of a log that grows was stored from here, and when.
@@ -83,8 +82,7 @@ impl RunLogs {
             inner: Arc::new(Inner {
                 data,
                 files,
-                gates: Mutex::default(),
-                pending: Mutex::default(),
+                uploads: PendingUploads::default(),
             }),
         }
     }
@@ -99,8 +97,7 @@ impl RunLogs {
     }
 
     fn gate(&self, run: &str) -> Arc<Mutex<Stored>> {
-        let mut gates = self.inner.gates.lock();
-        Arc::clone(gates.entry(run.to_owned()).or_default())
+        self.inner.uploads.gate(run)
     }
 
     /// Makes the directory of an ended run the newest that there is of its log.
@@ -133,7 +130,7 @@ impl RunLogs {
             return;
         };
         let name = run.to_string();
-        self.inner.pending.lock().insert(name.clone());
+        self.inner.uploads.insert(&name);
         if files.trouble().is_some() {
             return;
         }
@@ -161,8 +158,7 @@ impl RunLogs {
         if let Some(here) = extent(&self.directory(run)).map_err(io::Error::other)? {
             self.put(run, here, &mut stored)?;
         }
-        self.inner.pending.lock().remove(run);
-        self.inner.gates.lock().remove(run);
+        self.inner.uploads.remove(run);
         Ok(())
     }
 
@@ -192,7 +188,7 @@ impl RunLogs {
     /// Forgets the log of a run that did not begin: it begins anew, here or elsewhere.
     pub(crate) fn discard(&self, run: &RunId) {
         let _ = std::fs::remove_dir_all(self.directory(run.as_str()));
-        let known = self.inner.gates.lock().remove(run.as_str());
+        let known = self.inner.uploads.forget(run.as_str());
         let was_stored = known.is_some_and(|gate| gate.lock().at.is_some());
         let files = self.inner.files.as_ref().filter(|_| was_stored);
         if let Some(Err(error)) = files.map(|files| files.remove(&key(run.as_str()))) {
@@ -206,8 +202,7 @@ impl RunLogs {
             let name = safe_name(run.as_str());
             // A directory that cannot be removed now is an empty name in a directory of its own.
             let _ = std::fs::remove_dir_all(self.inner.data.join("runs").join(name));
-            self.inner.gates.lock().remove(run.as_str());
-            self.inner.pending.lock().remove(run.as_str());
+            self.inner.uploads.forget(run.as_str());
             let files = self.inner.files.as_ref();
             if let Some(Err(error)) = files.map(|files| files.remove(&key(run.as_str()))) {
                 tracing::warn!(event = "run.files_left", %run, %error, "the log of a forgotten run is left");

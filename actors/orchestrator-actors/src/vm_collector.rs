@@ -7,12 +7,12 @@
 
 use std::time::Duration;
 
-use actix::fut::WrapFuture;
-use actix::{Actor, AsyncContext, Context};
+use actix::{Actor, Context};
 use cluster_actors::vm_hosts::VmHosts;
 use forge_core::RunId;
 use http_clients::vmm::Vm;
 use orchestrator_core::run::{Run, RunState};
+use supervision::{FirstRound, start_rounds};
 
 use crate::ledger::{self, Ledger, RunVm};
 
@@ -35,13 +35,8 @@ impl Actor for VmCollector {
         for index in 0..self.hosts.count() {
             // Each host by itself: one that says nothing holds up no other.
             let collector = self.clone();
-            let looks = async move {
-                loop {
-                    tokio::time::sleep(INTERVAL).await;
-                    collector.look(index).await;
-                }
-            };
-            ctx.spawn(looks.into_actor(self));
+            let when = (FirstRound::AfterInterval, INTERVAL);
+            start_rounds(ctx, when, async move || collector.look(index).await);
         }
     }
 }

@@ -32,7 +32,8 @@ pub struct Minimums {
 }
 
 /// There are more secrets than can be looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there are more secrets than can be masked")]
 pub struct TooManySecrets;
 
 /// Everything that is looked for.

@@ -10,11 +10,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use actix::{Actor, AsyncContext, Context, WrapFuture};
+use actix::{Actor, Context};
 use forge_core::RepoName;
 use http_clients::forge::ForgePull;
 use runner_core::event::EventKind;
 use store::{Store, StoreError};
+use supervision::start_paced_rounds;
 
 use crate::event::StoredEvent;
 use crate::heads::{self, Head, HeadSource, ReportedHead};
@@ -51,21 +52,15 @@ impl Actor for CatchUp {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let catch_up = self.clone();
-        let comparisons = async move {
-            let interval = catch_up.settings.catch_up_every;
-            // Said once for each outage.
-            let mut silent: HashMap<String, String> = HashMap::new();
-            loop {
-                let all_answered = catch_up.compare_all(&mut silent).await;
-                let pause = if all_answered {
-                    interval
-                } else {
-                    interval.min(RETRY_INTERVAL)
-                };
-                tokio::time::sleep(pause).await;
+        let interval = self.settings.catch_up_every;
+        // Said once for each outage.
+        let mut silent: HashMap<String, String> = HashMap::new();
+        start_paced_rounds(ctx, async move || {
+            match Box::pin(catch_up.compare_all(&mut silent)).await {
+                true => interval,
+                false => interval.min(RETRY_INTERVAL),
             }
-        };
-        ctx.spawn(Box::pin(comparisons).into_actor(self));
+        });
     }
 }
 

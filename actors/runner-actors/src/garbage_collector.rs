@@ -9,14 +9,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::{Actor, AsyncContext, Context, WrapFuture};
+use actix::{Actor, Context};
 use cluster_actors::vm_hosts::VmHosts;
 use forge_actors::OutboxWorker;
 use forge_actors::messages::VerifyStatuses;
 use forge_core::{CommitSha, ObjectFormats};
 use http_clients::vmm::{Vm, VmmClient, VmmError};
 use store::{Store, StoreError};
-use supervision::ChildRef;
+use supervision::{ChildRef, FirstRound, start_rounds};
 
 use crate::clock::now_ms;
 use crate::counters::RunCounters;
@@ -78,39 +78,30 @@ impl Actor for RunGarbageCollector {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
+        let interval = self.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL);
+        let when = (FirstRound::AfterInterval, interval);
         for index in 0..self.hosts.count() {
             // Each host by itself: one that says nothing holds up no other, and no status.
             let collector = self.clone();
-            let collections = async move {
-                loop {
-                    tokio::time::sleep(collector.interval()).await;
-                    collector.collect_host(index).await;
-                }
-            };
-            ctx.spawn(collections.into_actor(self));
+            start_rounds(ctx, when, async move || collector.collect_host(index).await);
         }
         let collector = self.clone();
-        let collections = async move {
-            let (mut state, mut open) = (TendState::default(), OpenRuns::default());
-            for round in 0_u64.. {
-                tokio::time::sleep(collector.interval()).await;
-                open = collector.verify_statuses(open, round == 0).await;
-                collector.forget_oldest().await;
-                state = collector.tend(state).await;
-                if round.is_multiple_of(EXPIRY_ROUNDS) {
-                    collector.remove_expired().await;
-                }
+        let (mut state, mut open) = (TendState::default(), OpenRuns::default());
+        let mut round: u64 = 0;
+        start_rounds(ctx, when, async move || {
+            let last = std::mem::take(&mut open);
+            open = collector.verify_statuses(last, round == 0).await;
+            collector.forget_oldest().await;
+            state = collector.tend(std::mem::take(&mut state)).await;
+            if round.is_multiple_of(EXPIRY_ROUNDS) {
+                collector.remove_expired().await;
             }
-        };
-        ctx.spawn(collections.into_actor(self));
+            round += 1;
+        });
     }
 }
 
 impl RunGarbageCollector {
-    fn interval(&self) -> Duration {
-        self.settings.gc_interval.unwrap_or(DEFAULT_INTERVAL)
-    }
-
     async fn collect_host(&self, index: usize) {
         // That it gives VMs again is for its watcher to say.
         if let Err(error) = self.collect_vms(index).await {

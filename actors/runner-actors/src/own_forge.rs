@@ -190,9 +190,9 @@ mod tests {
     }
 
     /// A forge, its address, those of `acme/rocket`, and those that are another's.
-    type Places<'a> = (Forge, Option<&'a str>, &'a [&'a str], &'a [&'a str]);
+    type ForgeCase<'a> = (Forge, Option<&'a str>, &'a [&'a str], &'a [&'a str]);
 
-    const PLACES: [Places<'_>; 4] = [
+    const PLACES: [ForgeCase<'_>; 4] = [
         (
             Forge::Gitea,
             Some("http://gitea:3000/"),

@@ -6,7 +6,7 @@ use supervision::{AskError, ChildRef};
 use crate::coordinator::RunCoordinator;
 use crate::dispatch;
 use crate::job_services::{
-    Answered, GatewayRefusal, JobDispatch, JobRepeat, RunControl, WorkflowFile,
+    BackendAnswer, GatewayRefusal, JobDispatch, JobRepeat, RunControl, WorkflowFile,
 };
 use crate::messages::{CancelRun, Dispatch, NotDispatched, NotRepeated, RepeatRun};
 use crate::repositories::Repositories;
@@ -62,7 +62,7 @@ fn of_repeat(error: &NotRepeated) -> GatewayRefusal {
 }
 
 impl RunControl for JobRunControl {
-    fn dispatch(&self, asked: JobDispatch) -> Answered<'_, String> {
+    fn dispatch(&self, asked: JobDispatch) -> BackendAnswer<'_, String> {
         Box::pin(async move {
             let reference = asked.reference.clone();
             let message = Dispatch {
@@ -81,7 +81,7 @@ impl RunControl for JobRunControl {
         })
     }
 
-    fn repeat(&self, asked: JobRepeat) -> Answered<'_, String> {
+    fn repeat(&self, asked: JobRepeat) -> BackendAnswer<'_, String> {
         Box::pin(async move {
             let message = RepeatRun {
                 run: asked.run,
@@ -98,14 +98,14 @@ impl RunControl for JobRunControl {
         })
     }
 
-    fn cancel(&self, run: String, reason: String) -> Answered<'_, bool> {
+    fn cancel(&self, run: String, reason: String) -> BackendAnswer<'_, bool> {
         Box::pin(async move {
             let asked = self.coordinator.ask(CancelRun { run, reason }).await;
             asked.map_err(|error| of_ask(&error))
         })
     }
 
-    fn workflows(&self, repository: String) -> Answered<'_, Vec<WorkflowFile>> {
+    fn workflows(&self, repository: String) -> BackendAnswer<'_, Vec<WorkflowFile>> {
         Box::pin(async move {
             let listed = dispatch::workflows(&self.store, self.repositories.clone(), &repository);
             let listed = listed.await.map_err(|error| of_store(&error))?;

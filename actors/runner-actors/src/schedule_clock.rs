@@ -1,7 +1,8 @@
 //! The clock: starts runs whose workflows say `schedule`.
 
-use actix::{Actor, AsyncContext, Context, WrapFuture};
+use actix::{Actor, Context};
 use store::{Store, StoreError};
+use supervision::{FirstRound, start_rounds};
 
 use crate::records::RunRecord;
 use crate::rows::{self, NewRun};
@@ -21,15 +22,15 @@ impl Actor for ScheduleClock {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let clock = self.clone();
-        let checks = async move {
-            loop {
+        start_rounds(
+            ctx,
+            (FirstRound::AtOnce, self.time.every),
+            async move || {
                 if let Err(error) = clock.check((clock.time.now_ms)()).await {
                     tracing::warn!(event = "run.store_failed", %error, "the schedules cannot be looked at now");
                 }
-                tokio::time::sleep(clock.time.every).await;
-            }
-        };
-        ctx.spawn(checks.into_actor(self));
+            },
+        );
     }
 }
 

@@ -13,7 +13,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cluster_actors::replica::{FileKey, FirstFault, SharedFile, SharedFiles};
+use cluster_actors::replica::{FileKey, FirstFault, PendingUploads, SharedFile, SharedFiles};
 use parking_lot::Mutex;
 
 /// What they are, for [`SharedFiles`].
@@ -31,9 +31,8 @@ pub(crate) struct SharedLogs {
 struct Inner {
     files: SharedFiles,
     directory: PathBuf,
-    gates: Mutex<HashMap<String, Arc<Mutex<Gate>>>>,
-    /// Runs whose logs are longer than what is stored.
-    pending: Mutex<HashSet<String>>,
+    /// The logs of runs; those wait that are longer than what is stored.
+    uploads: PendingUploads<Gate>,
 }
 
 /// What is known of a run's file on this machine.
@@ -61,8 +60,7 @@ impl SharedLogs {
             inner: Arc::new(Inner {
                 files: files.clone(),
                 directory: directory.to_owned(),
-                gates: Mutex::default(),
-                pending: Mutex::default(),
+                uploads: PendingUploads::default(),
             }),
         }
     }
@@ -72,8 +70,7 @@ impl SharedLogs {
     }
 
     fn gate(&self, run: &str) -> Arc<Mutex<Gate>> {
-        let mut gates = self.inner.gates.lock();
-        Arc::clone(gates.entry(run.to_owned()).or_default())
+        self.inner.uploads.gate(run)
     }
 
     /// Makes this machine's file of a run the newest.
@@ -114,7 +111,7 @@ impl SharedLogs {
 
     /// Stores what a run has printed so far, unless that has been done; `whole`: it prints no more.
     pub(crate) fn store(&self, run: &str, whole: bool) -> io::Result<()> {
-        self.inner.pending.lock().insert(run.to_owned());
+        self.inner.uploads.insert(run);
         self.fetch(run)?;
         let gate = self.gate(run);
         let mut gate = gate.lock();
@@ -139,7 +136,7 @@ impl SharedLogs {
             gate.stored = length + before;
         }
         if whole || grown == 0 {
-            self.inner.pending.lock().remove(run);
+            self.inner.uploads.remove(run);
         }
         Ok(())
     }
@@ -179,7 +176,7 @@ impl SharedLogs {
                     && file.metadata().is_ok_and(|file| file.len() > row.bytes)
             });
             if is_newer {
-                self.inner.pending.lock().insert(run.to_owned());
+                self.inner.uploads.insert(run);
             }
         }
         Ok(())
@@ -188,9 +185,8 @@ impl SharedLogs {
     /// Stores what could not be stored before. A log that cannot be read holds up no other; gives
     /// the first fault.
     pub(crate) fn store_pending(&self) -> io::Result<()> {
-        let pending: Vec<String> = self.inner.pending.lock().iter().cloned().collect();
         let mut faults = FirstFault::default();
-        for run in &pending {
+        for run in &self.inner.uploads.names() {
             let stored = faults.note(self.store(run, true));
             // Where the storage is away each would wait for it.
             if stored.is_none() && self.inner.files.trouble().is_some() {
@@ -208,8 +204,7 @@ impl SharedLogs {
 
     /// Forgets a run's log.
     pub(crate) fn remove(&self, run: &str) -> io::Result<()> {
-        self.inner.gates.lock().remove(run);
-        self.inner.pending.lock().remove(run);
+        self.inner.uploads.forget(run);
         self.inner.files.remove(&key(run))
     }
 }

@@ -1,7 +1,6 @@
 //! Tars of jobs on their way into a [`TarStore`](crate::tar_store::TarStore): names from workflows
 //! never become paths.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -87,13 +86,9 @@ impl PendingTar {
 /// The SHA-256 of a file, in hexadecimal digits.
 pub(crate) fn sha256(path: &Path) -> std::io::Result<String> {
     let mut file = std::fs::File::open(path)?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hex::encode(hash.finalize())),
-            count => hash.update(&buffer[..count]),
-        }
-    }
+    let mut hash = Sha256::new();
+    std::io::copy(&mut file, &mut hash)?;
+    Ok(hex::encode(hash.finalize()))
 }
 
 impl Drop for WholeTar {

@@ -37,11 +37,11 @@ pub(crate) struct TarOwner {
 #[derive(Debug)]
 pub(crate) struct TarEntry<T> {
     pub(crate) about: T,
-    held: Held,
+    held: TarLocation,
 }
 
 #[derive(Debug)]
-enum Held {
+enum TarLocation {
     /// The file.
     Local(PathBuf),
     Shared(FileKey, SharedFile),
@@ -134,11 +134,11 @@ impl TarStore {
             }
         }
         let is_there = |entry: &TarEntry<T>, path: &Path| match &entry.held {
-            Held::Shared(key, _) => path.file_stem().is_some_and(|stem| *key.2 == *stem),
-            Held::Local(_) => false,
+            TarLocation::Shared(key, _) => path.file_stem().is_some_and(|stem| *key.2 == *stem),
+            TarLocation::Local(_) => false,
         };
         for entry in local(&self.directory(of)) {
-            if let Held::Local(path) = &entry.held
+            if let TarLocation::Local(path) = &entry.held
                 && found.iter().any(|known| is_there(known, path))
             {
                 continue;
@@ -176,9 +176,9 @@ impl TarStore {
     /// The file of an entry, on this machine. It may be removed later: open it, or link it.
     pub(crate) fn open<T>(&self, entry: &TarEntry<T>) -> std::io::Result<PathBuf> {
         match (&entry.held, &self.shared) {
-            (Held::Local(path), _) => Ok(path.clone()),
-            (Held::Shared(_, file), Some(shared)) => shared.open_file(file),
-            (Held::Shared(..), None) => Err(std::io::ErrorKind::NotFound.into()),
+            (TarLocation::Local(path), _) => Ok(path.clone()),
+            (TarLocation::Shared(_, file), Some(shared)) => shared.open_file(file),
+            (TarLocation::Shared(..), None) => Err(std::io::ErrorKind::NotFound.into()),
         }
     }
 
@@ -190,8 +190,8 @@ impl TarStore {
     ) -> std::io::Result<()> {
         let about = serde_json::to_string(about)?;
         match (&entry.held, &self.shared) {
-            (Held::Shared(key, _), Some(shared)) => shared.describe(key, about),
-            (Held::Local(path), _) => {
+            (TarLocation::Shared(key, _), Some(shared)) => shared.describe(key, about),
+            (TarLocation::Local(path), _) => {
                 let _placing = self.placing.lock();
                 // One that was removed meanwhile has no description any more.
                 match path.is_file() {
@@ -199,23 +199,23 @@ impl TarStore {
                     false => Ok(()),
                 }
             }
-            (Held::Shared(..), None) => Ok(()),
+            (TarLocation::Shared(..), None) => Ok(()),
         }
     }
 
     /// Removes an entry.
     pub(crate) fn remove<T>(&self, entry: &TarEntry<T>) -> std::io::Result<()> {
         match (&entry.held, &self.shared) {
-            (Held::Shared(key, _), Some(shared)) => shared.remove(key),
-            (Held::Local(path), _) => remove_local(path),
-            (Held::Shared(..), None) => Ok(()),
+            (TarLocation::Shared(key, _), Some(shared)) => shared.remove(key),
+            (TarLocation::Local(path), _) => remove_local(path),
+            (TarLocation::Shared(..), None) => Ok(()),
         }
     }
 
     /// Removes an entry whose bytes are lost, unless it was stored again since.
     pub(crate) fn remove_lost<T>(&self, entry: &TarEntry<T>) -> std::io::Result<()> {
         match (&entry.held, &self.shared) {
-            (Held::Shared(key, file), Some(shared)) => shared.remove_lost(key, file),
+            (TarLocation::Shared(key, file), Some(shared)) => shared.remove_lost(key, file),
             _ => self.remove(entry),
         }
     }
@@ -230,9 +230,11 @@ impl TarStore {
         let directory = self.directory(with);
         let base = directory.join(hashed(name));
         let path = match (&entry.held, &self.shared) {
-            (Held::Shared(from, _), Some(shared)) => return shared.copy(from, key(with, &base)),
-            (Held::Local(path), _) => path,
-            (Held::Shared(..), None) => return Ok(()),
+            (TarLocation::Shared(from, _), Some(shared)) => {
+                return shared.copy(from, key(with, &base));
+            }
+            (TarLocation::Local(path), _) => path,
+            (TarLocation::Shared(..), None) => return Ok(()),
         };
         let (to, description) = (base.with_extension("tar"), base.with_extension("json"));
         if description.exists() {
@@ -293,7 +295,7 @@ fn move_entry(
     of: &TarOwner,
     entry: &TarEntry<serde_json::Value>,
 ) -> std::io::Result<bool> {
-    let Held::Local(path) = &entry.held else {
+    let TarLocation::Local(path) = &entry.held else {
         return Ok(false);
     };
     let key = key(of, path);
@@ -351,7 +353,7 @@ impl<T: DeserializeOwned> TarEntry<T> {
     fn shared(key: FileKey, file: SharedFile) -> Option<Self> {
         Some(Self {
             about: serde_json::from_str(&file.about).ok()?,
-            held: Held::Shared(key, file),
+            held: TarLocation::Shared(key, file),
         })
     }
 }
@@ -361,13 +363,13 @@ impl<T> TarEntry<T> {
     pub(crate) fn is_of(&self, of: &TarOwner, name: &str) -> bool {
         let name = hashed(name);
         match &self.held {
-            Held::Local(path) => {
+            TarLocation::Local(path) => {
                 path.file_stem().is_some_and(|stem| *stem == *name)
                     && path
                         .parent()
                         .is_some_and(|parent| parent.ends_with(&of.owner))
             }
-            Held::Shared((_, owner, own), _) => *owner == of.owner && *own == name,
+            TarLocation::Shared((_, owner, own), _) => *owner == of.owner && *own == name,
         }
     }
 }
@@ -376,14 +378,14 @@ impl<T> TarEntry<T> {
     /// Its number, of 53 bits: the same as long as it is there, wherever it lies.
     pub(crate) fn number(&self, kind: &str) -> u64 {
         let (owner, name) = match &self.held {
-            Held::Local(path) => {
+            TarLocation::Local(path) => {
                 let parent = path.parent().and_then(Path::file_name);
                 let part = |part: Option<&std::ffi::OsStr>| {
                     part.unwrap_or_default().to_string_lossy().into_owned()
                 };
                 (part(parent), part(path.file_stem()))
             }
-            Held::Shared((_, owner, name), _) => (owner.clone(), name.clone()),
+            TarLocation::Shared((_, owner, name), _) => (owner.clone(), name.clone()),
         };
         let digest = blake3::hash(format!("{kind}/{owner}/{name}").as_bytes());
         let start: [u8; 8] = digest.as_bytes()[..8].try_into().unwrap_or_default();
@@ -444,7 +446,7 @@ fn local<T: DeserializeOwned>(directory: &Path) -> Vec<TarEntry<T>> {
         }
         Some(TarEntry {
             about,
-            held: Held::Local(tar),
+            held: TarLocation::Local(tar),
         })
     });
     described.collect()

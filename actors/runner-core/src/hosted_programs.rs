@@ -29,7 +29,7 @@ pub(crate) fn program_notes(
     let PlannedWork::Steps(steps) = &job.work else {
         return Vec::new();
     };
-    let mut seen = Seen::default();
+    let mut seen = ProgramUses::default();
     let (shell, _) = run_defaults(&job.job.defaults, &foreseen.workflow.defaults);
     seen.steps(steps, shell);
     let mut notes = Vec::new();
@@ -92,7 +92,7 @@ fn named(names: &[&str]) -> String {
 }
 
 #[derive(Default)]
-struct Seen {
+struct ProgramUses {
     called: Vec<&'static str>,
     fetchers: Vec<&'static str>,
     /// What has an address elsewhere.
@@ -104,7 +104,7 @@ struct Seen {
     sources: Vec<String>,
 }
 
-impl Seen {
+impl ProgramUses {
     /// `default` is the shell of scripts that name none.
     fn steps(&mut self, steps: &[PlannedStep], default: Option<&Template>) {
         for step in steps {
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     fn seen(script: &str) -> (String, String) {
-        let mut seen = Seen::default();
+        let mut seen = ProgramUses::default();
         seen.script(script);
         (seen.missing().join(" "), seen.fetchers.join(" "))
     }
@@ -347,7 +347,7 @@ mod tests {
                 "",
             ),
         ] {
-            let mut seen = Seen::default();
+            let mut seen = ProgramUses::default();
             seen.script(script);
             let found = [&seen.reached, &seen.rights, &seen.services].map(|it| it.join(" "));
             assert_eq!(found, [reached, rights, services], "{script}");

@@ -16,7 +16,7 @@ pub(crate) fn job_notes(job: &ForeseenJob<'_>, commit: PullRequestCommit) -> Vec
     let PlannedWork::Steps(steps) = &job.job.work else {
         return Vec::new();
     };
-    let mut seen = Seen::default();
+    let mut seen = JobUses::default();
     seen.steps(steps);
     let is_forge = job.workflow.dialect.is_forge();
     let of_pull_requests = job.workflow.on.pull_request.is_some();
@@ -45,7 +45,7 @@ pub(crate) fn job_notes(job: &ForeseenJob<'_>, commit: PullRequestCommit) -> Vec
 }
 
 #[derive(Default)]
-struct Seen {
+struct JobUses {
     /// What `HEAD` is makes a difference.
     head: bool,
     merge: bool,
@@ -54,7 +54,7 @@ struct Seen {
     paths: Vec<String>,
 }
 
-impl Seen {
+impl JobUses {
     fn steps(&mut self, steps: &[PlannedStep]) {
         for step in steps {
             match &step.work {
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     fn found(script: &str) -> Vec<&'static str> {
-        let mut seen = Seen::default();
+        let mut seen = JobUses::default();
         seen.script(script);
         let all = [
             (seen.head, "head"),

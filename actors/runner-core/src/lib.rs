@@ -41,6 +41,7 @@ pub mod job_outputs;
 pub mod keep;
 pub mod label_notes;
 pub mod limits;
+pub mod lock_file;
 pub mod lost;
 pub mod mask;
 pub mod model;

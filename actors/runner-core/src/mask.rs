@@ -3,6 +3,7 @@
 
 use std::sync::OnceLock;
 
+pub use redaction_core::TooManySecrets;
 use redaction_core::{CompiledForms, Minimums, SecretForms, StreamMasker};
 
 /// What stands in place of a secret.
@@ -36,8 +37,7 @@ impl Secrets {
             return Ok(());
         }
         self.compiled = OnceLock::new();
-        let added = self.forms.add(secret, MINIMUMS);
-        added.map_err(|redaction_core::TooManySecrets| TooManySecrets)
+        self.forms.add(secret, MINIMUMS)
     }
 
     /// Whether there are none.
@@ -58,11 +58,6 @@ impl Secrets {
         self.compiled.get_or_init(compiled).clone()
     }
 }
-
-/// There are more secrets than can be looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("there are more secrets than can be masked")]
-pub struct TooManySecrets;
 
 /// Masks a stream. What could be the beginning of a secret is held back until more comes.
 #[derive(Debug)]

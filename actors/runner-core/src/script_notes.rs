@@ -46,7 +46,7 @@ pub(crate) fn script_notes(
     permissions: &Permissions,
     (forge_token, at_forge): (bool, bool),
 ) -> Vec<String> {
-    let mut seen = Seen::default();
+    let mut seen = ScriptUses::default();
     seen.steps(steps);
     let pushes = permissions.allows("contents", PermissionLevel::Write);
     let publishes = permissions.allows("packages", PermissionLevel::Write);
@@ -70,13 +70,13 @@ pub(crate) fn script_notes(
 
 /// Whether its scripts call GitHub's own client.
 pub(crate) fn calls_gh(steps: &[PlannedStep]) -> bool {
-    let mut seen = Seen::default();
+    let mut seen = ScriptUses::default();
     seen.steps(steps);
     seen.gh
 }
 
 #[derive(Default)]
-struct Seen {
+struct ScriptUses {
     gh: bool,
     /// For what its token does not reach.
     gh_apart: bool,
@@ -94,7 +94,7 @@ struct Seen {
     elsewhere: bool,
 }
 
-impl Seen {
+impl ScriptUses {
     fn steps(&mut self, steps: &[PlannedStep]) {
         for step in steps {
             if let Some(uses) = step.work.uses() {
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     fn notes(script: &str) -> Vec<&'static str> {
-        let mut seen = Seen::default();
+        let mut seen = ScriptUses::default();
         seen.script(script);
         let all = [
             (seen.gh, "gh"),

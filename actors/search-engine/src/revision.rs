@@ -34,7 +34,7 @@ use crate::walk::{
 use crate::watch::ChangeBatch;
 
 /// Processes that nobody has asked for this time are ended.
-const REST: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How a file begins that stands for one in another store (Git LFS).
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 /// Such a file is no longer, by its specification.
@@ -134,7 +134,7 @@ impl Revision {
 
     /// Ends processes that nobody has asked for a while.
     pub fn rest(&self) {
-        self.objects.rest(REST);
+        self.objects.rest(IDLE_TIMEOUT);
     }
 
     /// What differs between two commits, as a watch tells of a folder, and what of it is left out

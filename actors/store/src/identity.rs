@@ -46,7 +46,7 @@ fn named(txn: &mut WriteTxn<'_>, server: &str) -> Result<String, StoreError> {
     let own = match txn.raw_get(META, ID)? {
         Some(own) => own,
         None => {
-            let own = random().into_bytes();
+            let own = uuid::Uuid::new_v4().to_string().into_bytes();
             txn.import(META, ID, &own)?;
             own
         }
@@ -56,17 +56,4 @@ fn named(txn: &mut WriteTxn<'_>, server: &str) -> Result<String, StoreError> {
         "" => own,
         server => format!("{own}@{server}"),
     })
-}
-
-/// A name that nothing else has.
-fn random() -> String {
-    let kernel = std::fs::read_to_string("/proc/sys/kernel/random/uuid");
-    kernel.map_or_else(
-        |_| {
-            let now = jiff::Timestamp::now().as_nanosecond();
-            let seed = format!("{now} {}", std::process::id());
-            blake3::hash(seed.as_bytes()).to_hex().to_string()
-        },
-        |text| text.trim().to_owned(),
-    )
 }

@@ -106,7 +106,8 @@
 //! when that supervisor has a thread of its own.
 //!
 //! **Ticks.** [`start_tick`] books the next run when the previous one ended. Runs never overlap or
-//! pile up; wakes are coalesced; a clock that jumps makes at most one run come early.
+//! pile up; wakes are coalesced; a clock that jumps makes at most one run come early. An actor that
+//! is nothing but a loop has [`start_rounds`], where nobody wakes it.
 //!
 //! # What is not promised
 //!
@@ -138,6 +139,7 @@ mod plan;
 mod policy;
 mod reference;
 mod root;
+mod rounds;
 mod schedule;
 mod settings;
 mod signals;
@@ -156,6 +158,7 @@ pub use pings::Pings;
 pub use policy::{Decision, PastLimit, Restart, RestartHistory, RestartPolicy, Strategy};
 pub use reference::ChildRef;
 pub use root::{Root, RootHandle, WatchedRoot};
+pub use rounds::{FirstRound, start_paced_rounds, start_rounds};
 pub use schedule::{Next, TickSchedule};
 pub use spec::{ChildSpec, Placement};
 pub use supervisor::Supervisor;

@@ -50,7 +50,7 @@ pub(crate) enum Task {
 }
 
 /// What comes of awaiting a [`Task`]; `None` when its arbiter dropped it before it began.
-type Joined = Option<Result<Ending, JoinError>>;
+type JoinedThread = Option<Result<Ending, JoinError>>;
 
 impl Task {
     fn abort(&mut self) {
@@ -69,9 +69,9 @@ impl Task {
 }
 
 impl Future for Task {
-    type Output = Joined;
+    type Output = JoinedThread;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Joined> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<JoinedThread> {
         loop {
             match &mut *self {
                 Self::Spawned(handle) => return Pin::new(handle).poll(cx).map(Some),
@@ -150,7 +150,7 @@ impl Monitor {
         }
     }
 
-    fn exit(&self, joined: Joined) -> Exit {
+    fn exit(&self, joined: JoinedThread) -> Exit {
         match joined {
             Some(Ok(Ending::Normal)) => Exit::Normal,
             Some(Ok(Ending::Failed(reason))) => Exit::Failed(reason),

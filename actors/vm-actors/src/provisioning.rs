@@ -1,7 +1,5 @@
 //! How VMs are provisioned: woken from the pool, cloned, or booted. Blocks.
 
-use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -121,7 +119,7 @@ impl Provisioner {
             id: id.clone(),
             spec: spec.clone(),
             image,
-            identity: identity(id)?,
+            identity: identity(id),
             boot_deadline: self.settings.deadlines.boot,
             on_event: Box::new(on_event) as OnMachineEvent,
         })?;
@@ -134,12 +132,11 @@ impl Provisioner {
 }
 
 fn wake(pooled: PooledClone, id: &VmId, deadline: Duration) -> Result<PooledClone, DriverError> {
-    let woken = identity(id).and_then(|identity| Ok(pooled.machine.wake(&identity, deadline)?));
-    match woken {
+    match pooled.machine.wake(&identity(id), deadline) {
         Ok(_) => Ok(pooled),
         Err(error) => {
             discard(pooled.machine.as_ref());
-            Err(error)
+            Err(error.into())
         }
     }
 }
@@ -175,16 +172,11 @@ pub(crate) fn discard(machine: &dyn Machine) {
 }
 
 /// Fresh randomness, and a name.
-pub(crate) fn identity(id: &VmId) -> Result<Identity, DriverError> {
+pub(crate) fn identity(id: &VmId) -> Identity {
     let mut seed = [0; 64];
-    let random = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut seed));
-    random.map_err(|source| DriverError::Files {
-        what: "read",
-        path: "/dev/urandom".into(),
-        source,
-    })?;
-    Ok(Identity {
+    getrandom::fill(&mut seed).expect("Linux gives random bytes to whoever asks");
+    Identity {
         seed,
         hostname: id.to_string(),
-    })
+    }
 }

@@ -2,6 +2,7 @@
 //! lines of output and what protects its secrets; and, with the feature `screen`, a full screen.
 
 mod documentation;
+pub mod exit_code;
 mod hardening;
 mod output;
 mod quoting;
@@ -14,5 +15,5 @@ pub use documentation::{
     write_manuals,
 };
 pub use hardening::harden_process;
-pub use output::{print, print_raw, say};
+pub use output::{print, print_raw, say, write_data};
 pub use quoting::quoted;

@@ -17,6 +17,16 @@ const DATA: &str = "data";
 /// What variables with the keys of the target begin with.
 const OTHER_KEYS: &str = "TO_";
 
+/// What to do with files in object storage; each program has a command for each, with its own
+/// examples.
+#[derive(Debug, Clone, Copy)]
+pub enum ObjectsTask<'a> {
+    /// Bring them to another storage, or back into the data folder.
+    Migrate(&'a MigrateObjectsOptions),
+    /// Make their place that of the configured store.
+    Claim(&'a ClaimObjectsOptions),
+}
+
 /// A storage that is not the one of the configuration.
 #[derive(Debug, Args)]
 pub struct PlaceOptions {
@@ -73,14 +83,31 @@ pub struct ClaimObjectsOptions {
     pub of: ConfigFile,
 }
 
+/// Carries a task out. `configured` reads a configuration file, or says why not; its second
+/// argument is whether damaged files are left behind. `print` and `say` write to the standard output
+/// and the standard error.
+pub fn run(
+    task: ObjectsTask<'_>,
+    environment: &Environment,
+    configured: impl FnOnce(&ConfigFile, bool) -> Result<ConfiguredFiles, String>,
+    out: (PrintText, PrintText),
+) -> ExitCode {
+    match task {
+        ObjectsTask::Migrate(options) => {
+            let configured = configured(&options.of, options.leave_damaged);
+            migrate(options, environment, configured, out)
+        }
+        ObjectsTask::Claim(options) => claim(configured(&options.of, false), out),
+    }
+}
+
 /// Says that the store which had the place of `[objects]` is over for good, and that the configured
-/// one has it now. See [`migrate`].
-pub fn claim(
-    options: &ClaimObjectsOptions,
-    configured: impl FnOnce(&ConfigFile) -> Result<ConfiguredFiles, String>,
+/// one has it now.
+fn claim(
+    configured: Result<ConfiguredFiles, String>,
     (print, say): (PrintText, PrintText),
 ) -> ExitCode {
-    let claimed = configured(&options.of).and_then(|configured| {
+    let claimed = configured.and_then(|configured| {
         let files = configured.migration.as_ref();
         let files = files.ok_or("[objects] names no storage: there is nothing to claim")?;
         let opened = open_store(&configured, files).map_err(|error| error.to_string());
@@ -122,16 +149,15 @@ pub struct ConfiguredFiles {
     pub options: Options,
 }
 
-/// Brings the files elsewhere. `configured` reads a configuration file, or says why not; `print`
-/// and `say` write to the standard output and the standard error.
-pub fn migrate(
+/// Brings the files elsewhere.
+fn migrate(
     options: &MigrateObjectsOptions,
     environment: &Environment,
-    configured: impl FnOnce(&MigrateObjectsOptions) -> Result<ConfiguredFiles, String>,
+    configured: Result<ConfiguredFiles, String>,
     (print, say): (PrintText, PrintText),
 ) -> ExitCode {
-    let migrated = configured(options)
-        .and_then(|configured| carry_out(options, environment, &configured, say));
+    let migrated =
+        configured.and_then(|configured| carry_out(options, environment, &configured, say));
     let (report, running) = match migrated {
         Ok(migrated) => migrated,
         Err(error) => {

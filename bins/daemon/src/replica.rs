@@ -2,7 +2,7 @@
 //! stands by again when it has lost it or was asked to hand over.
 //!
 //! ```text
-//! stand_by ── Taken ──▶ lead ── store lost, drain ──▶ stand_by, while the former tree ends
+//! stand_by ── AcquiredStore ──▶ lead ── store lost, drain ──▶ stand_by, while the former tree ends
 //!     └──────────────── SIGTERM ─────────────────────▶ the tree ends, the store is free, exit 0
 //! ```
 //! Both answer on the same listener: while one takes over from the other, both accept.
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_rt::task::JoinHandle;
-use cluster_actors::replica::{RoleAction, RoleControl, RoleEvent, Taken};
+use cluster_actors::replica::{AcquiredStore, RoleAction, RoleControl, RoleEvent};
 use store::{PostgresUrl, SharedStore, Store};
 use tokio::sync::{mpsc, oneshot};
 
@@ -153,7 +153,7 @@ impl Drop for BacklogWatch {
 pub async fn run<S, L, LF>(
     (shared, control): (&SharedStore, &RoleControl),
     stop: ShutdownSignal,
-    stand_by: impl Fn(mpsc::UnboundedSender<Taken>, ShutdownSignal) -> S,
+    stand_by: impl Fn(mpsc::UnboundedSender<AcquiredStore>, ShutdownSignal) -> S,
     lead: impl Fn(Store) -> anyhow::Result<L>,
 ) -> anyhow::Result<()>
 where
@@ -287,7 +287,7 @@ async fn until_taken(
     control: &RoleControl,
     stop: &mut ShutdownSignal,
     (standby, former): (&mut Serving, &mut Option<Serving>),
-    taken: &mut mpsc::UnboundedReceiver<Taken>,
+    taken: &mut mpsc::UnboundedReceiver<AcquiredStore>,
 ) -> StandbyEnd {
     loop {
         tokio::select! {
@@ -298,7 +298,7 @@ async fn until_taken(
                 note_end(ended);
                 control.on(RoleEvent::TreeEnded);
             }
-            Some(Taken { store, epoch }) = taken.recv() => {
+            Some(AcquiredStore { store, epoch }) = taken.recv() => {
                 if control.on(RoleEvent::Took(epoch)) == RoleAction::StartTree {
                     return StandbyEnd::Took(store);
                 }

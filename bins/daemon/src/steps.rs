@@ -11,11 +11,11 @@ const MIB: u64 = 1 << 20;
 pub struct Steps {
     what: &'static str,
     say: PrintText,
-    shown: Mutex<Shown>,
+    shown: Mutex<StepProgress>,
 }
 
 #[derive(Debug, Default)]
-struct Shown {
+struct StepProgress {
     first: Option<(u64, u64)>,
     tenths: u64,
 }

@@ -1,5 +1,6 @@
 //! How a command ends, and its exit code.
 
+use command_line::exit_code;
 use http_clients::http::HttpError;
 
 /// A command that did not do what was asked.
@@ -40,13 +41,13 @@ impl Failure {
     /// The exit code, as `--help` lists them.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Refused(_) => 1,
-            Self::Usage(_) => 2,
-            Self::NotFound(_) => 4,
-            Self::NotAllowed(_) => 5,
-            Self::Unreachable(_) => 6,
-            Self::TimedOut(_) => 7,
-            Self::Interrupted => 130,
+            Self::Refused(_) => exit_code::FAILED,
+            Self::Usage(_) => exit_code::USAGE,
+            Self::NotFound(_) => exit_code::NOT_FOUND,
+            Self::NotAllowed(_) => exit_code::NOT_ALLOWED,
+            Self::Unreachable(_) => exit_code::UNREACHABLE,
+            Self::TimedOut(_) => exit_code::TIMED_OUT,
+            Self::Interrupted => exit_code::INTERRUPTED,
             Self::Signalled(signal) => signal.code(),
         }
     }

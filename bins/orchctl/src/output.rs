@@ -1,7 +1,5 @@
 //! What a command prints on standard output.
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 
 use crate::arguments::Format;
@@ -23,11 +21,5 @@ pub(crate) fn show(
 
 /// Data on standard output. A reader that has left (`| head`) is no failure.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Refused(error.to_string()))
-        }
-        _ => Ok(()),
-    }
+    command_line::write_data(bytes).map_err(|error| Failure::Refused(error.to_string()))
 }

@@ -35,7 +35,7 @@ pub(crate) async fn logs(
         let (follow, tail) = (u8::from(follow), tail.unwrap_or_default());
         format!("admin/runs/{run}/log?follow={follow}{tail}")
     };
-    let mut shown = Shown::default();
+    let mut shown = LogProgress::default();
     let mut ended = log(bridge, format, &of(tail), &mut shown, follow).await;
     let mut until: Option<Instant> = None;
     while let Err(failure) = ended {
@@ -71,14 +71,14 @@ fn may_resume(failure: &Failure) -> bool {
 
 /// What of a log was shown, over all attempts.
 #[derive(Debug, Default)]
-struct Shown {
+struct LogProgress {
     is_opened: bool,
     bytes: u64,
     /// Bytes that come first and were shown already.
     skip: u64,
 }
 
-impl Shown {
+impl LogProgress {
     /// The part of a text that was not shown before.
     fn new_part<'t>(&mut self, text: &'t str) -> &'t str {
         self.is_opened = true;
@@ -97,7 +97,7 @@ async fn log(
     bridge: &Bridge,
     format: Format,
     path: &str,
-    shown: &mut Shown,
+    shown: &mut LogProgress,
     follow: bool,
 ) -> Result<(), Failure> {
     let mut stream = bridge.follow(path).await?;
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn i18_a_log_that_broke_off_is_gone_on_with_where_it_was() {
-        let mut shown = Shown::default();
+        let mut shown = LogProgress::default();
         assert_eq!(shown.new_part("one "), "one ");
         assert_eq!(shown.new_part("två "), "två ");
         shown.skip = shown.bytes;

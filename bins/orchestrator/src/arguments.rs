@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use command_line::print_raw as print;
 use command_line::{CompletionsOptions, ManOptions};
 use daemon::log::LogFormat;
-use daemon::objects::{ClaimObjectsOptions, MigrateObjectsOptions};
+use daemon::objects::{ClaimObjectsOptions, MigrateObjectsOptions, ObjectsTask};
 use daemon::settings::ConfigOptions;
 use daemon::store::{BackupOptions, CheckOptions, MigrateOptions, RestoreOptions, StoreTask};
 
@@ -137,6 +137,16 @@ pub(crate) enum ObjectsCommand {
         after_help = "No service may run on the configured store, and none ever again on the former one. Exit codes: 0 done, 1 it could not be done, 2 usage.\n\nExamples:\n  orchestrator objects claim --config orchestrator.toml"
     )]
     Claim(ClaimObjectsOptions),
+}
+
+impl ObjectsCommand {
+    /// The same for all programs.
+    pub(crate) fn task(&self) -> ObjectsTask<'_> {
+        match self {
+            Self::Migrate(options) => ObjectsTask::Migrate(options),
+            Self::Claim(options) => ObjectsTask::Claim(options),
+        }
+    }
 }
 
 impl StoreCommand {

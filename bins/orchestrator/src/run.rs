@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use config_core::Environment;
-use daemon::objects::{self, ConfiguredFiles, MigrateObjectsOptions};
+use daemon::objects::{self, ConfiguredFiles};
 use daemon::store::ConfigFile;
 use daemon::{first_screen, lifecycle, notify};
 use orchestrator_actors::messages::GetJournal;
@@ -64,14 +64,7 @@ pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environmen
             migration: file_migration(&config, leave_damaged),
         })
     };
-    let out = (print as _, say as _);
-    match command {
-        ObjectsCommand::Migrate(options) => {
-            let configured = |it: &MigrateObjectsOptions| configured(&it.of, it.leave_damaged);
-            objects::migrate(options, environment, configured, out)
-        }
-        ObjectsCommand::Claim(options) => objects::claim(options, |of| configured(of, false), out),
-    }
+    objects::run(command.task(), environment, configured, (print, say))
 }
 
 fn read_file(of: &ConfigFile, environment: &Environment) -> Result<Checked, String> {
@@ -93,7 +86,7 @@ async fn serve(
         .map(TcpListener::local_addr)
         .transpose()?;
     let store = service.store.clone();
-    let server = OrchestratorServer::start(service);
+    let server = OrchestratorServer::prepare(service).start();
     server.ready().await;
     let signal = edge_web::shutdown_signal()?;
     reload_on_hangup(server.operator_api().clone(), || {

@@ -100,7 +100,9 @@ impl Search {
         options.runs = runs;
         options.front = Some(front);
         say_where("search", listener.local_addr()?);
-        let server = SearchServer::start_below(tree, &settings, options).await?;
+        let server = SearchServer::prepare(&settings, options)
+            .start_below(tree)
+            .await?;
         servers.add("search", |stop| async move {
             server.serve(listener, stop).await?;
             drop(lock);
@@ -172,7 +174,9 @@ impl Machines {
         } = self;
         say_where("vm_manager", listener.local_addr()?);
         let store = service.store.clone();
-        let server = VmServer::start_below(tree, service, options).await?;
+        let server = VmServer::prepare(service, options)
+            .start_below(tree)
+            .await?;
         servers.add("vm_manager", |stop| async move {
             server.serve(listener, stop).await?;
             store.close();
@@ -283,7 +287,9 @@ impl Runs {
             store,
         } = self;
         say_where("runner", listener.local_addr()?);
-        let server = RunnerServer::start_below(tree, service, options).await?;
+        let server = RunnerServer::prepare(service, options)
+            .start_below(tree)
+            .await?;
         let server = server.services_on(services);
         servers.add("runner", |stop| async move {
             let stop = daemon::store::stop_or_taken_over(stop, &store);
@@ -347,7 +353,9 @@ impl Agents {
             say_where("orchestrator's operations", admin.local_addr()?);
         }
         let store = service.store.clone();
-        let server = OrchestratorServer::start_below(tree, service).await?;
+        let server = OrchestratorServer::prepare(service)
+            .start_below(tree)
+            .await?;
         server.ready().await;
         reload_on_hangup(server.operator_api().clone(), || {
             tracing::info!(

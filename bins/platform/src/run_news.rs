@@ -14,7 +14,7 @@ use tokio::sync::watch;
 const RUNS: usize = 100;
 
 /// Changes are gathered for this long: reading the runs costs more than telling of them.
-const GATHER: Duration = Duration::from_millis(100);
+const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// Who keeps runs.
 #[derive(Clone, Default)]
@@ -53,7 +53,7 @@ impl RunSources {
                 () = changed(&mut agents) => {}
             }
             if feed.is_heard() {
-                actix_rt::time::sleep(GATHER).await;
+                actix_rt::time::sleep(DEBOUNCE).await;
                 feed.publish(self.newest().await);
             }
         }

@@ -64,7 +64,7 @@ pub(crate) fn run(
     options.readers = std::env::current_exe().ok().map(Program::own);
     let (roles, data) = (first_screen::path(path), first_screen::path(data));
     lifecycle::run(async move {
-        let server = SearchServer::start(&search, options);
+        let server = SearchServer::prepare(&search, options).start();
         let stopped = lifecycle::listening("search server", bound, &server.actors())?;
         let rows = [
             ("page", format!("http://{bound}/")),

@@ -1,5 +1,7 @@
 //! How a command ends, and its exit code.
 
+use command_line::exit_code;
+
 /// A command that did what was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandResult {
@@ -15,7 +17,7 @@ impl CommandResult {
     pub fn code(self) -> u8 {
         match self {
             Self::Found => 0,
-            Self::NothingFound => 4,
+            Self::NothingFound => exit_code::NOT_FOUND,
         }
     }
 }
@@ -100,13 +102,13 @@ impl Failure {
     #[must_use]
     pub fn code(&self) -> u8 {
         match self {
-            Self::Configuration(_) | Self::Other(_) => 1,
-            Self::Refused(_) | Self::RefusedAt { .. } => 2,
-            Self::NotFound(_) => 4,
-            Self::NotAllowed(_) => 5,
-            Self::Unreachable { .. } => 6,
-            Self::TimedOut { .. } => 7,
-            Self::Interrupted => 130,
+            Self::Configuration(_) | Self::Other(_) => exit_code::FAILED,
+            Self::Refused(_) | Self::RefusedAt { .. } => exit_code::USAGE,
+            Self::NotFound(_) => exit_code::NOT_FOUND,
+            Self::NotAllowed(_) => exit_code::NOT_ALLOWED,
+            Self::Unreachable { .. } => exit_code::UNREACHABLE,
+            Self::TimedOut { .. } => exit_code::TIMED_OUT,
+            Self::Interrupted => exit_code::INTERRUPTED,
             Self::Signalled(signal) => signal.code(),
         }
     }

@@ -18,12 +18,6 @@ pub(crate) fn colours(no_color: Option<&str>) -> bool {
     std::io::stdout().is_terminal() && no_color.is_none_or(str::is_empty)
 }
 
-/// Data on standard output. Fails when the reader has left, which the caller treats as the end.
-pub(crate) fn print(text: &str) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", text.trim_end())
-}
-
 /// A piece of an answer, at once and without a line end; line ends inside stay. A reader that has
 /// left is noticed at the end.
 pub(crate) fn print_chunk(text: &str) {

@@ -1,12 +1,9 @@
 //! How answers are printed.
 
-use std::io;
-
 use serde::Serialize;
 use service_agent::{CommandResult, Failure};
 
 use crate::arguments::Format;
-use crate::human;
 
 /// How answers are printed.
 #[derive(Debug, Clone, Copy)]
@@ -31,10 +28,9 @@ pub(crate) fn show(
 
 /// Prints. A reader that has left (`| head`) is no failure.
 pub(crate) fn write(text: &str) -> Result<CommandResult, Failure> {
-    match human::print(text) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Other(error.to_string()))
-        }
-        _ => Ok(CommandResult::Found),
+    let text = format!("{}\n", text.trim_end());
+    match command_line::write_data(text.as_bytes()) {
+        Ok(()) => Ok(CommandResult::Found),
+        Err(error) => Err(Failure::Other(error.to_string())),
     }
 }

@@ -56,7 +56,7 @@ impl PrivateServer {
         let address = listener.local_addr().map_err(|error| failed(&error))?;
         let url =
             Url::parse(&format!("http://{address}/")).expect("an address and a port are a URL");
-        let server = SearchServer::start(&search, options);
+        let server = SearchServer::prepare(&search, options).start();
         let (stop, stopped) = oneshot::channel();
         let serving = actix_rt::spawn(server.serve(listener, async move { drop(stopped.await) }));
         Ok(Self {

@@ -40,7 +40,7 @@ pub(crate) fn run(
         ("data", first_screen::path(data)),
     ];
     lifecycle::run(async move {
-        let server = VmServer::start(service, options);
+        let server = VmServer::prepare(service, options).start();
         let stopped = lifecycle::listening("VM manager", bound, &server.actors())?;
         first_screen::show("vm-manager", env!("CARGO_PKG_VERSION"), &rows);
         first_screen::line(

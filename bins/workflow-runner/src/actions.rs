@@ -303,18 +303,28 @@ fn list(options: &ActionsListOptions, environment: &Environment) -> anyhow::Resu
 }
 
 fn verify(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<bool> {
-    let verified = store(options, environment)?.verify()?;
-    let mut faults = 0;
-    for action in &verified {
-        if let Some(fault) = &action.fault {
+    let verified = store(options, environment)?.verify()?.into_iter();
+    let named = verified.map(|action| {
+        let name = format!("{} ({})", action.name, action.commit);
+        (name, action.fault)
+    });
+    Ok(report_verified("actions", named))
+}
+
+/// Says what of a store is not as it is locked; whether all is.
+pub(crate) fn report_verified(
+    what: &str,
+    verified: impl Iterator<Item = (String, Option<impl std::fmt::Display>)>,
+) -> bool {
+    let (mut count, mut faults) = (0, 0);
+    for (name, fault) in verified {
+        count += 1;
+        if let Some(fault) = fault {
             faults += 1;
-            say(&format!("{} ({}): {fault}", action.name, action.commit));
+            say(&format!("{name}: {fault}"));
         }
     }
-    let count = verified.len();
-    print(&format!(
-        "{count} actions: {} as locked, {faults} not\n",
-        count - faults
-    ));
-    Ok(faults == 0)
+    let good = count - faults;
+    print(&format!("{count} {what}: {good} as locked, {faults} not\n"));
+    faults == 0
 }

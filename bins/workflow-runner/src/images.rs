@@ -87,17 +87,10 @@ fn list(options: &ImagesListOptions, environment: &Environment) -> anyhow::Resul
 
 fn verify(options: &ActionsStoreOptions, environment: &Environment) -> anyhow::Result<bool> {
     let verified = store(options, environment)?.verify()?;
-    let mut faults = 0;
-    for (name, fault) in &verified {
-        if let Some(fault) = fault {
-            faults += 1;
-            say(&format!("{name}: {fault}"));
-        }
-    }
-    let count = verified.len();
-    let good = count - faults;
-    print(&format!("{count} images: {good} as locked, {faults} not\n"));
-    Ok(faults == 0)
+    Ok(crate::actions::report_verified(
+        "images",
+        verified.into_iter(),
+    ))
 }
 
 fn remove(options: &ImagesRemoveOptions, environment: &Environment) -> anyhow::Result<bool> {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use config_core::Environment;
-use daemon::objects::{self, ConfiguredFiles, MigrateObjectsOptions};
+use daemon::objects::{self, ConfiguredFiles};
 use daemon::peers::{self, PeerFault};
 use daemon::settings::{ConfigText, effective, schema};
 use daemon::store::ConfigFile;
@@ -143,14 +143,7 @@ pub(crate) fn objects_command(command: &ObjectsCommand, environment: &Environmen
             migration: file_migration(&config.runner, leave_damaged),
         })
     };
-    let out = (print as _, say as _);
-    match command {
-        ObjectsCommand::Migrate(options) => {
-            let configured = |it: &MigrateObjectsOptions| configured(&it.of, it.leave_damaged);
-            objects::migrate(options, environment, configured, out)
-        }
-        ObjectsCommand::Claim(options) => objects::claim(options, |of| configured(of, false), out),
-    }
+    objects::run(command.task(), environment, configured, (print, say))
 }
 
 fn read_file(of: &ConfigFile, environment: &Environment) -> Result<RunnerConfig, String> {
@@ -222,7 +215,9 @@ fn serve(
     ];
     let service = RunnerService::new(config.runner, store.clone())?;
     lifecycle::run(async move {
-        let server = RunnerServer::start(service, options).services_on(services);
+        let server = RunnerServer::prepare(service, options)
+            .start()
+            .services_on(services);
         let stopped = lifecycle::listening("workflow runner", bound, &server.actors())?;
         first_screen::show("workflow-runner", env!("CARGO_PKG_VERSION"), &rows);
         first_screen::line(

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -72,13 +74,61 @@ pub(crate) fn run_targets(
     install::program(&["c++", "g++", "clang++"], "g++")?;
     // Apart from the runs, so that a target that does not build is not taken for a broken one.
     shell::run(&mut cargo_fuzz(project, &tool, "build"))?;
-    let mut broken = Vec::new();
-    for target in targets {
-        if shell::run(&mut run_one(project, &tool, target, seconds)?).is_err() {
-            broken.push(target.clone());
+    if seconds >= WATCHED {
+        let mut broken = Vec::new();
+        for target in targets {
+            if shell::run(&mut run_one(project, &tool, target, seconds)?).is_err() {
+                broken.push(target.clone());
+            }
         }
+        return Ok(broken);
     }
-    Ok(broken)
+    let commands = targets.iter().map(|target| {
+        let command = run_one(project, &tool, target, seconds)?;
+        Ok((target.clone(), command))
+    });
+    // Each takes one processor.
+    let at_once = thread::available_parallelism().map_or(1, usize::from);
+    run_beside(commands.collect::<Result<_>>()?, at_once)
+}
+
+/// Runs commands beside each other, so many at once, and shows what each has said when it has
+/// ended; the names of those that failed, in their order.
+fn run_beside(commands: Vec<(String, Command)>, at_once: usize) -> Result<Vec<String>> {
+    let order: Vec<String> = commands.iter().map(|(name, _)| name.clone()).collect();
+    let waiting = Mutex::new(commands.into_iter());
+    let next = || waiting.lock().ok()?.next();
+    let work = || -> Result<Vec<String>> {
+        let mut failed = Vec::new();
+        while let Some((name, mut command)) = next() {
+            let finished = shell::quiet(&mut command)?;
+            let text = finished.text();
+            terminal::line(&format!(
+                "$ {}\n{}",
+                shell::shown(&command),
+                text.trim_end()
+            ));
+            if !finished.status.success() {
+                failed.push(name);
+            }
+        }
+        Ok(failed)
+    };
+    let mut failed = Vec::new();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..at_once.max(1)).map(|_| scope.spawn(work)).collect();
+        for worker in workers {
+            match worker.join() {
+                Ok(found) => failed.extend(found?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        anyhow::Ok(())
+    })?;
+    Ok(order
+        .into_iter()
+        .filter(|name| failed.contains(name))
+        .collect())
 }
 
 /// Whether the project has fuzz targets at all.
@@ -141,6 +191,35 @@ fn target_names(manifest: &str) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn i14_runs_stand_beside_each_other_and_those_that_fail_are_named_in_order() {
+        let sh = |name: &str, script: &str| {
+            let mut command = shell::command("sh", Path::new("/"));
+            command.args(["-c", script]);
+            (name.to_owned(), command)
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
+        // Each ends only when the other has begun.
+        let meet = |own: &Path, other: &Path| {
+            let (own, other) = (own.display(), other.display());
+            format!("touch {own}; until [ -e {other} ]; do sleep 0.01; done; exit 1")
+        };
+        let commands = vec![
+            sh("b", &meet(&one, &two)),
+            sh("good", "true"),
+            sh("a", &meet(&two, &one)),
+        ];
+        let failed = run_beside(commands, 2).expect("sh starts");
+        assert_eq!(failed, ["b", "a"]);
+        let missing = vec![(
+            "x".to_owned(),
+            shell::command("no-such-program", Path::new("/")),
+        )];
+        assert!(run_beside(missing, 1).is_err());
+        assert!(run_beside(Vec::new(), 0).expect("nothing to do").is_empty());
+    }
 
     #[test]
     fn targets_are_the_bins_of_the_manifest() {

@@ -4,6 +4,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
@@ -146,7 +147,7 @@ pub(crate) fn program(programs: &[&str], package: &str) -> Result<PathBuf> {
         return Ok(found);
     }
     let names = programs.join(" or ");
-    if shell::which("apt-get").is_none() || !is_root() {
+    if !may_install() {
         bail!(
             "{names} is missing: run `sudo apt-get install -y --no-install-recommends {package}`"
         );
@@ -154,14 +155,7 @@ pub(crate) fn program(programs: &[&str], package: &str) -> Result<PathBuf> {
     terminal::line(&format!(
         "{names} is missing: installing Debian's {package}"
     ));
-    shell::run(&mut apt(&["update", "--quiet"]))?;
-    shell::run(&mut apt(&[
-        "install",
-        "--yes",
-        "--quiet",
-        "--no-install-recommends",
-        package,
-    ]))?;
+    install(&[package])?;
     let found = programs.iter().find_map(|name| shell::which(name));
     found.with_context(|| format!("{package} was installed, but {names} is still not on PATH"))
 }
@@ -201,23 +195,56 @@ fn system_package(path: &str, package: &str, is_there: impl Fn() -> bool) -> Res
     if is_there() {
         return Ok(());
     }
-    if shell::which("apt-get").is_none() || !is_root() {
+    if !may_install() {
         bail!("{path} is missing: run `sudo apt-get install -y --no-install-recommends {package}`");
     }
     terminal::line(&format!("{path} is missing: installing Debian's {package}"));
-    shell::run(&mut apt(&["update", "--quiet"]))?;
-    let arguments = [
-        "install",
-        "--yes",
-        "--quiet",
-        "--no-install-recommends",
-        package,
-    ];
-    shell::run(&mut apt(&arguments))?;
+    install(&[package])?;
     if is_there() {
         return Ok(());
     }
     bail!("{package} was installed, but {path} is still missing")
+}
+
+/// Installs what is missing of several programs in one go, where that can be done: one after the
+/// other costs minutes. Whoever needs one of them looks for it by [`program`] or
+/// [`system_program`].
+///
+/// # Errors
+/// When the installation fails.
+pub(crate) fn missing_packages(
+    programs: &[(&[&str], &str)],
+    system_programs: &[(&str, &str)],
+) -> Result<()> {
+    let is_missing = |names: &[&str]| names.iter().all(|name| shell::which(name).is_none());
+    let programs = programs.iter().filter(|(names, _)| is_missing(names));
+    let at_places = system_programs.iter();
+    let at_places = at_places.filter(|(path, _)| !Path::new(path).is_file());
+    let packages: Vec<&str> = programs
+        .map(|(_, package)| *package)
+        .chain(at_places.map(|(_, package)| *package))
+        .collect();
+    if packages.is_empty() || !may_install() {
+        return Ok(());
+    }
+    let list = packages.join(", ");
+    terminal::line(&format!("installing Debian's {list}"));
+    install(&packages)
+}
+
+fn may_install() -> bool {
+    shell::which("apt-get").is_some() && is_root()
+}
+
+/// Installs Debian packages; the lists of the registry are read once.
+fn install(packages: &[&str]) -> Result<()> {
+    static ARE_LISTS_READ: OnceLock<()> = OnceLock::new();
+    if ARE_LISTS_READ.get().is_none() {
+        shell::run(&mut apt(&["update", "--quiet"]))?;
+        ARE_LISTS_READ.get_or_init(|| ());
+    }
+    let arguments = ["install", "--yes", "--quiet", "--no-install-recommends"];
+    shell::run(apt(&arguments).args(packages))
 }
 
 fn apt(arguments: &[&str]) -> Command {

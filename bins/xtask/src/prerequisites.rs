@@ -81,6 +81,7 @@ impl TestEnvironment {
 /// # Errors
 /// Which one is missing and how it is installed, when that cannot be done here.
 pub(crate) fn prepare(project: &Project) -> Result<TestEnvironment> {
+    install::missing_packages(&PROGRAMS, &SYSTEM_PROGRAMS)?;
     for (names, package) in PROGRAMS {
         install::program(names, package)?;
     }

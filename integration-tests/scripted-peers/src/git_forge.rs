@@ -21,7 +21,7 @@ use crate::git_lfs as lfs;
 const TOKEN: &str = "pat-0123456789abcdef";
 
 /// Paths that were asked for, and whether with a token.
-type Asked = Arc<Mutex<Vec<(String, bool)>>>;
+type RequestLog = Arc<Mutex<Vec<(String, bool)>>>;
 /// Where images are.
 type Registry = Arc<Mutex<Option<SocketAddr>>>;
 
@@ -29,7 +29,7 @@ type Registry = Arc<Mutex<Option<SocketAddr>>>;
 pub struct GitForge {
     folder: Arc<TempDir>,
     address: String,
-    asked: Asked,
+    asked: RequestLog,
     registry: Registry,
 }
 
@@ -133,7 +133,7 @@ impl GitForge {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Asked::default();
+        let asked = RequestLog::default();
         let (served, noted) = (Arc::clone(&folder), Arc::clone(&asked));
         let registry = Registry::default();
         let images = Arc::clone(&registry);
@@ -197,7 +197,7 @@ impl GitForge {
     }
 }
 
-fn answer(mut stream: TcpStream, top: &Path, asked: &Asked, images: Option<SocketAddr>) {
+fn answer(mut stream: TcpStream, top: &Path, asked: &RequestLog, images: Option<SocketAddr>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let (mut first, mut has_token, mut basic) = (String::new(), false, String::new());
     let (mut headers, mut lines) = (Vec::new(), Vec::new());

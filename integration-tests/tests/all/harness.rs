@@ -78,7 +78,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                let server = SearchServer::start(&settings, options);
+                let server = SearchServer::prepare(&settings, options).start();
                 server.serve(listener, async { drop(stopped.await) }).await
             })
         });

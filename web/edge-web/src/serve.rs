@@ -244,17 +244,32 @@ where
                     refuse(&stream);
                     return Err(DispatchError::Io(ErrorKind::ConnectionRefused.into()));
                 };
-                // Answers are written whole; waiting for more would only delay them.
-                stream.set_nodelay(true).ok();
-                let opened = tokio::time::timeout(OPENING_TIME, opener(stream)).await;
-                let opened = opened.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()));
-                let stream = opened.map_err(DispatchError::Io)?;
+                let stream = open(stream, opener).await.map_err(DispatchError::Io)?;
                 Ok((StrictStream::new(stream, timeouts, seat), peer))
             }
         })
         .and_then(http.h1(map_config(application, |()| AppConfig::default())))
     })?;
-    let server = builder.run();
+    run_until(builder.run(), shutdown, &admitted).await
+}
+
+/// What `opener` makes of a connection, within a bounded time.
+async fn open<T, P: Future<Output = io::Result<T>>>(
+    stream: TcpStream,
+    opener: impl FnOnce(TcpStream) -> P,
+) -> io::Result<T> {
+    // Answers are written whole; waiting for more would only delay them.
+    stream.set_nodelay(true).ok();
+    let opened = tokio::time::timeout(OPENING_TIME, opener(stream)).await;
+    opened.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+}
+
+/// Serves until `shutdown` resolves, and then until who was let in has an answer.
+async fn run_until(
+    server: Server,
+    shutdown: impl Future<Output = ()>,
+    admitted: &Connections,
+) -> io::Result<()> {
     let handle = server.handle();
     let mut server = pin!(server);
     tokio::select! {

@@ -3,8 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use supervision::StartChildError;
-
 /// Why an orchestrator cannot be started or ended badly.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -16,9 +14,6 @@ pub enum ServerError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// The tree it was to be a part of takes no more, or has ended.
-    #[error(transparent)]
-    Tree(#[from] StartChildError),
     /// A listener failed, or the actors gave up.
     #[error(transparent)]
     Io(#[from] io::Error),

@@ -12,14 +12,14 @@ use cluster_actors::replica::RoleControl;
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use edge_web::{
-    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, REPLICA_KEY, ServeOptions,
-    SignedBodyConfig,
+    BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics, PreparedServer,
+    REPLICA_KEY, ServeOptions, SignedBodyConfig,
 };
 use forge_core::ParseOptions;
 use orchestrator_actors::{Dispatcher, OperatorApi, OrchestratorService};
 use orchestrator_core::config::Config;
 use store::SharedStore;
-use supervision::{ChildRef, Root, RootHandle, SupervisorSpec};
+use supervision::{ChildRef, Root, RootHandle};
 
 use crate::admin_routes;
 use crate::bridge::Bridge;
@@ -86,44 +86,22 @@ pub struct OrchestratorServer {
 }
 
 impl OrchestratorServer {
-    /// As [`OrchestratorServer::start`], for a process that leads others: it decides what they took
-    /// in, and answers what they pass on.
+    /// Starts the actors of a process that leads others: it decides what they took in, and answers
+    /// what they pass on. Needs a running actix system.
     #[must_use]
     pub fn start_leading(
         service: OrchestratorService,
         (shared, control): (&SharedStore, &RoleControl),
     ) -> Self {
         let follower = shared_intake::supervisor(shared, &service.intake);
-        let (mut supervisors, server) = Self::parts(service);
-        supervisors.push(follower);
-        let mut server = server(Root::own("orrery", supervisors));
+        let mut server = Self::prepare(service).with(follower).start();
         server.metrics.register(ReplicaMetrics::new(control));
         server.replica = Some((shared.clone(), control.clone()));
         server
     }
 
-    /// Starts the actors below a root supervisor of their own. Needs a running actix system.
-    #[must_use]
-    pub fn start(service: OrchestratorService) -> Self {
-        let (supervisors, server) = Self::parts(service);
-        server(Root::own("orrery", supervisors))
-    }
-
-    /// Starts the actors below a tree that others have as well; this server's end stops its own
-    /// only.
-    ///
-    /// # Errors
-    /// When the tree takes no more.
-    pub async fn start_below(
-        tree: &RootHandle,
-        service: OrchestratorService,
-    ) -> Result<Self, ServerError> {
-        let (supervisors, server) = Self::parts(service);
-        Ok(server(Root::below(tree, supervisors).await?))
-    }
-
     /// The supervisors, and the server once they are started.
-    fn parts(service: OrchestratorService) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
+    pub fn prepare(service: OrchestratorService) -> PreparedServer<impl FnOnce(Root) -> Self> {
         let OrchestratorService {
             supervisor,
             view,
@@ -132,7 +110,7 @@ impl OrchestratorServer {
             operator_api,
             ..
         } = service;
-        let server = move |root: Root| {
+        PreparedServer::new(vec![supervisor], move |root: Root| {
             let metrics = Metrics::new();
             let health = Health::new()
                 .check("intake", intake.condition())
@@ -158,8 +136,7 @@ impl OrchestratorServer {
                 health,
                 replica: None,
             }
-        };
-        (vec![supervisor], server)
+        })
     }
 
     /// To look at the actors, or to stop them.

@@ -4,9 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use actix_web::HttpResponse;
-use cluster_actors::replica::{
-    Decide, IntakeDecision, StoredDelivery, Undecodable, intake_follower,
-};
+use cluster_actors::replica::{Decide, IntakeDecision, intake_follower};
 use edge_web::replica::IntakeAnswer;
 use forge_core::Delivery;
 use futures_util::future::LocalBoxFuture;
@@ -27,19 +25,14 @@ pub(crate) fn supervisor(shared: &SharedStore, intake: &ChildRef<Intake>) -> Sup
 struct OrchestratorDecisions(ChildRef<Intake>);
 
 impl Decide for OrchestratorDecisions {
-    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, IntakeDecision> {
+    fn decide(&self, delivery: Delivery, _: &[u8]) -> LocalBoxFuture<'static, IntakeDecision> {
         let intake = self.0.clone();
-        Box::pin(async move {
-            match read(&content) {
-                Ok(delivery) => decide(&intake, delivery).await,
-                Err(error) => error.decision(b"null".to_vec()),
-            }
-        })
+        Box::pin(async move { decide(&intake, delivery).await })
     }
-}
 
-fn read(content: &[u8]) -> Result<Delivery, Undecodable> {
-    StoredDelivery::from_bytes(content)?.delivery()
+    fn lost(&self) -> Vec<u8> {
+        b"null".to_vec()
+    }
 }
 
 async fn decide(intake: &ChildRef<Intake>, delivery: Delivery) -> IntakeDecision {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use cluster_actors::replica::{RoleControl, Taken};
+use cluster_actors::replica::{AcquiredStore, RoleControl};
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{
     LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
@@ -44,7 +44,7 @@ impl StandbyOrchestrator {
     pub fn start(
         shared: &SharedStore,
         control: &RoleControl,
-        taken: mpsc::UnboundedSender<Taken>,
+        taken: mpsc::UnboundedSender<AcquiredStore>,
         config: ConfigSource,
     ) -> Self {
         Self {

@@ -16,7 +16,7 @@ use crate::state::RunnerState;
 type State = web::Data<RunnerState>;
 
 /// Changes that come close together are told once.
-const TOGETHER: Duration = Duration::from_millis(250);
+const DEBOUNCE: Duration = Duration::from_millis(250);
 /// Silence after which a comment is sent, so that proxies keep the connection.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// Between two looks at whether a run has ended.
@@ -33,7 +33,7 @@ pub(crate) async fn all(state: State) -> HttpResponse {
             let event = tokio::select! {
                 changed = changes.changed() => {
                     changed.ok()?;
-                    tokio::time::sleep(TOGETHER).await;
+                    tokio::time::sleep(DEBOUNCE).await;
                     changes.mark_unchanged();
                     "event: changed\ndata: {}\n\n"
                 }
@@ -124,12 +124,12 @@ impl RunFollower {
             }
             tokio::select! {
                 changed = self.length.changed() => if changed.is_err() {
-                    tokio::time::sleep(TOGETHER).await;
+                    tokio::time::sleep(DEBOUNCE).await;
                 },
                 _ = self.changes.changed() => {}
                 () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => return Some(": alive\n\n".to_owned()),
             }
-            tokio::time::sleep(TOGETHER).await;
+            tokio::time::sleep(DEBOUNCE).await;
         }
     }
 }

@@ -12,14 +12,14 @@ use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::replica::{LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, key_of};
 use edge_web::{
     APPLICATION_PATHS, BodyLimits, EdgeConfig, EdgeServer, ForgeVerifier, Health, Metrics,
-    ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
+    PreparedServer, ServeOptions, SignIn, SignInAttempts, SignInSessions, SignedBodyConfig,
 };
 use forge_core::{ParseOptions, SecretBook};
 use runner_actors::{
     HandOver, JobServices, RunCoordinator, RunnerIntake, RunnerService, RunnerView,
 };
 use store::SharedStore;
-use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
+use supervision::{ChildRef, Root, RootHandle};
 use tokio::sync::oneshot;
 
 use crate::api;
@@ -58,15 +58,8 @@ pub struct RunnerServer {
 }
 
 impl RunnerServer {
-    /// Starts the actors below a root supervisor of their own. Needs a running actix system.
-    #[must_use]
-    pub fn start(service: RunnerService, options: ServerOptions) -> Self {
-        let (parts, server) = Self::parts(service, options);
-        server(Root::own("orrery", parts))
-    }
-
-    /// The same for a process that leads others: it decides what they took in, and answers what
-    /// they pass on.
+    /// Starts the actors of a process that leads others: it decides what they took in, and answers
+    /// what they pass on. Needs a running actix system.
     #[must_use]
     pub fn start_leading(
         service: RunnerService,
@@ -74,33 +67,17 @@ impl RunnerServer {
         (shared, control): (&SharedStore, &RoleControl),
     ) -> Self {
         let follower = shared_intake::supervisor(shared, &service.intake);
-        let (mut parts, server) = Self::parts(service, options);
-        parts.push(follower);
-        let mut server = server(Root::own("orrery", parts));
+        let mut server = Self::prepare(service, options).with(follower).start();
         server.metrics.register(ReplicaMetrics::new(control));
         server.replica = Some((shared.clone(), control.clone()));
         server
     }
 
-    /// Starts the actors below a tree that others have as well; this server's end stops its own
-    /// only.
-    ///
-    /// # Errors
-    /// When the tree takes no more, or has ended.
-    pub async fn start_below(
-        tree: &RootHandle,
-        service: RunnerService,
-        options: ServerOptions,
-    ) -> Result<Self, StartChildError> {
-        let (parts, server) = Self::parts(service, options);
-        Ok(server(Root::below(tree, parts).await?))
-    }
-
     /// The supervisors, and the server once they are started.
-    fn parts(
+    pub fn prepare(
         service: RunnerService,
         options: ServerOptions,
-    ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
+    ) -> PreparedServer<impl FnOnce(Root) -> Self> {
         let RunnerService {
             supervisor,
             coordinator,
@@ -110,7 +87,7 @@ impl RunnerServer {
             hand_over,
         } = service;
         let actors = (coordinator, hand_over, intake, view, job_services);
-        (vec![supervisor], |root| Self::of(root, actors, options))
+        PreparedServer::new(vec![supervisor], |root| Self::of(root, actors, options))
     }
 
     fn of(

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use bytes::Bytes;
-use cluster_actors::replica::{
-    Decide, IntakeDecision, StoredDelivery, Undecodable, intake_follower,
-};
+use cluster_actors::replica::{Decide, IntakeDecision, intake_follower};
 use edge_web::replica::IntakeAnswer;
-use futures_util::future::LocalBoxFuture;
+use forge_core::Delivery;
+use futures_util::future::{LocalBoxFuture, ready};
 use runner_actors::{Accepted, NewDelivery, NotAccepted, RunnerIntake};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
@@ -39,27 +38,25 @@ pub(crate) fn supervisor(shared: &SharedStore, intake: &RunnerIntake) -> Supervi
 struct RunnerDecisions(RunnerIntake);
 
 impl Decide for RunnerDecisions {
-    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, IntakeDecision> {
+    fn decide(&self, delivery: Delivery, body: &[u8]) -> LocalBoxFuture<'static, IntakeDecision> {
         let intake = self.0.clone();
-        Box::pin(async move {
-            match read(&content) {
-                Ok(delivery) => decide(&intake, delivery).await,
-                Err(decision) => decision,
-            }
-        })
+        match acceptable(delivery, body) {
+            Ok(delivery) => Box::pin(async move { decide(&intake, delivery).await }),
+            Err(reason) => Box::pin(ready(IntakeDecision::NotHere(reason))),
+        }
+    }
+
+    fn lost(&self) -> Vec<u8> {
+        bytes_of(&Decision::default())
     }
 }
 
-/// What was taken in; else what becomes of it.
-fn read(content: &[u8]) -> Result<NewDelivery, IntakeDecision> {
-    let undecodable = |error: Undecodable| error.decision(bytes_of(&Decision::default()));
-    let stored = StoredDelivery::from_bytes(content).map_err(undecodable)?;
-    let delivery = stored.delivery().map_err(undecodable)?;
-    // The standby looked: another version of this program takes what this one does not.
-    match new_delivery(delivery, Bytes::copy_from_slice(stored.body())) {
-        Ok(Ok(delivery)) => Ok(delivery),
-        Ok(Err(reason)) => Err(IntakeDecision::NotHere(reason)),
-        Err(problem) => Err(IntakeDecision::NotHere(problem.to_string())),
+/// What was taken in; else why this version does not take it. The standby looked: another version of
+/// this program does.
+fn acceptable(delivery: Delivery, body: &[u8]) -> Result<NewDelivery, String> {
+    match new_delivery(delivery, Bytes::copy_from_slice(body)) {
+        Ok(taken) => taken,
+        Err(problem) => Err(problem.to_string()),
     }
 }
 
@@ -115,8 +112,11 @@ pub(crate) fn taken_in(id: String, taken: IntakeAnswer) -> HttpResponse {
 
 #[cfg(test)]
 mod tests {
+    use cluster_actors::replica::StoredDelivery;
+
     use super::*;
-    fn taken_in(event: &str, body: &[u8]) -> Result<NewDelivery, IntakeDecision> {
+
+    fn taken_in(event: &str, body: &[u8]) -> Result<NewDelivery, String> {
         let headers = [
             ("x-github-event", event.as_bytes()),
             ("x-github-delivery", &b"one"[..]),
@@ -124,7 +124,8 @@ mod tests {
         // Digests are made with secrets; any bytes will do.
         let digest = serde_json::from_value(serde_json::json!([7; 32].to_vec()));
         let stored = StoredDelivery::new(headers, digest.expect("it is 32 bytes"), body);
-        read(&stored.to_bytes().expect("it is text and bytes"))
+        let delivery = stored.delivery().map_err(|error| error.to_string())?;
+        acceptable(delivery, body)
     }
 
     /// A standby acknowledged each: none may be dropped by a leader that does not know it.
@@ -138,19 +139,7 @@ mod tests {
             ("event_of_tomorrow", of_a_later_event.as_str()),
             ("push", "{}"),
         ] {
-            let found = taken_in(event, body.as_bytes());
-            assert!(
-                matches!(found, Err(IntakeDecision::NotHere(_))),
-                "{event}: {}",
-                found.is_ok()
-            );
+            assert!(taken_in(event, body.as_bytes()).is_err(), "{event}");
         }
-        let newer = read(b"\x81whatever it is");
-        assert!(matches!(newer, Err(IntakeDecision::NotHere(_))));
-        let damaged = read(b"\x02damaged");
-        assert!(
-            matches!(damaged, Err(IntakeDecision::Outcome(_))),
-            "nobody reads that"
-        );
     }
 }

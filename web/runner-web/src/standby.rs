@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use actix_web::guard::fn_guard;
 use actix_web::http::{Method, header};
 use actix_web::{HttpRequest, HttpResponse, Route, web};
-use cluster_actors::replica::{RoleControl, Taken};
+use cluster_actors::replica::{AcquiredStore, RoleControl};
 use edge_web::guard::{ApiToken, HostPolicy};
 use edge_web::replica::{
     LeaderPassage, PassageOptions, ReplicaMetrics, SharedIntake, StandbyParts, actors,
@@ -38,7 +38,7 @@ impl StandbyRunner {
     pub fn start(
         shared: &SharedStore,
         control: &RoleControl,
-        taken: mpsc::UnboundedSender<Taken>,
+        taken: mpsc::UnboundedSender<AcquiredStore>,
         options: ServerOptions,
     ) -> Self {
         Self {

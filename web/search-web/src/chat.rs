@@ -38,7 +38,7 @@ pub struct ChatState {
 
 /// Silence after which a stream says that it goes on. Only what is written shows that the client
 /// has left.
-const ALIVE: Duration = Duration::from_secs(3);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// An answer under way.
 pub(crate) type PendingAnswer = Pin<Box<dyn Future<Output = Result<ChatAnswer, Problem>>>>;
@@ -111,7 +111,7 @@ impl Events {
             return Some((Ok(first), self));
         }
         let answering = self.answering.as_mut()?;
-        let next = timeout(ALIVE, next_chunk(&mut self.pieces, answering)).await;
+        let next = timeout(KEEP_ALIVE_INTERVAL, next_chunk(&mut self.pieces, answering)).await;
         let Ok(next) = next else {
             return Some((Ok(Bytes::from_static(b": waiting\n\n")), self));
         };

@@ -9,8 +9,8 @@ use std::time::Instant;
 use actix_web::web;
 use edge_web::guard::{ApiToken, HostPolicy, OriginPolicy, PublicPaths};
 use edge_web::{
-    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, Routes, SIGN_IN_STYLE,
-    ServeOptions, SignIn, SignInAttempts, SignInSessions, actor_events, actor_tree,
+    APPLICATION_PATHS, EdgeConfig, EdgeServer, Health, Metrics, PreparedServer, Routes,
+    SIGN_IN_STYLE, ServeOptions, SignIn, SignInAttempts, SignInSessions, actor_events, actor_tree,
 };
 use search_actors::chat::{ChatLimits, ChatParts, Conversations, chat_service};
 use search_actors::snapshots::SnapshotMode;
@@ -20,7 +20,7 @@ use search_actors::{
 };
 use store::LocalState;
 use store::local::Memory;
-use supervision::{ActorTree, ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
+use supervision::{ActorTree, ChildRef, Root, RootHandle, SupervisorSpec};
 use url::Url;
 
 use crate::api;
@@ -80,32 +80,11 @@ pub struct SearchServer {
 }
 
 impl SearchServer {
-    /// Starts the actors below a root supervisor of their own. Needs a running actix system.
-    #[must_use]
-    pub fn start(settings: &SearchSettings, options: ServerOptions) -> Self {
-        let (parts, server) = Self::parts(settings, options);
-        server(Root::own("orrery", parts))
-    }
-
-    /// Starts the actors below a tree that others have as well; this server's end stops its own
-    /// only.
-    ///
-    /// # Errors
-    /// When the tree takes no more, or has ended.
-    pub async fn start_below(
-        tree: &RootHandle,
-        settings: &SearchSettings,
-        options: ServerOptions,
-    ) -> Result<Self, StartChildError> {
-        let (parts, server) = Self::parts(settings, options);
-        Ok(server(Root::below(tree, parts).await?))
-    }
-
     /// The supervisors, and the server once they are started.
-    fn parts(
+    pub fn prepare(
         settings: &SearchSettings,
         options: ServerOptions,
-    ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
+    ) -> PreparedServer<impl FnOnce(Root) -> Self + use<>> {
         let tree = SearchTree::with_snapshots(
             settings,
             options.readers.clone(),
@@ -142,7 +121,7 @@ impl SearchServer {
         let health = Health::new()
             .check("search service", tree.search.condition())
             .check("source indexers", move || registry.now().check_indexers());
-        let server = move |root| Self {
+        PreparedServer::new(parts, move |root| Self {
             root,
             threads,
             state,
@@ -152,8 +131,7 @@ impl SearchServer {
             health,
             options,
             sign_in,
-        };
-        (parts, server)
+        })
     }
 
     /// What can be searched, and how it is.

@@ -6,8 +6,8 @@ use std::net::TcpListener;
 
 use actix_web::web;
 use edge_web::guard::{HostPolicy, OriginPolicy};
-use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, ServeOptions};
-use supervision::{ChildRef, Root, RootHandle, StartChildError, SupervisorSpec};
+use edge_web::{EdgeConfig, EdgeServer, Health, Metrics, PreparedServer, ServeOptions};
+use supervision::{ChildRef, Root, RootHandle};
 use vm_actors::images::HostState;
 use vm_actors::{VmManagerView, VmScheduler, VmService};
 use vm_core::token::TokenKey;
@@ -38,39 +38,18 @@ pub struct VmServer {
 }
 
 impl VmServer {
-    /// Starts the actors below a root supervisor of their own. Needs a running actix system.
-    #[must_use]
-    pub fn start(service: VmService, options: ServerOptions) -> Self {
-        let (parts, server) = Self::parts(service, options);
-        server(Root::own("orrery", parts))
-    }
-
-    /// Starts the actors below a tree that others have as well; this server's end stops its own
-    /// only.
-    ///
-    /// # Errors
-    /// When the tree takes no more, or has ended.
-    pub async fn start_below(
-        tree: &RootHandle,
-        service: VmService,
-        options: ServerOptions,
-    ) -> Result<Self, StartChildError> {
-        let (parts, server) = Self::parts(service, options);
-        Ok(server(Root::below(tree, parts).await?))
-    }
-
     /// The supervisors, and the server once they are started.
-    fn parts(
+    pub fn prepare(
         service: VmService,
         options: ServerOptions,
-    ) -> (Vec<SupervisorSpec>, impl FnOnce(Root) -> Self) {
+    ) -> PreparedServer<impl FnOnce(Root) -> Self> {
         let VmService {
             supervisor,
             scheduler,
             view,
             ..
         } = service;
-        (vec![supervisor], |root| {
+        PreparedServer::new(vec![supervisor], |root| {
             Self::of(root, scheduler, view, options)
         })
     }

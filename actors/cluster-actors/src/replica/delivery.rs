@@ -39,8 +39,7 @@ pub enum Undecodable {
 impl Undecodable {
     /// What becomes of the delivery; `lost` is told to the process that took it in where nobody
     /// will ever read it.
-    #[must_use]
-    pub fn decision(self, lost: Vec<u8>) -> IntakeDecision {
+    pub(super) fn decision(self, lost: Vec<u8>) -> IntakeDecision {
         match self {
             Self::Bytes(_) => {
                 tracing::error!(

@@ -4,7 +4,7 @@ use store::{Beside, Leadership, SharedStore, Store};
 
 /// A store that was taken, and the epoch it is had under.
 #[derive(Debug)]
-pub struct Taken {
+pub struct AcquiredStore {
     /// The store.
     pub store: Store,
     /// The epoch.
@@ -41,7 +41,10 @@ pub trait Election: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why not.
-    fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String>;
+    fn try_take(
+        &self,
+        may_take: &dyn Fn(&Leadership) -> bool,
+    ) -> Result<Option<AcquiredStore>, String>;
 }
 
 impl Election for SharedStore {
@@ -61,8 +64,11 @@ impl Election for SharedStore {
         Self::tell_settings(self).map_err(|error| error.to_string())
     }
 
-    fn try_take(&self, may_take: &dyn Fn(&Leadership) -> bool) -> Result<Option<Taken>, String> {
+    fn try_take(
+        &self,
+        may_take: &dyn Fn(&Leadership) -> bool,
+    ) -> Result<Option<AcquiredStore>, String> {
         let taken = Self::try_take(self, may_take).map_err(|error| error.to_string())?;
-        Ok(taken.map(|(store, epoch)| Taken { store, epoch }))
+        Ok(taken.map(|(store, epoch)| AcquiredStore { store, epoch }))
     }
 }

@@ -14,10 +14,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::{Actor, AsyncContext, Context, WrapFuture, fut::ActorFutureExt};
-use futures_util::future::{LocalBoxFuture, join_all};
+use forge_core::Delivery;
+use futures_util::future::{LocalBoxFuture, join_all, ready};
 use store::IntakeHandle;
 use supervision::{ChildSpec, start_tick};
 use tokio::sync::watch;
+
+use crate::replica::delivery::{StoredDelivery, Undecodable};
 
 /// Between two looks; hints make them earlier.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -30,8 +33,23 @@ const PRUNE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Decides a delivery that another process took in.
 pub trait Decide: Send + Sync + 'static {
-    /// What becomes of it.
-    fn decide(&self, content: Vec<u8>) -> LocalBoxFuture<'static, IntakeDecision>;
+    /// What becomes of it; `body` is the JSON that was signed.
+    fn decide(&self, delivery: Delivery, body: &[u8]) -> LocalBoxFuture<'static, IntakeDecision>;
+
+    /// The outcome of one that nobody will ever read.
+    fn lost(&self) -> Vec<u8>;
+}
+
+/// What becomes of the content of an entry.
+fn decide_content(decide: &dyn Decide, content: &[u8]) -> LocalBoxFuture<'static, IntakeDecision> {
+    let read = || -> Result<_, Undecodable> {
+        let stored = StoredDelivery::from_bytes(content)?;
+        Ok((stored.delivery()?, stored))
+    };
+    match read() {
+        Ok((delivery, stored)) => decide.decide(delivery, stored.body()),
+        Err(error) => Box::pin(ready(error.decision(decide.lost()))),
+    }
 }
 
 /// What becomes of a delivery that another process took in.
@@ -130,7 +148,7 @@ impl Progress {
                 }
             };
             let deciding = page.entries.into_iter().map(|entry| {
-                let decided = decide.decide(entry.content);
+                let decided = decide_content(decide, &entry.content);
                 async move { (entry.seq, entry.delivery, decided.await) }
             });
             let outcomes = self.sort(join_all(deciding).await);

@@ -3,7 +3,7 @@
 //! ```text
 //! tick (250 ms, hints) ──▶ look ──▶ decision::next_step ──┬─ Wait
 //!                            │                            ├─ EndSession ──▶ end_holder
-//!                            └──▶ RoleControl::publish    └─ Take ──▶ try_take ──▶ Taken
+//!                            └──▶ RoleControl::publish    └─ Take ──▶ try_take ──▶ AcquiredStore
 //! ```
 //! A database that was away has nothing to say against the leader: its silence counts from the
 //! moment on at which the database answered again.
@@ -19,7 +19,7 @@ use store::Leadership;
 use supervision::{ChildSpec, start_tick};
 use tokio::sync::{mpsc, watch};
 
-use crate::replica::election::{Election, Taken};
+use crate::replica::election::{AcquiredStore, Election};
 use crate::replica::role_control::RoleControl;
 use crate::replica::sight::StoreSight;
 
@@ -49,7 +49,7 @@ struct WatchServices {
     election: Arc<dyn Election>,
     terms: Terms,
     control: RoleControl,
-    taken: mpsc::UnboundedSender<Taken>,
+    taken: mpsc::UnboundedSender<AcquiredStore>,
     hints: watch::Receiver<u64>,
     clock: Clock,
 }
@@ -60,7 +60,7 @@ pub type Clock = Arc<dyn Fn() -> Duration + Send + Sync>;
 /// What one look came to.
 struct LookResult {
     seen: Result<Leadership, String>,
-    taken: Option<Taken>,
+    taken: Option<AcquiredStore>,
     /// Why it could not be taken, though nobody has it; `None`: that was not tried.
     refused: Option<Result<(), String>>,
 }
@@ -91,7 +91,7 @@ impl Refusals {
 pub fn leader_watch(
     election: Arc<dyn Election>,
     control: &RoleControl,
-    taken: mpsc::UnboundedSender<Taken>,
+    taken: mpsc::UnboundedSender<AcquiredStore>,
     hints: watch::Receiver<u64>,
 ) -> ChildSpec<LeaderWatch> {
     let started_at = Instant::now();
@@ -104,7 +104,7 @@ pub fn leader_watch_by(
     clock: Clock,
     election: Arc<dyn Election>,
     control: &RoleControl,
-    taken: mpsc::UnboundedSender<Taken>,
+    taken: mpsc::UnboundedSender<AcquiredStore>,
     hints: watch::Receiver<u64>,
 ) -> ChildSpec<LeaderWatch> {
     let services = WatchServices {
@@ -232,7 +232,7 @@ impl WatchServices {
         &self,
         seen: &Leadership,
         (answered_for, tries): (Duration, bool),
-    ) -> Result<Option<Taken>, String> {
+    ) -> Result<Option<AcquiredStore>, String> {
         let is_refused = seen.is_anothers || seen.closed.is_some();
         if is_refused || !tries || !self.control.may_take(seen.epoch) {
             return Ok(None);
@@ -253,7 +253,7 @@ impl WatchServices {
         }
     }
 
-    fn take(&self, answered_for: Duration) -> Result<Option<Taken>, String> {
+    fn take(&self, answered_for: Duration) -> Result<Option<AcquiredStore>, String> {
         let taken = self.election.try_take(&|seen| {
             let signs = signs_of(seen, answered_for);
             self.control.may_take(seen.epoch) && may_take(&signs, &self.terms)

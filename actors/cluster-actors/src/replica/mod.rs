@@ -19,6 +19,7 @@ mod intake_follower;
 mod leader_watch;
 mod migration_notes;
 mod ordered_ids;
+mod pending_uploads;
 mod place_claim;
 mod role_control;
 mod shared_copies;
@@ -30,7 +31,7 @@ pub use decision::{
     is_for_next_leader,
 };
 pub use delivery::{StoredDelivery, Undecodable};
-pub use election::{Election, Taken};
+pub use election::{AcquiredStore, Election};
 pub use file_migration::{
     BringFile, FileMigration, MigrationError, MigrationReport, MigrationWatch,
 };
@@ -39,6 +40,7 @@ pub use first_fault::FirstFault;
 pub use intake_follower::{Decide, IntakeDecision, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
 pub use ordered_ids::{follow_id, ordered_id};
+pub use pending_uploads::PendingUploads;
 pub use place_claim::{claim_objects, foreign_place};
 pub use role_control::{DrainRefusal, ReplicaStatus, RoleControl};
 pub use shared_copies::is_loss;

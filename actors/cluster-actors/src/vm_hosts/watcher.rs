@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use actix::{Actor, AsyncContext, Context, WrapFuture};
+use actix::{Actor, Context};
 use http_clients::vmm::{HealthStatus, VmmError};
+use supervision::{FirstRound, start_rounds};
 
 use crate::vm_hosts::known_host::ReportedImages;
 use crate::vm_hosts::registry::VmHosts;
@@ -37,16 +38,12 @@ impl Actor for VmHostWatcher {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         for index in 0..self.hosts.count() {
-            let (hosts, every) = (self.hosts.clone(), self.every);
-            let looks = async move {
-                let mut token = TokenWatch::default();
-                loop {
-                    look(&hosts, index).await;
-                    token.look(&hosts, index);
-                    tokio::time::sleep(every).await;
-                }
-            };
-            ctx.spawn(looks.into_actor(self));
+            let hosts = self.hosts.clone();
+            let mut token = TokenWatch::default();
+            start_rounds(ctx, (FirstRound::AtOnce, self.every), async move || {
+                look(&hosts, index).await;
+                token.look(&hosts, index);
+            });
         }
     }
 }

@@ -22,7 +22,7 @@ pub trait Shaped {
 
 /// Where the text of a flag or variable comes from.
 #[derive(Debug, Clone, Copy)]
-pub struct Given<'e> {
+pub struct ValueContext<'e> {
     /// Which flag or variable.
     pub origin: Origin,
     /// The environment.
@@ -38,7 +38,7 @@ pub trait ValueKind<T>: Shaped {
     ///
     /// # Errors
     /// Why it cannot be used.
-    fn parse(&self, text: &str, given: Given<'_>) -> Result<T, ValueError> {
+    fn parse(&self, text: &str, given: ValueContext<'_>) -> Result<T, ValueError> {
         no_text(text, given)
     }
 
@@ -68,7 +68,7 @@ pub struct Plain<T: 'static> {
     /// Reads it from a file.
     pub read: fn(&Item<'_>) -> Option<T>,
     /// Reads it from a flag or a variable.
-    pub parse: fn(&str, Given<'_>) -> Result<T, ValueError>,
+    pub parse: fn(&str, ValueContext<'_>) -> Result<T, ValueError>,
     /// Writes it.
     pub write: fn(&T) -> Option<Value>,
 }
@@ -84,7 +84,7 @@ impl<T> ValueKind<T> for Plain<T> {
         (self.read)(item)
     }
 
-    fn parse(&self, text: &str, given: Given<'_>) -> Result<T, ValueError> {
+    fn parse(&self, text: &str, given: ValueContext<'_>) -> Result<T, ValueError> {
         (self.parse)(text, given)
     }
 
@@ -97,7 +97,7 @@ impl<T> ValueKind<T> for Plain<T> {
 ///
 /// # Errors
 /// Always.
-pub fn no_text<T>(_: &str, _: Given<'_>) -> Result<T, ValueError> {
+pub fn no_text<T>(_: &str, _: ValueContext<'_>) -> Result<T, ValueError> {
     Err(ValueError::new("it has no form as a flag or variable"))
 }
 
@@ -218,7 +218,7 @@ impl<T: Copy + PartialEq> ValueKind<T> for Choice<T> {
         item.choice(self.0, self.1)
     }
 
-    fn parse(&self, text: &str, _: Given<'_>) -> Result<T, ValueError> {
+    fn parse(&self, text: &str, _: ValueContext<'_>) -> Result<T, ValueError> {
         choose(self.0, text, self.1)
     }
 
@@ -334,7 +334,7 @@ impl<T, K: ValueKind<T>> ValueKind<Option<T>> for Opt<K> {
         self.0.read(item).map(Some)
     }
 
-    fn parse(&self, text: &str, given: Given<'_>) -> Result<Option<T>, ValueError> {
+    fn parse(&self, text: &str, given: ValueContext<'_>) -> Result<Option<T>, ValueError> {
         self.0.parse(text, given).map(Some)
     }
 
@@ -365,7 +365,7 @@ impl<T, K: ValueKind<T>> ValueKind<Setting<T>> for Set<K> {
         Some(Setting { value, origin })
     }
 
-    fn parse(&self, text: &str, given: Given<'_>) -> Result<Setting<T>, ValueError> {
+    fn parse(&self, text: &str, given: ValueContext<'_>) -> Result<Setting<T>, ValueError> {
         let value = self.0.parse(text, given)?;
         let origin = given.origin;
         Ok(Setting { value, origin })

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::flags::{FlagValues, given};
 use super::info::{RowInfo, Shape, TableInfo};
-use super::kinds::{Given, Shaped, ValueKind};
+use super::kinds::{Shaped, ValueContext, ValueKind};
 use crate::decode::{Fields, Item};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::environment::Environment;
@@ -35,7 +35,7 @@ pub struct Row<S: 'static> {
     brief: bool,
     by_code: bool,
     read: fn(&Item<'_>, &mut S) -> Option<()>,
-    parse: fn(&str, Given<'_>, &mut S) -> Result<(), ValueError>,
+    parse: fn(&str, ValueContext<'_>, &mut S) -> Result<(), ValueError>,
     describe: fn(&S) -> RowInfo,
 }
 
@@ -45,7 +45,7 @@ impl<S> Row<S> {
         key: &'static str,
         about: &'static str,
         read: fn(&Item<'_>, &mut S) -> Option<()>,
-        parse: fn(&str, Given<'_>, &mut S) -> Result<(), ValueError>,
+        parse: fn(&str, ValueContext<'_>, &mut S) -> Result<(), ValueError>,
         describe: fn(&S) -> RowInfo,
     ) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl<S> Row<S> {
             },
             (None, None) => return Ok(()),
         };
-        let given = Given {
+        let given = ValueContext {
             origin,
             environment,
         };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::info::Shape;
-use super::kinds::{Given, Shaped, ValueKind};
+use super::kinds::{Shaped, ValueContext, ValueKind};
 use crate::bytes::ByteSize;
 use crate::decode::Item;
 use crate::duration::{format_duration, parse_duration};
@@ -120,7 +120,7 @@ impl<T> ValueKind<T> for TextKind<T> {
         item.parsed(self.parse)
     }
 
-    fn parse(&self, text: &str, _: Given<'_>) -> Result<T, ValueError> {
+    fn parse(&self, text: &str, _: ValueContext<'_>) -> Result<T, ValueError> {
         (self.parse)(text)
     }
 

@@ -58,7 +58,7 @@ impl RunLogs {
             let looked = self.find_unstored(files, ledger, active);
             state.looked = faults.note(looked).is_some();
         }
-        let pending: Vec<String> = self.inner.pending.lock().iter().cloned().collect();
+        let pending = self.inner.uploads.names();
         let ended = pending.iter().map(|run| (run.as_str(), false));
         let going_on = active.iter().map(|run| (run.as_str(), true));
         for (run, grows) in ended.chain(going_on) {
@@ -100,7 +100,7 @@ impl RunLogs {
     /// Has the log of a run that a previous incarnation left stored later.
     pub(crate) fn store_later(&self, run: &RunId) {
         if self.inner.files.is_some() {
-            self.inner.pending.lock().insert(run.to_string());
+            self.inner.uploads.insert(run.as_str());
         }
     }
 
@@ -148,7 +148,7 @@ impl RunLogs {
                 Err(_) => true,
             };
             if is_due {
-                self.inner.pending.lock().insert(run.to_string());
+                self.inner.uploads.insert(run.as_str());
             }
         }
         Ok(())

@@ -83,13 +83,32 @@ fn i18_a_log_is_read_where_its_run_was_not() {
     log.push(b"all of it\n");
     log.finish();
     a.logs.store_ended(&run("two"), Duration::from_secs(10));
-    assert!(a.logs.inner.pending.lock().is_empty());
+    assert!(a.logs.inner.uploads.names().is_empty());
     assert_eq!(b.text("two"), "all of it\n");
     // What is here is not asked for again.
     std::fs::remove_dir_all(objects.path()).unwrap();
     assert_eq!(b.text("two"), "all of it\n");
     assert_eq!(a.text("two"), "all of it\n");
     assert!(a.folder.path().join("data/runs/two/log").is_dir());
+}
+
+/// Whoever waited while a log was stored, and whoever comes after it was, are one at a time.
+#[test]
+fn i14_a_log_that_was_stored_has_the_gate_it_had() {
+    let Pair {
+        a,
+        b: _,
+        objects: _objects,
+    } = Pair::new();
+    let mut log = a.begin("one");
+    log.push(b"one");
+    log.finish();
+    let gate = a.logs.gate("one");
+    a.logs.store_ended(&run("one"), Duration::from_secs(10));
+    assert!(Arc::ptr_eq(&gate, &a.logs.gate("one")));
+    assert!(gate.lock().at.is_some(), "what was stored is known");
+    a.logs.remove(&[run("one")]);
+    assert!(!Arc::ptr_eq(&gate, &a.logs.gate("one")));
 }
 
 #[test]
@@ -220,7 +239,11 @@ fn i18_a_log_that_cannot_be_stored_holds_up_no_other() {
         ("one".into(), "four".into())
     );
     assert!(!stray.exists(), "the sweep took place");
-    assert_eq!(a.logs.inner.pending.lock().len(), 2, "they are tried again");
+    assert_eq!(
+        a.logs.inner.uploads.names().len(),
+        2,
+        "they are tried again"
+    );
     for id in ["two", "three"] {
         std::fs::remove_dir(way(id)).unwrap();
     }

@@ -17,7 +17,7 @@ use crate::log::LineKind;
 const MAX_ROUNDS: usize = 24;
 
 /// Files of the workspace: what was asked for and is there, or is not.
-type Known = HashMap<String, Option<Vec<u8>>>;
+type WorkspaceFiles = HashMap<String, Option<Vec<u8>>>;
 
 impl StepRunner<'_> {
     /// What a step does, where that is not what was planned: an action that the commit does not
@@ -69,7 +69,7 @@ impl StepRunner<'_> {
     /// put into the machine.
     async fn plan_deferred(&mut self, action: &DeferredAction) -> Result<StepKind, StepResult> {
         let round = self.counters.next_deferred();
-        let mut known = Known::new();
+        let mut known = WorkspaceFiles::new();
         for _ in 0..MAX_ROUNDS {
             let (planned, asked) = self.plan_by(action, &known, round).await?;
             if !asked.is_empty() {
@@ -100,7 +100,7 @@ impl StepRunner<'_> {
     async fn plan_by(
         &self,
         action: &DeferredAction,
-        known: &Known,
+        known: &WorkspaceFiles,
         round: usize,
     ) -> Result<(Result<PlannedAction, String>, BTreeSet<String>), StepResult> {
         let (store, contexts) = (self.request.actions.clone(), self.request.contexts.clone());

@@ -5,7 +5,6 @@
 //! one that it has somewhere without looking at what is sent.
 
 use std::fs::File;
-use std::io::Read as _;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -199,13 +198,7 @@ impl JobServices {
 
 fn digest_of(folder: &GitFolder) -> std::io::Result<(String, u64)> {
     let mut file = File::open(folder.body())?;
-    let (mut hash, mut bytes, mut piece) = (Sha256::new(), 0, vec![0; 1 << 18]);
-    loop {
-        let read = file.read(&mut piece)?;
-        if read == 0 {
-            return Ok((hex::encode(hash.finalize()), bytes));
-        }
-        hash.update(&piece[..read]);
-        bytes += read as u64;
-    }
+    let mut hash = Sha256::new();
+    let bytes = std::io::copy(&mut file, &mut hash)?;
+    Ok((hex::encode(hash.finalize()), bytes))
 }

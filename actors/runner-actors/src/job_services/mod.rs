@@ -78,7 +78,7 @@ pub(crate) use own_address::target_of;
 pub use own_address::{PackageTurn, Passage, TokenGuard};
 pub(crate) use room::TransferRoom;
 pub(crate) use runs_backend::{
-    Answered, JobDispatch, JobRepeat, RunControl, RunsBackend, WorkflowFile,
+    BackendAnswer, JobDispatch, JobRepeat, RunControl, RunsBackend, WorkflowFile,
 };
 pub(crate) use zip_files::tar_of_zipped;
 

@@ -21,7 +21,7 @@ const LISTED_FOR_MS: u64 = 15_000;
 const MAX_LISTED: usize = 256;
 
 /// What is to come, of whoever handles runs.
-pub(crate) type Answered<'a, T> =
+pub(crate) type BackendAnswer<'a, T> =
     Pin<Box<dyn Future<Output = Result<T, GatewayRefusal>> + Send + 'a>>;
 
 /// A workflow that a job starts.
@@ -60,17 +60,17 @@ pub(crate) struct WorkflowFile {
 /// Who handles runs.
 pub(crate) trait RunControl: Send + Sync {
     /// Starts a workflow; gives the run's id.
-    fn dispatch(&self, asked: JobDispatch) -> Answered<'_, String>;
+    fn dispatch(&self, asked: JobDispatch) -> BackendAnswer<'_, String>;
     /// Runs again; gives the id of the new attempt.
-    fn repeat(&self, asked: JobRepeat) -> Answered<'_, String>;
+    fn repeat(&self, asked: JobRepeat) -> BackendAnswer<'_, String>;
     /// Ends a run, and says why in its record; whether it was under way.
-    fn cancel(&self, run: String, reason: String) -> Answered<'_, bool>;
+    fn cancel(&self, run: String, reason: String) -> BackendAnswer<'_, bool>;
     /// The workflows of the newest commit of the default branch.
-    fn workflows(&self, repository: String) -> Answered<'_, Vec<WorkflowFile>>;
+    fn workflows(&self, repository: String) -> BackendAnswer<'_, Vec<WorkflowFile>>;
 }
 
 /// Workflows, and when they were asked for.
-type Listed = (u64, Arc<Vec<WorkflowFile>>);
+type WorkflowList = (u64, Arc<Vec<WorkflowFile>>);
 
 /// Runs as jobs reach them.
 pub(crate) struct RunsBackend {
@@ -80,7 +80,7 @@ pub(crate) struct RunsBackend {
     public_url: Option<Url>,
     /// When the hour of a repository began, and runs since then.
     starts: Mutex<HashMap<String, (u64, u32)>>,
-    listed: Mutex<HashMap<String, Listed>>,
+    listed: Mutex<HashMap<String, WorkflowList>>,
 }
 
 impl RunsBackend {
@@ -146,19 +146,19 @@ mod tests {
     struct Nobody;
 
     impl RunControl for Nobody {
-        fn dispatch(&self, _: JobDispatch) -> Answered<'_, String> {
+        fn dispatch(&self, _: JobDispatch) -> BackendAnswer<'_, String> {
             Box::pin(std::future::ready(Err(refusal(404, ""))))
         }
 
-        fn repeat(&self, _: JobRepeat) -> Answered<'_, String> {
+        fn repeat(&self, _: JobRepeat) -> BackendAnswer<'_, String> {
             Box::pin(std::future::ready(Err(refusal(404, ""))))
         }
 
-        fn cancel(&self, _: String, _: String) -> Answered<'_, bool> {
+        fn cancel(&self, _: String, _: String) -> BackendAnswer<'_, bool> {
             Box::pin(std::future::ready(Ok(false)))
         }
 
-        fn workflows(&self, _: String) -> Answered<'_, Vec<WorkflowFile>> {
+        fn workflows(&self, _: String) -> BackendAnswer<'_, Vec<WorkflowFile>> {
             Box::pin(std::future::ready(Ok(Vec::new())))
         }
     }

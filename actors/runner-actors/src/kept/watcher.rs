@@ -1,6 +1,7 @@
 //! Gives kept VMs back at their deadlines, and notices those that the manager has ended.
 
-use actix::{Actor, AsyncContext, Context, WrapFuture};
+use actix::{Actor, Context};
+use supervision::{FirstRound, start_rounds};
 
 use super::KeptVms;
 
@@ -24,17 +25,14 @@ impl Actor for KeptVmWatcher {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         let kept = self.kept.clone();
-        let looks = async move {
-            let mut looks: u32 = 0;
-            loop {
-                tokio::time::sleep(kept.settings.keep.every).await;
-                kept.give_back_overdue().await;
-                looks = looks.wrapping_add(1);
-                if looks.is_multiple_of(LOOKS_PER_QUESTION) {
-                    kept.notice_gone().await;
-                }
+        let every = kept.settings.keep.every;
+        let mut looks: u32 = 0;
+        start_rounds(ctx, (FirstRound::AfterInterval, every), async move || {
+            kept.give_back_overdue().await;
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS_PER_QUESTION) {
+                kept.notice_gone().await;
             }
-        };
-        ctx.spawn(looks.into_actor(self));
+        });
     }
 }

@@ -6,11 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::reference::ActionReference;
-
-/// The format of the file.
-const VERSION: u32 = 1;
-/// Largest lock file, in bytes: some ten thousand actions.
-const MAX_LOCK_BYTES: usize = 4 << 20;
+use crate::lock_file::{self, LockFileError, VERSION};
 
 /// All locked actions, by [`ActionReference::key`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -51,12 +47,9 @@ pub enum LockChange {
 /// Why a lock cannot be used or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
-    /// The file is no lock.
-    #[error("the lock of the actions cannot be read: {0}")]
-    Unreadable(String),
-    /// It was written by a newer program.
-    #[error("the lock of the actions has the version {0}, this program knows {VERSION}")]
-    Version(u32),
+    /// The file is no lock that this program knows.
+    #[error("the lock of the actions {0}")]
+    File(LockFileError),
     /// An entry is none.
     #[error("the lock of the actions has a wrong entry {name}: {what}")]
     Entry {
@@ -94,17 +87,10 @@ impl ActionLock {
     /// # Errors
     /// When it is no lock, or an entry of it is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, LockError> {
-        if bytes.is_empty() {
+        let file = lock_file::read(bytes, |file: &LockFile| file.version);
+        let Some(file) = file.map_err(LockError::File)? else {
             return Ok(Self::default());
-        }
-        if bytes.len() > MAX_LOCK_BYTES {
-            return Err(LockError::Unreadable("it is too large".to_owned()));
-        }
-        let file: LockFile = serde_json::from_slice(bytes)
-            .map_err(|error| LockError::Unreadable(error.to_string()))?;
-        if file.version != VERSION {
-            return Err(LockError::Version(file.version));
-        }
+        };
         for (key, action) in &file.actions {
             if let Some(what) = wrong(key, action) {
                 let name = config_core::quoted(key);
@@ -119,12 +105,10 @@ impl ActionLock {
     /// The file's text: the same lock always gives the same text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let file = LockFile {
+        lock_file::to_text(&LockFile {
             version: VERSION,
             actions: self.actions.clone(),
-        };
-        let text = serde_json::to_string_pretty(&file).expect("texts and a number are JSON");
-        text + "\n"
+        })
     }
 
     /// What a reference is locked to.

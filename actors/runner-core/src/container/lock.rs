@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::image::{ImageReference, is_digest};
-
-/// The format of the file.
-const VERSION: u32 = 1;
-/// Largest lock file, in bytes: some ten thousand images.
-const MAX_LOCK_BYTES: usize = 4 << 20;
+use crate::lock_file::{self, LockFileError, VERSION};
 
 /// All images, by name without digest.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,8 +29,14 @@ pub struct LockedImage {
 
 /// Why a lock cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the lock of the images cannot be read: {0}")]
-pub struct ImageLockError(String);
+pub enum ImageLockError {
+    /// The file is no lock that this program knows.
+    #[error("the lock of the images {0}")]
+    File(LockFileError),
+    /// An entry is none: its name, quoted.
+    #[error("the lock of the images cannot be read: its entry {0} is wrong")]
+    Entry(String),
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,27 +51,15 @@ impl ImageLock {
     /// # Errors
     /// When it is no lock, or an entry of it is wrong.
     pub fn parse(bytes: &[u8]) -> Result<Self, ImageLockError> {
-        if bytes.is_empty() {
+        let file = lock_file::read(bytes, |file: &LockFile| file.version);
+        let Some(file) = file.map_err(ImageLockError::File)? else {
             return Ok(Self::default());
-        }
-        if bytes.len() > MAX_LOCK_BYTES {
-            return Err(ImageLockError("it is too large".to_owned()));
-        }
-        let file: LockFile =
-            serde_json::from_slice(bytes).map_err(|error| ImageLockError(error.to_string()))?;
-        if file.version != VERSION {
-            let text = format!(
-                "its version is {}, this program knows {VERSION}",
-                file.version
-            );
-            return Err(ImageLockError(text));
-        }
+        };
         for (name, image) in &file.images {
             let named = name.parse::<ImageReference>();
             let named = named.is_ok_and(|reference| reference.local_name() == *name);
             if !named || !is_digest(&image.digest) || !is_digest(&image.manifest) {
-                let name = config_core::quoted(name);
-                return Err(ImageLockError(format!("its entry {name} is wrong")));
+                return Err(ImageLockError::Entry(config_core::quoted(name)));
             }
         }
         Ok(Self {
@@ -80,12 +70,10 @@ impl ImageLock {
     /// The file's text: the same lock always gives the same text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let file = LockFile {
+        lock_file::to_text(&LockFile {
             version: VERSION,
             images: self.images.clone(),
-        };
-        let text = serde_json::to_string_pretty(&file).expect("texts and numbers are JSON");
-        text + "\n"
+        })
     }
 
     /// What a name is locked to; a digest in it must be that of the image.

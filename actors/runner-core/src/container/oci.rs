@@ -1,5 +1,6 @@
 //! Documents of OCI images: indexes, manifests and configurations, as registries, layouts and
-//! `docker save` have them (OCI image specification 1.1, Docker image manifest version 2).
+//! `docker save` have them (OCI image specification 1.1, Docker image manifest version 2). The VM
+//! manager's importer has shapes of its own: products do not see each other.
 
 use std::collections::BTreeMap;
 

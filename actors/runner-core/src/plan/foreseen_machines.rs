@@ -26,15 +26,15 @@ pub(super) fn machines_named(
     inputs: &KnownInputs,
     contexts: &Contexts,
 ) -> (Vec<ForeseenMachine>, bool) {
-    let sure = Known::new(&inputs.sure_ones(), contexts, Sureness::Sure).machines(job);
+    let sure = ValueSources::new(&inputs.sure_ones(), contexts, Sureness::Sure).machines(job);
     if !sure.0.is_empty() {
         return sure;
     }
-    Known::new(inputs, contexts, Sureness::Likely).machines(job)
+    ValueSources::new(inputs, contexts, Sureness::Likely).machines(job)
 }
 
 /// What values are taken from.
-struct Known<'i> {
+struct ValueSources<'i> {
     inputs: &'i KnownInputs,
     contexts: Contexts,
     least: Sureness,
@@ -51,7 +51,7 @@ struct PartialMatrix {
     may_leave_out: Vec<Value>,
 }
 
-impl<'i> Known<'i> {
+impl<'i> ValueSources<'i> {
     fn new(inputs: &'i KnownInputs, contexts: &Contexts, least: Sureness) -> Self {
         let contexts = contexts.clone().with(Context::Inputs, inputs.values());
         Self {

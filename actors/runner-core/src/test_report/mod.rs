@@ -31,7 +31,7 @@ pub use limits::{
 };
 pub use location::SourceFiles;
 pub use markdown::summary;
-pub use report_globs::{Listed, ReportGlobs};
+pub use report_globs::{ReportFile, ReportGlobs};
 pub use settings::{Quarantined, TestSettings};
 pub use types::{ReportFormat, TestCase, TestCounts, TestFailure, TestOutcome, TestReport};
 

@@ -36,7 +36,7 @@ const MAX_PATTERNS: usize = 100;
 
 /// A file that may be a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ReportFile {
     /// From the workspace.
     pub path: String,
     /// Its size.
@@ -153,14 +153,14 @@ impl ReportGlobs {
     /// The reports among what the command has listed, by path, and what is to be said of the
     /// others: too large, too many, or none for a name that a variable gives.
     #[must_use]
-    pub fn select(&self, listed: &[u8]) -> (Vec<Listed>, Vec<String>) {
+    pub fn select(&self, listed: &[u8]) -> (Vec<ReportFile>, Vec<String>) {
         let entries = listed.split(|byte| *byte == 0);
         let entries = entries.filter_map(|entry| {
             let (bytes, path) = std::str::from_utf8(entry).ok()?.split_once('\t')?;
             let bytes = bytes.parse().ok()?;
             self.listed(path, bytes)
         });
-        let mut entries: Vec<Listed> = entries.collect();
+        let mut entries: Vec<ReportFile> = entries.collect();
         entries.sort_by(|a, b| a.path.cmp(&b.path));
         entries.dedup_by(|a, b| a.path == b.path);
         let (mut notes, mut chosen, mut total) = (Vec::new(), Vec::new(), 0);
@@ -189,12 +189,12 @@ impl ReportGlobs {
         (chosen, notes)
     }
 
-    fn listed(&self, path: &str, bytes: u64) -> Option<Listed> {
+    fn listed(&self, path: &str, bytes: u64) -> Option<ReportFile> {
         let is_named = self.named.iter().any(|(_, glob)| glob.is_match(path));
         let passed_over = path.split('/').any(|part| PASSED_OVER.contains(&part));
         let is_usual = !passed_over && self.usual.iter().any(|glob| glob.is_match(path));
         let is_excluded = self.excluded.iter().any(|glob| glob.is_match(path));
-        ((is_named || is_usual) && !is_excluded).then(|| Listed {
+        ((is_named || is_usual) && !is_excluded).then(|| ReportFile {
             path: path.to_owned(),
             bytes,
             is_named,

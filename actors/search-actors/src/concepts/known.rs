@@ -16,15 +16,15 @@ pub(super) struct KnownDocuments {
     /// In the order of the keys' hashes.
     rows: Vec<[u8; ROW]>,
     /// Rows that count no more.
-    gone: Places,
+    gone: RowSet,
     changed: FxHashMap<u64, ContentHash>,
 }
 
 /// Places of rows, a bit each.
 #[derive(Debug, Clone, Default)]
-struct Places(Vec<u64>);
+struct RowSet(Vec<u64>);
 
-impl Places {
+impl RowSet {
     fn holds(&self, place: usize) -> bool {
         let word = self.0.get(place / 64);
         word.is_some_and(|word| word >> (place % 64) & 1 == 1)
@@ -39,7 +39,7 @@ impl Places {
 /// Documents that were met, of those that are known.
 #[derive(Debug, Default)]
 pub(super) struct MetDocuments {
-    rows: Places,
+    rows: RowSet,
     changed: FxHashSet<u64>,
 }
 

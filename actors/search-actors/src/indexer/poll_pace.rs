@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 /// A comparison is followed by a rest of so many times its length: one twentieth of a core at most.
-const REST: u32 = 20;
+const REST_FACTOR: u32 = 20;
 
 /// The longest rest.
 const MAX_REST: Duration = Duration::from_secs(3_600);
@@ -49,7 +49,7 @@ impl PollPace {
     /// A comparison that took so long has ended.
     pub(super) fn after(took: Duration, now: Instant) -> Self {
         Self {
-            not_before: now + took.saturating_mul(REST).min(MAX_REST),
+            not_before: now + took.saturating_mul(REST_FACTOR).min(MAX_REST),
             is_asked: false,
         }
     }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 /// First pause after a failure; it doubles with each in a row.
 const FIRST: Duration = Duration::from_secs(1);
 /// Longest pause of our own; a server may ask for more.
-const LONGEST: Duration = Duration::from_secs(60);
+const MAX_OWN_PAUSE: Duration = Duration::from_secs(60);
 /// The longest a server is believed.
-const BELIEVED: Duration = Duration::from_secs(3600);
+const MAX_SERVER_PAUSE: Duration = Duration::from_secs(3600);
 
 /// Failures in a row and the pause they earned.
 #[derive(Debug, Default)]
@@ -26,16 +26,18 @@ impl HostBackoff {
 
     /// A failure that may pass; `asked` is what the server wants.
     pub(crate) fn failed(&mut self, now: Instant, asked: Option<Duration>, reason: String) {
-        let own = FIRST.saturating_mul(1 << self.failures.min(6)).min(LONGEST);
+        let own = FIRST
+            .saturating_mul(1 << self.failures.min(6))
+            .min(MAX_OWN_PAUSE);
         self.failures = self.failures.saturating_add(1);
-        self.until = Some(now + asked.map_or(own, |asked| asked.max(own).min(BELIEVED)));
+        self.until = Some(now + asked.map_or(own, |asked| asked.max(own).min(MAX_SERVER_PAUSE)));
         self.reason = reason;
     }
 
     /// An answer; `asked` is for how long the server wants no other question.
     pub(crate) fn answered(&mut self, now: Instant, asked: Option<Duration>) {
         self.failures = 0;
-        self.until = asked.map(|asked| now + asked.min(BELIEVED));
+        self.until = asked.map(|asked| now + asked.min(MAX_SERVER_PAUSE));
         self.reason = "it asked for a pause".to_owned();
     }
 }
@@ -58,8 +60,8 @@ mod tests {
         pause.failed(now, Some(Duration::from_secs(100)), "y".to_owned());
         assert_eq!(pause.left(now), Some((Duration::from_secs(100), "y")));
         pause.failed(now, Some(Duration::from_secs(1_000_000)), "y".to_owned());
-        assert_eq!(pause.left(now).unwrap().0, BELIEVED);
-        assert_eq!(pause.left(now + BELIEVED), None);
+        assert_eq!(pause.left(now).unwrap().0, MAX_SERVER_PAUSE);
+        assert_eq!(pause.left(now + MAX_SERVER_PAUSE), None);
         pause.answered(now, None);
         assert_eq!(pause.left(now), None);
         pause.answered(now, Some(Duration::from_secs(10)));

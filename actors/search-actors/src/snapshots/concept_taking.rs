@@ -8,7 +8,7 @@ const SUGGEST_INTERVAL: Duration = Duration::from_secs(30);
 /// What could not be used as this machine lacks something is tried again after so long.
 const RETRY_INTERVAL: Duration = Duration::from_secs(20);
 /// It rests so many times as long as it has worked.
-const REST: u32 = 5;
+const REST_FACTOR: u32 = 5;
 
 /// What was taken up last, and the thread that takes up what is new.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl ConceptTaking {
         let Some((at, took)) = self.ended else {
             return true;
         };
-        at.elapsed() >= rest.max(took * REST)
+        at.elapsed() >= rest.max(took * REST_FACTOR)
     }
 
     /// Takes up, which says whether something is to be tried again later; where no thread can be

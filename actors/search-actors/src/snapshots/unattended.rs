@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A pointer that nobody has written for so long is nobody's.
-const UNATTENDED: Duration = Duration::from_secs(60);
+const UNATTENDED_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long the pointers of the parts that are followed are as they are.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Attendance {
         now: Duration,
         others: impl FnOnce() -> Vec<String>,
     ) -> Option<String> {
-        let is_left = |at: &Duration| now.saturating_sub(*at) >= UNATTENDED;
+        let is_left = |at: &Duration| now.saturating_sub(*at) >= UNATTENDED_TIMEOUT;
         let left = self.changed_at.iter().filter(|(_, at)| is_left(at));
         let left: Vec<String> = left.map(|(part, _)| part.clone()).collect();
         if left.is_empty() {
@@ -40,7 +40,7 @@ impl Attendance {
         }
         if self
             .looked_at
-            .is_none_or(|at| now.saturating_sub(at) >= UNATTENDED)
+            .is_none_or(|at| now.saturating_sub(at) >= UNATTENDED_TIMEOUT)
         {
             self.looked_at = Some(now);
             let found = others();

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 /// Marked places, a bit each; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Marks {
+pub(crate) struct RowSet {
     bits: Arc<Vec<u64>>,
     count: usize,
 }
 
-impl Marks {
+impl RowSet {
     pub(crate) fn count(&self) -> usize {
         self.count
     }

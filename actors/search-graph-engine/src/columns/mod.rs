@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use file::{ColumnError, content_hash};
 pub(crate) use file::{ColumnWriter, Columns};
-pub(crate) use marks::Marks;
+pub(crate) use marks::RowSet;
 pub(crate) use texts::{Texts, TextsBuilder};
 
 /// Bytes that stay where they are.

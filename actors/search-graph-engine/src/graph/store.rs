@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::contribution::{ConceptKind, Contribution};
 use super::mapped::MappedGraph;
-use crate::columns::{Marks, key_hash};
+use crate::columns::{RowSet, key_hash};
 use crate::thesaurus::ConceptId;
 
 /// A concept of documents that came since the graph was kept.
@@ -33,7 +33,7 @@ struct Document {
 pub struct ConceptGraph {
     kept: MappedGraph,
     /// Documents of the file that were removed, or put anew.
-    gone: Marks,
+    gone: RowSet,
     /// How many of them held each concept of the file.
     lost: FxHashMap<u32, u32>,
     concepts: Vec<Concept>,

@@ -9,7 +9,7 @@ use super::best::Best;
 use super::kept::KeptDocuments;
 use super::sketch::{self, EXACT_UP_TO};
 use super::spread::{Spread, SpreadTally};
-use crate::columns::{Marks, key_hash};
+use crate::columns::{RowSet, key_hash};
 use crate::math::{Bytes, WIDTH, Work, quantised_dot, vectorised};
 
 /// Documents of a block: changing one copies its block.
@@ -61,7 +61,7 @@ impl Block {
 pub(super) struct DocumentTable {
     kept: KeptDocuments,
     /// Which of the kept ones were removed, or put anew.
-    gone: Marks,
+    gone: RowSet,
     blocks: Vec<Arc<Block>>,
     /// Place in the blocks of each key, by the key's hash.
     places: Arc<FxHashMap<u64, u32>>,

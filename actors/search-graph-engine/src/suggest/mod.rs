@@ -14,7 +14,7 @@ use std::sync::Arc;
 use fst::Automaton;
 use search_core::analysis::folded_line;
 
-use crate::columns::Marks;
+use crate::columns::RowSet;
 pub(crate) use entry::keep_heaviest;
 use entry::order;
 pub use entry::{MAX_SUGGESTIONS, SuggesterEntry, Suggestion, SuggestionKind};
@@ -35,7 +35,7 @@ pub struct Suggester {
     /// Those that came since, or weigh otherwise.
     recent: SuggestionTable,
     /// Places among all that count no more.
-    gone: Marks,
+    gone: RowSet,
 }
 
 impl Suggester {

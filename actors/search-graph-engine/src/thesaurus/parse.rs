@@ -81,12 +81,12 @@ enum File {
     Wrapped {
         data: BTreeMap<String, Target>,
     },
-    List(Vec<Listed>),
+    List(Vec<SynonymEntry>),
     Map(BTreeMap<String, Target>),
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct SynonymEntry {
     name: String,
     #[serde(default)]
     synonyms: Vec<String>,

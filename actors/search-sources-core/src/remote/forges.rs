@@ -29,7 +29,7 @@ struct Issue {
     state: String,
     #[serde(default)]
     labels: Vec<NamedField>,
-    milestone: Option<Titled>,
+    milestone: Option<Milestone>,
     user: Option<User>,
     updated_at: Option<String>,
     repository: Option<Repository>,
@@ -42,7 +42,7 @@ struct NamedField {
 }
 
 #[derive(Deserialize)]
-struct Titled {
+struct Milestone {
     title: String,
 }
 

@@ -1,7 +1,7 @@
 //! Reads a whole store and says what is wrong with it.
 
 use super::lost_blobs::lost_blobs;
-use super::{MaintenanceError, StorePlace, TableDigest, digest_table, hex};
+use super::{MaintenanceError, StorePlace, TableDigest, digest_table, digits};
 use crate::blobs::segment_of_key;
 use crate::codec::is_whole;
 use crate::engine::Snapshots;
@@ -75,7 +75,7 @@ fn report_of(rows: &mut dyn Snapshot, options: &Options) -> Result<CheckReport, 
                 if faults.len() < NAMED_FAULTS {
                     faults.push(format!(
                         "table {name}: the row of key {} is damaged",
-                        hex(key)
+                        digits(key)
                     ));
                 }
             }

@@ -1,6 +1,6 @@
 //! Blobs that rows name and that are not there, or not as they were.
 
-use super::{for_each_row, hex};
+use super::{digits, for_each_row};
 use crate::error::StoreError;
 use crate::extent_table::ExtentTable;
 use crate::row_source::Snapshot;
@@ -32,7 +32,7 @@ pub(super) fn lost_blobs(
                 let (segment, bytes) = (extent.segment, extent.len);
                 faults.push(format!(
                     "table {name}: the blob of key {} ({bytes} bytes of segment {segment}) is lost",
-                    hex(&key)
+                    digits(&key)
                 ));
             }
         }

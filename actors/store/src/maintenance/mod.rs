@@ -104,11 +104,9 @@ fn digest_table(
     })
 }
 
-fn hex(key: &[u8]) -> String {
-    key.iter()
-        .take(32)
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+/// A key as it is named: not too much of it.
+fn digits(key: &[u8]) -> String {
+    hex::encode(&key[..key.len().min(32)])
 }
 
 /// Walks a table by ascending key.

@@ -5,7 +5,7 @@ use super::fault::{Fault, with_causes};
 use super::installation::Installation;
 use super::listener::{self, Hints, Unreplicated};
 use super::primaries::{self, Primaries, Primary, SURVEY_LIMIT};
-use super::servers::{Reached, Servers};
+use super::servers::{ServerConnection, Servers};
 use super::tls::MakeTls;
 use super::url::PostgresUrl;
 use crate::compared::ComparedSettings;
@@ -100,7 +100,7 @@ impl Connector {
     /// The connection to the server that is the primary, where several say that they are.
     fn to_the_primary(
         &self,
-        reached: Reached<Connection>,
+        reached: ServerConnection<Connection>,
         hints: Option<&Hints>,
     ) -> Result<Connection, Fault> {
         let mut connection = reached.answer;

@@ -80,7 +80,7 @@ impl Owner {
 
     /// Whether it is who took the store then. An epoch is not enough: a server that became the
     /// primary without the newest writes may give one a second time.
-    pub(super) fn is_of(&self, taken: &Taken) -> bool {
+    pub(super) fn is_of(&self, taken: &HolderTerm) -> bool {
         self.epoch == taken.epoch && self.by == taken.by && self.forward_key == taken.forward_key
     }
 }
@@ -100,7 +100,7 @@ pub(super) struct Taker {
 
 /// A store that was taken.
 #[derive(Debug, Clone)]
-pub(super) struct Taken {
+pub(super) struct HolderTerm {
     pub(super) epoch: i64,
     pub(super) last_group: i64,
     /// The last group of those before.
@@ -170,7 +170,7 @@ pub(super) fn take(
     (schema, place): (&str, &str),
     taker: &Taker,
     lease: Duration,
-) -> Result<Taken, OpenError> {
+) -> Result<HolderTerm, OpenError> {
     let failed = |fault| super::layout::refused(place, fault);
     let first = owner(connection).map_err(failed)?;
     // A holder that is well says so several times within a lease.
@@ -205,7 +205,7 @@ pub(super) fn take_if(
     schema: &str,
     taker: &Taker,
     may_take: impl FnOnce(&Owner) -> bool,
-) -> Result<Option<Taken>, Fault> {
+) -> Result<Option<HolderTerm>, Fault> {
     if !lock(connection, schema)? {
         return Ok(None);
     }
@@ -411,7 +411,7 @@ pub(super) fn end_holder(connection: &mut Connection, schema: &str) -> Result<()
 }
 
 /// Raises the epoch in this process's name, and notes behind which group.
-fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
+fn raise(connection: &mut Connection, taker: &Taker) -> Result<HolderTerm, Fault> {
     let holder = Holder::current(&taker.program);
     let host = host();
     let pid = i64::from(holder.pid);
@@ -442,7 +442,7 @@ fn raise(connection: &mut Connection, taker: &Taker) -> Result<Taken, Fault> {
     let _ = connection.rows(FORGET_EPOCHS, &[]);
     // Who waits for a holder looks at once.
     connection.rows("SELECT pg_notify('orrery_store', 'owner')", &[])?;
-    Ok(Taken {
+    Ok(HolderTerm {
         epoch: rows[0].get(0),
         last_group: rows[0].get(1),
         after_group: rows[0].get(1),
@@ -471,7 +471,10 @@ pub(super) fn taken_behind(connection: &mut Connection, epoch: i64) -> Result<Op
 
 /// Up to which group a server knows what was written under `taken`, which another has followed;
 /// `None`: it knows of no such holder.
-pub(super) fn known_of(connection: &mut Connection, taken: &Taken) -> Result<Option<i64>, Fault> {
+pub(super) fn known_of(
+    connection: &mut Connection,
+    taken: &HolderTerm,
+) -> Result<Option<i64>, Fault> {
     let statement = "SELECT coalesce((SELECT n.after_group FROM epochs n WHERE n.epoch > e.epoch \
          ORDER BY n.epoch LIMIT 1), o.last_group) \
          FROM epochs e, owner o WHERE e.epoch = $1 AND e.after_group = $2 AND e.holder = $3";

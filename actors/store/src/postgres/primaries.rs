@@ -13,7 +13,7 @@ use tokio_postgres::{Client, Config, Row};
 /// Longest wait for what the other servers of an address say.
 pub(super) const SURVEY_LIMIT: Duration = Duration::from_secs(1);
 /// How long it is believed that no other server accepts writes.
-const BELIEVED: Duration = Duration::from_secs(2);
+const SURVEY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// What tells servers apart that accept writes. Any role may ask it.
 pub(super) const ASK: &str = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), \
@@ -53,10 +53,10 @@ impl Primary {
 
 /// What is known of the servers of an address.
 #[derive(Debug, Default)]
-pub(super) struct Primaries(Mutex<Known>);
+pub(super) struct Primaries(Mutex<ServerSurvey>);
 
 #[derive(Debug, Default, Clone)]
-struct Known {
+struct ServerSurvey {
     /// The one that is used.
     used: Option<Primary>,
     /// The one with the highest timeline that was seen.
@@ -82,7 +82,10 @@ impl Primaries {
     pub(super) fn is_survey_due(&self, reached: &Primary) -> bool {
         let mut known = self.0.lock();
         let is_another = known.used.as_ref() != Some(reached);
-        let is_due = is_another || known.surveyed.is_none_or(|at| at.elapsed() > BELIEVED);
+        let is_due = is_another
+            || known
+                .surveyed
+                .is_none_or(|at| at.elapsed() > SURVEY_INTERVAL);
         if is_due {
             known.surveyed = Some(Instant::now());
         }
@@ -117,7 +120,7 @@ impl Primaries {
 
 /// The server to be used, and what is wrong all the same.
 fn decide(
-    known: &Known,
+    known: &ServerSurvey,
     found: &[Primary],
     name: impl Fn(usize) -> String,
 ) -> Result<(Primary, Option<String>), Fault> {

@@ -40,9 +40,9 @@ pub(super) const SEGMENTS: &str = "SELECT DISTINCT segment FROM blobs ORDER BY s
 pub(super) const NEXT_PARTS: &str = "SELECT start, bytes, length FROM blobs WHERE segment = $1 AND start >= $2 ORDER BY start LIMIT $3";
 
 /// What asks: a statement and its parameters, in order.
-pub(super) type Ask<'a> = &'a mut dyn FnMut(&str, &[&(dyn ToSql + Sync)]) -> Asked;
+pub(super) type Ask<'a> = &'a mut dyn FnMut(&str, &[&(dyn ToSql + Sync)]) -> QueryRows;
 /// The rows, or why there are none.
-pub(super) type Asked = Result<Vec<Row>, StoreError>;
+pub(super) type QueryRows = Result<Vec<Row>, StoreError>;
 
 /// The value of a one-row, one-column answer.
 pub(super) fn value(rows: &[Row]) -> Option<Vec<u8>> {

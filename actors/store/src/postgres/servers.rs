@@ -85,7 +85,7 @@ impl Servers {
     pub(super) fn first<T>(
         &self,
         ask: impl Fn(&Config) -> Result<T, Fault>,
-    ) -> Result<Reached<T>, Fault> {
+    ) -> Result<ServerConnection<T>, Fault> {
         let from = self.reached.load(Ordering::Relaxed);
         let mut faults = Vec::new();
         let mut rest = (0..self.each.len()).map(|n| (from + n) % self.each.len());
@@ -94,7 +94,7 @@ impl Servers {
                 Ok(answer) => {
                     self.prefer(at);
                     let unasked = rest.collect();
-                    return Ok(Reached {
+                    return Ok(ServerConnection {
                         at,
                         answer,
                         unasked,
@@ -109,7 +109,7 @@ impl Servers {
 
 /// What one of several answered.
 #[derive(Debug)]
-pub(super) struct Reached<T> {
+pub(super) struct ServerConnection<T> {
     /// Its place in the address.
     pub(super) at: usize,
     pub(super) answer: T,

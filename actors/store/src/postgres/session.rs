@@ -3,7 +3,7 @@
 
 use super::connection::{Connection, Connector, Parameters};
 use super::fault::Fault;
-use super::holder::{self, Taken, Taker};
+use super::holder::{self, HolderTerm, Taker};
 use super::layout;
 use crate::error::{OpenError, StoreError};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct Session {
     /// Server, database and schema, for messages.
     place: String,
     connection: Option<Connection>,
-    taken: Taken,
+    taken: HolderTerm,
     /// The last group that is known to be committed.
     last_group: i64,
     /// How long a lost connection is made anew before the caller hears of it.
@@ -61,7 +61,7 @@ impl Session {
         connector: Arc<Connector>,
         place: String,
         connection: Connection,
-        taken: Taken,
+        taken: HolderTerm,
         patience: Duration,
     ) -> Self {
         Self {

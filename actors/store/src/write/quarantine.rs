@@ -18,7 +18,8 @@ impl WriteTxn<'_> {
         tracing::error!(
             event = "row.quarantined",
             table = found.table,
-            key = %hex(&found.key),
+            // Bytes of unknown meaning, so as digits, and not too many.
+            key = %hex::encode(&found.key[..found.key.len().min(64)]),
             %why,
             "a stored row cannot be read; it is kept in quarantine"
         );
@@ -31,14 +32,4 @@ impl WriteTxn<'_> {
         let key = (found.table.to_owned(), found.key.clone());
         self.put(&QUARANTINE, &key, &row)
     }
-}
-
-/// A key for the log: bytes of unknown meaning, so as digits, and not too many.
-fn hex(key: &[u8]) -> String {
-    use std::fmt::Write;
-    key.iter().take(64).fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

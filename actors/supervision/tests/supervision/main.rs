@@ -5,5 +5,6 @@ mod dynamic;
 mod hangs;
 mod incarnations;
 mod references;
+mod rounds;
 mod ticks;
 mod trees;

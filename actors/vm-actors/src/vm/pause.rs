@@ -97,7 +97,7 @@ impl Handler<ResumeVm> for Vm {
             self.resources.settings.deadlines.boot,
         );
         let resume = move || {
-            let identity = identity(&id).map_err(|error| VmFailure::NoRoom(error.to_string()))?;
+            let identity = identity(&id);
             let resumed: Result<(), MachineError> = machine.resume(&identity, deadline);
             resumed.map_err(VmFailure::from)
         };

@@ -83,7 +83,7 @@ impl Vm {
         let (id, taken) = (self.entry.id.clone(), self.resources.clock.now());
         let paused = self.entry.paused();
         let take = move || {
-            let identity = identity(&id).map_err(|error| VmFailure::NoRoom(error.to_string()))?;
+            let identity = identity(&id);
             let begun = Instant::now();
             let bytes = machine.snapshot(&name, &identity, SNAPSHOT_TIMEOUT)?;
             let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -138,7 +138,7 @@ impl Handler<RestoreSnapshot> for Vm {
         let id = self.entry.id.clone();
         let back = name.clone();
         let restore = move || {
-            let identity = identity(&id).map_err(|error| VmFailure::NoRoom(error.to_string()))?;
+            let identity = identity(&id);
             let restored = machine.restore(&back, &identity, SNAPSHOT_TIMEOUT);
             restored.map_err(VmFailure::from)
         };

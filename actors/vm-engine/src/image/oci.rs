@@ -1,5 +1,6 @@
 //! Importing an OCI image layout, as `skopeo copy docker://… oci:FOLDER` or `docker buildx` make
-//! it: its layers are put on top of each other in a folder, and the folder becomes a disk.
+//! it: its layers are put on top of each other in a folder, and the folder becomes a disk. The
+//! workflow runner has shapes of the same documents: products do not see each other.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

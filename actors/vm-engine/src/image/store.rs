@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
@@ -340,17 +339,10 @@ fn inspect(disk: &Path) -> Result<(DiskFormat, u64), ImageError> {
 }
 
 pub(super) fn digest_of(path: &Path) -> Result<String, ImageError> {
-    let mut file = File::open(path).map_err(files("opening", path))?;
+    let file = File::open(path).map_err(files("opening", path))?;
     let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hasher.finalize().to_hex().to_string()),
-            Ok(count) => drop(hasher.update(&buffer[..count])),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(files("reading", path)(error)),
-        }
-    }
+    hasher.update_reader(file).map_err(files("reading", path))?;
+    Ok(hasher.finalize().to_hex().to_string())
 }
 
 fn read_only(path: &Path) -> Result<(), ImageError> {

@@ -14,7 +14,7 @@ use crate::identity::Identity;
 /// How often the clock is set until it is right: an answer that took long leaves it behind.
 const SETTINGS: u32 = 3;
 /// The time between the two readings of a glance. A clock that is wrong by a factor is seen in it.
-const GLANCE: Duration = Duration::from_millis(25);
+const READING_INTERVAL: Duration = Duration::from_millis(25);
 
 impl Link {
     /// Sets clock, randomness and host name, and looks whether the clock goes right as far as that
@@ -39,7 +39,7 @@ impl Link {
         for (channel, answer) in asked {
             self.await_answer(channel, &answer, left())?;
         }
-        std::thread::park_timeout(GLANCE.saturating_sub(since(&first)));
+        std::thread::park_timeout(READING_INTERVAL.saturating_sub(since(&first)));
         match rate(&first, &self.clock(left())?) {
             Rate::Wrong { least, most } => Err(wrong_rate(least, most)),
             Rate::Right | Rate::Unsure => Ok(()),
@@ -88,7 +88,7 @@ impl Link {
     pub(crate) fn check_rate(&self, patience: Duration) -> Result<(), MachineError> {
         let start = Instant::now();
         let first = self.clock(patience)?;
-        let mut pause = 4 * GLANCE;
+        let mut pause = 4 * READING_INTERVAL;
         loop {
             std::thread::park_timeout(pause);
             let next = self.clock(patience)?;

@@ -27,9 +27,8 @@ mod thread;
 #[cfg(test)]
 mod tests;
 
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -320,13 +319,9 @@ impl Link {
     }
 }
 
-/// A number that a guest cannot guess: it was to be read to be said. The standard library's hashes
-/// have keys of the system's randomness.
+/// A number that a guest cannot guess: it was to be read to be said.
 fn nonce() -> u64 {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let mut hasher = std::hash::RandomState::new().build_hasher();
-    hasher.write_u64(COUNT.fetch_add(1, Ordering::Relaxed));
-    hasher.finish()
+    getrandom::u64().expect("Linux gives random bytes to whoever asks")
 }
 
 /// Told when a hello does not come as it should.

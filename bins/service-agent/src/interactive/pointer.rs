@@ -11,7 +11,7 @@ pub(crate) const SUGGESTIONS_GAP: &str = " · ";
 
 /// What a click or the wheel means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pointed {
+pub(crate) enum PointerAction {
     Nothing,
     /// As a key does.
     Act(Action),
@@ -28,52 +28,52 @@ pub(crate) enum Pointed {
 }
 
 /// What a click means.
-pub(crate) fn clicked(model: &Model, column: u16, row: u16) -> Pointed {
+pub(crate) fn clicked(model: &Model, column: u16, row: u16) -> PointerAction {
     if model.is_help {
-        return Pointed::Act(Action::ToggleHelp);
+        return PointerAction::Act(Action::ToggleHelp);
     }
     let areas = areas(model);
     let at = (column, row).into();
     if let Some(picker) = &model.picker {
         let list = inside(areas.picker);
         if !list.contains(at) {
-            return Pointed::LeavePicker;
+            return PointerAction::LeavePicker;
         }
         let first = layout::first_shown(picker.selected, usize::from(list.height));
         let to = first + usize::from(row - list.y);
-        return Pointed::Pick(to.min(picker.items.len().saturating_sub(1)));
+        return PointerAction::Pick(to.min(picker.items.len().saturating_sub(1)));
     }
     let list = inside(areas.results);
     if list.contains(at) {
         let below = usize::from(row - list.y) / layout::rows_of_result(&areas);
         let to = layout::first_result(model, &areas) + below;
         return match to {
-            to if to >= model.results().len() => Pointed::Nothing,
+            to if to >= model.results().len() => PointerAction::Nothing,
             // A click on what is chosen opens it.
-            to if to == model.selected => Pointed::Act(Action::Open),
-            to => Pointed::Choose(to),
+            to if to == model.selected => PointerAction::Act(Action::Open),
+            to => PointerAction::Choose(to),
         };
     }
     if areas.document.contains(at) && model.document.is_some() {
-        return Pointed::Focus(Focus::Document);
+        return PointerAction::Focus(Focus::Document);
     }
     if areas.input.contains(at) && model.focus == Focus::Document {
-        return Pointed::Focus(Focus::Search);
+        return PointerAction::Focus(Focus::Search);
     }
     if areas.suggestions.contains(at) {
         let which = suggestion_at(model, usize::from(column));
-        return which.map_or(Pointed::Nothing, Pointed::Complete);
+        return which.map_or(PointerAction::Nothing, PointerAction::Complete);
     }
-    Pointed::Nothing
+    PointerAction::Nothing
 }
 
 /// What the wheel means, by lines.
-pub(crate) fn wheeled(model: &Model, lines: isize, column: u16, row: u16) -> Pointed {
+pub(crate) fn wheeled(model: &Model, lines: isize, column: u16, row: u16) -> PointerAction {
     let over_results = areas(model).results.contains((column, row).into());
     if model.picker.is_some() || over_results {
-        return Pointed::Act(Action::Choose(lines.signum()));
+        return PointerAction::Act(Action::Choose(lines.signum()));
     }
-    Pointed::Act(Action::Scroll(lines))
+    PointerAction::Act(Action::Scroll(lines))
 }
 
 /// The suggestion that stands at a column.

@@ -13,7 +13,7 @@ use super::keys::{self, Action};
 use super::layout::{areas, inside};
 use super::line_editor::Edit;
 use super::model::{Chat, Focus, Model, Picker, PickerKind, SearchState, Turn};
-use super::pointer::{self, Pointed};
+use super::pointer::{self, PointerAction};
 
 /// How long nothing is typed before a search is sent.
 const DEBOUNCE: Duration = Duration::from_millis(60);
@@ -417,23 +417,23 @@ fn chat_ended(model: &mut Model, generation: u64, answer: Result<Box<ChatAnswer>
 
 type ConversationId = Option<String>;
 
-fn point(model: &mut Model, pointed: Pointed) -> Vec<Effect> {
+fn point(model: &mut Model, pointed: PointerAction) -> Vec<Effect> {
     match pointed {
-        Pointed::Nothing => {}
-        Pointed::Act(action) => return act(model, action),
-        Pointed::Pick(which) => {
+        PointerAction::Nothing => {}
+        PointerAction::Act(action) => return act(model, action),
+        PointerAction::Pick(which) => {
             if let Some(picker) = &mut model.picker {
                 picker.selected = which;
             }
             return picked(model);
         }
-        Pointed::LeavePicker => model.picker = None,
-        Pointed::Choose(which) => {
+        PointerAction::LeavePicker => model.picker = None,
+        PointerAction::Choose(which) => {
             model.focus = Focus::Search;
             return choose_result(model, which);
         }
-        Pointed::Focus(focus) => model.focus = focus,
-        Pointed::Complete(which) => return complete(model, which),
+        PointerAction::Focus(focus) => model.focus = focus,
+        PointerAction::Complete(which) => return complete(model, which),
     }
     Vec::new()
 }

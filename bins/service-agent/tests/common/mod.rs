@@ -75,7 +75,7 @@ impl Server {
         let (ready, is_ready) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             actix_rt::System::new().block_on(async move {
-                let server = SearchServer::start(&settings, options);
+                let server = SearchServer::prepare(&settings, options).start();
                 let role_set = server.roles();
                 let deadline = Instant::now() + Duration::from_secs(60);
                 // Files and concepts: whoever asks at once is to find all.

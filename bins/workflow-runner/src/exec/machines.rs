@@ -124,7 +124,7 @@ impl ManagerChoice {
             "the VM manager of this process gets ready; the first time it makes an image, which takes minutes",
         );
         actix_rt::spawn(print_progress(service.view.clone()));
-        let server = VmServer::start(service, options);
+        let server = VmServer::prepare(service, options).start();
         let (stop, stopped) = oneshot::channel();
         let serving = actix_rt::spawn(server.serve(listener, async move {
             let _ = stopped.await;

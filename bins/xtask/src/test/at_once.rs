@@ -14,10 +14,13 @@ const FOR_EACH_PROCESSOR: usize = 2;
 
 /// Tests that emulate a machine, which takes a processor whole: each counts as two.
 const MACHINES: &str = "package(vm-engine) | package(vm-manager) | package(integration-tests) \
-    | (package(workflow-runner) & binary(/^(go_back|job_token|shells|containers)$/))";
+    | (package(workflow-runner) & (binary(containers) \
+    | test(/^(go_back|job_token|shells)::/)))";
 
 /// Tests of a minute and more: begun first, so that none is waited for alone at the end.
-const LONG: &str = "binary(/^(objects|upload_kills|crash_kills|snapshots)$/)";
+const LONG: &str = "(package(search-server) & binary(snapshots)) \
+    | (package(workflow-runner) & test(/^(objects|upload_kills)::/)) \
+    | (package(store) & test(/^crash_kills::/))";
 
 /// Writes nextest's configuration of a run; returns the value of `--tool-config-file`.
 ///

@@ -44,14 +44,14 @@ const ELSEWHERE: [&str; 32] = [
 
 /// Names that commands may use.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct CommandNames {
     tasks: BTreeSet<String>,
     programs: BTreeSet<String>,
     packages: BTreeSet<String>,
     benches: BTreeSet<String>,
 }
 
-impl Known {
+impl CommandNames {
     /// This program's tasks, read from its `main.rs`, and the names that the packages define.
     pub(super) fn new(packages: &[Package], main: &str) -> Self {
         let flat = |names: fn(&Package) -> &Vec<String>| {
@@ -80,7 +80,7 @@ fn tasks(main: &str) -> impl Iterator<Item = String> {
 }
 
 /// Checks the commands in ```sh and ```console blocks, and every `cargo xtask` anywhere.
-pub(super) fn check(path: &str, text: &str, known: &Known) -> Vec<Finding> {
+pub(super) fn check(path: &str, text: &str, known: &CommandNames) -> Vec<Finding> {
     let (blocks, prose) = markdown::split(text);
     let shell = blocks
         .iter()
@@ -152,7 +152,7 @@ fn simple_commands(line: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-fn problem(words: &[String], known: &Known) -> Option<String> {
+fn problem(words: &[String], known: &CommandNames) -> Option<String> {
     let is_prefix = |word: &&String| {
         *word == "sudo"
             || word
@@ -201,7 +201,7 @@ fn unknown_name(
 }
 
 /// A task named in running text that does not exist.
-fn strange_task(line: &str, known: &Known) -> Option<String> {
+fn strange_task(line: &str, known: &CommandNames) -> Option<String> {
     let named = line.split("cargo xtask ").skip(1).map(|rest| {
         let end = rest
             .find(|c: char| !c.is_ascii_alphanumeric())
@@ -224,7 +224,7 @@ mod tests {
         let mut store = Package::example("actors/store", &[]);
         store.benches = vec!["appends".to_owned()];
         let main = "enum Other {\n    Tests(A),\n}\nenum Task {\n    /// Doc (x),\n    Up(up::Options),\n    Test(test::Options),\n}\n";
-        let known = Known::new(&[Package::example("bins/search-server", &[]), store], main);
+        let known = CommandNames::new(&[Package::example("bins/search-server", &[]), store], main);
         check("README.md", text, &known)
             .into_iter()
             .map(|finding| finding.text)

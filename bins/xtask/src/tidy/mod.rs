@@ -39,7 +39,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use self::commands::Known;
+use self::commands::CommandNames;
 use self::finding::{Finding, Weight};
 use self::packages::Package;
 use self::syntax::Syntax;
@@ -169,7 +169,7 @@ fn check_sources(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
 }
 
 fn check_documents(tree: &Tree, packages: &[Package]) -> Vec<Finding> {
-    let known = Known::new(
+    let known = CommandNames::new(
         packages,
         tree.text("bins/xtask/src/main.rs").unwrap_or_default(),
     );

@@ -142,6 +142,8 @@ enum Scope {
     Word,
     /// As a word of a constant's name.
     Constant,
+    /// As the whole name of a constant.
+    WholeConstant,
     /// As the whole name of a type.
     Type,
 }
@@ -206,10 +208,17 @@ pub(super) fn check<'a>(
 impl Retired<'_> {
     fn is_in(&self, definition: &Definition, words: &[String]) -> bool {
         match self.scope {
-            Scope::Type => definition.kind == Kind::Type && definition.name == self.text,
+            Scope::Type => definition.kind == Kind::Type && self.is_all_of(&definition.name),
+            Scope::WholeConstant => {
+                definition.kind == Kind::Constant && self.is_all_of(&definition.name)
+            }
             Scope::Constant => definition.kind == Kind::Constant && self.is_among(words),
             Scope::Word => self.is_among(words),
         }
+    }
+
+    fn is_all_of(&self, name: &str) -> bool {
+        name == self.text || name.strip_suffix(['s', 'S']) == Some(self.text)
     }
 
     fn is_among(&self, words: &[String]) -> bool {
@@ -255,8 +264,9 @@ fn retired(page: &str) -> Result<Vec<Retired<'_>>, Finding> {
         let scope = match *scope {
             "any name" => Scope::Word,
             "constants" => Scope::Constant,
+            "whole constants" => Scope::WholeConstant,
             "types" => Scope::Type,
-            _ => return broken("the second cell is one of: any name, constants, types"),
+            _ => return broken("the second cell is one of: any name, (whole) constants, types"),
         };
         for text in words_cell.split('`').skip(1).step_by(2) {
             let words = words(text);
@@ -428,6 +438,19 @@ mod tests {
             )
             .len(),
             1
+        );
+    }
+
+    #[test]
+    fn i14_a_whole_name_is_retired_in_the_plural_too() {
+        let rows = "| `Place` | types | by role |\n| `REST` | whole constants | `…_TIMEOUT` |\n";
+        let source = "struct Places;\nstruct PlacesOf;\nconst REST: u8 = 1;\nconst REST_TOKENS: u8 = 1;\nfn rest() {}";
+        assert_eq!(
+            found(rows, source),
+            [
+                "a.rs:2 `Places`: `Place` is retired: by role",
+                "a.rs:4 `REST`: `REST` is retired: `…_TIMEOUT`"
+            ]
         );
     }
 

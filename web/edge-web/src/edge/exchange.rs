@@ -104,7 +104,7 @@ impl Exchange {
                     .unmatched()
                     .observe(response.status(), self.started.elapsed());
                 self.log_failure(None, response.status());
-                Err(Answered(RefCell::new(Some(response))).into())
+                Err(EarlyAnswer(RefCell::new(Some(response))).into())
             }
         }
     }
@@ -216,15 +216,15 @@ fn end_unread(answer: &mut ServiceResponse) {
 
 /// An answer that had to become an error: it was made where no request was left to hang it on.
 #[derive(Debug)]
-struct Answered(RefCell<Option<HttpResponse>>);
+struct EarlyAnswer(RefCell<Option<HttpResponse>>);
 
-impl std::fmt::Display for Answered {
+impl std::fmt::Display for EarlyAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the request was answered with an error")
     }
 }
 
-impl ResponseError for Answered {
+impl ResponseError for EarlyAnswer {
     fn error_response(&self) -> HttpResponse {
         self.0
             .take()

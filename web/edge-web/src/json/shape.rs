@@ -13,11 +13,11 @@ pub(super) fn list_for_object<T: DeserializeOwned>(body: &[u8]) -> Option<usize>
 }
 
 fn has_named_fields<T: DeserializeOwned>() -> bool {
-    matches!(T::deserialize(Asked), Err(Answer { fields: true }))
+    matches!(T::deserialize(ShapeProbe), Err(Answer { fields: true }))
 }
 
 /// Has nothing to read, only hears what a type asks for.
-struct Asked;
+struct ShapeProbe;
 
 /// What it asked for.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl de::Error for Answer {
     }
 }
 
-impl<'de> Deserializer<'de> for Asked {
+impl<'de> Deserializer<'de> for ShapeProbe {
     type Error = Answer;
 
     fn deserialize_struct<V: Visitor<'de>>(

@@ -12,16 +12,16 @@ use actix_web::http::header::HeaderMap;
 use http_clients::forward::{ForwardBody, ForwardOptions, Forwarder};
 
 /// How long a leader may say nothing before it is asked whether it lives, each time.
-const SILENCE: Duration = Duration::from_secs(4);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(4);
 /// How long it may take to say so.
-const ALIVE: Duration = Duration::from_secs(3);
+const ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Questions in a row that are not answered.
 const QUESTIONS: usize = 2;
 
 /// Ends when the process at `address` cannot be reached.
 pub(super) async fn out_of_reach(address: SocketAddr) {
     loop {
-        tokio::time::sleep(SILENCE).await;
+        tokio::time::sleep(SILENCE_TIMEOUT).await;
         let mut unanswered = 0;
         while !is_alive(address).await {
             unanswered += 1;
@@ -35,7 +35,7 @@ pub(super) async fn out_of_reach(address: SocketAddr) {
 /// Whether it answers, whatever it says.
 async fn is_alive(address: SocketAddr) -> bool {
     let options = ForwardOptions {
-        head: ALIVE,
+        head: ALIVE_TIMEOUT,
         connections: 1,
         ..ForwardOptions::default()
     };

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use actix_web::{HttpResponse, web};
-use cluster_actors::replica::{DrainRefusal, ReplicaStatus, RoleControl, Taken, leader_watch};
+use cluster_actors::replica::{
+    AcquiredStore, DrainRefusal, ReplicaStatus, RoleControl, leader_watch,
+};
 use serde::{Deserialize, Serialize};
 use store::SharedStore;
 use supervision::{ActorNode, ActorTree, ChildRef, Root, SupervisorSpec};
@@ -34,7 +36,7 @@ impl StandbyParts {
     pub fn start(
         shared: &SharedStore,
         control: &RoleControl,
-        taken: mpsc::UnboundedSender<Taken>,
+        taken: mpsc::UnboundedSender<AcquiredStore>,
     ) -> Self {
         let watch = leader_watch(Arc::new(shared.clone()), control, taken, shared.hints());
         let reference = watch.reference();

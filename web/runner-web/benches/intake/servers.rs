@@ -72,7 +72,7 @@ async fn runner(listener: TcpListener, folder: &Path) {
             ..ServeOptions::default()
         },
     };
-    let server = RunnerServer::start(service, options);
+    let server = RunnerServer::prepare(service, options).start();
     server
         .serve(listener, std::future::pending())
         .await

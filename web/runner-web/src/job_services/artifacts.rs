@@ -1,15 +1,14 @@
 //! `ArtifactService`.
 
-use actix_web::{HttpRequest, HttpResponse, web};
-use runner_actors::{JobServices, JobSession, ServiceFault};
+use runner_actors::{JobSession, ServiceFault};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::twirp::{Number, Refused, on_disk, read, session};
+use super::twirp::{MethodRequest, Number, no_method};
 
 /// What calls say; each has a part of it.
 #[derive(Debug, Deserialize)]
-struct Asked {
+pub(super) struct ArtifactRequest {
     #[serde(default)]
     workflow_run_backend_id: String,
     #[serde(default)]
@@ -29,36 +28,37 @@ struct Asked {
     id_filter: Option<Number>,
 }
 
-/// One call of the service.
-pub(super) async fn call(
-    request: HttpRequest,
-    services: web::Data<JobServices>,
-    method: web::Path<String>,
-    body: web::Bytes,
-) -> Result<HttpResponse, Refused> {
-    let session = session(&request, &services)?;
-    let asked: Asked = read(&body)?;
-    session.own_run(&asked.workflow_run_backend_id)?;
-    let answer = on_disk(move || answer(&session, &method, asked)).await?;
-    Ok(HttpResponse::Ok().json(answer))
+impl MethodRequest for ArtifactRequest {
+    fn answer(self, session: &JobSession, method: &str) -> Result<Value, ServiceFault> {
+        session.own_run(&self.workflow_run_backend_id)?;
+        answer(session, method, self)
+    }
 }
 
-fn answer(session: &JobSession, method: &str, asked: Asked) -> Result<Value, ServiceFault> {
-    let name = &asked.name;
+fn answer(
+    session: &JobSession,
+    method: &str,
+    request: ArtifactRequest,
+) -> Result<Value, ServiceFault> {
+    let name = &request.name;
     Ok(match method {
         "CreateArtifact" => {
-            let content_type = asked.mime_type.unwrap_or_default();
-            let expires_at = asked.expires_at.as_deref().map(milliseconds).transpose()?;
+            let content_type = request.mime_type.unwrap_or_default();
+            let expires_at = request
+                .expires_at
+                .as_deref()
+                .map(milliseconds)
+                .transpose()?;
             let address = session.create_artifact(name, &content_type, expires_at)?;
             json!({"ok": true, "signed_upload_url": address})
         }
         "FinalizeArtifact" => {
-            let id = session.finalize_artifact(name, asked.size.0, asked.hash.as_deref())?;
+            let id = session.finalize_artifact(name, request.size.0, request.hash.as_deref())?;
             json!({"ok": true, "artifact_id": id.to_string()})
         }
         "ListArtifacts" => {
-            let id = asked.id_filter.map(|number| number.0);
-            let found = session.list_artifacts(asked.name_filter.as_deref(), id)?;
+            let id = request.id_filter.map(|number| number.0);
+            let found = session.list_artifacts(request.name_filter.as_deref(), id)?;
             let grant = session.grant();
             let shown = found.into_iter().map(|artifact| {
                 json!({
@@ -77,12 +77,7 @@ fn answer(session: &JobSession, method: &str, asked: Asked) -> Result<Value, Ser
             let id = session.delete_artifact(name)?;
             json!({"ok": true, "artifact_id": id.to_string()})
         }
-        other => {
-            let other = config_core::quoted(other);
-            return Err(ServiceFault::NotFound(format!(
-                "there is no method {other}"
-            )));
-        }
+        other => return Err(no_method(other)),
     })
 }
 

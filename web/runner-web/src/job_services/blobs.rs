@@ -57,7 +57,7 @@ pub(super) async fn put(
             return Err(ServiceFault::Wrong(text).into());
         }
     }
-    let id = uuid_like();
+    let id = uuid::Uuid::new_v4().simple().to_string();
     Ok(HttpResponse::Created()
         .insert_header(("ETag", format!("\"{id}\"")))
         .insert_header(("Last-Modified", http_time()))
@@ -208,12 +208,6 @@ fn disposition(name: &str) -> String {
 fn http_time() -> String {
     let now = jiff::Zoned::now().with_time_zone(jiff::tz::TimeZone::UTC);
     strtime::format("%a, %d %b %Y %H:%M:%S GMT", &now).unwrap_or_default()
-}
-
-fn uuid_like() -> String {
-    use std::hash::{BuildHasher as _, Hasher as _};
-    let number = || std::hash::RandomState::new().build_hasher().finish();
-    format!("{:016x}{:016x}", number(), number())
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::blobs::receive;
-use super::twirp::{Number, Refused, on_disk, read, session};
+use super::twirp::{MethodRequest, Number, Refused, no_method, on_disk, read, session};
 
 /// What calls say; each has a part of it.
 #[derive(Debug, Deserialize)]
-struct Asked {
+pub(super) struct CacheRequest {
     #[serde(default)]
     key: String,
     #[serde(default)]
@@ -24,45 +24,29 @@ struct Asked {
     size: Number,
 }
 
-/// One call of the service.
-pub(super) async fn call(
-    request: HttpRequest,
-    services: web::Data<JobServices>,
-    method: web::Path<String>,
-    body: web::Bytes,
-) -> Result<HttpResponse, Refused> {
-    let session = session(&request, &services)?;
-    let asked: Asked = read(&body)?;
-    let answer = on_disk(move || answer(&session, &method, &asked)).await?;
-    Ok(HttpResponse::Ok().json(answer))
-}
-
-fn answer(session: &JobSession, method: &str, asked: &Asked) -> Result<Value, ServiceFault> {
-    let (key, version) = (&asked.key, &asked.version);
-    Ok(match method {
-        "CreateCacheEntry" => {
-            let (address, _) = session.create_cache(key, version)?;
-            json!({"ok": true, "signed_upload_url": address})
-        }
-        "FinalizeCacheEntryUpload" => {
-            let number = session.finalize_cache(key, version, asked.size_bytes.0)?;
-            json!({"ok": true, "entry_id": number.to_string()})
-        }
-        "GetCacheEntryDownloadURL" => {
-            match session.find_cache(key, &asked.restore_keys, version)? {
-                Some((address, key)) => {
-                    json!({"ok": true, "signed_download_url": address, "matched_key": key})
-                }
-                None => json!({"ok": false, "signed_download_url": "", "matched_key": ""}),
+impl MethodRequest for CacheRequest {
+    fn answer(self, session: &JobSession, method: &str) -> Result<Value, ServiceFault> {
+        let (key, version) = (&self.key, &self.version);
+        Ok(match method {
+            "CreateCacheEntry" => {
+                let (address, _) = session.create_cache(key, version)?;
+                json!({"ok": true, "signed_upload_url": address})
             }
-        }
-        other => {
-            let other = config_core::quoted(other);
-            return Err(ServiceFault::NotFound(format!(
-                "there is no method {other}"
-            )));
-        }
-    })
+            "FinalizeCacheEntryUpload" => {
+                let number = session.finalize_cache(key, version, self.size_bytes.0)?;
+                json!({"ok": true, "entry_id": number.to_string()})
+            }
+            "GetCacheEntryDownloadURL" => {
+                match session.find_cache(key, &self.restore_keys, version)? {
+                    Some((address, key)) => {
+                        json!({"ok": true, "signed_download_url": address, "matched_key": key})
+                    }
+                    None => json!({"ok": false, "signed_download_url": "", "matched_key": ""}),
+                }
+            }
+            other => return Err(no_method(other)),
+        })
+    }
 }
 
 /// What is looked for, in the first version.
@@ -102,8 +86,8 @@ pub(super) async fn reserve(
     body: web::Bytes,
 ) -> Result<HttpResponse, Refused> {
     let session = session(&request, &services)?;
-    let asked: Asked = read(&body)?;
-    let (_, number) = on_disk(move || session.create_cache(&asked.key, &asked.version)).await?;
+    let request: CacheRequest = read(&body)?;
+    let (_, number) = on_disk(move || session.create_cache(&request.key, &request.version)).await?;
     Ok(HttpResponse::Created().json(json!({"cacheId": number})))
 }
 
@@ -138,8 +122,8 @@ pub(super) async fn commit(
     body: web::Bytes,
 ) -> Result<HttpResponse, Refused> {
     let session = session(&request, &services)?;
-    let asked: Asked = read(&body)?;
+    let request: CacheRequest = read(&body)?;
     let number = number.into_inner();
-    on_disk(move || session.commit_cache(number, asked.size.0)).await?;
+    on_disk(move || session.commit_cache(number, request.size.0)).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -4,7 +4,7 @@
 //! ```text
 //! GET /twirp/… ─────────────────────────────▶ services
 //! CONNECT forge.example:443 HTTP/1.1 ┐
-//! Vm-Reach: yes                      ├ of the VM manager ─▶ Led, beside the requests that follow
+//! Vm-Reach: yes                      ├ of the VM manager ─▶ ForgeConnection, beside the requests that follow
 //! (TLS that ends here, or plain HTTP)┘
 //! ```
 
@@ -39,7 +39,7 @@ const HANDSHAKE: u8 = 0x16;
 
 /// A connection that asked for the forge's own address.
 #[derive(Debug, Clone)]
-pub(super) struct Led {
+pub(super) struct ForgeConnection {
     /// The forge there.
     pub(super) base: Url,
     /// Why the machine's own network does not reach it; `None`: it does.
@@ -56,7 +56,7 @@ pub(super) struct Front {
 /// A connection as it is served.
 pub(super) struct JobStream {
     io: Io,
-    led: Option<Led>,
+    led: Option<ForgeConnection>,
 }
 
 enum Io {
@@ -98,7 +98,7 @@ impl Front {
         // Of a job that has ended.
         let base = base.ok_or(io::ErrorKind::ConnectionRefused)?;
         let is_secure = base.scheme() == "https";
-        let led = Some(Led { base, unreached });
+        let led = Some(ForgeConnection { base, unreached });
         if begin.is_empty() && stream.read_buf(&mut begin).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -208,7 +208,7 @@ fn read(head: &[u8]) -> Option<(Target, Option<String>)> {
 }
 
 impl JobStream {
-    fn plain(before: BytesMut, stream: TcpStream, led: Option<Led>) -> Self {
+    fn plain(before: BytesMut, stream: TcpStream, led: Option<ForgeConnection>) -> Self {
         let before = before.freeze();
         Self {
             io: Io::Plain(Replayed { before, stream }),

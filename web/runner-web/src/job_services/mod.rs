@@ -39,7 +39,9 @@ use edge_web::ServeOptions;
 use http_clients::http::{HttpClient, HttpOptions};
 use runner_actors::JobServices;
 
-use front::{Front, Led};
+use artifacts::ArtifactRequest;
+use caches::CacheRequest;
+use front::{ForgeConnection, Front};
 use passage::ForgeWays;
 
 /// Serves on `listener` until `shutdown` resolves.
@@ -73,7 +75,7 @@ async fn led(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let Some(led) = request.conn_data::<Led>().cloned() else {
+    let Some(led) = request.conn_data::<ForgeConnection>().cloned() else {
         let answered = next.call(request).await;
         return answered.map(ServiceResponse::map_into_boxed_body);
     };
@@ -97,8 +99,8 @@ fn routes(config: &mut web::ServiceConfig) {
     const ARTIFACTS: &str = "/twirp/github.actions.results.api.v1.ArtifactService/{method}";
     const CACHES: &str = "/twirp/github.actions.results.api.v1.CacheService/{method}";
     config
-        .route(ARTIFACTS, web::post().to(artifacts::call))
-        .route(CACHES, web::post().to(caches::call))
+        .route(ARTIFACTS, web::post().to(twirp::call::<ArtifactRequest>))
+        .route(CACHES, web::post().to(twirp::call::<CacheRequest>))
         .route("/_apis/artifactcache/cache", web::get().to(caches::find))
         .route(
             "/_apis/artifactcache/caches",

@@ -10,7 +10,7 @@ use runner_core::gateway::{OwnPath, own_path, shown_tokens, without_token};
 use serde_json::json;
 use url::Url;
 
-use super::front::Led;
+use super::front::ForgeConnection;
 use super::passage::{ForgeWays, pass, pass_package, refused};
 use super::{forge, git, large_files};
 
@@ -18,7 +18,7 @@ use super::{forge, git, large_files};
 pub(super) async fn answer(
     request: &HttpRequest,
     payload: web::Payload,
-    led: &Led,
+    led: &ForgeConnection,
     (services, http, ways): (&JobServices, &HttpClient, &ForgeWays),
 ) -> HttpResponse {
     if !is_for(request, &led.base) {
@@ -109,7 +109,7 @@ const REGISTRY: (&str, &str) = ("Docker-Distribution-API-Version", "registry/2.0
 async fn as_anybody(
     request: &HttpRequest,
     payload: web::Payload,
-    led: &Led,
+    led: &ForgeConnection,
     (ways, query): (&ForgeWays, Option<&str>),
 ) -> HttpResponse {
     if let Some(reason) = &led.unreached {
@@ -139,7 +139,12 @@ fn is_for(request: &HttpRequest, base: &Url) -> bool {
 
 /// Nothing is passed on that the machine could not ask for by itself. Who has a token, and shows it
 /// only when asked to, is asked to.
-fn unreached(request: &HttpRequest, led: &Led, kind: OwnPath<'_>, reason: &str) -> HttpResponse {
+fn unreached(
+    request: &HttpRequest,
+    led: &ForgeConnection,
+    kind: OwnPath<'_>,
+    reason: &str,
+) -> HttpResponse {
     let text = unreached_text(reason);
     let shows = request.headers().contains_key(header::AUTHORIZATION);
     let challenge = match kind {

@@ -20,7 +20,7 @@ use http_clients::http::HttpError;
 use runner_actors::{Passage, TokenGuard};
 use url::Url;
 
-use super::front::Led;
+use super::front::ForgeConnection;
 
 /// A file may take this long on its way, before the forge answers; where nothing moves, the machine
 /// breaks off sooner.
@@ -84,7 +84,7 @@ impl ForgeWays {
 pub(super) async fn pass(
     request: &HttpRequest,
     payload: web::Payload,
-    led: &Led,
+    led: &ForgeConnection,
     (ways, anonymous): (&ForgeWays, Option<&str>),
 ) -> HttpResponse {
     let Some(way) = ways.to(&led.base, true) else {

@@ -3,9 +3,10 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::AUTHORIZATION;
-use actix_web::{HttpRequest, HttpResponse, ResponseError};
+use actix_web::{HttpRequest, HttpResponse, ResponseError, web};
 use runner_actors::{JobServices, JobSession, ServiceFault};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// Largest request that is read as a whole: names and lists of blocks.
@@ -52,8 +53,33 @@ pub(super) fn session(
     Ok(services.job(token.unwrap_or_default().trim())?)
 }
 
+/// What the calls of one service say.
+pub(super) trait MethodRequest: DeserializeOwned + Send + 'static {
+    /// What the service answers to one of its methods. Blocks.
+    fn answer(self, session: &JobSession, method: &str) -> Result<Value, ServiceFault>;
+}
+
+/// One call of a service.
+pub(super) async fn call<T: MethodRequest>(
+    request: HttpRequest,
+    services: web::Data<JobServices>,
+    method: web::Path<String>,
+    body: web::Bytes,
+) -> Result<HttpResponse, Refused> {
+    let session = session(&request, &services)?;
+    let call: T = read(&body)?;
+    let answer = on_disk(move || call.answer(&session, &method)).await?;
+    Ok(HttpResponse::Ok().json(answer))
+}
+
+/// A method that the service does not have.
+pub(super) fn no_method(method: &str) -> ServiceFault {
+    let method = config_core::quoted(method);
+    ServiceFault::NotFound(format!("there is no method {method}"))
+}
+
 /// A body as JSON: names in either spelling, wrapped values bare or not.
-pub(super) fn read<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<T, Refused> {
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     let wrong = |error: serde_json::Error| ServiceFault::Wrong(error.to_string());
     let value: Value = serde_json::from_slice(body).map_err(wrong)?;
     Ok(serde_json::from_value(in_one_spelling(value)).map_err(wrong)?)
@@ -116,7 +142,7 @@ mod tests {
     #[test]
     fn both_spellings_and_wrapped_values_are_one() {
         #[derive(Deserialize)]
-        struct Asked {
+        struct Body {
             workflow_run_backend_id: String,
             size: Number,
             hash: Option<String>,
@@ -125,10 +151,10 @@ mod tests {
             r#"{"workflowRunBackendId": "r", "size": "7", "hash": {"value": "x"}}"#,
             r#"{"workflow_run_backend_id": "r", "size": 7, "hash": "x", "more": 1}"#,
         ] {
-            let asked: Asked = read(text.as_bytes()).unwrap();
+            let asked: Body = read(text.as_bytes()).unwrap();
             assert_eq!(asked.workflow_run_backend_id, "r");
             assert_eq!((asked.size.0, asked.hash.as_deref()), (7, Some("x")));
         }
-        assert!(read::<Asked>(b"{}").is_err() && read::<Asked>(b"[1]").is_err());
+        assert!(read::<Body>(b"{}").is_err() && read::<Body>(b"[1]").is_err());
     }
 }

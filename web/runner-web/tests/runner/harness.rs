@@ -243,7 +243,7 @@ impl Runner {
                     Some((shared, control)) => {
                         RunnerServer::start_leading(service, options, (shared, control))
                     }
-                    None => RunnerServer::start(service, options),
+                    None => RunnerServer::prepare(service, options).start(),
                 };
                 let server = server.services_on(services);
                 started.send(()).unwrap();

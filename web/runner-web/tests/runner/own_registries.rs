@@ -10,13 +10,13 @@ use crate::harness::TOKEN;
 use crate::own_address::{head_of, stage};
 
 /// What came to the registry: the line, what was shown, and how much behind it.
-type Asked = Arc<Mutex<Vec<(String, String, usize)>>>;
+type RequestLog = Arc<Mutex<Vec<(String, String, usize)>>>;
 
 /// A forge of registries alone.
-fn registry() -> (SocketAddr, Asked) {
+fn registry() -> (SocketAddr, RequestLog) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let asked = Asked::default();
+    let asked = RequestLog::default();
     let known = Arc::clone(&asked);
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -27,7 +27,7 @@ fn registry() -> (SocketAddr, Asked) {
     (address, asked)
 }
 
-fn serve_registry(mut stream: TcpStream, known: &Asked) -> Option<()> {
+fn serve_registry(mut stream: TcpStream, known: &RequestLog) -> Option<()> {
     loop {
         let head = head_of(&mut stream)?;
         let line = head.lines().next()?.to_owned();

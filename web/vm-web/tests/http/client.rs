@@ -87,7 +87,7 @@ impl Server {
                         ..ServeOptions::default()
                     },
                 };
-                let server = VmServer::start(service, options);
+                let server = VmServer::prepare(service, options).start();
                 let listener = TcpListener::bind("127.0.0.1:0").unwrap();
                 send_address.send(listener.local_addr().unwrap()).unwrap();
                 let ended = async move {

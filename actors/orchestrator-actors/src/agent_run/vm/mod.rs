@@ -264,7 +264,7 @@ impl VmPlan {
         commits
     }
 
-    async fn take_tar(&self, vm: &HeldVm) -> Result<returned::Returned, String> {
+    async fn take_tar(&self, vm: &HeldVm) -> Result<returned::ReturnedFiles, String> {
         let packed = run_script(vm, guest::PACK).await;
         let not_packed = packed.map_err(|error| error.to_string())?.err();
         let stream = vm.vmm.get_files(&vm.id, guest::OUT).await;
@@ -286,7 +286,7 @@ impl VmPlan {
         Ok(returned)
     }
 
-    async fn unpack(&self, tar: File) -> Result<returned::Returned, String> {
+    async fn unpack(&self, tar: File) -> Result<returned::ReturnedFiles, String> {
         let (directory, reports) = (self.directory.clone(), self.reports.clone());
         let unpacking =
             tokio::task::spawn_blocking(move || returned::unpack(tar, &directory, &reports));

@@ -13,7 +13,7 @@ const MAX_FILES: usize = 10_000;
 
 /// What was found in it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Returned {
+pub(super) struct ReturnedFiles {
     /// The bundle of the agent's commits, where it made any.
     pub(super) commits: Option<PathBuf>,
     /// Why some of it was left.
@@ -25,9 +25,9 @@ pub(super) struct Returned {
 ///
 /// # Errors
 /// When the tar is cut, or the disk refuses the commits.
-pub(super) fn unpack(mut tar: File, directory: &Path, reports: &Path) -> io::Result<Returned> {
+pub(super) fn unpack(mut tar: File, directory: &Path, reports: &Path) -> io::Result<ReturnedFiles> {
     tar.rewind()?;
-    let mut returned = Returned::default();
+    let mut returned = ReturnedFiles::default();
     let mut archive = tar::Archive::new(tar);
     for (count, entry) in archive.entries()?.enumerate() {
         let mut entry = entry?;

@@ -19,7 +19,7 @@ const PUBLISH_WANTED: Duration = Duration::from_millis(500);
 /// Embedding makes room for what has changed after so long.
 const ROOM: Duration = Duration::from_secs(2);
 /// A model whose vectors get another width more often than this is not usable.
-const REPLACED: Duration = Duration::from_secs(600);
+const WIDTH_CHANGE_WINDOW: Duration = Duration::from_secs(600);
 
 /// How embedding ended.
 enum EmbeddingOutcome {
@@ -177,7 +177,7 @@ impl ConceptWorker {
             self.embedded.width = width;
             return Ok(true);
         }
-        let lately = |at: Instant| at.elapsed() < REPLACED;
+        let lately = |at: Instant| at.elapsed() < WIDTH_CHANGE_WINDOW;
         if self.embedded.replaced.is_some_and(lately) {
             return Err(format!(
                 "its vectors had {known} numbers and have {width} now, not for the first time"

@@ -10,7 +10,7 @@ use super::{PATIENT, mcp_error, source, titles};
 
 /// What it has seen.
 #[derive(Debug, Default)]
-struct Seen {
+struct SessionLog {
     /// Sessions it has begun; the last one is the one it knows.
     sessions: AtomicUsize,
     calls: AtomicUsize,
@@ -21,7 +21,7 @@ struct Seen {
 async fn serve(
     request: HttpRequest,
     body: web::Json<Value>,
-    seen: web::Data<Seen>,
+    seen: web::Data<SessionLog>,
 ) -> HttpResponse {
     let id = body["id"].clone();
     let result = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result});
@@ -66,10 +66,10 @@ async fn serve(
 }
 
 /// Address and what it sees; it ends with the runtime.
-fn forgetful(forgets: bool) -> (String, web::Data<Seen>) {
-    let seen = web::Data::new(Seen {
+fn forgetful(forgets: bool) -> (String, web::Data<SessionLog>) {
+    let seen = web::Data::new(SessionLog {
         forgets,
-        ..Seen::default()
+        ..SessionLog::default()
     });
     let data = Arc::clone(&seen);
     let server = HttpServer::new(move || {

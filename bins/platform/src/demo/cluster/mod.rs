@@ -94,7 +94,7 @@ pub(super) fn run(settings: &Settings, stop: &StopSignal, once: bool) -> Result<
 
 /// The database that all share. Dropped, it is stopped and removed.
 fn database() -> Result<PostgresServer> {
-    let made = PostgresServer::try_on_network(free_port()?, &secrets::random()?);
+    let made = PostgresServer::try_on_network(free_port()?, &secrets::random());
     made.map_err(anyhow::Error::msg)
 }
 

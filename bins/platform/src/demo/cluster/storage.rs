@@ -43,7 +43,7 @@ impl Storage {
         let Some(program) = find(tools) else {
             return Ok(Self::Folder(folder.join(BUCKET)));
         };
-        let (port, access, secret) = (free_port()?, secrets::random()?, secrets::random()?);
+        let (port, access, secret) = (free_port()?, secrets::random(), secrets::random());
         let text = port.to_string();
         let arguments = ["--host", "127.0.0.1", "--port", &text];
         let arguments = arguments.into_iter().chain(["--access-key", &access]);

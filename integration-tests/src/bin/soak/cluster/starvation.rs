@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A leader that is lost has to be followed within this.
 pub(crate) const TAKEOVER: Duration = Duration::from_secs(10);
 /// Whatever the machine does.
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_TAKEOVER: Duration = Duration::from_secs(20);
 
 /// How long each thread of a process has waited for a processor, in nanoseconds; nothing where the
 /// kernel does not count it.
@@ -47,7 +47,7 @@ fn waited(schedstat: &str) -> Option<u64> {
 /// Whether a take-over that took so long is a fault, where whoever took over waited for a processor
 /// for `starved` meanwhile.
 pub(crate) fn is_late(took: Duration, starved: Duration) -> bool {
-    took > LONGEST || took.saturating_sub(starved) > TAKEOVER
+    took > MAX_TAKEOVER || took.saturating_sub(starved) > TAKEOVER
 }
 
 #[cfg(test)]
