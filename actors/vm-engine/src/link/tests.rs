@@ -2,6 +2,7 @@
 //! memory stays within bounds, the VM ends with a reason or goes on, and other VMs notice nothing.
 
 use std::io::{Read as _, Write as _};
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::channel;
 
 use vm_core::guest::{
