@@ -84,8 +84,8 @@ pub struct ClaimObjectsOptions {
 }
 
 /// Carries a task out. `configured` reads a configuration file, or says why not; its second
-/// argument is whether damaged files are left behind. `print` and `say` write to the standard output
-/// and the standard error.
+/// argument is whether damaged files are left behind. `out` writes to the standard output and the
+/// standard error.
 pub fn run(
     task: ObjectsTask<'_>,
     environment: &Environment,

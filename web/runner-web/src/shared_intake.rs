@@ -51,8 +51,8 @@ impl Decide for RunnerDecisions {
     }
 }
 
-/// What was taken in; else why this version does not take it. The standby looked: another version of
-/// this program does.
+/// What was taken in; else why this version does not take it. The standby looked: another version
+/// of this program does.
 fn acceptable(delivery: Delivery, body: &[u8]) -> Result<NewDelivery, String> {
     match new_delivery(delivery, Bytes::copy_from_slice(body)) {
         Ok(taken) => taken,

@@ -3,8 +3,6 @@
 use forge_core::{BodyDigest, Delivery, EventError, ParseOptions, WebhookHeaders};
 use serde::{Deserialize, Serialize};
 
-use crate::replica::intake_follower::IntakeDecision;
-
 /// The first byte of a layout with a version has this bit, and the version in the others. The first
 /// layout has none, and begins with the number of headers.
 const VERSIONED: u8 = 0x80;
@@ -20,6 +18,18 @@ pub struct StoredDelivery {
     digest: BodyDigest,
     /// The JSON that was signed.
     body: Vec<u8>,
+}
+
+/// What becomes of a delivery that another process took in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IntakeDecision {
+    /// This, for the process that took it in.
+    Outcome(Vec<u8>),
+    /// Nothing now: it is asked about again.
+    NotNow,
+    /// Nothing here, for this reason: another version of the program took it in, and has to lead
+    /// to decide it.
+    NotHere(String),
 }
 
 /// What was taken in cannot be read.

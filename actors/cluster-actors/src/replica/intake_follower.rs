@@ -20,7 +20,7 @@ use store::IntakeHandle;
 use supervision::{ChildSpec, start_tick};
 use tokio::sync::watch;
 
-use crate::replica::delivery::{StoredDelivery, Undecodable};
+use crate::replica::delivery::{IntakeDecision, StoredDelivery, Undecodable};
 
 /// Between two looks; hints make them earlier.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -50,18 +50,6 @@ fn decide_content(decide: &dyn Decide, content: &[u8]) -> LocalBoxFuture<'static
         Ok((delivery, stored)) => decide.decide(delivery, stored.body()),
         Err(error) => Box::pin(ready(error.decision(decide.lost()))),
     }
-}
-
-/// What becomes of a delivery that another process took in.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum IntakeDecision {
-    /// This, for the process that took it in.
-    Outcome(Vec<u8>),
-    /// Nothing now: it is asked about again.
-    NotNow,
-    /// Nothing here, for this reason: another version of the program took it in, and has to lead
-    /// to decide it.
-    NotHere(String),
 }
 
 /// The actor.

@@ -30,14 +30,14 @@ pub use decision::{
     ForwardRefusal, ForwardTarget, ReplicaRole, RoleAction, RoleEvent, forward_target,
     is_for_next_leader,
 };
-pub use delivery::{StoredDelivery, Undecodable};
+pub use delivery::{IntakeDecision, StoredDelivery, Undecodable};
 pub use election::{AcquiredStore, Election};
 pub use file_migration::{
     BringFile, FileMigration, MigrationError, MigrationReport, MigrationWatch,
 };
 pub use file_rows::{FileKey, FileTables, SharedFile};
 pub use first_fault::FirstFault;
-pub use intake_follower::{Decide, IntakeDecision, IntakeFollower, intake_follower};
+pub use intake_follower::{Decide, IntakeFollower, intake_follower};
 pub use leader_watch::{Clock, LeaderWatch, leader_watch, leader_watch_by};
 pub use ordered_ids::{follow_id, ordered_id};
 pub use pending_uploads::PendingUploads;

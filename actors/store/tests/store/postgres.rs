@@ -56,7 +56,7 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
 /// Another process with the store: does nothing in a normal run of the tests. It writes what it is
 /// told by a line, and says how that ended.
 #[test]
-fn child_that_holds_the_store() {
+fn child_that_holds_it() {
     let Ok(url) = std::env::var(CHILD) else {
         return;
     };
@@ -86,11 +86,7 @@ struct Holder {
 impl Holder {
     fn start(server: &PostgresServer) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "postgres::child_that_holds_the_store",
-                "--nocapture",
-            ])
+            .args(["--exact", "postgres::child_that_holds_it", "--nocapture"])
             .env(CHILD, server.url())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
