@@ -166,6 +166,10 @@ impl Builder<'_> {
         let planned = &self.jobs[at];
         let mut scopes = vec![Value::Null];
         let mut pending = PENDING.to_vec();
+        // `check` has none.
+        if matches!(self.input.contexts.get(Context::Vars), Value::Null) {
+            pending.push(Context::Vars);
+        }
         match &planned.instances {
             Instances::Known(instances) => {
                 scopes = instances.iter().map(|copy| copy.matrix.clone()).collect();
