@@ -166,8 +166,9 @@ impl Builder<'_> {
         let planned = &self.jobs[at];
         let mut scopes = vec![Value::Null];
         let mut pending = PENDING.to_vec();
-        // `check` has none.
-        if matches!(self.input.contexts.get(Context::Vars), Value::Null) {
+        // `check` knows none.
+        let vars = self.input.contexts.get(Context::Vars);
+        if !matches!(vars, Value::Object(known) if !known.is_empty()) {
             pending.push(Context::Vars);
         }
         match &planned.instances {
