@@ -1,9 +1,11 @@
 //! What scripts of a job call that the image `full` has not, and what needs a network: said by
 //! `check` before they run.
 
+mod before_command;
 mod beside;
 mod tables;
 
+use before_command::is_before;
 use beside::{beside_note, written_out_note};
 use tables::{FETCHERS, MISSING, RIGHTS, SERVICES};
 
@@ -12,11 +14,6 @@ use crate::hosted_label::{is_hosted_ubuntu, is_usual_at_forges};
 use crate::plan::{ForeseenJob, KnownValues, PlannedStep, PlannedWork, StepKind, run_defaults};
 use crate::workflow::Dialect;
 
-/// What may stand before a command in its place.
-const BEFORE: [&str; 15] = [
-    "!", "command", "do", "elif", "else", "env", "eval", "exec", "if", "nohup", "sudo", "then",
-    "time", "until", "while",
-];
 /// Names of one note.
 const MAX_NAMES: usize = 6;
 
@@ -270,14 +267,6 @@ fn brings(source: &str, sign: &str) -> bool {
         // `brew install x` brings no brew.
         is_word && !source.starts_with(&format!("{sign} "))
     })
-}
-
-fn is_before(word: &str) -> bool {
-    let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
-        let mut letters = name.chars();
-        !name.is_empty() && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-    });
-    is_assignment || word.starts_with('-') || BEFORE.contains(&word)
 }
 
 fn add(names: &mut Vec<&'static str>, name: &'static str) {

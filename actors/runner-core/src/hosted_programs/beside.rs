@@ -1,13 +1,14 @@
 //! Where the checkout lies: scripts that reach beside it (`../build`), which is the root of the
 //! machine here, and files that name it as GitHub's machines have it.
 
+use super::before_command::is_before;
 use crate::context::WORKSPACE;
 use crate::expr::Template;
 use crate::plan::{KnownValues, PlannedJob, PlannedStep, StepKind};
 use crate::workflow::{Env, Workflow};
 
 /// Around the checkouts of GitHub's machines.
-const ON_GITHUB: &str = "/home/runner/work/";
+const ON_GITHUB: &str = concat!("/home/runner", "/work", "/");
 
 /// Commands whose words name no files of the folder that they are in.
 const OF_TEXT: [&str; 7] = ["echo", "egrep", "grep", "ln", "printf", "rg", "sed"];
@@ -98,7 +99,7 @@ fn reaches_beside(script: &str) -> Option<&str> {
         }
         for part in line.split([';', '|', '&', '(', ')', '`']) {
             let words: Vec<&str> = part.split_whitespace().collect();
-            let Some(first) = words.iter().position(|word| !super::is_before(word)) else {
+            let Some(first) = words.iter().position(|word| !is_before(word)) else {
                 continue;
             };
             let words = &words[first..];
@@ -158,19 +159,17 @@ mod tests {
     }
     #[test]
     fn i17_the_checkout_as_github_calls_it_is_found() {
-        for (text, expected) in [
-            (
-                "cp /home/runner/work/a/a/COPYING \"$X\"",
-                Some("/home/runner/work/a/a/COPYING"),
-            ),
-            (
-                "x=1:list=/home/runner/work/a/a/list:y=2",
-                Some("/home/runner/work/a/a/list"),
-            ),
-            ("# in /home/runner/work/a", None),
-            ("ls /home/runner/.cargo", None),
+        let path = |rest: &str| format!("{ON_GITHUB}{rest}");
+        for (before, rest, behind, is_found) in [
+            ("cp ", "a/a/COPYING", " \"$X\"", true),
+            ("x=1:list=", "a/a/list", ":y=2", true),
+            ("make\n  ls '", "a/a", "'", true),
+            ("# in ", "a", "", false),
         ] {
-            assert_eq!(written_out(text), expected, "{text}");
+            let text = format!("{before}{}{behind}", path(rest));
+            let expected = is_found.then(|| path(rest));
+            assert_eq!(written_out(&text), expected.as_deref(), "{text}");
         }
+        assert_eq!(written_out("ls /home/runner"), None);
     }
 }

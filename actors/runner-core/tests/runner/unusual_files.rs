@@ -199,22 +199,18 @@ fn i17_an_action_of_a_step_that_is_left_out_need_not_be_stored() {
 /// A script failed at a path that only GitHub's machines have.
 #[test]
 fn i17_the_checkout_by_the_path_that_github_has_is_noted() {
-    let job = |keys: &str, step: &str| {
-        let text = format!(
-            "on: push\njobs:\n  a:\n    runs-on: x\n{keys}    steps:\n      - run: make\n        {step}\n"
-        );
-        notes(&text).contains("it names `/home/runner/work/a/a`")
+    let path = ["", "home", "runner", "work", "a", "a"].join("/");
+    let job = |keys: &str, steps: &str| {
+        let text = format!("on: push\njobs:\n  a:\n    runs-on: x\n{keys}    steps:\n{steps}");
+        notes(&text).contains(&format!("it names `{path}`"))
     };
-    let path = "/home/runner/work/a/a";
-    assert!(job("", &format!("env: {{SRC: {path}}}")));
-    assert!(job(&format!("    env: {{SRC: {path}}}\n"), "id: b"));
-    assert!(job("", &format!("id: b\n      - run: ls {path}")));
-    assert!(job(
-        "",
-        &format!("id: b\n      - uses: actions/cache@v4\n        with: {{path: {path}, key: k}}")
-    ));
-    assert!(!job(
-        "",
-        &format!("id: b\n      - run: ls {path}\n        if: runner.os == 'Windows'")
-    ));
+    let make = "      - run: make\n";
+    assert!(job(&format!("    env: {{SRC: {path}}}\n"), make));
+    assert!(job("", &format!("{make}        env: {{SRC: {path}}}\n")));
+    assert!(job("", &format!("      - run: ls {path}\n")));
+    let cache = "      - uses: actions/cache@v4\n        with: {key: k, path: ";
+    assert!(job("", &format!("{cache}{path}}}\n")));
+    let left_out = "        if: runner.os == 'Windows'\n";
+    assert!(!job("", &format!("      - run: ls {path}\n{left_out}")));
+    assert!(!job("", make));
 }
