@@ -294,7 +294,7 @@ mod tests {
             ("?.*.x", ".18.x", false),
             ("+x", "+x", true),
             ("+x", "x", false),
-            ("a?b", "b", false),
+            ("a?b", "b", true),
             ("a?b", "ab", true),
         ] {
             let found = Pattern::parse(pattern).unwrap().matches(name);
