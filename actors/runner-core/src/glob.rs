@@ -120,8 +120,10 @@ fn atoms(body: &str) -> Result<Vec<Atom>, String> {
             '*' if rest.starts_with("**/") && at_segment => (Atom::Many(DIRECTORIES), 3),
             '*' if rest.starts_with("**") => (Atom::Many(ANY), 2),
             '*' => (Atom::Many(STAR), 1),
-            '?' | '+' => {
-                repeat(&mut atoms, first)?;
+            // GitHub takes them where there is nothing to repeat.
+            '?' if atoms.is_empty() => (Atom::One("[^/]".to_owned(), ""), 1),
+            '?' | '+' if !atoms.is_empty() => {
+                repeat(&mut atoms, first);
                 rest = &rest[1..];
                 continue;
             }
@@ -172,16 +174,9 @@ fn class(rest: &str) -> Option<(Atom, usize)> {
 }
 
 /// `?` or `+` after an atom. After a star it changes nothing.
-fn repeat(atoms: &mut [Atom], mark: char) -> Result<(), String> {
-    match atoms.last_mut() {
-        None => Err(format!(
-            "`{mark}` repeats what stands before it, but nothing does"
-        )),
-        Some(Atom::One(_, times)) => {
-            *times = if mark == '?' { "?" } else { "+" };
-            Ok(())
-        }
-        Some(_) => Ok(()),
+fn repeat(atoms: &mut [Atom], mark: char) {
+    if let Some(Atom::One(_, times)) = atoms.last_mut() {
+        *times = if mark == '?' { "?" } else { "+" };
     }
 }
 
@@ -287,6 +282,23 @@ mod tests {
         ] {
             let found = Pattern::of_files(pattern).unwrap().matches(file);
             assert_eq!(found, expected, "{pattern} {file}");
+        }
+    }
+
+    /// What GitHub does with them it does not say; it takes the file.
+    #[test]
+    fn i17_a_mark_with_nothing_to_repeat_is_a_character() {
+        for (pattern, name, expected) in [
+            ("?.*.x", "2.18.x", true),
+            ("?.*.x", "12.18.x", false),
+            ("?.*.x", ".18.x", false),
+            ("+x", "+x", true),
+            ("+x", "x", false),
+            ("a?b", "b", true),
+            ("a?b", "ab", true),
+        ] {
+            let found = Pattern::parse(pattern).unwrap().matches(name);
+            assert_eq!(found, expected, "{pattern} {name}");
         }
     }
 }

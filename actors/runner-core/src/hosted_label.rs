@@ -8,26 +8,60 @@ use crate::workflow::Job;
 /// The image that has what workflows for these labels expect, as far as it can be had.
 pub const FULL_IMAGE: &str = "full";
 
+/// Who runs machines with GitHub's images for others, by how their labels begin:
+/// `blacksmith-4vcpu-ubuntu-2404`, `depot-ubuntu-24.04-8`, `warp-ubuntu-latest-x64-4x`.
+const PROVIDERS: [&str; 6] = [
+    "blacksmith-",
+    "buildjet-",
+    "depot-",
+    "nscloud-",
+    "ubicloud-",
+    "warp-",
+];
+
+/// What stands behind the name of who runs the machine; nothing where it is none of those.
+fn of_provider(label: &str) -> Option<&str> {
+    let mut names = PROVIDERS.iter();
+    names.find_map(|name| label.strip_prefix(name))
+}
+
 /// Whether a label is `ubuntu-latest`, one of its releases, such as `ubuntu-24.04`, a larger one of
-/// them, such as `ubuntu-latest-16-cores`, or `ubuntu-slim`, which has fewer programs and Node.js
-/// among them.
+/// them, such as `ubuntu-latest-16-cores`, `ubuntu-slim`, which has fewer programs and Node.js
+/// among them, or one of these of somebody who runs such machines for others.
 #[must_use]
 pub fn is_hosted_ubuntu(label: &str) -> bool {
-    let label = label.to_ascii_lowercase();
-    let Some(release) = label.strip_prefix("ubuntu-") else {
-        return false;
+    ubuntu_year(&label.to_ascii_lowercase()).is_some()
+}
+
+/// The year of the Ubuntu that a label of small letters stands for.
+fn ubuntu_year(label: &str) -> Option<&str> {
+    let provided = of_provider(label);
+    if label == "ubuntu-slim" || label == "ubicloud" {
+        return Some(LATEST_UBUNTU);
+    }
+    let named = match provided {
+        Some(rest) => match rest.split_once("ubuntu-") {
+            Some((_, release)) => release,
+            // Ubicloud's have no name of a system where it is the newest Ubuntu.
+            None => rest.strip_prefix("standard-").map(|_| "latest")?,
+        },
+        None => label.strip_prefix("ubuntu-")?,
     };
-    let (release, size) = release.split_once('-').unwrap_or((release, ""));
+    let parts = provided.unwrap_or(named);
+    let is_other = |part: &str| FOREIGN.contains(&part) || ARM.contains(&part);
+    if parts.split(['-', '.', '_']).any(is_other) {
+        return None;
+    }
+    let release = named.split('-').next().unwrap_or_default();
     let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_release = release
-        .split_once('.')
-        .is_some_and(|(year, month)| digits(year) && digits(month));
-    let mut parts = size.split(['-', '.', '_']);
-    let is_other = parts.any(|part| FOREIGN.contains(&part) || ARM.contains(&part));
+    let short = |release| provided.and_then(|_| str::split_at_checked(release, 2));
     match release {
-        "slim" => size.is_empty(),
-        "latest" => !is_other,
-        _ => is_release && !is_other,
+        "latest" => Some(LATEST_UBUNTU),
+        _ => release
+            .split_once('.')
+            .or_else(|| short(release))
+            .filter(|(year, month)| digits(year) && digits(month))
+            .map(|(year, _)| year),
     }
 }
 
@@ -42,14 +76,7 @@ pub fn is_usual_at_forges(label: &str) -> bool {
 /// What GitHub's machine with this label has in `ImageOS`, which actions choose programs by.
 #[must_use]
 pub fn image_os(label: &str) -> Option<String> {
-    if !is_hosted_ubuntu(label) {
-        return None;
-    }
-    let release = label.split('-').nth(1).unwrap_or_default();
-    let year = release
-        .split_once('.')
-        .map_or(LATEST_UBUNTU, |(year, _)| year);
-    Some(format!("ubuntu{year}"))
+    ubuntu_year(&label.to_ascii_lowercase()).map(|year| format!("ubuntu{year}"))
 }
 
 /// What `ubuntu-latest` is.
@@ -87,8 +114,13 @@ pub fn is_other_architecture(label: &str) -> bool {
 #[must_use]
 pub fn is_other_system(label: &str) -> bool {
     let label = label.to_ascii_lowercase();
-    let systems = ["windows", "macos"].into_iter();
-    let mut parts = systems.filter_map(|system| label.strip_prefix(system));
+    let systems = ["windows", "macos"];
+    if let Some(rest) = of_provider(&label) {
+        return rest.split('-').any(|part| systems.contains(&part));
+    }
+    let mut parts = systems
+        .iter()
+        .filter_map(|system| label.strip_prefix(system));
     parts.any(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
@@ -179,6 +211,8 @@ mod tests {
             ("ubuntu-24.04-arm", None),
             ("ubuntu-latest-16-cores", Some("ubuntu24")),
             ("ubuntu-22.04-large", Some("ubuntu22")),
+            ("blacksmith-4vcpu-ubuntu-2204", Some("ubuntu22")),
+            ("depot-ubuntu-24.04-32", Some("ubuntu24")),
         ] {
             assert_eq!(image_os(label).as_deref(), expected, "{label}");
         }
@@ -220,6 +254,39 @@ mod tests {
             "ubuntu-",
         ] {
             assert!(!is_hosted_ubuntu(label), "{label}");
+        }
+    }
+
+    /// Labels of those who run machines with GitHub's images, as their pages list them.
+    #[test]
+    fn i17_machines_that_others_run_are_what_their_labels_say() {
+        let cases = [
+            ("blacksmith-4vcpu-ubuntu-2404", true, false),
+            ("Blacksmith-2vcpu-ubuntu-2204", true, false),
+            ("blacksmith-4vcpu-ubuntu-2404-arm", false, false),
+            ("blacksmith-8vcpu-windows-2025", false, true),
+            ("blacksmith-12vcpu-macos-latest", false, true),
+            ("depot-ubuntu-latest", true, false),
+            ("depot-ubuntu-24.04-32", true, false),
+            ("depot-ubuntu-24.04-arm-8", false, false),
+            ("depot-macos-latest", false, true),
+            ("buildjet-2vcpu-ubuntu-2204", true, false),
+            ("warp-ubuntu-latest-x64-4x", true, false),
+            ("warp-ubuntu-2404-arm64-4x", false, false),
+            ("warp-macos-14-arm64-6x", false, true),
+            ("nscloud-ubuntu-22.04-amd64-4x16", true, false),
+            ("ubicloud", true, false),
+            ("ubicloud-standard-4", true, false),
+            ("ubicloud-standard-4-ubuntu-2204", true, false),
+            ("ubicloud-standard-4-arm", false, false),
+            ("blacksmith", false, false),
+            ("depot", false, false),
+            ("acme-ubuntu-2404", false, false),
+            ("cross-windows", false, false),
+        ];
+        for (label, ubuntu, other) in cases {
+            assert_eq!(is_hosted_ubuntu(label), ubuntu, "{label}");
+            assert_eq!(is_other_system(label), other, "{label}");
         }
     }
 }

@@ -1,20 +1,19 @@
 //! What scripts of a job call that the image `full` has not, and what needs a network: said by
 //! `check` before they run.
 
+mod before_command;
+mod beside;
 mod tables;
 
+use before_command::is_before;
+use beside::{beside_note, written_out_note};
 use tables::{FETCHERS, MISSING, RIGHTS, SERVICES};
 
 use crate::expr::Template;
 use crate::hosted_label::{is_hosted_ubuntu, is_usual_at_forges};
-use crate::plan::{ForeseenJob, PlannedStep, PlannedWork, StepKind, run_defaults};
+use crate::plan::{ForeseenJob, KnownValues, PlannedStep, PlannedWork, StepKind, run_defaults};
 use crate::workflow::Dialect;
 
-/// What may stand before a command in its place.
-const BEFORE: [&str; 15] = [
-    "!", "command", "do", "elif", "else", "env", "eval", "exec", "if", "nohup", "sudo", "then",
-    "time", "until", "while",
-];
 /// Names of one note.
 const MAX_NAMES: usize = 6;
 
@@ -29,8 +28,12 @@ pub(crate) fn program_notes(
     let PlannedWork::Steps(steps) = &job.work else {
         return Vec::new();
     };
-    let mut seen = ProgramUses::default();
-    let (shell, _) = run_defaults(&job.job.defaults, &foreseen.workflow.defaults);
+    // What runs elsewhere only, or never, calls nothing here.
+    let mut seen = ProgramUses {
+        known: KnownValues::of_copies(&foreseen.copies),
+        ..ProgramUses::default()
+    };
+    let (shell, folder) = run_defaults(&job.job.defaults, &foreseen.workflow.defaults);
     seen.steps(steps, shell);
     let mut notes = Vec::new();
     let missing = seen.missing();
@@ -46,6 +49,10 @@ pub(crate) fn program_notes(
             named(&missing)
         ));
     }
+    if has_full && job.job.container.is_none() && folder.is_none() {
+        notes.extend(beside_note(steps, &seen.known));
+    }
+    notes.extend(written_out_note(foreseen.workflow, job, steps, &seen.known));
     let mut machines = foreseen.machines.iter();
     let is_networked = foreseen.is_complete && machines.all(|it| has_network(&it.labels));
     if !seen.fetchers.is_empty() && !is_networked {
@@ -93,6 +100,8 @@ fn named(names: &[&str]) -> String {
 
 #[derive(Default)]
 struct ProgramUses {
+    /// What conditions of steps are decided by.
+    known: KnownValues,
     called: Vec<&'static str>,
     fetchers: Vec<&'static str>,
     /// What has an address elsewhere.
@@ -108,6 +117,9 @@ impl ProgramUses {
     /// `default` is the shell of scripts that name none.
     fn steps(&mut self, steps: &[PlannedStep], default: Option<&Template>) {
         for step in steps {
+            if self.known.holds(step.condition.as_ref()) == Some(false) {
+                continue;
+            }
             match &step.work {
                 StepKind::Run { script, shell, .. } => {
                     let shell = shell.as_ref().or(default);
@@ -151,8 +163,12 @@ impl ProgramUses {
             for part in line.split([';', '|', '&', '(', ')', '{', '}', '`']) {
                 let words = part.split_whitespace();
                 let words = words.map(|word| word.trim_matches(['"', '\'']));
-                let words: Vec<&str> = words.skip_while(|word| is_before(word)).collect();
-                self.command(&words);
+                let words: Vec<&str> = words.collect();
+                // `retry 3 -- sudo apt update`
+                let command = |words: &[&str]| words.iter().position(|word| !is_before(word));
+                for words in words.split(|word| *word == "--") {
+                    self.command(command(words).map_or(&[][..], |at| &words[at..]));
+                }
             }
         }
     }
@@ -221,6 +237,9 @@ fn reached(program: &str, words: &[&str]) -> Option<&'static str> {
         "curl" => "curl",
         "wget" => "wget",
         "git" if words.contains(&"clone") => "git clone",
+        "git" if words.contains(&"submodule") && words.contains(&"update") => {
+            return Some("git submodule update");
+        }
         _ => return None,
     };
     let mut addresses = words.iter().filter_map(|word| {
@@ -250,14 +269,6 @@ fn brings(source: &str, sign: &str) -> bool {
     })
 }
 
-fn is_before(word: &str) -> bool {
-    let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
-        let mut letters = name.chars();
-        !name.is_empty() && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-    });
-    is_assignment || word.starts_with('-') || BEFORE.contains(&word)
-}
-
 fn add(names: &mut Vec<&'static str>, name: &'static str) {
     if !names.contains(&name) {
         names.push(name);
@@ -285,6 +296,14 @@ mod tests {
             ("curl https://x/helmet | sh\nhelm version", "helm", ""),
             ("brew install foo", "brew", "brew"),
             ("./gradlew build", "", "gradlew"),
+            (
+                "mix deps.get && mix test; opam exec -- dune test",
+                "",
+                "mix",
+            ),
+            ("tool retry -- sudo apt update", "", "apt"),
+            ("dnf -y install make; nix develop -c x", "", "dnf nix"),
+            ("terraform init\nterraform fmt", "terraform", "terraform"),
             ("python -m pip install x; npm run build", "", "pip"),
             ("if ! aws s3 ls; then gcloud info; fi", "aws gcloud", ""),
         ] {
@@ -334,6 +353,13 @@ mod tests {
             ("curl -fsSL https://code.example/x | sh", "curl", "", ""),
             ("git clone https://code.example/a/b", "git clone", "", ""),
             ("wget \"https://code.example/$V/a\"", "wget", "", ""),
+            (
+                "git submodule update --init",
+                "git submodule update",
+                "",
+                "",
+            ),
+            ("git submodule status", "", "", ""),
             (
                 "curl http://localhost:8080/x; wget http://127.0.0.1",
                 "",

@@ -166,6 +166,11 @@ impl Builder<'_> {
         let planned = &self.jobs[at];
         let mut scopes = vec![Value::Null];
         let mut pending = PENDING.to_vec();
+        // `check` knows none.
+        let vars = self.input.contexts.get(Context::Vars);
+        if !matches!(vars, Value::Object(known) if !known.is_empty()) {
+            pending.push(Context::Vars);
+        }
         match &planned.instances {
             Instances::Known(instances) => {
                 scopes = instances.iter().map(|copy| copy.matrix.clone()).collect();

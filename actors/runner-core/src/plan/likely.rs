@@ -1,29 +1,40 @@
 //! Whether a step's condition holds, as far as that can be told before a run: what machine it is on
 //! is known, and the values of the job's matrix.
 
-use super::types::Instances;
+use super::types::{Instances, JobInstance};
 use crate::context::runner;
 use crate::expr::{Condition, Context, Contexts, Expr, Function, Operator, Scope, Value};
+use crate::hosted_label::is_other_system;
 
 /// What is known of the steps of a job.
 #[derive(Debug, Clone, Default)]
-pub(super) struct KnownValues {
-    /// Of each copy, where its copies are known.
+pub(crate) struct KnownValues {
+    /// Of each copy here, where its copies are known.
     matrices: Vec<Value>,
 }
 
 impl KnownValues {
     pub(super) fn of(instances: &Instances) -> Self {
-        let matrices = match instances {
-            Instances::Known(copies) => copies.iter().map(|copy| copy.matrix.clone()).collect(),
-            Instances::Later => Vec::new(),
+        let copies = match instances {
+            Instances::Known(copies) => copies.as_slice(),
+            Instances::Later => &[],
         };
-        Self { matrices }
+        Self::of_copies(copies)
+    }
+
+    /// Of those of these copies that do not ask for another system: such a copy is refused by
+    /// itself.
+    pub(crate) fn of_copies(copies: &[JobInstance]) -> Self {
+        let is_here = |copy: &&JobInstance| !copy.runs_on.iter().any(|it| is_other_system(it));
+        let here = copies.iter().filter(is_here);
+        Self {
+            matrices: here.map(|copy| copy.matrix.clone()).collect(),
+        }
     }
 
     /// Whether it holds in a copy that nothing has failed in before: surely, surely not in any, or
     /// nobody knows.
-    pub(super) fn holds(&self, condition: Option<&Condition>) -> Option<bool> {
+    pub(crate) fn holds(&self, condition: Option<&Condition>) -> Option<bool> {
         let Some(condition) = condition else {
             return Some(true);
         };

@@ -40,6 +40,7 @@ pub use expand::{DEFAULT_TIMEOUT_MINUTES, ExpandError, concurrency, expand, odd_
 pub(crate) use foreseen::{ForeseenJob, foreseen};
 pub(crate) use foreseen_machines::ForeseenMachine;
 pub use input::{Files, PlanError, PlanInput};
+pub(crate) use likely::KnownValues;
 pub use locked_uses::LockedUses;
 pub use matrix::combinations;
 pub(crate) use matrix::includes as excludes;

@@ -261,9 +261,8 @@ fn changes_workspace(work: &StepKind) -> bool {
                 false
             }
         },
-        StepKind::Refused { .. } | StepKind::Wait(_) | StepKind::WaitAll | StepKind::Cancel(_) => {
-            false
-        }
+        StepKind::Wait(_) | StepKind::WaitAll | StepKind::Cancel(_) => false,
+        // Also one that is refused: what it would do is not known.
         _ => true,
     }
 }

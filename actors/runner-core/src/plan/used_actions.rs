@@ -142,6 +142,17 @@ impl StepPlanner<'_> {
     /// The step's job is refused.
     pub(super) fn unusable(&mut self, used: StepUse<'_>, why: Unusable) -> StepKind {
         let feature = format!("uses: {}", used.uses);
+        if self.runs == Some(false) && matches!(why.need, Need::Action(_)) {
+            let reason =
+                "its step is left out on every machine here, so it need not be in the store";
+            let note = format!("{feature}: {reason}; nor is a `pre` of it run");
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+            return StepKind::Refused {
+                uses: used.uses.to_owned(),
+            };
+        }
         self.refuse_for(why.need, &feature, &why.reason, used.place);
         if let Some(refusal) = self.refusals.last_mut() {
             refusal.locked = why.locked;

@@ -77,7 +77,7 @@ pub(crate) const CONTAINER_VALUES: Availability = availability(
     &[Github, Needs, Strategy, Matrix, Env, Vars, Secrets, Inputs],
 );
 pub(crate) const JOB_OUTPUT: Availability = availability("an output of the job", STEP);
-pub(crate) const CALL_WITH: Availability = availability("with", JOB);
+const CALL_WITH: Availability = availability("with", JOB);
 pub(crate) const CALL_SECRET: Availability = availability("secrets", JOB_ENV);
 pub(crate) const STEP_TEXT: Availability = Availability {
     files: true,
@@ -105,6 +105,17 @@ pub(crate) fn job_if(dialect: Dialect) -> Availability {
         Dialect::Forge | Dialect::Gitea => Availability {
             contexts: FORGE_JOB_IF,
             ..JOB_IF
+        },
+    }
+}
+
+/// What a called workflow is given, which may be secrets at Gitea and Forgejo.
+pub(crate) fn call_with(dialect: Dialect) -> Availability {
+    match dialect {
+        Dialect::GitHub => CALL_WITH,
+        Dialect::Forge | Dialect::Gitea => Availability {
+            contexts: JOB_ENV,
+            ..CALL_WITH
         },
     }
 }

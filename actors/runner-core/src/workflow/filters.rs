@@ -104,6 +104,14 @@ pub(super) fn patterns(reader: &Reader<'_>, node: &Node, what: &str) -> Option<V
 /// "Filter pattern cheat sheet"; names of branches and tags as `git check-ref-format` has them).
 fn never_matches(pattern: &str, paths: bool) -> Option<(String, &'static str)> {
     let body = pattern.strip_prefix('!').unwrap_or(pattern);
+    if let Some(mark) = body.chars().next().filter(|first| "+?".contains(*first)) {
+        let message = format!("`{mark}` stands first, where it has nothing to repeat");
+        let help = match mark {
+            '?' => "it is one character here; GitHub does not say what it is there",
+            _ => "it is itself here; GitHub does not say what it is there",
+        };
+        return Some((message, help));
+    }
     let special = |c: char| matches!(c, '*' | '+' | '?');
     let after = body.char_indices().zip(body.chars().skip(1));
     let mut twice = after.filter(|((_, before), mark)| special(*before) && "+?".contains(*mark));

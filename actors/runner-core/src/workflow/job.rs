@@ -266,7 +266,7 @@ fn no_label(reader: &Reader<'_>, node: &Node) {
 
 fn call(reader: &Reader<'_>, fields: Fields<'_>, uses: &Node) -> Option<JobWork> {
     let with = fields.read(reader, "with", |node| {
-        Some(reader.templates(node, "an input", availability::CALL_WITH))
+        Some(reader.templates(node, "an input", availability::call_with(reader.dialect)))
     });
     let secrets = fields.read(reader, "secrets", |node| match &node.data {
         NodeData::Scalar { text, .. } if text == "inherit" => Some(CallSecrets::Inherit),
@@ -276,7 +276,7 @@ fn call(reader: &Reader<'_>, fields: Fields<'_>, uses: &Node) -> Option<JobWork>
             availability::CALL_SECRET,
         ))),
     });
-    let name = reader.plain(uses, "uses")?;
+    let name = super::uses::named(reader, uses)?;
     super::uses::check_called(reader, &name, uses.place);
     Some(JobWork::Call {
         uses: Located::new(name, uses.place),

@@ -195,7 +195,7 @@ fn work(reader: &Reader<'_>, node: &Node, fields: Fields<'_>, kind: StepHost) ->
                     Some(reader.templates(node, "an input", availability))
                 })
                 .unwrap_or_default();
-            let name = reader.plain(uses, "uses")?;
+            let name = super::uses::named(reader, uses)?;
             super::uses::check_action(reader, &name, uses.place);
             super::uses::check_inputs(reader, &name, &with, uses.place);
             Some(StepWork::Uses {

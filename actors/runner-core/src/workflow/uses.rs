@@ -6,6 +6,13 @@ use config_core::quoted;
 use super::reader::Reader;
 use crate::expr::Template;
 use crate::source_location::SourceLocation;
+use crate::yaml::Node;
+
+/// What it names, without blanks around it: a block (`uses: |`) ends with a line break.
+pub(super) fn named(reader: &Reader<'_>, node: &Node) -> Option<String> {
+    let name = reader.plain(node, "uses")?;
+    Some(name.trim().to_owned())
+}
 
 /// `owner/name[/path]@ref`, `./path`, `docker://image`, or (as Forgejo has it) an address.
 pub(super) fn check_action(reader: &Reader<'_>, uses: &str, place: SourceLocation) {

@@ -52,6 +52,40 @@ fn i17_mails_are_a_key_of_forges_that_does_nothing() {
     assert!(wrong.is_err());
 }
 
+/// GitHub's have `secrets` for that.
+#[test]
+fn i17_inputs_of_a_called_workflow_may_be_secrets_at_forges() {
+    let text = "
+on: push
+jobs:
+  a:
+    uses: ./.forgejo/workflows/called.yml
+    with: {address: '${{ secrets.ADDRESS }}'}
+";
+    let called = "
+on: {workflow_call: {inputs: {address: {type: string}}}}
+jobs:
+  b:
+    runs-on: docker
+    name: to ${{ inputs.address }}
+    steps: [{run: make}]
+";
+    let (workflow, _) = only_forge(text);
+    let files = |path: &str| {
+        path.ends_with("called.yml")
+            .then(|| called.as_bytes().to_vec())
+    };
+    let secrets = Value::object([("ADDRESS", "moon")]);
+    let base = Contexts::default().with(Context::Secrets, secrets);
+    let mut state = PlanState::new(planned(workflow, &files).into(), base);
+    let started = state.advance().into_iter().find_map(|action| match action {
+        Action::Start { job, .. } => Some(job),
+        _ => None,
+    });
+    let copies = state.instances(started.expect("a job begins"));
+    assert_eq!(copies.expect("copies")[0].name, "to moon");
+}
+
 #[test]
 fn i17_conditions_know_secrets_and_variables_at_forges() {
     let text = "

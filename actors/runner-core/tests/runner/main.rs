@@ -30,6 +30,7 @@ mod small_findings;
 mod stored_actions;
 mod test_reports;
 mod triggers;
+mod unusual_files;
 mod used_files;
 mod values;
 mod webhooks;
