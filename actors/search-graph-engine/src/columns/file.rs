@@ -191,8 +191,8 @@ impl Columns {
     }
 }
 
-/// The hash of the first bytes of a file, read through a small buffer: what is only checked does not
-/// stay in memory. The file is read on behind them.
+/// The hash of the first bytes of a file, read through a small buffer: what is only checked does
+/// not stay in memory. The file is read on behind them.
 pub(crate) fn hash_of(file: &File, length: usize) -> std::io::Result<blake3::Hash> {
     let mut content = file.take(length as u64);
     let mut hasher = blake3::Hasher::new();
