@@ -1,5 +1,7 @@
 //! Contents of objects, asked for one after the other: `git cat-file --batch`.
 
+use std::borrow::Cow;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -61,32 +63,82 @@ impl Objects {
     /// # Errors
     /// When git cannot run, takes too long, or says something unexpected.
     pub fn blob(&self, name: &[u8], limit: u64) -> Result<BlobLookup, GitError> {
-        if name.is_empty() {
-            return Ok(BlobLookup::Nothing);
-        }
+        let found = self.look_up(name, limit, Session::bytes)?;
+        Ok(found.map_or_else(
+            |nothing| nothing,
+            |(id, bytes)| BlobLookup::Blob(Blob { id, bytes }),
+        ))
+    }
+
+    /// The same, whose bytes are written to `into` as they come, and not held: the answer has none.
+    ///
+    /// # Errors
+    /// As [`blob`](Self::blob), or when they cannot be written.
+    pub fn copy(
+        &self,
+        name: &[u8],
+        limit: u64,
+        into: &mut dyn Write,
+    ) -> Result<BlobLookup, GitError> {
+        let found = self.look_up(name, limit, |session, size| session.copy(size, into))?;
+        let bytes = Vec::new();
+        Ok(found.map_or_else(
+            |nothing| nothing,
+            |(id, ())| BlobLookup::Blob(Blob { id, bytes }),
+        ))
+    }
+
+    /// Looks a file up and has its bytes taken; `Err` within where there is nothing to take.
+    fn look_up<T>(
+        &self,
+        name: &[u8],
+        limit: u64,
+        take: impl FnOnce(&mut Session, usize) -> Result<T, GitError>,
+    ) -> Result<Result<(String, T), BlobLookup>, GitError> {
+        let mut name = Cow::Borrowed(name);
         // It would be two questions.
         if name.contains(&b'\n') {
-            return match self.repository.object_id(name)? {
-                Some(id) => self.blob(id.as_bytes(), limit),
-                None => Ok(BlobLookup::Nothing),
-            };
+            let id = self.repository.object_id(&name)?.unwrap_or_default();
+            name = Cow::Owned(id.into_bytes());
+        }
+        if name.is_empty() {
+            return Ok(Err(BlobLookup::Nothing));
         }
         let idle = self.idle.lock().pop();
         let mut session = match idle {
             Some((_, session)) => session,
             None => self.begin()?,
         };
-        let found = match ask(&mut session, name, limit) {
+        let head = match ask(&mut session, &name) {
             // One that waited may have been ended from outside meanwhile.
             Err(GitError::Unexpected { .. }) => {
                 session = self.begin()?;
-                ask(&mut session, name, limit)?
+                ask(&mut session, &name)?
             }
-            found => found?,
+            head => head?,
         };
-        // The bytes of one that is too large are still to come: ending it is cheaper.
+        let found = match head {
+            None => Err(BlobLookup::Nothing),
+            // The bytes are still to come: ending it is cheaper.
+            Some(head) if head.is_blob && head.size > limit => {
+                return Ok(Err(BlobLookup::TooLarge(head.size)));
+            }
+            Some(head) => {
+                let size = usize::try_from(head.size);
+                let size = size.map_err(|_| unexpected("an object without end"))?;
+                let found = if head.is_blob {
+                    Ok((head.id, take(&mut session, size)?))
+                } else {
+                    session.copy(size, &mut std::io::sink())?;
+                    Err(BlobLookup::Nothing)
+                };
+                // A line ends it.
+                session.bytes(1)?;
+                found
+            }
+        };
         let mut idle = self.idle.lock();
-        if !matches!(found, BlobLookup::TooLarge(_)) && idle.len() < MAX_IDLE {
+        if idle.len() < MAX_IDLE {
             idle.push((Instant::now(), session));
         }
         Ok(found)
@@ -103,31 +155,36 @@ impl Objects {
     }
 }
 
-/// `<id> blob <size>\n<bytes>\n`, or one line that ends with what is wrong.
-fn ask(session: &mut Session, name: &[u8], limit: u64) -> Result<BlobLookup, GitError> {
+/// What git says of an object before its bytes.
+struct Head {
+    id: String,
+    is_blob: bool,
+    size: u64,
+}
+
+/// `<id> blob <size>\n<bytes>\n`, of which the first line is read, or one line that ends with what
+/// is wrong: then there is nothing.
+fn ask(session: &mut Session, name: &[u8]) -> Result<Option<Head>, GitError> {
     let line = [name, b"\n"].concat();
     session.ask(&line)?;
-    let unexpected = |reason: &str| GitError::Unexpected {
-        what: "cat-file".to_owned(),
-        reason: reason.to_owned(),
-    };
     let head = session.until(b'\n')?;
     let head = head.ok_or_else(|| unexpected("it has ended"))?;
     let head = String::from_utf8_lossy(&head);
     let mut words = head.rsplit(' ');
     let (last, kind) = (words.next().unwrap_or_default(), words.next());
     let Ok(size) = last.parse::<u64>() else {
-        return Ok(BlobLookup::Nothing);
+        return Ok(None);
     };
-    let id = words.next().unwrap_or_default().to_owned();
-    if size > limit && kind == Some("blob") {
-        return Ok(BlobLookup::TooLarge(size));
+    Ok(Some(Head {
+        id: words.next().unwrap_or_default().to_owned(),
+        is_blob: kind == Some("blob"),
+        size,
+    }))
+}
+
+fn unexpected(reason: &str) -> GitError {
+    GitError::Unexpected {
+        what: "cat-file".to_owned(),
+        reason: reason.to_owned(),
     }
-    let length = usize::try_from(size).map_err(|_| unexpected("an object without end"))?;
-    let bytes = session.bytes(length)?;
-    session.bytes(1)?;
-    Ok(match kind {
-        Some("blob") => BlobLookup::Blob(Blob { id, bytes }),
-        _ => BlobLookup::Nothing,
-    })
 }

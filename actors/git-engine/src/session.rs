@@ -3,6 +3,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -44,7 +45,7 @@ impl Session {
     /// Starts it; what it says of errors is not kept.
     pub(crate) fn start(
         command: &mut Command,
-        program: &std::path::Path,
+        program: &Path,
         what: &str,
         limits: Limits,
     ) -> Result<Self, GitError> {
@@ -108,6 +109,24 @@ impl Session {
         let read = self.out.read_exact(&mut bytes);
         read.map_err(|error| self.failed(&error))?;
         Ok(bytes)
+    }
+
+    /// Writes the next `size` bytes to `into` as they come.
+    pub(crate) fn copy(&mut self, size: usize, into: &mut dyn Write) -> Result<(), GitError> {
+        let mut left = size;
+        while left > 0 {
+            let taken = match self.out.fill_buf() {
+                Ok([]) => return Err(unexpected(&self.what, "it ends in the middle")),
+                Ok(bytes) => &bytes[..bytes.len().min(left)],
+                Err(error) => return Err(self.failed(&error)),
+            };
+            let written = into.write_all(taken);
+            written.map_err(|error| GitError::io(Path::new("the copy of an object"), error))?;
+            let taken = taken.len();
+            self.out.consume(taken);
+            left -= taken;
+        }
+        Ok(())
     }
 
     /// Waits for the end after the last of its output.

@@ -38,6 +38,6 @@ pub use remote_sources::{RemoteSources, SourceOutcome};
 pub use role_manager::RoleManager;
 pub use search_formats_engine::Program as ReaderProgram;
 pub use search_service::SearchService;
-pub use skips::SkippedPage;
+pub use skips::{ListedPath, SkippedPage};
 pub use source_handle::{ReindexHandle, SourceHandle, SourceStatus};
 pub use tree::{SearchSettings, SearchTree};

@@ -10,9 +10,18 @@ use search_engine::watch::ChangeBatch;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkippedPage {
     /// The paths, by their keys.
-    pub paths: Vec<SkippedPath>,
+    pub paths: Vec<ListedPath>,
     /// Whether more follow.
     pub has_more: bool,
+}
+
+/// A path that is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedPath {
+    /// The path, and why.
+    pub path: SkippedPath,
+    /// Whether its document is found still, as it was read last.
+    pub is_stale: bool,
 }
 
 /// The paths that are left out, and why.
@@ -42,6 +51,11 @@ impl SkippedFiles {
                 self.forget(&key);
             }
         }
+        let seen = batch.left_out.iter().map(|(key, reason)| SkippedPath {
+            key: key.clone(),
+            reason: *reason,
+        });
+        self.add(seen.collect());
         self.add(left_out);
         self.counts != before
     }
@@ -54,20 +68,25 @@ impl SkippedFiles {
             .collect()
     }
 
-    /// Up to `limit` paths after the key `after`, in the order of their keys.
+    /// Up to `limit` paths after the key `after`, in the order of their keys; `is_found` says
+    /// whether there is a document of a key.
     pub(crate) fn page(
         &self,
         reason: Option<SkipReason>,
         after: Option<&str>,
         limit: usize,
+        is_found: impl Fn(&str) -> bool,
     ) -> SkippedPage {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         let paths = self.paths.range::<str, _>((start, Bound::Unbounded));
         let mut wanted = paths.filter(|(_, found)| reason.is_none_or(|it| it == **found));
         let paths = wanted.by_ref().take(limit);
-        let paths = paths.map(|(key, reason)| SkippedPath {
-            key: key.to_string(),
-            reason: *reason,
+        let paths = paths.map(|(key, reason)| ListedPath {
+            path: SkippedPath {
+                key: key.to_string(),
+                reason: *reason,
+            },
+            is_stale: reason.leaves_known() && is_found(key),
         });
         SkippedPage {
             paths: paths.collect(),
@@ -156,8 +175,9 @@ mod tests {
             ("d.bin", Binary),
         ]));
         let page = |reason, after, limit| {
-            let page = skips.page(reason, after, limit);
-            let keys: Vec<String> = page.paths.into_iter().map(|one| one.key).collect();
+            let page = skips.page(reason, after, limit, |_| true);
+            let keys = page.paths.into_iter().map(|one| one.path.key);
+            let keys: Vec<String> = keys.collect();
             (keys.join(" "), page.has_more)
         };
         for (reason, after, limit, keys, has_more) in [
@@ -173,5 +193,34 @@ mod tests {
             let expected = (keys.to_owned(), has_more);
             assert_eq!(page(reason, after, limit), expected, "{reason:?} {after:?}");
         }
+    }
+    #[test]
+    fn i16_what_cannot_be_read_for_now_is_told_to_be_stale_where_it_is_found() {
+        use SkipReason::{Binary, ParserFailed, TooSlow, Unreadable};
+        let skips = SkippedFiles::of(skipped(&[
+            ("a.pdf", ParserFailed),
+            ("b.pdf", ParserFailed),
+            ("c.pdf", TooSlow),
+            ("d", Unreadable),
+            ("e.bin", Binary),
+        ]));
+        let page = skips.page(None, None, 10, |key| key != "b.pdf" && key != "d");
+        let stale = page.paths.iter().filter(|one| one.is_stale);
+        let stale: Vec<&str> = stale.map(|one| one.path.key.as_str()).collect();
+        assert_eq!(stale, ["a.pdf", "c.pdf"]);
+    }
+
+    #[test]
+    fn i16_a_link_that_appears_is_counted_at_once_and_until_it_goes() {
+        let mut skips = SkippedFiles::default();
+        let mut appeared = batch(&[], &["link"]);
+        appeared
+            .left_out
+            .insert("link".to_owned(), SkipReason::Symlink);
+        assert!(skips.follow(&appeared, Vec::new()));
+        assert_eq!(skips.counts()["symlink"], 1);
+        assert!(!skips.follow(&appeared, Vec::new()));
+        assert!(skips.follow(&batch(&["link"], &[]), Vec::new()));
+        assert!(skips.counts().is_empty());
     }
 }

@@ -249,7 +249,10 @@ impl SourceHandle {
         after: Option<&str>,
         limit: usize,
     ) -> SkippedPage {
-        self.skips.lock().page(reason, after, limit)
+        let snapshot = self.with(|status| status.snapshot.clone());
+        let document = |key: &str| snapshot.as_ref()?.document(key).ok().flatten();
+        let is_found = |key: &str| document(key).is_some();
+        self.skips.lock().page(reason, after, limit, is_found)
     }
 
     /// Its indexer has compared everything.

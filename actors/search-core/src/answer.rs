@@ -293,6 +293,9 @@ pub struct SkippedFile {
     pub path: String,
     /// Why, as `GET /health` counts it.
     pub reason: String,
+    /// Whether it is found still, as it was read last: it may hold something else by now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
 }
 
 /// One role, without its secrets.

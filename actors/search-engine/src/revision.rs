@@ -194,16 +194,28 @@ impl RevisionFiles {
         })
     }
 
-    fn found(&self, key: &str, limit: u64) -> Result<git_engine::Blob, SkipReason> {
+    /// A file, whose bytes are written to `into` where they are not to be held.
+    fn found(
+        &self,
+        key: &str,
+        limit: u64,
+        into: Option<&mut dyn Write>,
+    ) -> Result<git_engine::Blob, SkipReason> {
         use std::os::unix::ffi::OsStrExt;
         let path = decode_key(key).ok_or(SkipReason::Vanished)?;
         let commit = self.commit.as_str().as_bytes();
         let name = [commit, b":", path.as_os_str().as_bytes()].concat();
-        match self.objects.blob(&name, limit) {
+        let found = match into {
+            Some(into) => self.objects.copy(&name, limit, into),
+            None => self.objects.blob(&name, limit),
+        };
+        match found {
             Ok(BlobLookup::Blob(blob)) => Ok(blob),
             Ok(BlobLookup::TooLarge(_)) => Err(SkipReason::TooLarge),
             Ok(BlobLookup::Nothing) => Err(SkipReason::Vanished),
-            Err(GitError::Start { source, .. }) => Err(SkipReason::of_io_error(&source)),
+            Err(GitError::Start { source, .. } | GitError::Io { source, .. }) => {
+                Err(SkipReason::of_io_error(&source))
+            }
             Err(error) => {
                 tracing::warn!(event = "file.unreadable", key, %error);
                 Err(SkipReason::Unreadable)
@@ -219,7 +231,7 @@ impl SourceFiles for RevisionFiles {
         limit: u64,
         reject: &dyn Fn(&[u8]) -> bool,
     ) -> Result<FileBytes, SkipReason> {
-        let blob = self.found(key, limit)?;
+        let blob = self.found(key, limit, None)?;
         if blob.bytes.len() < MAX_LFS_POINTER && blob.bytes.starts_with(LFS_POINTER) {
             return Err(SkipReason::LfsPointer);
         }
@@ -234,13 +246,13 @@ impl SourceFiles for RevisionFiles {
         })
     }
 
-    /// A file in memory without a name: whoever shows a place of a file reads only its beginning.
+    /// A file in memory without a name, written as it is unpacked: whoever shows a place of a file
+    /// reads only that of it.
     fn open_file(&self, key: &str) -> Result<File, SkipReason> {
-        let blob = self.found(key, self.max_file_bytes)?;
         let failed = |error: std::io::Error| SkipReason::of_io_error(&error);
         let made = rustix::fs::memfd_create("revision", MemfdFlags::CLOEXEC);
         let mut file = File::from(made.map_err(|error| failed(error.into()))?);
-        file.write_all(&blob.bytes).map_err(failed)?;
+        self.found(key, self.max_file_bytes, Some(&mut file))?;
         file.rewind().map_err(failed)?;
         Ok(file)
     }

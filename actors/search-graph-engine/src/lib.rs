@@ -7,6 +7,7 @@ pub mod fuse;
 pub mod graph;
 pub mod journal;
 pub mod learning;
+pub mod manifest;
 mod math;
 pub mod space;
 pub mod suggest;

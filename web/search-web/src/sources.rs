@@ -106,13 +106,14 @@ pub(crate) async fn skipped(
     })?;
     let last = page.paths.last().filter(|_| page.has_more);
     let answer = SkippedAnswer {
-        next: last.map(|last| last.key.clone()),
+        next: last.map(|last| last.path.key.clone()),
         skipped: page
             .paths
             .into_iter()
             .map(|one| SkippedFile {
-                path: one.key,
-                reason: one.reason.as_str().to_owned(),
+                stale: one.is_stale,
+                path: one.path.key,
+                reason: one.path.reason.as_str().to_owned(),
             })
             .collect(),
     };

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use git_engine::{BlobLookup, EntryKind, Git, Objects, Repository, RepositoryError, TrackedFiles};
+use git_engine::{
+    BlobLookup, EntryKind, Git, GitError, Objects, Repository, RepositoryError, TrackedFiles,
+};
 use tempfile::TempDir;
 
 fn run(folder: &Path, arguments: &[&str]) -> String {
@@ -135,6 +137,65 @@ fn i16_a_file_with_a_line_end_in_its_name_is_read() {
     for name in ["--all\nx", "main:none\nx", "\n"] {
         let found = objects.blob(name.as_bytes(), 100).unwrap();
         assert_eq!(found, BlobLookup::Nothing, "{name:?}");
+    }
+}
+
+/// Takes so many bytes, and notes how many come at once.
+struct Counted {
+    room: usize,
+    most: usize,
+    all: Vec<u8>,
+}
+
+impl std::io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.all.len() + bytes.len() > self.room {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.most = self.most.max(bytes.len());
+        self.all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn i16_a_large_file_is_copied_as_it_comes() {
+    let folder = repository();
+    let text: String = (0..100_000).map(|line| format!("line {line}\n")).collect();
+    std::fs::write(folder.path().join("large.txt"), &text).unwrap();
+    commit(folder.path());
+    let objects = Objects::new(Repository::open(&git(), folder.path()).unwrap());
+    let copied = |name: &str, limit, room| {
+        let (most, all) = (0, Vec::new());
+        let mut into = Counted { room, most, all };
+        let found = objects.copy(name.as_bytes(), limit, &mut into);
+        (found, into)
+    };
+    let (found, into) = copied("main:large.txt", u64::MAX, usize::MAX);
+    let BlobLookup::Blob(found) = found.unwrap() else {
+        panic!("it is there");
+    };
+    assert!(into.all == text.as_bytes(), "{} bytes", into.all.len());
+    assert!(into.most <= 64 << 10, "{} bytes at once", into.most);
+    let BlobLookup::Blob(whole) = objects.blob(b"main:large.txt", u64::MAX).unwrap() else {
+        panic!("it is there");
+    };
+    assert!(found.id == whole.id && found.bytes.is_empty() && whole.bytes == into.all);
+    // One that cannot be written to spoils no later answer.
+    let (found, _) = copied("main:large.txt", u64::MAX, 100_000);
+    assert!(matches!(found, Err(GitError::Io { .. })), "{found:?}");
+    for (name, limit) in [
+        ("main:large.txt", 10),
+        ("main:sub", 1_000),
+        ("main:none", 10),
+    ] {
+        let (found, into) = copied(name, limit, usize::MAX);
+        assert!(!matches!(found.unwrap(), BlobLookup::Blob(_)), "{name}");
+        assert!(into.all.is_empty(), "{name}");
     }
 }
 

@@ -51,8 +51,9 @@ pub(crate) fn cost(role: &SearchableRole, sample: &Sample) -> [Option<f64>; KIND
 }
 
 /// CPU milliseconds of a beginning of two letters that nobody has asked for before: each of those
-/// that the sample has, once.
-pub(crate) fn cost_of_new_beginnings(role: &SearchableRole, sample: &Sample) -> f64 {
+/// that the sample has, once; and of the first of them alone, with all that the first search of a
+/// process reads.
+pub(crate) fn cost_of_new_beginnings(role: &SearchableRole, sample: &Sample) -> [f64; 2] {
     let role = SearchableRole {
         function: RelevanceFunction::BM25F,
         ..role.clone()
@@ -60,9 +61,14 @@ pub(crate) fn cost_of_new_beginnings(role: &SearchableRole, sample: &Sample) -> 
     let mut asked: Vec<String> = queries("prefixes of 2 letters", sample);
     asked.sort_unstable();
     asked.dedup();
-    let before = cpu_of_thread();
-    ask(&role, &asked);
-    (cpu_of_thread() - before) * 1e3 / asked.len() as f64
+    let cost = |queries: &[String]| {
+        let before = cpu_of_thread();
+        ask(&role, queries);
+        (cpu_of_thread() - before) * 1e3
+    };
+    let (first, others) = asked.split_at(1);
+    let first = cost(first);
+    [(first + cost(others)) / asked.len() as f64, first]
 }
 
 /// Asks all queries; whether they were answered.

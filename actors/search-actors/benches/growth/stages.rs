@@ -69,7 +69,8 @@ fn grow(registry: &RoleRegistry, home: &Path, count: usize) {
     row("graph, vectors, model MB", learnt >> 20);
     let role = registry.now().role(None).unwrap().searchable();
     let sample = Sample::read(&home.join("sample"));
-    let cost = queries::cost_of_new_beginnings(&role, &sample);
+    let [cost, first] = queries::cost_of_new_beginnings(&role, &sample);
+    row("a query: the first, CPU ms", format!("{first:.2}"));
     row(
         "a query: new prefixes of 2 letters, CPU ms",
         format!("{cost:.2}"),

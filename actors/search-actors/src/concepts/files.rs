@@ -6,22 +6,17 @@
 //! left behind, the records lead to the same.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Write};
 use std::path::PathBuf;
 
 use search_graph_engine::content_hash;
 use search_graph_engine::graph::ConceptGraph;
 use search_graph_engine::journal::{Journal, JournalBase, JournalRecord};
+use search_graph_engine::manifest::Manifest;
 use search_graph_engine::space::ConceptSpace;
 use search_graph_engine::thesaurus::Thesaurus;
 
-use super::known::{ContentHash, KnownDocuments, ROW};
-
-/// First bytes of a manifest; changes with its form.
-const MAGIC: &[u8; 8] = b"sgmanif4";
-
-/// Rows that are read at once.
-const PIECE_ROWS: usize = 4_096;
+use super::known::KnownDocuments;
 
 /// The folder.
 #[derive(Debug)]
@@ -64,9 +59,8 @@ impl ConceptFiles {
     /// What is known, and whether the graph was made with this thesaurus. Nothing where it is
     /// damaged.
     pub(super) fn known(&self, thesaurus: &Thesaurus) -> (KnownDocuments, bool) {
-        let read = self.open("manifest").map(read_manifest);
-        match read.and_then(Result::ok).flatten() {
-            Some((words, known)) => (known, words == fingerprint(thesaurus)),
+        match Manifest::open(&self.path("manifest")).ok().flatten() {
+            Some(kept) => (kept.rows.into(), kept.thesaurus == fingerprint(thesaurus)),
             None => (KnownDocuments::default(), false),
         }
     }
@@ -78,7 +72,7 @@ impl ConceptFiles {
     ) -> io::Result<()> {
         let thesaurus = fingerprint(thesaurus);
         self.write("manifest", |output| {
-            write_manifest(known, thesaurus, output)
+            Manifest::write(known.rows(), &thesaurus, output)
         })
     }
 
@@ -114,103 +108,6 @@ impl ConceptFiles {
     /// The space; `None` where there is none, or it is damaged.
     pub(super) fn space(&self) -> Option<ConceptSpace> {
         ConceptSpace::open(&self.path("space")).ok()
-    }
-}
-
-/// Magic, thesaurus, then the hashes of each document's key and content, and a hash of all of it.
-fn write_manifest(
-    known: &KnownDocuments,
-    thesaurus: [u8; 32],
-    output: &mut dyn Write,
-) -> io::Result<()> {
-    let mut hasher = blake3::Hasher::new();
-    let mut piece = MAGIC.to_vec();
-    piece.extend_from_slice(&thesaurus);
-    for (key, content) in known.rows() {
-        piece.extend_from_slice(&key.to_le_bytes());
-        piece.extend_from_slice(&content);
-        if piece.len() >= PIECE_ROWS * ROW {
-            hasher.update(&piece);
-            output.write_all(&piece)?;
-            piece.clear();
-        }
-    }
-    hasher.update(&piece);
-    output.write_all(&piece)?;
-    output.write_all(hasher.finalize().as_bytes())
-}
-
-/// Reads a manifest piece by piece, so that it is in memory once; nothing where it is damaged.
-fn read_manifest(mut file: BufReader<File>) -> io::Result<Option<([u8; 32], KnownDocuments)>> {
-    let length = file.get_ref().metadata()?.len() as usize;
-    let mut head = [0; MAGIC.len() + 32];
-    file.read_exact(&mut head)?;
-    let Some((MAGIC, thesaurus)) = head.split_first_chunk() else {
-        return Ok(None);
-    };
-    let mut thesaurus_hash = [0; 32];
-    thesaurus_hash.copy_from_slice(thesaurus);
-    let mut rows = ManifestRows {
-        hasher: blake3::Hasher::new(),
-        left: length.saturating_sub(head.len() + 32),
-        file,
-        piece: io::Cursor::default(),
-        failure: None,
-    };
-    rows.hasher.update(&head);
-    let known = KnownDocuments::of(&mut rows);
-    if let Some(failure) = rows.failure {
-        return Err(failure);
-    }
-    let mut hash = [0; 32];
-    rows.file.read_exact(&mut hash)?;
-    let is_whole = rows.hasher.finalize().as_bytes() == &hash;
-    Ok(is_whole.then_some((thesaurus_hash, known)))
-}
-
-/// The rows of a manifest.
-struct ManifestRows {
-    file: BufReader<File>,
-    hasher: blake3::Hasher,
-    /// Bytes of rows that were not read yet.
-    left: usize,
-    piece: io::Cursor<Vec<u8>>,
-    /// Why the last row is none.
-    failure: Option<io::Error>,
-}
-
-impl ManifestRows {
-    fn read_row(&mut self) -> io::Result<Option<(u64, ContentHash)>> {
-        if self.piece.position() == self.piece.get_ref().len() as u64 {
-            if self.left == 0 {
-                return Ok(None);
-            }
-            let mut bytes = std::mem::take(&mut self.piece).into_inner();
-            bytes.resize(self.left.min(PIECE_ROWS * ROW), 0);
-            self.file.read_exact(&mut bytes)?;
-            self.hasher.update(&bytes);
-            self.left -= bytes.len();
-            self.piece = io::Cursor::new(bytes);
-        }
-        let (mut key, mut content) = ([0; 8], [0; 16]);
-        self.piece.read_exact(&mut key)?;
-        self.piece.read_exact(&mut content)?;
-        Ok(Some((u64::from_le_bytes(key), content)))
-    }
-}
-
-impl Iterator for ManifestRows {
-    type Item = (u64, ContentHash);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.read_row().unwrap_or_else(|error| {
-            self.failure = Some(error);
-            None
-        })
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left / ROW, None)
     }
 }
 

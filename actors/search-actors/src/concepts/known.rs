@@ -2,19 +2,15 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use search_graph_engine::key_hash;
+use search_graph_engine::manifest::VersionRows;
 
-/// First 16 bytes of the BLAKE3 hash of a file's content.
-pub(super) type ContentHash = [u8; 16];
+pub(super) use search_graph_engine::manifest::ContentHash;
 
-/// Bytes of a row: the hash of a key, the hash of a content.
-pub(super) const ROW: usize = 24;
-
-/// The versions as they were kept, in rows that are searched where they were read, and what has
-/// changed since.
+/// The versions as they were kept, in rows that are searched where they lie, and what has changed
+/// since.
 #[derive(Debug, Default)]
 pub(super) struct KnownDocuments {
-    /// In the order of the keys' hashes.
-    rows: Vec<[u8; ROW]>,
+    rows: VersionRows,
     /// Rows that count no more.
     gone: RowSet,
     changed: FxHashMap<u64, ContentHash>,
@@ -43,40 +39,30 @@ pub(super) struct MetDocuments {
     changed: FxHashSet<u64>,
 }
 
-fn key_of(row: &[u8; ROW]) -> u64 {
-    u64::from_be_bytes(*row.first_chunk().expect("8 of 24 bytes"))
-}
-
-fn content_of(row: &[u8; ROW]) -> ContentHash {
-    *row.last_chunk().expect("16 of 24 bytes")
-}
-
-impl KnownDocuments {
-    /// Of rows in any order; of those of one key any counts.
-    pub(super) fn of(documents: impl IntoIterator<Item = (u64, ContentHash)>) -> Self {
-        let row = |(key, content): (u64, ContentHash)| {
-            let mut row = [0; ROW];
-            row[..8].copy_from_slice(&key.to_be_bytes());
-            row[8..].copy_from_slice(&content);
-            row
-        };
-        let mut rows: Vec<[u8; ROW]> = documents.into_iter().map(row).collect();
-        rows.sort_unstable();
-        rows.dedup_by_key(|row| key_of(row));
+impl From<VersionRows> for KnownDocuments {
+    fn from(rows: VersionRows) -> Self {
         Self {
             rows,
             ..Self::default()
         }
     }
+}
+
+impl KnownDocuments {
+    /// Of documents in any order; of those of one key any counts.
+    pub(super) fn of(documents: impl IntoIterator<Item = (u64, ContentHash)>) -> Self {
+        VersionRows::of(documents).into()
+    }
 
     fn place(&self, key: u64) -> Option<usize> {
-        let place = self.rows.binary_search_by_key(&key, key_of).ok()?;
-        (!self.gone.holds(place)).then_some(place)
+        self.rows
+            .place(key)
+            .filter(|place| !self.gone.holds(*place))
     }
 
     fn content(&self, key: u64) -> Option<ContentHash> {
         let changed = self.changed.get(&key).copied();
-        changed.or_else(|| self.place(key).map(|place| content_of(&self.rows[place])))
+        changed.or_else(|| self.rows.content(self.place(key)?))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -121,16 +107,14 @@ impl KnownDocuments {
         let rows = rows.filter(|(place, _)| !self.gone.holds(*place) && !met.rows.holds(*place));
         let changed = self.changed.keys().copied();
         let changed = changed.filter(|key| !met.changed.contains(key));
-        rows.map(|(_, row)| key_of(row)).chain(changed).collect()
+        rows.map(|(_, (key, _))| key).chain(changed).collect()
     }
 
     /// All of them in the order of the keys' hashes. No list of them is made.
     pub(super) fn rows(&self) -> impl Iterator<Item = (u64, ContentHash)> + '_ {
         let rows = self.rows.iter().enumerate();
         let rows = rows.filter(|(place, _)| !self.gone.holds(*place));
-        let mut rows = rows
-            .map(|(_, row)| (key_of(row), content_of(row)))
-            .peekable();
+        let mut rows = rows.map(|(_, row)| row).peekable();
         let mut changed: Vec<(u64, ContentHash)> = self
             .changed
             .iter()

@@ -87,7 +87,14 @@ impl IndexLoop {
         (report, written): (SyncReport, Written),
         missing: Option<String>,
     ) -> Result<(), IndexLoopError> {
-        index.commit(Durability::Synced)?;
+        let snapshot = index.commit(Durability::Synced)?;
+        if report.cancelled {
+            // What is not in the index yet is not gone, and the source is not ready.
+            self.handle.publish_changed(written.changed, |status| {
+                status.snapshot = Some(snapshot);
+            });
+            return Ok(());
+        }
         self.note_in_step();
         self.tidy_texts(index)?;
         let skips = SkippedFiles::of(report.left_out);
@@ -106,6 +113,74 @@ impl IndexLoop {
         if self.handle.with(|status| status.skipped != counts) {
             self.handle
                 .publish_progress(|status| status.skipped = counts);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    use config_core::Environment;
+    use crossbeam_channel::bounded;
+    use parking_lot::Mutex;
+    use search_core::answer::SourceState;
+    use search_engine::index::{IndexOptions, SourceIndex};
+    use search_engine::walk::RootDirectory;
+    use supervision::ChildSpec;
+
+    use super::{IndexLoop, Mounts, Trigger};
+    use crate::embedding::EmbeddingService;
+    use crate::indexer::{IndexerSettings, in_step_mark};
+    use crate::{LearningRests, RoleSet, SearchLimits};
+
+    /// The loop of a source that lies below `home`.
+    fn index_loop(home: &Path) -> IndexLoop {
+        let location = home.join("files");
+        let role = serde_json::json!({"name": "R", "relevance_function": "BM25", "theme": "x",
+            "haystacks": [{"name": "H", "service": "LocalFiles", "location": location}]});
+        let role = role.to_string();
+        let roles = search_core::role::parse("role.json", &role, &Environment::default());
+        let roles = RoleSet::new(&roles.expect("a valid role"));
+        let embedding = ChildSpec::new("embedding", |_| EmbeddingService::default());
+        let (rests, limits) = (LearningRests::default(), SearchLimits::default());
+        let data = home.join("index");
+        let settings = IndexerSettings::new(data, rests, limits, embedding.reference());
+        let (wake, woken) = bounded(1);
+        IndexLoop {
+            handle: Arc::clone(&roles.handles()[0]),
+            settings: Arc::new(settings),
+            inbox: bounded(1).1,
+            cancel: Arc::default(),
+            lost: Arc::default(),
+            wake,
+            woken,
+            ready: Mutex::default(),
+        }
+    }
+
+    #[test]
+    fn i16_a_comparison_that_is_ended_early_does_not_say_that_all_is_indexed() {
+        let home = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(home.path().join("files")).expect("a folder");
+        std::fs::create_dir(home.path().join("index")).expect("a folder");
+        std::fs::write(home.path().join("files/a.txt"), "needle\n").expect("a file");
+        let index_loop = index_loop(home.path());
+        let mark = in_step_mark(&index_loop.settings.data, &index_loop.handle.id);
+        let opened = SourceIndex::open(&index_loop.folder(), IndexOptions::default());
+        let (mut index, _) = opened.expect("the index opens");
+        let root = RootDirectory::open(&home.path().join("files")).expect("it is there");
+        let mut mounts = Mounts::open(index_loop.mounts_file()).expect("a list");
+        for (is_ended, documents) in [(true, 0), (false, 1)] {
+            index_loop.cancel.store(is_ended, Ordering::Relaxed);
+            let compared = index_loop.compare(&mut index, &root, &mut mounts, Trigger::Asked);
+            compared.expect("it is compared");
+            assert_eq!(index.snapshot().document_count(), documents);
+            assert_eq!(mark.exists(), !is_ended);
+            let state = index_loop.handle.read().state;
+            assert_eq!(state == SourceState::Ready, !is_ended, "{state:?}");
         }
     }
 }

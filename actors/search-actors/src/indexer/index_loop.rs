@@ -90,7 +90,6 @@ pub(crate) struct IndexLoop {
     /// Tells the concepts thread that the index has changed; it holds one message.
     pub(crate) wake: Sender<()>,
     pub(crate) woken: Receiver<()>,
-    /// What of the source is not indexed.
     /// When the index was first in step with the folder in this attempt.
     pub(crate) ready: Mutex<Option<Instant>>,
 }
@@ -269,11 +268,11 @@ impl IndexLoop {
         self.is_ended() || self.lost.load(Ordering::Acquire)
     }
 
-    fn folder(&self) -> PathBuf {
+    pub(super) fn folder(&self) -> PathBuf {
         self.settings.data.join(&self.handle.id)
     }
 
-    fn mounts_file(&self) -> PathBuf {
+    pub(super) fn mounts_file(&self) -> PathBuf {
         self.settings
             .data
             .join(format!("{}.mounts", self.handle.id))

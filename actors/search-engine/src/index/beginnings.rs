@@ -93,6 +93,18 @@ pub(super) fn add_beginning(
     most: usize,
     into: &mut Bitmap,
 ) -> Result<usize, IndexError> {
+    let add = |_: &[u8], list: &mut BlockSegmentPostings| into.insert_list(list);
+    for_each_beginning(dictionary, letters, (wanted, most), add)
+}
+
+/// Visits a dictionary's words that begin so and are wanted, of so many at most, each with its
+/// posting list; gives the number of words.
+pub(super) fn for_each_beginning(
+    dictionary: &InvertedIndexReader,
+    letters: &str,
+    (wanted, most): (impl Fn(&[u8]) -> bool, usize),
+    mut visit: impl FnMut(&[u8], &mut BlockSegmentPostings),
+) -> Result<usize, IndexError> {
     let range = dictionary.terms().range().ge(letters.as_bytes());
     let mut stream = range.into_stream().map_err(TantivyError::from)?;
     // One cursor goes over all lists: most hold a document or two, and a new one is a kilobyte.
@@ -112,7 +124,7 @@ pub(super) fn add_beginning(
         }
         .map_err(TantivyError::from)?;
         if let Some(cursor) = &mut cursor {
-            into.insert_list(cursor);
+            visit(stream.key(), cursor);
         }
     }
     Ok(words)

@@ -4,7 +4,7 @@ use search_core::query::{Condition, ParsedQuery, QueryWord};
 use tantivy::query::{AutomatonWeight, DfaWrapper, FuzzyTermQuery, Weight};
 use tantivy::{DocId, Term};
 
-use super::beginnings::add_beginning;
+use super::beginnings::{add_beginning, for_each_beginning};
 use super::bitmap::Bitmap;
 use super::conditions::{Bounds, Matching};
 use super::error::IndexError;
@@ -22,9 +22,6 @@ const FUZZY: f32 = 1.0;
 
 /// Words of at least this many letters may differ by one letter, and by two from the second on.
 const TYPO_LETTERS: [usize; 2] = [4, 8];
-
-/// Titles that start with the query are looked up to this number of distinct ones.
-const MAX_PREFIXES: usize = 10_000;
 
 /// Fills the pool.
 pub(super) fn search(
@@ -175,25 +172,24 @@ impl Titles<'_> {
         Ok(())
     }
 
-    /// Exact and prefix matches of the title as one line.
+    /// Exact and prefix matches of the title as one line, however many there are.
     fn raise_lines(&self, scores: &mut [f32]) -> Result<(), IndexError> {
         let line = self.query.title_line();
         if line.is_empty() {
             return Ok(());
         }
-        let max_doc = self.view.reader.max_doc();
-        let range = self.view.title_line.terms().range().ge(line.as_bytes());
-        let mut stream = range.into_stream().map_err(tantivy::TantivyError::from)?;
-        let mut seen = 0;
-        while seen < MAX_PREFIXES && stream.advance() && stream.key().starts_with(line.as_bytes()) {
-            seen += 1;
-            let is_exact = stream.key().len() == line.len();
-            let share = line.len() as f32 / stream.key().len() as f32 * 0.99;
+        let all = (|_: &[u8]| true, usize::MAX);
+        for_each_beginning(&self.view.title_line, line, all, |title, list| {
+            let is_exact = title.len() == line.len();
+            let share = line.len() as f32 / title.len() as f32 * 0.99;
             let score = if is_exact { EXACT } else { PREFIX + share };
-            for document in documents_of(&self.view.title_line, stream.value(), max_doc)?.iter() {
-                scores[document as usize] = score;
+            while !list.docs().is_empty() {
+                for &document in list.docs() {
+                    scores[document as usize] = score;
+                }
+                list.advance();
             }
-        }
+        })?;
         Ok(())
     }
 

@@ -187,9 +187,9 @@ enum ReusablePart {
 /// Carries out a plan. `on_progress` is called after every file.
 ///
 /// A file that has vanished or turned binary or too large is removed from the index and counted;
-/// one that may not be read any more is counted, and stays as it was last read. Nothing a file
-/// holds can end the synchronisation. What cannot be read because the machine lacks something ends
-/// it: that says nothing about the file.
+/// one that may not be read any more, or whose reading failed or took too long, is counted, and
+/// stays as it was last read. Nothing a file holds can end the synchronisation. What cannot be read
+/// because the machine lacks something ends it: that says nothing about the file.
 ///
 /// # Errors
 /// [`SyncError`]; what was put before stays put.

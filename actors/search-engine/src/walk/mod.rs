@@ -287,18 +287,10 @@ impl Walk<'_> {
         if kind.is_file() {
             return Some(self.file(entry.path(), entry.metadata()));
         }
-        let key = encode_key(relative);
-        Some(if kind.is_symlink() {
-            WalkItem::Skipped(SkippedPath {
-                key,
-                reason: self.root.link_reason(entry.path()),
-            })
-        } else {
-            WalkItem::Skipped(SkippedPath {
-                key,
-                reason: SkipReason::NotARegularFile,
-            })
-        })
+        Some(WalkItem::Skipped(SkippedPath {
+            key: encode_key(relative),
+            reason: self.root.no_file(entry.path(), kind),
+        }))
     }
 
     fn file(&self, path: &Path, data: Result<Metadata, ignore::Error>) -> WalkItem {

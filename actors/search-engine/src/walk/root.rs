@@ -189,6 +189,14 @@ impl RootDirectory {
         }
     }
 
+    /// Why something that is neither a file nor a folder is not indexed.
+    pub(crate) fn no_file(&self, path: &Path, kind: std::fs::FileType) -> SkipReason {
+        match kind.is_symlink() {
+            true => self.link_reason(path),
+            false => SkipReason::NotARegularFile,
+        }
+    }
+
     /// Whether a folder below the root is a mount of a pseudo file system.
     pub(crate) fn is_pseudo_mount(&self, folder: &Path) -> bool {
         mount::look(folder).is_some_and(|found| self.is_pseudo_at(folder, &found))

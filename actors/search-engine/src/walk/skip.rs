@@ -88,10 +88,15 @@ impl SkipReason {
         Self::NoResources,
     ];
 
-    /// Whether it says nothing of the content: what was known of the path goes on being found.
+    /// Whether it says nothing of the content: what was known of the path goes on being found. The
+    /// machine, or the program that reads documents, was not able to look; that it can tomorrow is
+    /// as likely as not. All other reasons are what was seen of the path.
     #[must_use]
     pub const fn leaves_known(self) -> bool {
-        matches!(self, Self::Unreadable | Self::NoResources)
+        matches!(
+            self,
+            Self::Unreadable | Self::ParserFailed | Self::TooSlow | Self::NoResources
+        )
     }
 
     /// The stable name used in `/health`, metrics and logs.

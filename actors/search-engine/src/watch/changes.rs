@@ -1,7 +1,9 @@
 //! What has changed since the last batch.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
+
+use crate::walk::SkipReason;
 
 /// More changed keys than this in one batch become a rescan, which is cheaper.
 const MAX_BATCH: usize = 20_000;
@@ -39,6 +41,8 @@ pub struct ChangeBatch {
     /// been a folder, but for those that are in `changed`: a folder may have taken the place of
     /// another. A rename is a removal and a change.
     pub removed: BTreeSet<String>,
+    /// Which of the removed are there, but are no files to be indexed: links, sockets; and why.
+    pub left_out: BTreeMap<String, SkipReason>,
     /// Changes may be missing from the lists: compare everything.
     pub rescan: Option<RescanReason>,
     /// When the first of these changes was noticed; empty batches have none.
@@ -66,10 +70,15 @@ impl ChangeBatch {
     pub fn merge(&mut self, later: Self) {
         for key in later.removed {
             self.changed.remove(&key);
+            self.left_out.retain(|one, _| !is_at_or_below(one, &key));
             self.removed.insert(key);
+        }
+        for key in &later.changed {
+            self.left_out.remove(key);
         }
         // A file may have taken the place of a folder: both are told.
         self.changed.extend(later.changed);
+        self.left_out.extend(later.left_out);
         self.ask(later.rescan);
         self.noticed = self.noticed.or(later.noticed);
         if self.changed.len() + self.removed.len() > MAX_BATCH {
@@ -78,6 +87,7 @@ impl ChangeBatch {
         if self.must_compare() {
             self.changed.clear();
             self.removed.clear();
+            self.left_out.clear();
         }
     }
 
@@ -99,6 +109,12 @@ impl ChangeBatch {
     pub fn names_paths(&self) -> bool {
         !self.changed.is_empty() || !self.removed.is_empty()
     }
+}
+
+/// Whether a key is that of a folder, or lies below it.
+fn is_at_or_below(key: &str, folder: &str) -> bool {
+    let rest = key.strip_prefix(folder);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]
@@ -134,6 +150,26 @@ mod tests {
             batch.replaced(key.to_owned());
         }
         assert_eq!(batch.removed, keys(&["d", "dx/sub", "e/sub"]));
+    }
+
+    #[test]
+    fn i16_what_was_left_out_is_so_until_something_else_has_its_place() {
+        let link = |key: &str| ChangeBatch {
+            removed: keys(&[key]),
+            left_out: [(key.to_owned(), SkipReason::Symlink)].into(),
+            ..ChangeBatch::default()
+        };
+        let mut merged = ChangeBatch::default();
+        for key in ["a", "b", "d/c", "dx"] {
+            merged.merge(link(key));
+        }
+        let left_out = |merged: &ChangeBatch| merged.left_out.keys().cloned().collect();
+        assert_eq!(keys(&["a", "b", "d/c", "dx"]), left_out(&merged));
+        // A file takes the place of one, another goes with its folder.
+        merged.merge(batch(&["a"], &["d"]));
+        assert_eq!(keys(&["b", "dx"]), left_out(&merged));
+        merged.merge(link("a"));
+        assert_eq!(keys(&["a", "b", "dx"]), left_out(&merged));
     }
 
     #[test]

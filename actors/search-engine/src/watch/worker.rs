@@ -308,9 +308,15 @@ impl Worker {
                 }
             }
             // Gone, or no file any more.
-            _ => {
+            kind => {
                 if self.forget(path) || is_wanted {
-                    batch.removed.insert(key);
+                    batch.removed.insert(key.clone());
+                }
+                if let Ok(kind) = kind
+                    && is_wanted
+                    && self.is_left(path)
+                {
+                    batch.left_out.insert(key, self.root.no_file(path, kind));
                 }
             }
         }
@@ -353,6 +359,12 @@ impl Worker {
         };
         found.extend(entries.flatten().map(|entry| entry.path()));
         Ok(true)
+    }
+
+    /// Whether the rules leave something that is no file.
+    fn is_left(&mut self, path: &Path) -> bool {
+        path.strip_prefix(self.root.path())
+            .is_ok_and(|relative| self.admission.is_left(relative, false))
     }
 
     fn is_admitted(&mut self, path: &Path, is_dir: bool) -> bool {

@@ -167,6 +167,29 @@ fn i16_three_letters_stand_for_all_words_that_begin_so() {
     assert_eq!(titled.total, 8);
 }
 
+/// Distinct titles that begin alike.
+const TITLES: usize = 10_050;
+
+/// Titles that begin with the query rank above those that hold its words, however many there are.
+#[test]
+fn i16_all_titles_that_begin_with_the_query_rank_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut index, _) = open(folder.path());
+    for document in 0..TITLES {
+        let title = format!("pump {document:05}");
+        put(&mut index, &document.to_string(), &title, "");
+    }
+    put(&mut index, "other", "The pump", "");
+    let snapshot = commit(&mut index);
+    let sources = std::slice::from_ref(&snapshot);
+    let function = RelevanceFunction::TitleScorer;
+    let query = parse(&SearchRequest::for_text("pump")).expect("a query");
+    let page = search_across(sources, &query, function, TITLES - 55, 60).expect("searches");
+    let low = page.hits.iter().filter(|hit| hit.score < 3.0);
+    let low: Vec<&str> = low.map(|hit| hit.record.key.as_str()).collect();
+    assert_eq!((page.total, low), (TITLES as u64 + 1, vec!["other"]));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

@@ -8,10 +8,10 @@ use search_engine::watch::ChangeBatch;
 
 use super::*;
 
-/// A folder with a file that nobody lets us read. Permissions do not bind the superuser, who may
-/// run this.
+/// A folder with a file that cannot be read, and why. Permissions do not bind the superuser, who
+/// may run this.
 #[derive(Debug)]
-struct Shut(RootDirectory, &'static str);
+struct Shut(RootDirectory, &'static str, SkipReason);
 
 impl SourceFiles for Shut {
     fn read(
@@ -21,7 +21,7 @@ impl SourceFiles for Shut {
         reject: &dyn Fn(&[u8]) -> bool,
     ) -> Result<FileBytes, SkipReason> {
         if key == self.1 {
-            return Err(SkipReason::Unreadable);
+            return Err(self.2);
         }
         self.0.read(key, limit, reject)
     }
@@ -53,7 +53,10 @@ fn i16_a_file_that_may_not_be_read_stays_as_it_was_and_is_counted() {
     synchronize(folder.path(), &mut index);
     write(folder.path(), "shut.md", "another");
     let root = RootDirectory::open(folder.path()).unwrap();
-    let (walk, shut) = (walk_options(), Shut(root.clone(), "shut.md"));
+    let (walk, shut) = (
+        walk_options(),
+        Shut(root.clone(), "shut.md", SkipReason::Unreadable),
+    );
     // Told of by a watch, and met in a comparison that has a new size or time to see.
     let known = index.known();
     let batch = ChangeBatch {
@@ -82,4 +85,40 @@ fn i16_a_file_that_may_not_be_read_stays_as_it_was_and_is_counted() {
     let report = synchronize(folder.path(), &mut index);
     assert_eq!((report.put, report.skipped.total()), (1, 0));
     assert_eq!(index.documents["shut.md"].0.body, "another\n");
+}
+
+#[test]
+fn i16_a_file_whose_reading_fails_stays_as_it_was_and_what_was_seen_of_one_counts() {
+    use SkipReason::{
+        Binary, Damaged, Empty, Encrypted, ParserFailed, TooLarge, TooSlow, UnpacksToTooMuch,
+        Unreadable, Vanished,
+    };
+    for (reason, stays) in [
+        (ParserFailed, true),
+        (TooSlow, true),
+        (Unreadable, true),
+        (TooLarge, false),
+        (Binary, false),
+        (Empty, false),
+        (Vanished, false),
+        (Encrypted, false),
+        (Damaged, false),
+        (UnpacksToTooMuch, false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "a.md", "one");
+        let mut index = Memory::default();
+        synchronize(folder.path(), &mut index);
+        write(folder.path(), "a.md", "another");
+        let root = RootDirectory::open(folder.path()).unwrap();
+        let (walk, shut) = (walk_options(), Shut(root.clone(), "a.md", reason));
+        let plan = Plan::compare(index.known(), walk_all(&root, &walk));
+        let report = apply(&shut, plan, &SyncOptions::new(&walk), &mut index, |_| {}).unwrap();
+        assert_eq!(report.skipped.of(reason), 1);
+        assert_eq!(index.documents.contains_key("a.md"), stays, "{reason}");
+        // It is read as soon as it can be.
+        let report = synchronize(folder.path(), &mut index);
+        assert_eq!((report.put, report.skipped.total()), (1, 0), "{reason}");
+        assert_eq!(index.documents["a.md"].0.body, "another\n");
+    }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use search_core::role::FileFilter;
-use search_engine::walk::RootDirectory;
+use search_engine::walk::{RootDirectory, SkipReason};
 use search_engine::watch::{
     ChangeBatch, DirectoryWatch, PollingReason, RescanReason, WatchMode, WatchOptions,
 };
@@ -114,6 +114,34 @@ fn files_that_are_made_written_and_removed_are_reported() {
     watched.until_changed("sub/b.md");
     fs::remove_file(watched.path().join("a.md")).unwrap();
     watched.until_removed("a.md");
+}
+
+#[test]
+fn i16_what_is_no_file_is_told_with_the_reason_why_it_is_left_out() {
+    let mut watched = Watched::start(&["a.md", "sub/b.md"]);
+    let path = watched.path().to_owned();
+    let link = std::os::unix::fs::symlink;
+    write(&path, ".ignore", "*.tmp\n");
+    watched.until_rescan(RescanReason::RulesChanged);
+    link("sub/b.md", path.join("to-b.md")).unwrap();
+    link("/etc", path.join("out")).unwrap();
+    link("nothing", path.join("broken.md")).unwrap();
+    link("a.md", path.join("ignored.tmp")).unwrap();
+    let reason = |seen: &ChangeBatch, key: &str| seen.left_out.get(key).copied();
+    let seen = watched.until("links", |seen| seen.removed.len() >= 3);
+    assert_eq!(reason(&seen, "to-b.md"), Some(SkipReason::Symlink));
+    assert_eq!(reason(&seen, "out"), Some(SkipReason::SymlinkOutOfRoot));
+    assert_eq!(reason(&seen, "broken.md"), Some(SkipReason::SymlinkBroken));
+    assert_eq!(reason(&seen, "ignored.tmp"), None);
+    // A folder brings its own; a file that takes the place of a link is one.
+    fs::create_dir(path.join("new")).unwrap();
+    link("../a.md", path.join("new/to-a.md")).unwrap();
+    let seen = watched.until_removed("new/to-a.md");
+    assert_eq!(reason(&seen, "new/to-a.md"), Some(SkipReason::Symlink));
+    fs::remove_file(path.join("to-b.md")).unwrap();
+    write(&path, "to-b.md", "a file");
+    let seen = watched.until_changed("to-b.md");
+    assert_eq!(reason(&seen, "to-b.md"), None);
 }
 
 #[test]

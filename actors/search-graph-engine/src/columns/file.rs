@@ -191,19 +191,34 @@ impl Columns {
     }
 }
 
-/// Reads the file through a small buffer: what is only checked does not stay in memory.
-fn check_hash(file: &File, length: usize) -> Result<(), ColumnError> {
-    let mut content = file.take((length - END.len() - 32) as u64);
+/// The hash of the first bytes of a file, read through a small buffer: what is only checked does
+/// not stay in memory. The file is read on behind them.
+pub(crate) fn hash_of(file: &File, length: usize) -> std::io::Result<blake3::Hash> {
+    let mut content = file.take(length as u64);
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
         match content.read(&mut buffer) {
-            Ok(0) => break,
+            Ok(0) => return Ok(hasher.finalize()),
             Ok(read) => _ = hasher.update(&buffer[..read]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         }
     }
+}
+
+/// Maps a file as one column.
+pub(crate) fn mapped(file: &File) -> std::io::Result<Column> {
+    let map = map(file)?;
+    let range = 0..map.len();
+    Ok(Column {
+        region: Arc::new(Region::Mapped(map)),
+        range,
+    })
+}
+
+fn check_hash(file: &File, length: usize) -> Result<(), ColumnError> {
+    let found = hash_of(file, length - END.len() - 32)?;
     let mut tail = [0; 32 + END.len()];
     let mut file = file;
     file.read_exact(&mut tail)
@@ -211,7 +226,7 @@ fn check_hash(file: &File, length: usize) -> Result<(), ColumnError> {
     if tail[32..] != *END {
         return Err(ColumnError::Damaged("it is of another kind or version"));
     }
-    if tail[..32] != *hasher.finalize().as_bytes() {
+    if tail[..32] != *found.as_bytes() {
         return Err(ColumnError::Damaged("its hash differs"));
     }
     Ok(())

@@ -15,7 +15,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 pub use file::{ColumnError, content_hash};
-pub(crate) use file::{ColumnWriter, Columns};
+pub(crate) use file::{ColumnWriter, Columns, hash_of, mapped};
 pub(crate) use marks::RowSet;
 pub(crate) use texts::{Texts, TextsBuilder};
 

@@ -38,6 +38,14 @@ pub(crate) struct TextsBuilder {
 }
 
 impl TextsBuilder {
+    /// With room for so many texts of so many bytes together.
+    pub(crate) fn sized(texts: usize, bytes: usize) -> Self {
+        Self {
+            ends: Vec::with_capacity(texts),
+            text: Vec::with_capacity(bytes),
+        }
+    }
+
     pub(crate) fn push(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
         self.ends.push(self.text.len() as u32);

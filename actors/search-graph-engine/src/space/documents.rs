@@ -191,8 +191,11 @@ impl DocumentTable {
         let mut tally = SpreadTally::default();
         let kept = self.kept.len();
         let compared = sketch::compared(kept, limit).filter(|_| kept > exact_up_to);
-        let alike = compared
-            .map(|wanted| sketch::most_alike(self.kept.sketches(), sketch::sketch(vector), wanted));
+        let alike = compared.map(|wanted| match limit {
+            // How near all are is told by the sample.
+            0 => Vec::new(),
+            _ => sketch::most_alike(self.kept.sketches(), sketch::sketch(vector), wanted),
+        });
         vectorised(Scan {
             table: self,
             vector,

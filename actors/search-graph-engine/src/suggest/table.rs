@@ -39,6 +39,18 @@ impl FoldedKey {
     }
 }
 
+/// A map from sorted keys to their places, in no more memory than it needs.
+fn map_of<'k>(keys: impl Iterator<Item = &'k str>) -> Map<Vec<u8>> {
+    let mut builder = MapBuilder::memory();
+    for (place, key) in keys.enumerate() {
+        let inserted = builder.insert(key, place as u64);
+        inserted.expect("keys are sorted and distinct");
+    }
+    let mut bytes = builder.into_inner().expect("memory takes all");
+    bytes.shrink_to_fit();
+    Map::new(bytes).expect("it has just been made")
+}
+
 impl Default for SuggestionTable {
     fn default() -> Self {
         Self::new(Vec::new())
@@ -48,8 +60,10 @@ impl Default for SuggestionTable {
 impl SuggestionTable {
     pub(super) fn new(mut suggested: Vec<SuggesterEntry<'_>>) -> Self {
         keep_heaviest(&mut suggested);
-        // One text of all keys: a hundred thousand small ones would take twice the memory.
-        let mut folded = String::new();
+        // One text of all keys: a hundred thousand small ones would take twice the memory. As it
+        // grows it would take twice as much again.
+        let bytes = suggested.iter().map(|one| one.text.len()).sum();
+        let mut folded = String::with_capacity(bytes);
         let mut keyed: Vec<(FoldedKey, SuggesterEntry<'_>)> = Vec::with_capacity(suggested.len());
         for one in suggested {
             let start = folded.len();
@@ -69,17 +83,15 @@ impl SuggestionTable {
             }
             is_same
         });
-        let mut builder = MapBuilder::memory();
-        let mut texts = TextsBuilder::default();
-        for (place, one) in keyed.iter().enumerate() {
-            builder
-                .insert(key(one), place as u64)
-                .expect("keys are sorted and distinct");
-            texts.push(one.1.text);
-        }
+        let map = map_of(keyed.iter().map(key));
+        // Not needed any more, and the texts take as much.
+        drop(folded);
+        let bytes = keyed.iter().map(|(_, one)| one.text.len()).sum();
+        let mut texts = TextsBuilder::sized(keyed.len(), bytes);
+        keyed.iter().for_each(|(_, one)| texts.push(one.text));
         let weights = keyed.iter().map(|(_, one)| packed(one.kind, one.weight));
         Self {
-            map: builder.into_map(),
+            map,
             texts: texts.finish(),
             weights: u32_column(weights),
         }

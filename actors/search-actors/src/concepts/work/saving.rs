@@ -12,6 +12,10 @@ impl ConceptWorker {
         self.saved.save_known(&self.known, &thesaurus)?;
         self.journal = Some(self.saved.begin_journal(&thesaurus)?);
         self.unsaved = false;
+        // The one in memory is as good where the file cannot be mapped.
+        if let (kept, true) = self.saved.known(&thesaurus) {
+            self.known = kept;
+        }
         Ok(())
     }
 

@@ -77,3 +77,16 @@ fn i16_sketches_lead_to_the_nearest_of_many_documents() {
     assert_eq!(sketched[0], "new");
     assert!(!sketched.contains(&before[0]) && !sketched.contains(&before[1]));
 }
+
+/// How near all are is told by a sample, for which no document is chosen.
+#[test]
+fn i16_a_look_that_wants_no_documents_compares_none_but_the_sample() {
+    let mut random = Random::new([16, 0, 1]);
+    let table = table(&mut random);
+    let query = about(3, &mut random);
+    let (near, spread) = table.survey_exactly(&query.0, query.1, 0, 0);
+    assert!(near.is_empty());
+    assert!(table.kept.sketches.get().is_none(), "sketches were made");
+    let (_, as_found) = table.survey_exactly(&query.0, query.1, 10, 0);
+    assert_eq!(spread, as_found);
+}
