@@ -5,13 +5,14 @@
 
 mod scan;
 mod wide;
+mod wide_words;
 
 use std::ops::ControlFlow;
 
 use aho_corasick::packed;
 use rustc_hash::FxHashMap;
 
-use self::wide::WideWords;
+use self::wide_words::WideWords;
 use super::Hit;
 use crate::analysis::words;
 use crate::query::{ParsedQuery, QueryTerm, TermMatcher};

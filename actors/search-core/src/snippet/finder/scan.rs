@@ -7,7 +7,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::wide::WideWords;
+use super::wide_words::WideWords;
 use super::{TermFinder, begins_part, gather, is_word_byte, piece_end, run_around};
 use crate::analysis::MAX_PARTS;
 use crate::snippet::Hit;

@@ -5,8 +5,9 @@ use std::ops::{ControlFlow, Range};
 
 use aho_corasick::packed::Searcher;
 
+use super::wide_words::WideWords;
 use super::{TermFinder, gather, run_around};
-use crate::analysis::{fold, is_joiner, is_word_char};
+use crate::analysis::{is_joiner, is_word_char};
 use crate::snippet::Hit;
 
 /// Whether an accent, or a character that is left off, may hide a word with `c` from the needles:
@@ -25,33 +26,6 @@ fn first_wide(bytes: &[u8]) -> Option<usize> {
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 32;
-
-/// Which words beyond ASCII are looked at.
-#[derive(Clone, Copy)]
-pub(super) struct WideWords<'n> {
-    /// One of their characters does so.
-    pub(super) counts: fn(char) -> bool,
-    /// They hold one of these once they are folded.
-    pub(super) needles: Option<&'n Searcher>,
-}
-
-impl WideWords<'_> {
-    /// All of them.
-    pub(super) const ALL: Self = Self {
-        counts: |_| true,
-        needles: None,
-    };
-
-    /// Whether a run of words may hold a term; `folded` is a buffer.
-    fn may_hold(self, run: &str, folded: &mut String) -> bool {
-        let Some(needles) = self.needles else {
-            return true;
-        };
-        folded.clear();
-        fold(run, folded);
-        needles.find(folded.as_bytes()).is_some()
-    }
-}
 
 impl TermFinder {
     /// Adds the hits of a piece that accents hide from the `needles` to those `found` there. What
