@@ -18,6 +18,7 @@ use runner_core::gateway::{
     GitCall, GitService, MAX_PUSH_HEAD, PushCommand, PushHead, asked_pulls, decide_git,
     forge_messages, parse_porcelain, parse_push, push_advertisement, push_report,
 };
+use runner_core::event::PullRequestCommit;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::forge::{ForgeGrant, GatewayRefusal, UNTOLD, not_served, refusal};
@@ -247,8 +248,8 @@ impl AdmittedGit {
         }
     }
 
-    /// What git asks for by the names of pull requests is fetched first; what is not there is not
-    /// shown.
+    /// What git asks for by the names of pull requests is fetched first, but for the merge that the
+    /// run is of, which the runner has made; what is not there is not shown.
     fn show_pulls(
         &self,
         quarantine: &Quarantine,
@@ -261,8 +262,14 @@ impl AdmittedGit {
         if read.is_err() {
             return;
         }
-        for number in asked_pulls(&begin) {
-            if let Err(error) = quarantine.show_pull(mirror, remote, number) {
+        let own = self.grant.may.merged.as_ref();
+        for (number, which) in asked_pulls(&begin) {
+            let own = own.filter(|own| own.0 == number && which == PullRequestCommit::Merge);
+            let shown = match own {
+                Some((_, commit)) => quarantine.show(commit, &format!("refs/pull/{number}/merge")),
+                None => quarantine.show_pull(mirror, remote, (number, which.word())),
+            };
+            if let Err(error) = shown {
                 tracing::debug!(event = "run.pull_not_fetched", number, %error, "a job asks for a pull request that is not there");
             }
         }
