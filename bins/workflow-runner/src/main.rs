@@ -21,6 +21,7 @@ mod runner_options;
 mod serve;
 mod shell;
 mod shell_options;
+mod step_summaries;
 mod store_options;
 mod summary;
 mod tests;
@@ -103,6 +104,10 @@ fn main() -> ExitCode {
         Command::Tests(options) => {
             let environment = daemon::environment::take();
             tests::run(&options, &environment)
+        }
+        Command::Summaries(options) => {
+            let environment = daemon::environment::take();
+            step_summaries::run(&options, &environment)
         }
         Command::Config(options) => {
             let environment = daemon::environment::take();
