@@ -1,13 +1,13 @@
 //! A run from its stored event to its end.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runner_core::job_outputs;
 use runner_core::state::{Conclusion, RunState};
 use runner_core::test_report::{JobTests, summary};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::active_run::ActiveRun;
 use super::group_turn::enter_group;
@@ -15,8 +15,7 @@ use super::parked::ParkedRun;
 use super::plan::{PlannedRun, prepare};
 use super::run_end;
 use super::services::RunServices;
-use super::signals::{RunSignals, cancellation};
-use crate::checkouts::CheckoutPermits;
+use super::signals::{RunSignals, before_jobs, cancellation, unless_cancelled};
 use crate::clock::now_ms;
 use crate::groups::GroupTicket;
 use crate::job::{JobEvent, JobReport};
@@ -152,17 +151,17 @@ async fn begin(
             return None;
         }
     };
+    let cancelled = before_jobs(&signals.cancel, &ledger.record);
     let laid_out = match permit {
-        Ok(permit) => {
-            *disk = Some(permit);
-            lay_out(&services.checkouts, ledger, &planned, checkout.to_owned()).await
-        }
-        Err(reason) => Err(reason),
+        Ok(room) => lay_out(services, ledger, &planned, (checkout, room), cancelled).await,
+        Err(reason) => Err((RunState::Failed, not_laid_out(&reason))),
     };
-    if let Err(reason) = laid_out {
-        let reason = format!("the commit could not be laid out: {reason}");
-        ledger.end(RunState::Failed, Some(reason)).await;
-        return None;
+    match laid_out {
+        Ok(room) => *disk = Some(room),
+        Err((state, reason)) => {
+            ledger.end(state, Some(reason)).await;
+            return None;
+        }
     }
     for text in [
         "initialising VM provider",
@@ -191,17 +190,41 @@ async fn acquire_disk(services: &RunServices, planned: &PlannedRun) -> Result<He
     })
 }
 
+fn not_laid_out(reason: &dyn std::fmt::Display) -> String {
+    format!("the commit could not be laid out: {reason}")
+}
+
+/// Lays the commit out in the room that is held for it, which it gives back; or says how the run
+/// ends. Of one that is cancelled git goes on to its end, and what it has laid out is removed then.
 async fn lay_out(
-    checkouts: &CheckoutPermits,
+    services: &RunServices,
     ledger: &Ledger,
     planned: &PlannedRun,
-    to: PathBuf,
-) -> Result<(), String> {
-    let _permit = checkouts.acquire(&ledger.record.repository).await;
-    let source = Arc::clone(&planned.source);
-    let laid_out = tokio::task::spawn_blocking(move || source.check_out(&to)).await;
-    let laid_out = laid_out.map_err(|error| error.to_string())?;
-    laid_out.map_err(|error| error.to_string())
+    (to, room): (&Path, HeldPermits),
+    mut cancelled: watch::Receiver<Option<String>>,
+) -> Result<HeldPermits, (RunState, String)> {
+    let (source, to) = (Arc::clone(&planned.source), to.to_owned());
+    let permit = services.checkouts.acquire(&ledger.record.repository);
+    let work = async {
+        let permit = permit.await;
+        let (done, laid_out) = oneshot::channel();
+        tokio::task::spawn_blocking(move || {
+            let result = source.check_out(&to);
+            drop(permit);
+            if let Err((_, room)) = done.send((result, room)) {
+                // What is left is removed at the next start.
+                let _ = std::fs::remove_dir_all(&to);
+                drop(room);
+            }
+        });
+        laid_out.await
+    };
+    match unless_cancelled(&mut cancelled, work).await {
+        Ok(Ok((Ok(()), room))) => Ok(room),
+        Ok(Ok((Err(error), _))) => Err((RunState::Failed, not_laid_out(&error))),
+        Ok(Err(_)) => Err((RunState::Failed, not_laid_out(&"its thread has ended"))),
+        Err(reason) => Err((RunState::Cancelled, reason)),
+    }
 }
 
 /// Drives the jobs of a run to its end, or until all that is left waits.
