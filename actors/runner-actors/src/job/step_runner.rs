@@ -34,7 +34,7 @@ use super::shell_start::{ShellEnvironment, ShellStart};
 use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, git_address};
 use crate::kept::ResumedVm;
 
-/// Longest time to put a script's files into the VM.
+/// Longest time in which nothing of a script's files goes into the VM.
 const SCRIPT_UPLOAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest time of a command that the runner itself needs.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
