@@ -56,6 +56,7 @@ pub mod schedule;
 mod script_notes;
 pub mod setup;
 pub mod shares;
+pub mod shown;
 pub mod shell;
 pub mod source_location;
 pub mod state;

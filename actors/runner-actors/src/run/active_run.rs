@@ -9,6 +9,7 @@ use runner_core::context::{RunFacts, TOKEN_NAMES};
 use runner_core::expr::{Context, Contexts, Object, Value};
 use runner_core::hosted_label::{OtherSystems, is_other_system};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
+use runner_core::shown::{shown_labels, shown_reason};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
 
@@ -207,7 +208,7 @@ impl ActiveRun {
         let context = self.contexts.of_job(job);
         JobRecord {
             conclusion: Some(conclusion),
-            reason: Some(reason),
+            reason: Some(shown_reason(&reason)),
             ended_at: Some(now_ms()),
             ..self.record(job, self.contexts.name(job), context, 0)
         }
@@ -250,7 +251,7 @@ impl ActiveRun {
         // Called as its statuses are, in logs too.
         copy.name = self.contexts.name_of_copy(job, &copy);
         let mut record = self.record(job, copy.name.clone(), context, instance);
-        record.labels.clone_from(&copy.runs_on);
+        record.labels = shown_labels(&copy.runs_on);
         let environment = copy.environment.as_ref();
         record.environment = environment.map(|environment| JobEnvironmentRecord {
             name: environment.name.clone(),

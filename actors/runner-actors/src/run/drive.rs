@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_core::job_outputs;
+use runner_core::shown::shown_reason;
 use runner_core::state::{Conclusion, RunState};
 use runner_core::test_report::{JobTests, summary};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -381,7 +382,7 @@ async fn record_report(
     let record = &mut ledger.record.jobs[index];
     record.conclusion = Some(report.conclusion);
     record.end = report.end;
-    record.reason = report.reason.clone();
+    record.reason = report.reason.as_deref().map(shown_reason);
     record.outputs.clone_from(&report.outputs);
     record.ended_at = Some(now_ms());
     let status = job_status(record);
