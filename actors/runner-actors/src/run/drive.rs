@@ -9,8 +9,10 @@ use runner_core::shown::shown_reason;
 use runner_core::state::{Conclusion, RunState};
 use runner_core::test_report::{JobTests, summary};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use super::active_run::ActiveRun;
+use super::group_line::GroupLine;
 use super::group_turn::enter_group;
 use super::parked::ParkedRun;
 use super::plan::{PlannedRun, prepare};
@@ -71,10 +73,12 @@ pub(super) async fn drive(
         )
         .await;
         if let Some((run, ticket)) = run {
-            run_jobs(run, &mut ledger, &signals, ticket.is_some()).await;
-            if let Some(ticket) = ticket.filter(|_| ledger.record.state == RunState::Waiting) {
+            let line = run_jobs(run, &mut ledger, &signals, ticket.is_some()).await;
+            let holds = ticket.is_some() || !line.is_empty();
+            if holds && ledger.record.state == RunState::Waiting {
                 let cancel = signals.cancel.clone();
-                services.parked.put(&id, ParkedRun::holding(ticket, cancel));
+                let parked = ParkedRun::holding(ticket, line, cancel);
+                services.parked.put(&id, parked);
             }
         }
     }
@@ -136,7 +140,11 @@ async fn begin(
     (signals, held): (&RunSignals, Option<ParkedRun>),
 ) -> Option<(ActiveRun, Option<GroupTicket>)> {
     let mut cancelled = signals.cancel.subscribe();
-    let ticket = match held.and_then(|held| held.ticket) {
+    let (held, line) = match held {
+        Some(held) => (held.ticket, held.line),
+        None => (None, GroupLine::default()),
+    };
+    let ticket = match held {
         Some(ticket) => Some(Some(ticket)),
         None => {
             let group = planned.plan.concurrency.as_ref();
@@ -173,7 +181,8 @@ async fn begin(
         ledger.say(LineKind::Info, text).await;
     }
     ActiveRun::read_reviews(ledger).await;
-    let run = ActiveRun::new(services.clone(), ledger, planned, checkout.to_owned());
+    let place = (checkout.to_owned(), line);
+    let run = ActiveRun::new(services.clone(), ledger, planned, place);
     Some((run, ticket))
 }
 
@@ -228,17 +237,18 @@ async fn lay_out(
     }
 }
 
-/// Drives the jobs of a run to its end, or until all that is left waits.
+/// Drives the jobs of a run to its end, or until all that is left waits; gives the places of its
+/// jobs in the lines of their groups then.
 async fn run_jobs(
     mut run: ActiveRun,
     ledger: &mut Ledger,
     signals: &RunSignals,
     holds_group: bool,
-) {
+) -> GroupLine {
     let mut cancelled = signals.cancel.subscribe();
     let (events, mut received) = mpsc::channel(EVENT_CAPACITY);
     let (reports, mut reported) = mpsc::channel(REPORT_CAPACITY);
-    let mut is_cancelled = false;
+    let (mut is_cancelled, mut waits_since) = (false, None);
     loop {
         let actions = run.state.advance();
         if !actions.is_empty() {
@@ -250,11 +260,14 @@ async fn run_jobs(
         let all_ended = copies.all(|copy| copy.end.is_some());
         if let Some(conclusion) = run.state.conclusion().filter(|_| all_ended) {
             end(ledger, conclusion, &cancelled).await;
-            return;
+            return GroupLine::default();
         }
-        if !is_cancelled && run.only_waits() {
+        let waits = !is_cancelled && run.only_waits();
+        waits_since = waits.then(|| waits_since.unwrap_or_else(Instant::now));
+        let parks_at = waits_since.map(|since| since + run.park_delay());
+        if parks_at.is_some_and(|at| at <= Instant::now()) {
             run.park(ledger, holds_group).await;
-            return;
+            return run.line;
         }
         if !is_cancelled && let Some(reason) = &ledger.oversized {
             signals.cancel.send_replace(Some(reason.clone()));
@@ -295,6 +308,8 @@ async fn run_jobs(
             }
             () = signals.reviewed.notified() => run.recheck_held(ledger, &events, &reports).await,
             () = until(next_check) => run.recheck_held(ledger, &events, &reports).await,
+            () = run.line.changed() => run.recheck_line(ledger, &events, &reports).await,
+            () = parking(parks_at) => {}
         }
     }
 }
@@ -306,6 +321,14 @@ async fn until(time: Option<u64>) {
     };
     let left = time.saturating_sub(now_ms()).max(1);
     tokio::time::sleep(Duration::from_millis(left)).await;
+}
+
+/// Waits until a run that only waits is parked; for ever where it does more.
+async fn parking(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn record_event(ledger: &mut Ledger, index: usize, mut event: JobEvent) {
