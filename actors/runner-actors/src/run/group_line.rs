@@ -148,7 +148,9 @@ impl ActiveRun {
             return;
         };
         let cancel = Arc::clone(&copy.cancel);
-        let end = Arc::new(move |_| drop(cancel.send_replace(true)));
+        let end = Arc::new(move |_| {
+            cancel.send_replace(true);
+        });
         let repository = &ledger.record.repository;
         let turn = self.services.groups.enter(repository, group, end);
         let (parked, queue) = (self.services.parked.clone(), self.services.queue.clone());
