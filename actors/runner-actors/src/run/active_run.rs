@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cluster_actors::vm_hosts::MachineType;
 use runner_core::context::{RunFacts, TOKEN_NAMES};
-use runner_core::expr::{Context, Contexts, Object, Value};
+use runner_core::expr::{Context, Contexts};
 use runner_core::hosted_label::{OtherSystems, is_other_system};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
 use runner_core::shown::{shown_labels, shown_reason};

@@ -43,6 +43,7 @@ pub(crate) struct JobLauncher {
 pub(crate) struct JobLaunch {
     pub(crate) request: JobRequest,
     /// Its turn in its concurrency group, where it has one: until its report.
+    #[expect(dead_code, reason = "held")]
     pub(crate) ticket: Option<GroupTicket>,
     pub(crate) cancel: Arc<watch::Sender<bool>>,
     pub(crate) events: JobEvents,
