@@ -17,8 +17,8 @@ use crate::label_arguments::LabelsCommand;
 use crate::review_options::{ReviewOptions, WaitingOptions};
 use crate::runner_options::{DrainOptions, RunnerOptions};
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
-use crate::step_summaries::SummariesOptions;
 pub(crate) use crate::store_options::ActionsStoreOptions;
+use crate::summaries_options::SummariesOptions;
 use crate::vm_host_options::HostsCommand;
 
 const AFTER_HELP: &str = "\

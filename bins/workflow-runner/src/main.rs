@@ -23,6 +23,7 @@ mod shell;
 mod shell_options;
 mod step_summaries;
 mod store_options;
+mod summaries_options;
 mod summary;
 mod tests;
 mod vm_host_options;

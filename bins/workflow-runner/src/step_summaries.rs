@@ -3,31 +3,15 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
 use config_core::Environment;
 use http_clients::http::Request;
 use serde_json::Value;
 
 use crate::runner_api::{RunnerApi, done, path_part};
-use crate::runner_options::RunnerOptions;
+use crate::summaries_options::SummariesOptions;
 
 /// Bytes of a page: some 4 MiB of text, as JSON.
 const MAX_PAGE: usize = 64 << 20;
-
-/// Which summaries to print, and how.
-#[derive(Debug, Args)]
-pub(crate) struct SummariesOptions {
-    /// The run's id
-    pub(crate) run: String,
-    /// Only those of the jobs of this name
-    #[arg(long, value_name = "NAME")]
-    pub(crate) job: Option<String>,
-    /// What the API answers, of all pages
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) runner: RunnerOptions,
-}
 
 /// Prints summaries.
 pub(crate) fn run(options: &SummariesOptions, environment: &Environment) -> ExitCode {

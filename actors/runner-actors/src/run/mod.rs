@@ -13,6 +13,7 @@ mod handles;
 mod head;
 mod job_actor;
 mod job_launcher;
+mod line_turns;
 mod lost;
 mod machine;
 mod own_activity;

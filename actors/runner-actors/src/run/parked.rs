@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use actix_rt::task::JoinHandle;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::group_line::GroupLine;
+use super::group_line::{GroupLine, TurnWatch};
 use crate::groups::{GroupTicket, NotAdmitted};
 use crate::run_queue::RunQueue;
 
@@ -25,21 +24,6 @@ pub(crate) struct ParkedRun {
     pub(super) line: GroupLine,
     /// Why it shall end, once a newer run of its group wants its place.
     pub(crate) cancel: watch::Sender<Option<String>>,
-}
-
-/// A task that waits for a turn; dropped, the place in the group's line is given up.
-pub(super) struct TurnWatch(JoinHandle<()>);
-
-impl TurnWatch {
-    pub(super) fn of(waits: impl Future<Output = ()> + 'static) -> Self {
-        Self(actix_rt::spawn(waits))
-    }
-}
-
-impl Drop for TurnWatch {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl ParkedRun {
