@@ -83,7 +83,13 @@ async fn measure(runs: usize, (jobs, steps): (usize, usize)) {
     println!("memory then: {} MiB", resident_mib());
     collection(&site, 1, "the first collection").await;
     collection(&site, 2, "a later collection").await;
-    pages(&runner, RunFilter::default(), 50, "the first page of 50 runs").await;
+    pages(
+        &runner,
+        RunFilter::default(),
+        50,
+        "the first page of 50 runs",
+    )
+    .await;
     let none = RunFilter {
         text: Some("no run is called so".to_owned()),
         ..RunFilter::default()

@@ -28,7 +28,10 @@ pub(crate) fn job_notes(job: &ForeseenJob<'_>, commit: PullRequestCommit) -> Vec
     };
     let notes = [
         (seen.head && of_pull_requests && !head.is_empty(), head),
-        (seen.merge && is_forge && commit == PullRequestCommit::Head, MERGE),
+        (
+            seen.merge && is_forge && commit == PullRequestCommit::Head,
+            MERGE,
+        ),
         (seen.bot, BOT),
     ];
     let notes = notes.into_iter().filter(|(is_so, _)| *is_so);

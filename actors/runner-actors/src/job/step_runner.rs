@@ -125,7 +125,9 @@ pub(super) fn forge_permissions(request: &JobRequest) -> ForgePermissions {
         addresses: addresses.unwrap_or_default(),
         repository: request.event.repository.clone(),
         clone_url: request.checkouts.clone_url.clone(),
-        merged: event.merged_pull().map(|number| (number, event.sha.clone())),
+        merged: event
+            .merged_pull()
+            .map(|number| (number, event.sha.clone())),
         is_strangers: request.event.untrusted,
         permissions: if request.event.untrusted {
             permissions.read_only()

@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use git_engine::{Mirror, PushedRef, Quarantine, Remote};
+use runner_core::event::PullRequestCommit;
 use runner_core::gateway::{
     GitCall, GitService, MAX_PUSH_HEAD, PushCommand, PushHead, asked_pulls, decide_git,
     forge_messages, parse_porcelain, parse_push, push_advertisement, push_report,
 };
-use runner_core::event::PullRequestCommit;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::forge::{ForgeGrant, GatewayRefusal, UNTOLD, not_served, refusal};

@@ -271,7 +271,11 @@ mod tests {
         let six = "refs/pull/8/head refs/refs/pull/8/head ".repeat(3);
         let many = format!("{six}{six}{six}refs/pull/9/head");
         assert_eq!(asked_pulls(many.as_bytes()), [(8, Head), (9, Head)]);
-        for none in ["0032want 0123\n", "refs/pull/x/head refs/pull/", "refs/pull/7/x"] {
+        for none in [
+            "0032want 0123\n",
+            "refs/pull/x/head refs/pull/",
+            "refs/pull/7/x",
+        ] {
             assert!(asked_pulls(none.as_bytes()).is_empty(), "{none}");
         }
     }
