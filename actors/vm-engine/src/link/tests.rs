@@ -291,12 +291,10 @@ fn t5_a_tar_in_pieces_of_a_byte_costs_its_bytes_and_no_more() {
 /// A total deadline ended what was large on a slow disk, however well it went.
 #[test]
 fn i17_a_tar_that_moves_takes_as_long_as_it_takes_and_one_that_stands_still_ends() {
-    const STEPS: u64 = 5;
     let (idle, pause) = (Duration::from_secs(3), Duration::from_secs(1));
     let mut lab = greeted();
     let [putting, getting] = [lab.link.clone(), lab.link.clone()];
-    let put = move || putting.put_tar("/w", &mut &b"12345"[..], idle);
-    let put = std::thread::spawn(put);
+    let put = std::thread::spawn(move || putting.put_tar("/w", &mut &b"12345"[..], idle));
     while lab.link.connection.channels.lock().is_empty() {
         std::thread::yield_now();
     }
@@ -308,7 +306,7 @@ fn i17_a_tar_that_moves_takes_as_long_as_it_takes_and_one_that_stands_still_ends
     while lab.link.connection.channels.lock().len() < 2 {
         std::thread::yield_now();
     }
-    for _ in 0..STEPS {
+    for _ in 0..5 {
         std::thread::park_timeout(pause);
         lab.say(FIRST, &ToHost::Credit(1));
         lab.say(FIRST + 1, &ToHost::Data(b"x"[..].into()));
