@@ -174,15 +174,22 @@ impl Mirror {
         }
     }
 
-    /// Fetches the head of a pull request, which is then here without being a branch, and gives its
-    /// commit.
+    /// Fetches a reference of a pull request (its `head`, or the `merge` that some forges make),
+    /// whose commit is then here without being a branch's, and gives that.
     ///
     /// # Errors
     /// When the remote cannot be reached, refuses, or has none.
-    pub fn fetch_pull(&self, remote: &Remote, number: u64) -> Result<String, GitError> {
+    pub fn fetch_pull(
+        &self,
+        remote: &Remote,
+        (number, which): (u64, &str),
+    ) -> Result<String, GitError> {
         let _writing = self.lock.lock();
-        let kept = format!("refs/pulls/{number}");
-        let spec = format!("+refs/pull/{number}/head:{kept}");
+        let kept = match which {
+            "head" => format!("refs/pulls/{number}"),
+            _ => format!("refs/pulls-{which}/{number}"),
+        };
+        let spec = format!("+refs/pull/{number}/{which}:{kept}");
         self.fetch_spec(remote, &spec, Depth::Full)?;
         self.call("rev-parse").args(["--verify", &kept]).text()
     }

@@ -124,16 +124,29 @@ impl Quarantine {
         &self.references
     }
 
-    /// Lets clients see the head of a pull request, beside branches and tags; it counts as none of
-    /// the remote's references.
+    /// Lets clients see a reference of a pull request (its `head`, or its `merge`), beside branches
+    /// and tags; it counts as none of the remote's references.
     ///
     /// # Errors
     /// When the remote cannot be reached, refuses, or has none.
-    pub fn show_pull(&self, mirror: &Mirror, remote: &Remote, number: u64) -> Result<(), GitError> {
+    pub fn show_pull(
+        &self,
+        mirror: &Mirror,
+        remote: &Remote,
+        (number, which): (u64, &str),
+    ) -> Result<(), GitError> {
+        let commit = mirror.fetch_pull(remote, (number, which))?;
+        self.show(&commit, &format!("refs/pull/{number}/{which}"))
+    }
+
+    /// Lets clients see a commit of the mirror by this name; the remote need not know of it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn show(&self, commit: &str, reference: &str) -> Result<(), GitError> {
         use std::io::Write as _;
-        let commit = mirror.fetch_pull(remote, number)?;
         let path = self.folder.join("packed-refs");
-        let line = format!("{commit} refs/pull/{number}/head\n");
+        let line = format!("{commit} {reference}\n");
         let appended = std::fs::OpenOptions::new().append(true).open(&path);
         let written = appended.and_then(|mut file| file.write_all(line.as_bytes()));
         written.map_err(|error| GitError::io(&path, error))

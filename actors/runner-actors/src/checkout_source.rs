@@ -195,17 +195,23 @@ impl Checkout {
         if self.is_by_key() {
             self.fetch_by_key(folder)
         } else if self.request.own {
-            self.fetch_own(folder).map_err(|error| error.to_string())?
+            let fetched = self.fetch_own(folder, None);
+            fetched.map_err(|error| error.to_string())?
         } else {
             self.fetch_other(folder)
         }
     }
 
-    /// The run's own repository, by its mirror.
-    fn fetch_own(&self, folder: &Path) -> Result<Result<Fetched, String>, SourceError> {
+    /// The run's own repository, by its mirror; `origin` is where git in the machine finds it, where
+    /// that is elsewhere than the runner does.
+    pub(crate) fn fetch_own(
+        &self,
+        folder: &Path,
+        origin: Option<&str>,
+    ) -> Result<Result<Fetched, String>, SourceError> {
         let (repositories, request) = (&self.source.repositories, &self.request);
         let remote = repositories.remote(&self.source.clone_url, &self.repository)?;
-        let url = remote.url().to_string();
+        let url = origin.map_or_else(|| remote.url().to_string(), str::to_owned);
         let tree = repositories.work_tree(folder, &url)?;
         let found = match (request.reference.is_empty(), request.commit()) {
             (true, _) => self.event_commit(),
@@ -243,7 +249,20 @@ impl Checkout {
     /// Whether the reference is asked for by which the run's own merge goes.
     fn is_event_merge(&self) -> bool {
         let reference = &self.request.reference;
-        *reference == self.event_reference && reference.ends_with("/merge")
+        *reference == self.event_reference && self.is_of_merge()
+    }
+
+    fn is_of_merge(&self) -> bool {
+        self.event_reference.starts_with("refs/pull/") && self.event_reference.ends_with("/merge")
+    }
+
+    /// Whether the run's own merge is asked for, by whatever name: no server has it.
+    pub(crate) fn is_own_merge(&self) -> bool {
+        let reference = &self.request.reference;
+        let named = reference.is_empty()
+            || *reference == self.event_reference
+            || reference.eq_ignore_ascii_case(&self.sha);
+        self.request.own && self.is_of_merge() && named
     }
 
     /// What the event is of.

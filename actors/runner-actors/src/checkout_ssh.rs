@@ -25,6 +25,10 @@ impl Checkout {
         let given = request.ssh.as_ref().ok_or("there is no key")?;
         let own = (self.repository.as_str(), self.ssh_url.as_deref());
         let address = given.address(repository, own)?;
+        if self.is_own_merge() {
+            let fetched = self.fetch_own(folder, Some(&address));
+            return fetched.map_err(|error| error.to_string())?;
+        }
         let wrong = |reason: String| {
             let hint = hint(&reason);
             format!("{repository} cannot be fetched with the step's `ssh-key`: {reason}{hint}")

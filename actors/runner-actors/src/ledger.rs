@@ -9,6 +9,7 @@ use forge_core::{
     CommitSha, CommitState, CommitStatus, ObjectFormats, RepoName, RunId, StatusContext,
 };
 use runner_core::plan::run_context;
+use runner_core::shown::shown_reason;
 use runner_core::state::{Conclusion, RunProgress, RunState};
 use store::{Store, StoreError, WriteTxn};
 use supervision::ChildRef;
@@ -320,13 +321,13 @@ impl Ledger {
             .filter(|job| job.conclusion.is_none());
         let mut statuses = Vec::new();
         for job in open {
-            let why = reason.clone().unwrap_or_else(|| "the run ended".to_owned());
+            let why = reason.as_deref().unwrap_or("the run ended");
             job.conclusion = Some(if state == RunState::Cancelled {
                 Conclusion::Cancelled
             } else {
                 Conclusion::Failure
             });
-            job.reason = Some(why);
+            job.reason = Some(shown_reason(why));
             job.ended_at = Some(now_ms());
             statuses.push(job_status(job));
         }
@@ -339,6 +340,7 @@ impl Ledger {
             };
             self.say(kind, reason).await;
         }
+        let reason = reason.as_deref().map(shown_reason);
         self.record.reason = reason.or(self.record.reason.take());
         self.become_state(state);
         self.save(statuses).await;

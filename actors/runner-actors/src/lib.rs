@@ -142,6 +142,7 @@ pub use settings::{
     ActionSettings, CheckoutLimits, ImageSettings, ModelServer, RunnerSettings, ScheduleTime,
 };
 pub use step_headings::StepHeadings;
+pub use summary_rows::{StepSummary, SummaryPage, SummaryPlace};
 pub use test_view::{
     MAX_RUNS, RunTest, RunTestFilter, RunTests, TestFilter, TestKind, TestedJob, USUAL_RUNS,
 };

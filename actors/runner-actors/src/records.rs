@@ -463,8 +463,9 @@ pub struct StepRecord {
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<u64>,
-    /// What it wrote to its summary, Markdown: in the answer about one run. Stored beside the
-    /// record, except in records of former versions.
+    /// What it wrote to its summary, Markdown: in the answer about one run, the first 16 MiB of all
+    /// (`/runs/{id}/summaries` has the rest). Stored beside the record, except in records of former
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// How many bytes that are.

@@ -137,7 +137,7 @@ impl RunnerService {
             queue: queue.clone(),
             repositories: repositories.clone(),
             checkouts: CheckoutPermits::new(&settings.checkouts),
-            jobs: job_launcher(&settings, &jobs, &groups, offered, &machines),
+            jobs: job_launcher(&settings, &jobs, offered, &machines),
             groups,
             arrivals: RunArrivals::default(),
             parked: ParkedRuns::default(),
@@ -363,14 +363,12 @@ fn offered(
 fn job_launcher(
     settings: &Arc<RunnerSettings>,
     supervisor: &SupervisorSpec,
-    groups: &ConcurrencyGroups,
     (caches, services): (CacheStore, JobServices),
     machines: &MachineHandles,
 ) -> JobLauncher {
     JobLauncher {
         supervisor: supervisor.reference(),
         permits: RepositoryPermits::lending(settings.max_jobs, settings.max_jobs_per_repository),
-        groups: groups.clone(),
         logs: machines.files.logs.clone(),
         artifacts: machines.files.artifacts.clone(),
         actions: ActionStore::new(settings),

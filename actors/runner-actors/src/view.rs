@@ -23,7 +23,7 @@ use crate::rows;
 use crate::run_files::RunFiles;
 use crate::run_list::{RunFilter, RunPage};
 use crate::run_queue::RunQueue;
-use crate::summary_rows;
+use crate::summary_rows::{self, SummaryPage, SummaryPlace};
 use crate::test_view::{self, RunTestFilter, RunTests, TestFilter};
 
 /// What can be read of runs: records, logs, artifacts.
@@ -59,6 +59,21 @@ impl RunnerView {
     pub async fn with_summaries(&self, mut run: RunRecord) -> Result<RunRecord, StoreError> {
         self.store
             .read(move |rows| summary_rows::fill(rows, &mut run).map(|()| run))
+            .await
+    }
+
+    /// A page of the summaries of a run's steps, of the jobs of one name where one is given.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn summaries(
+        &self,
+        run: RunRecord,
+        job: Option<String>,
+        from: SummaryPlace,
+    ) -> Result<SummaryPage, StoreError> {
+        self.store
+            .read(move |rows| SummaryPage::read(rows, &run, (job.as_deref(), from)))
             .await
     }
 

@@ -103,9 +103,10 @@ pub fn github(event: &EventContext, facts: &RunFacts, job: Option<&str>) -> Valu
         .repository
         .split_once('/')
         .unwrap_or((&event.repository, ""));
-    // A pull request's reference is none of both at Gitea and Forgejo, and its number its name.
+    // A pull request's reference is none of both at Gitea and Forgejo, and its number its name. Its
+    // merge, which they do not have, is called as on GitHub.
     let forge_pull = event.reference.strip_prefix("refs/pull/");
-    let forge_pull = forge_pull.filter(|_| facts.is_of_forge());
+    let forge_pull = forge_pull.filter(|_| facts.is_of_forge() && event.merged_pull().is_none());
     let forge_pull = forge_pull.and_then(|rest| rest.split('/').next());
     let ref_type = match forge_pull {
         Some(_) => "",

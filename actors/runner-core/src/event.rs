@@ -10,13 +10,24 @@ use forge_core::{
 };
 
 /// What runs of a pull request have checked out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PullRequestCommit {
     /// Its head.
     #[default]
     Head,
     /// What it would be merged as, as on GitHub.
     Merge,
+}
+
+impl PullRequestCommit {
+    /// How its reference ends: `refs/pull/7/head`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Merge => "merge",
+        }
+    }
 }
 
 /// What started a run.
@@ -70,6 +81,13 @@ impl EventContext {
             self.reference = format!("{pull}/merge");
         }
         self
+    }
+
+    /// The number of the pull request that the run is a merge of: [`EventContext::merged_as`].
+    #[must_use]
+    pub fn merged_pull(&self) -> Option<u64> {
+        let rest = self.reference.strip_prefix("refs/pull/")?;
+        rest.strip_suffix("/merge")?.parse().ok()
     }
 
     /// The event of a webhook. `payload` is its body.

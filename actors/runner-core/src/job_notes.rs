@@ -8,7 +8,7 @@ use crate::plan::{ForeseenJob, NativeAction, PlannedStep, PlannedWork, StepKind}
 
 const HEAD: &str = "its scripts look at the commit before `HEAD`, or at `HEAD` as the newest one: in a run of a pull request `HEAD` is the head of the pull request here, on GitHub a merge of it into its base (there `HEAD^1` is the base, and a difference to it all of the pull request); `pull_request_commit = \"merge\"` has it so here";
 const MERGED: &str = "its scripts look at the commit before `HEAD`, or at `HEAD` as the newest one: in a run of a pull request `HEAD` is a merge of it into its base here (`pull_request_commit`), at Gitea and Forgejo the head of the pull request";
-const MERGE: &str = "it asks for `refs/pull/…/merge`, which GitHub makes, and Gitea and Forgejo do not: `refs/pull/…/head` is there";
+const MERGE: &str = "it asks for `refs/pull/…/merge`, which GitHub makes, and Gitea and Forgejo do not: `refs/pull/…/head` is there, and with `pull_request_commit = \"merge\"` the merge of the run's own pull request";
 const BOT: &str = "it looks for what `github-actions[bot]` wrote: what jobs write here is the account's whose token the runner has, so nothing is found";
 
 /// The notes of a job.
@@ -28,7 +28,10 @@ pub(crate) fn job_notes(job: &ForeseenJob<'_>, commit: PullRequestCommit) -> Vec
     };
     let notes = [
         (seen.head && of_pull_requests && !head.is_empty(), head),
-        (seen.merge && is_forge, MERGE),
+        (
+            seen.merge && is_forge && commit == PullRequestCommit::Head,
+            MERGE,
+        ),
         (seen.bot, BOT),
     ];
     let notes = notes.into_iter().filter(|(is_so, _)| *is_so);

@@ -40,6 +40,12 @@ impl JobOutputs {
         Ok(())
     }
 
+    /// How much they take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// All that were taken.
     #[must_use]
     pub fn into_pairs(self) -> Vec<(String, String)> {

@@ -58,6 +58,7 @@ mod script_notes;
 pub mod setup;
 pub mod shares;
 pub mod shell;
+pub mod shown;
 pub mod source_location;
 pub mod state;
 pub mod summary;

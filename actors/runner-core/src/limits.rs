@@ -43,5 +43,11 @@ pub const MAX_SUMMARIES_BYTES: usize = 4 << 20;
 pub const MAX_OUTPUTS_BYTES: usize = 1 << 20;
 /// The most bytes of the outputs of all jobs of a run (GitHub's limit), as JSON has them.
 pub const MAX_RUN_OUTPUTS_BYTES: usize = 50 << 20;
+/// The most bytes of a name of a run, job, step or label, as it is recorded and shown.
+pub const MAX_SHOWN_NAME_BYTES: usize = 4 << 10;
+/// The most bytes of a reason, as it is recorded and shown.
+pub const MAX_SHOWN_REASON_BYTES: usize = 16 << 10;
+/// The most labels of a job that are recorded.
+pub const MAX_SHOWN_LABELS: usize = 100;
 /// How many mistakes of one file are reported.
 pub const MAX_FINDINGS: usize = 100;

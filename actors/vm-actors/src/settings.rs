@@ -37,8 +37,8 @@ pub struct VmSettings {
     pub log_bytes: usize,
     /// How long a command is held for a reader of its output that takes nothing.
     pub patience: Duration,
-    /// The longest transfer of files.
-    pub tar_deadline: Duration,
+    /// The longest time in which nothing of a transfer of files moves.
+    pub transfer_idle: Duration,
     /// Commands at once in one VM, and as many ended ones that are remembered.
     pub max_execs: usize,
     /// What VMs that ask for a network may reach; nothing on it: none of them gets one.
@@ -73,7 +73,7 @@ impl Default for VmSettings {
             warm: Vec::new(),
             log_bytes: 2 * 1024 * 1024,
             patience: Duration::from_secs(5),
-            tar_deadline: Duration::from_secs(300),
+            transfer_idle: Duration::from_secs(300),
             max_execs: 16,
             allow: AllowList::default(),
             services: AllowList::default(),

@@ -141,10 +141,10 @@ impl VmManagerView {
         self.store.condition()
     }
 
-    /// The longest transfer of files.
+    /// The longest that anybody holds a VM: nothing in it takes longer.
     #[must_use]
-    pub fn tar_deadline(&self) -> Duration {
-        self.settings.tar_deadline
+    pub fn longest_hold(&self) -> Duration {
+        self.settings.lease.total
     }
 }
 

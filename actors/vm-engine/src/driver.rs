@@ -230,7 +230,8 @@ pub trait Machine: Send + Sync {
     }
 
     /// Unpacks a tar into an absolute folder of the guest, made if needed. Entries that would leave
-    /// the folder (`..`, absolute, through links) and devices are refused.
+    /// the folder (`..`, absolute, through links) and devices are refused. `idle` is the longest time
+    /// in which the guest takes nothing of it: as long as it moves it may take what it takes.
     ///
     /// # Errors
     /// [`MachineError`]; what was unpacked before stays.
@@ -238,10 +239,10 @@ pub trait Machine: Send + Sync {
         &self,
         path: &str,
         tar: &mut dyn Read,
-        deadline: Duration,
+        idle: Duration,
     ) -> Result<TarSummary, MachineError>;
 
-    /// Packs a file or folder of the guest.
+    /// Packs a file or folder of the guest; `idle` is the longest time in which nothing comes.
     ///
     /// # Errors
     /// [`MachineError`]; `out` holds the beginning of a tar then.
@@ -249,7 +250,7 @@ pub trait Machine: Send + Sync {
         &self,
         path: &str,
         out: &mut dyn Write,
-        deadline: Duration,
+        idle: Duration,
     ) -> Result<TarSummary, MachineError>;
 
     /// Pings the agent; how long it took.

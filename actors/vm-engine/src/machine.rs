@@ -333,18 +333,18 @@ impl Machine for VmMachine {
         &self,
         path: &str,
         tar: &mut dyn Read,
-        deadline: Duration,
+        idle: Duration,
     ) -> Result<TarSummary, MachineError> {
-        self.link.put_tar(path, tar, deadline)
+        self.link.put_tar(path, tar, idle)
     }
 
     fn get_tar(
         &self,
         path: &str,
         out: &mut dyn Write,
-        deadline: Duration,
+        idle: Duration,
     ) -> Result<TarSummary, MachineError> {
-        self.link.get_tar(path, out, deadline)
+        self.link.get_tar(path, out, idle)
     }
 
     fn ping(&self, deadline: Duration) -> Result<Duration, MachineError> {

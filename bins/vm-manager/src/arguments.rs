@@ -143,7 +143,7 @@ impl From<ScopeName> for Scope {
 pub(crate) enum ImageCommand {
     /// Build an image by a recipe; the image `default` without one.
     #[command(
-        after_help = "Examples:\n  vm-manager image build\n  vm-manager image build full\n  vm-manager image build recipe.toml --data ~/vms\n  vm-manager image build redis.toml --oci redis"
+        after_help = "Name and digest go to standard output, how long it took and how large it is to standard error; with --json all of it as one line.\n\nExamples:\n  vm-manager image build\n  vm-manager image build full --json\n  vm-manager image build recipe.toml --data ~/vms\n  vm-manager image build redis.toml --oci redis"
     )]
     Build {
         /// The recipe file, or `full` for the image of that name.
@@ -151,6 +151,10 @@ pub(crate) enum ImageCommand {
         /// Make an image of containers instead, as an OCI layout in this new folder.
         #[arg(long, value_name = "FOLDER")]
         oci: Option<PathBuf>,
+        /// Print one line of JSON: `name` (or `folder`), `digest`, `seconds`, `stored_bytes` and
+        /// `virtual_bytes`.
+        #[arg(long)]
+        json: bool,
     },
     /// Take over what was made elsewhere: an ext4 file system, a qcow2 file, the folder of an OCI
     /// layout.

@@ -18,6 +18,7 @@ use crate::review_options::{ReviewOptions, WaitingOptions};
 use crate::runner_options::{DrainOptions, RunnerOptions};
 use crate::shell_options::{KeptOptions, ReleaseOptions, RerunOptions, ShellOptions};
 pub(crate) use crate::store_options::ActionsStoreOptions;
+use crate::summaries_options::SummariesOptions;
 use crate::vm_host_options::HostsCommand;
 
 const AFTER_HELP: &str = "\
@@ -142,6 +143,11 @@ pub(crate) enum Command {
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 printed, 1 the runner does not say, 2 usage.\n\nExamples:\n  workflow-runner tests 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner tests --repository acme/rocket --flaky\n  workflow-runner tests --repository acme/rocket --history 'tests.test_net > test_timeout'"
     )]
     Tests(TestsOptions),
+    /// Print what the steps of a run wrote to their summaries: all of it, as Markdown
+    #[command(
+        after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 printed, 1 the runner does not say, 2 usage.\n\nExamples:\n  workflow-runner summaries 0192f3a4-0000-7000-8000-000000000000\n  workflow-runner summaries 0192f3a4-0000-7000-8000-000000000000 --job test --json"
+    )]
+    Summaries(SummariesOptions),
     /// Have the runner that leads hand over to one that stands by, whichever of them is asked
     #[command(
         after_help = "Environment: WORKFLOW_RUNNER_API_TOKEN. Exit codes: 0 it hands over, 1 it does not (nobody stands by, nobody leads), 2 usage, 7 it hands over after --wait, and jobs that had not ended are lost.\n\nExamples:\n  workflow-runner drain\n  workflow-runner drain --wait 1h\n  workflow-runner drain --force"

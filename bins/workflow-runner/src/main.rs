@@ -21,7 +21,9 @@ mod runner_options;
 mod serve;
 mod shell;
 mod shell_options;
+mod step_summaries;
 mod store_options;
+mod summaries_options;
 mod summary;
 mod tests;
 mod vm_host_options;
@@ -103,6 +105,10 @@ fn main() -> ExitCode {
         Command::Tests(options) => {
             let environment = daemon::environment::take();
             tests::run(&options, &environment)
+        }
+        Command::Summaries(options) => {
+            let environment = daemon::environment::take();
+            step_summaries::run(&options, &environment)
         }
         Command::Config(options) => {
             let environment = daemon::environment::take();

@@ -87,6 +87,11 @@ impl RunnerApi {
 
     /// Asks, and gives the JSON of the answer, which may be empty.
     pub(crate) fn ask(&self, request: Request) -> anyhow::Result<Value> {
+        Ok(self.ask_page(request)?.0)
+    }
+
+    /// The same of a page of a list, with the address of the next one, where there is one.
+    pub(crate) fn ask_page(&self, request: Request) -> anyhow::Result<(Value, Option<Url>)> {
         let request = match &self.token {
             Some(token) => request.authorization("Bearer", token),
             None => request,
@@ -96,7 +101,10 @@ impl RunnerApi {
             let response = http.call(request).await?;
             if response.is_success() {
                 let empty = response.status == 204;
-                return Ok(Ok(if empty { Value::Null } else { response.json()? }));
+                let answer = if empty { Value::Null } else { response.json()? };
+                let link = response.headers.get("link").and_then(next_page);
+                let next = link.and_then(|query| response.url.join(query).ok());
+                return Ok(Ok((answer, next)));
             }
             Ok::<_, HttpError>(Err((response.status, response.text())))
         });
@@ -108,4 +116,10 @@ impl RunnerApi {
             Refused { status, detail }.into()
         })
     }
+}
+
+/// The address in `Link: <…>; rel="next"`.
+fn next_page(link: &str) -> Option<&str> {
+    let (address, rest) = link.strip_prefix('<')?.split_once('>')?;
+    rest.contains("rel=\"next\"").then_some(address)
 }

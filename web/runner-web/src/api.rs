@@ -6,14 +6,14 @@ use utoipa::OpenApi;
 use crate::job_services::identity;
 use crate::{
     changes, deliveries, dispatch, drain, handlers, list, log, log_parts, receiver, reviews,
-    run_facts, shell, tests_api, vm_hosts,
+    run_facts, shell, summaries, tests_api, vm_hosts,
 };
 
 /// The documented part of the API.
 #[derive(OpenApi)]
 #[openapi(
     info(title = "Orrery workflow runner", description = "Runs a repository's workflows in microVMs when its forge says that something happened."),
-    paths(receiver::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, drain::drain, vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon, vm_hosts::drain),
+    paths(receiver::webhook, list::runs, list::repositories, run_facts::workflows, changes::all, handlers::run, changes::one, run_facts::graph, run_facts::last_green, run_facts::artifacts, summaries::summaries, tests_api::of_run, tests_api::of_repository, tests_api::history, log::log, log_parts::overview, log_parts::lines, log_parts::search, log_parts::text, dispatch::dispatch, handlers::cancel, handlers::rerun, reviews::approve, reviews::reject, shell::kept, shell::kept_of_run, shell::release, shell::open, handlers::artifact, handlers::health, drain::drain, vm_hosts::list, vm_hosts::cordon, vm_hosts::uncordon, vm_hosts::drain),
     components(schemas(deliveries::WebhookAnswer, handlers::RunnerHealth, dispatch::DispatchRequest, dispatch::Dispatched, reviews::ReviewRequest, reviews::Reviewed)),
     tags(
         (name = "webhooks", description = "What a forge sends"),
@@ -50,6 +50,7 @@ pub fn routes(metrics: &Metrics, wants_token: bool) -> Routes {
         .get("/runs/{id}/changes", changes::one)
         .get("/runs/{id}/graph", run_facts::graph)
         .get("/runs/{id}/last-green", run_facts::last_green)
+        .get("/runs/{id}/summaries", summaries::summaries)
         .get("/runs/{id}/tests", tests_api::of_run)
         .get("/tests", tests_api::of_repository)
         .get("/tests/history", tests_api::history)

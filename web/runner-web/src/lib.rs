@@ -33,6 +33,7 @@ mod shared_intake;
 mod shell;
 mod standby;
 mod state;
+mod summaries;
 mod tests_api;
 mod vm_hosts;
 

@@ -1,10 +1,13 @@
 //! The client.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use config_core::Secret;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
+use tokio::time::Instant;
 use url::Url;
 use vmm_api_core::{
     Allocated, ExecReport, ExecStarted, Health, ImageView, LeaseRequest, LeaseView, NewExec,
@@ -18,6 +21,8 @@ use crate::ws::{self, WsOptions, WsReceiver, WsSender};
 
 /// Longer than a manager takes to write or read the memory of a VM.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(390);
+/// No VM is held for longer.
+const LONGEST_TRANSFER: Duration = Duration::from_secs(7 * 86_400);
 /// Answers but lists and files are small.
 const SMALL: usize = 256 << 10;
 /// The longest list of VMs that is read.
@@ -114,7 +119,9 @@ impl VmmClient {
         not_found_is_done(self.retrying(request).await)
     }
 
-    /// Unpacks a tar stream below a directory of the VM.
+    /// Unpacks a tar stream below a directory of the VM. `idle` is the longest time in which the
+    /// manager takes nothing of it, or says nothing after its end: as long as it moves it may take
+    /// what it takes.
     ///
     /// # Errors
     /// See [`VmmError`]; an error of `tar` itself is `Upload`.
@@ -123,15 +130,23 @@ impl VmmClient {
         id: &str,
         path: &str,
         tar: impl Stream<Item = Result<Bytes, std::io::Error>> + 'static,
-        within: Duration,
+        idle: Duration,
     ) -> Result<(), VmmError> {
+        let moved = Rc::new(Cell::new(Instant::now()));
+        let seen = Rc::clone(&moved);
         let request = self
             .files(Method::Put, id, path)
             .header("content-type", "application/x-tar")
-            .chunks(tar)
+            .chunks(tar.inspect(move |_| seen.set(Instant::now())))
             .at_most(SMALL)
-            .within(within);
-        let sent = self.http.call(request).await;
+            .within(LONGEST_TRANSFER);
+        let sent = tokio::select! {
+            sent = self.http.call(request) => sent,
+            () = stands_still(&moved, idle) => {
+                let text = format!("nothing of the files was taken for {idle:?}");
+                return Err(VmmError::TimedOut(text));
+            }
+        };
         let response = sent.map_err(|error| match error {
             HttpError::BadRequest { reason, .. } => VmmError::Upload(reason),
             error => error.into(),
@@ -344,5 +359,16 @@ fn not_found_is_done(answer: Result<Response, VmmError>) -> Result<(), VmmError>
     match answer {
         Ok(_) | Err(VmmError::NotFound(_)) => Ok(()),
         Err(error) => Err(error),
+    }
+}
+
+/// Ends when nothing has moved for so long.
+async fn stands_still(moved: &Cell<Instant>, idle: Duration) {
+    loop {
+        let left = idle.saturating_sub(moved.get().elapsed());
+        if left.is_zero() {
+            return;
+        }
+        tokio::time::sleep(left).await;
     }
 }

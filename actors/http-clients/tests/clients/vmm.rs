@@ -283,6 +283,31 @@ async fn r18_the_token_stays_with_the_manager() {
     assert!(matches!(error, VmmError::BadReply(_)), "{error:?}");
 }
 
+/// A total deadline ended what was large on a slow disk, however well it went.
+#[actix_rt::test]
+async fn i17_an_upload_that_moves_takes_as_long_as_it_takes_and_one_that_stands_still_ends() {
+    let idle = Duration::from_secs(3);
+    // The pieces are a second apart, and longer together than any pause may be.
+    let slow = stream::iter(["tar", "-", "by", "te", "s"]).then(async |part| {
+        actix_rt::time::sleep(Duration::from_secs(1)).await;
+        Ok(Bytes::from_static(part.as_bytes()))
+    });
+    let moves = client(manager());
+    let moves = moves.put_files("v1", "/work space", slow, idle);
+    // It takes what the sockets hold of it, and no more.
+    let mute = raw("", LONG).await;
+    let endless = stream::repeat_with(|| Ok(Bytes::from(vec![0; 1 << 16])));
+    let stands = client(mute);
+    let stands = stands.put_files("v1", "/work space", endless, idle);
+    let (moves, stands) = futures_util::future::join(moves, stands).await;
+    moves.unwrap();
+    let error = stands.unwrap_err();
+    assert_eq!(
+        error,
+        VmmError::TimedOut("nothing of the files was taken for 3s".to_owned())
+    );
+}
+
 #[actix_rt::test]
 async fn an_upload_that_cannot_be_read_is_the_callers_fault() {
     let tar = stream::iter([Err(std::io::Error::other("no such file"))]);

@@ -18,7 +18,7 @@ use crate::artifacts::{Artifact, NewArtifact, check_artifact_name, expiry};
 use crate::job_services::tar_of_zipped;
 use crate::log::LineKind;
 
-/// Longest time for a transfer.
+/// Longest time in which nothing of a transfer moves.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Says the home folder.

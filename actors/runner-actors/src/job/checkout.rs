@@ -18,7 +18,7 @@ use super::native_input::input;
 use super::step_runner::StepRunner;
 use crate::checkout_source::LaidOut;
 
-/// Longest time to put a repository into the machine.
+/// Longest time in which nothing of a repository goes into the machine.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
 /// The input that allows the code of forks.
 const ALLOW_FORK: &str = "allow-unsafe-pr-checkout";

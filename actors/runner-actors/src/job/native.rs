@@ -16,7 +16,7 @@ use super::step_runner::StepRunner;
 use crate::log::LineKind;
 use crate::stored_tar::PendingTar;
 
-/// Longest time for a transfer.
+/// Longest time in which nothing of a transfer moves.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// What a cache of the native action is stored as: one of other paths is another one, as on GitHub.

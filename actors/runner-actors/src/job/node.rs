@@ -27,7 +27,7 @@ use super::node_state::{DockerStageKind, PostAction, PostStep, StageInput};
 use super::step_runner::StepRunner;
 use crate::log::LineKind;
 
-/// Longest time to put the files of one action into the VM.
+/// Longest time in which nothing of an action's files goes into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What an action of another repository runs before the steps.

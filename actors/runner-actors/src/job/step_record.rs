@@ -1,5 +1,6 @@
 //! What is told, recorded and logged of a step of the job.
 
+use runner_core::shown::{shown_name, shown_reason};
 use runner_core::state::{Conclusion, StepEnd};
 
 use super::checkpoint::DoneStep;
@@ -30,7 +31,7 @@ impl StepRunner<'_> {
     /// Tells, records and logs that a step begins; the name is masked. No process of it is begun
     /// before that is stored.
     pub(super) async fn begin_step(&mut self, name: &str) -> StepRecord {
-        let name = self.secrets.mask(name);
+        let name = shown_name(&self.secrets.mask(name));
         let record = StepRecord {
             number: self.number,
             name: name.clone(),
@@ -72,7 +73,7 @@ impl StepRunner<'_> {
         record.reason = result
             .reason
             .as_deref()
-            .map(|reason| self.secrets.mask(reason));
+            .map(|reason| shown_reason(&self.secrets.mask(reason)));
         record.summary = result
             .summary
             .as_deref()

@@ -34,7 +34,7 @@ use super::shell_start::{ShellEnvironment, ShellStart};
 use crate::job_services::{ForgePermissions, JobAdmission, JobGrant, JobIdentity, git_address};
 use crate::kept::ResumedVm;
 
-/// Longest time to put a script's files into the VM.
+/// Longest time in which nothing of a script's files goes into the VM.
 const SCRIPT_UPLOAD_TIMEOUT: Duration = Duration::from_secs(60);
 /// Longest time of a command that the runner itself needs.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
@@ -125,6 +125,9 @@ pub(super) fn forge_permissions(request: &JobRequest) -> ForgePermissions {
         addresses: addresses.unwrap_or_default(),
         repository: request.event.repository.clone(),
         clone_url: request.checkouts.clone_url.clone(),
+        merged: event
+            .merged_pull()
+            .map(|number| (number, event.sha.clone())),
         is_strangers: request.event.untrusted,
         permissions: if request.event.untrusted {
             permissions.read_only()

@@ -23,7 +23,7 @@ use crate::kept::ResumedVm;
 use crate::log::LineKind;
 use crate::records::JobEnd;
 
-/// Longest time to put the commit's files into the VM.
+/// Longest time in which nothing of the commit's files goes into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(900);
 
 impl<'a> StepRunner<'a> {

@@ -71,6 +71,8 @@ pub(crate) struct ForgePermissions {
     pub(crate) clone_url: String,
     /// The forge's own addresses, where the job's token counts there.
     pub(crate) addresses: Vec<Url>,
+    /// The pull request that the run is a merge of: its number, and the commit.
+    pub(crate) merged: Option<(u64, String)>,
     /// A stranger's: packages are of the owner, so it reads those that anybody may.
     pub(crate) is_strangers: bool,
 }
@@ -289,6 +291,7 @@ mod tests {
             permissions: Permissions::restricted(),
             clone_url: String::new(),
             addresses: Vec::new(),
+            merged: None,
             is_strangers: false,
         };
         let grant = ForgeGrant::new(may, blake3::hash(b"a job"));

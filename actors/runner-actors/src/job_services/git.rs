@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use git_engine::{Mirror, PushedRef, Quarantine, Remote};
+use runner_core::event::PullRequestCommit;
 use runner_core::gateway::{
     GitCall, GitService, MAX_PUSH_HEAD, PushCommand, PushHead, asked_pulls, decide_git,
     forge_messages, parse_porcelain, parse_push, push_advertisement, push_report,
@@ -247,8 +248,8 @@ impl AdmittedGit {
         }
     }
 
-    /// What git asks for by the names of pull requests is fetched first; what is not there is not
-    /// shown.
+    /// What git asks for by the names of pull requests is fetched first, but for the merge that the
+    /// run is of, which the runner has made; what is not there is not shown.
     fn show_pulls(
         &self,
         quarantine: &Quarantine,
@@ -261,8 +262,14 @@ impl AdmittedGit {
         if read.is_err() {
             return;
         }
-        for number in asked_pulls(&begin) {
-            if let Err(error) = quarantine.show_pull(mirror, remote, number) {
+        let own = self.grant.may.merged.as_ref();
+        for (number, which) in asked_pulls(&begin) {
+            let own = own.filter(|own| own.0 == number && which == PullRequestCommit::Merge);
+            let shown = match own {
+                Some((_, commit)) => quarantine.show(commit, &format!("refs/pull/{number}/merge")),
+                None => quarantine.show_pull(mirror, remote, (number, which.word())),
+            };
+            if let Err(error) = shown {
                 tracing::debug!(event = "run.pull_not_fetched", number, %error, "a job asks for a pull request that is not there");
             }
         }

@@ -28,6 +28,7 @@ fn grant(run: &str, reference: &str) -> JobGrant {
         identity: None,
         forge: super::ForgePermissions {
             clone_url: String::new(),
+            merged: None,
             is_strangers: false,
             addresses: Vec::new(),
             repository: "a/b".to_owned(),

@@ -6,19 +6,23 @@ use std::sync::Arc;
 
 use cluster_actors::vm_hosts::MachineType;
 use runner_core::context::{RunFacts, TOKEN_NAMES};
-use runner_core::expr::{Context, Contexts, Object, Value};
+use runner_core::expr::{Context, Contexts};
 use runner_core::hosted_label::{OtherSystems, is_other_system};
 use runner_core::plan::{Action, JobInstance, PlanState, StatusContexts};
+use runner_core::shown::{shown_labels, shown_reason};
 use runner_core::state::{Conclusion, RunState};
 use tokio::sync::{mpsc, watch};
 
 use super::calls::CallGroups;
+use super::contexts::overlay;
+use super::group_line::GroupLine;
 use super::job_launcher::JobLaunch;
 use super::machine::{self, MachineChoice};
 use super::plan::PlannedRun;
 use super::services::RunServices;
 use crate::checkout_source::CheckoutSource;
 use crate::clock::now_ms;
+use crate::groups::GroupTicket;
 use crate::job::{JobEvent, JobEvents, JobReport, JobRequest};
 use crate::job_graph;
 use crate::ledger::{Ledger, job_status};
@@ -63,6 +67,9 @@ pub(super) struct ActiveRun {
     pub(super) copies: Vec<Option<JobCopy>>,
     /// Copies that wait for their environments.
     pub(super) held: Vec<StartedCopy>,
+    /// Copies that wait for their turn in their concurrency groups, and their places there.
+    pub(super) in_line: Vec<StartedCopy>,
+    pub(super) line: GroupLine,
     /// Concurrency groups of called workflows.
     pub(super) calls: CallGroups,
 }
@@ -73,7 +80,7 @@ impl ActiveRun {
         services: RunServices,
         ledger: &mut Ledger,
         planned: PlannedRun,
-        checkout: PathBuf,
+        (checkout, line): (PathBuf, GroupLine),
     ) -> Self {
         let keys = planned.plan.jobs.iter().map(|job| job.key.clone());
         ledger.record.job_order = keys.collect();
@@ -86,6 +93,8 @@ impl ActiveRun {
             previous: std::mem::take(&mut ledger.record.jobs),
             copies: Vec::new(),
             held: Vec::new(),
+            in_line: Vec::new(),
+            line,
             calls: CallGroups::default(),
         }
     }
@@ -207,7 +216,7 @@ impl ActiveRun {
         let context = self.contexts.of_job(job);
         JobRecord {
             conclusion: Some(conclusion),
-            reason: Some(reason),
+            reason: Some(shown_reason(&reason)),
             ended_at: Some(now_ms()),
             ..self.record(job, self.contexts.name(job), context, 0)
         }
@@ -250,7 +259,7 @@ impl ActiveRun {
         // Called as its statuses are, in logs too.
         copy.name = self.contexts.name_of_copy(job, &copy);
         let mut record = self.record(job, copy.name.clone(), context, instance);
-        record.labels.clone_from(&copy.runs_on);
+        record.labels = shown_labels(&copy.runs_on);
         let environment = copy.environment.as_ref();
         record.environment = environment.map(|environment| JobEnvironmentRecord {
             name: environment.name.clone(),
@@ -273,13 +282,13 @@ impl ActiveRun {
         }
     }
 
-    /// Gives a copy its machine.
+    /// Gives a copy its machine; `ticket` is its turn in its concurrency group.
     pub(super) fn launch(
         &mut self,
         ledger: &mut Ledger,
         copy: StartedCopy,
-        events: &EventSender,
-        reports: &ReportSender,
+        ticket: Option<GroupTicket>,
+        (events, reports): (&EventSender, &ReportSender),
     ) {
         if ledger.record.state == RunState::Planned || ledger.record.state == RunState::Running {
             ledger.become_state(RunState::Allocating);
@@ -299,7 +308,7 @@ impl ActiveRun {
         let forge = ledger.event.forge(settings.forge);
         let machine = machine::choose(&settings.machines, &labels, group.as_deref(), forge);
         let launch = machine.map(|machine| JobLaunch {
-            group: copy.concurrency.clone(),
+            ticket,
             request: self.request(ledger, job, copy, index, machine),
             cancel,
             events: JobEvents {
@@ -463,33 +472,4 @@ impl ActiveRun {
             log_step_max: settings.log_step_max,
         }
     }
-}
-
-/// Values of a narrower scope over those of a context.
-fn overlay<'a>(
-    contexts: &mut Contexts,
-    context: Context,
-    values: impl Iterator<Item = (&'a str, &'a str)>,
-) {
-    let wide = match contexts.get(context) {
-        Value::Object(known) => known
-            .iter()
-            .map(|(name, value)| (name.to_owned(), value.clone()))
-            .collect(),
-        _ => Vec::new(),
-    };
-    let mut object = Object::default();
-    let narrow: Vec<(&str, &str)> = values.collect();
-    for (name, value) in wide {
-        if !narrow
-            .iter()
-            .any(|(own, _)| own.eq_ignore_ascii_case(&name))
-        {
-            object.set(&name, value);
-        }
-    }
-    for (name, value) in narrow {
-        object.set(name, Value::text(value));
-    }
-    contexts.set(context, Value::Object(Arc::new(object)));
 }

@@ -1,22 +1,24 @@
 //! A run from its stored event to its end.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use runner_core::job_outputs;
+use runner_core::shown::shown_reason;
 use runner_core::state::{Conclusion, RunState};
 use runner_core::test_report::{JobTests, summary};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use super::active_run::ActiveRun;
+use super::group_line::GroupLine;
 use super::group_turn::enter_group;
 use super::parked::ParkedRun;
 use super::plan::{PlannedRun, prepare};
 use super::run_end;
 use super::services::RunServices;
-use super::signals::{RunSignals, cancellation};
-use crate::checkouts::CheckoutPermits;
+use super::signals::{RunSignals, before_jobs, cancellation, unless_cancelled};
 use crate::clock::now_ms;
 use crate::groups::GroupTicket;
 use crate::job::{JobEvent, JobReport};
@@ -71,10 +73,12 @@ pub(super) async fn drive(
         )
         .await;
         if let Some((run, ticket)) = run {
-            run_jobs(run, &mut ledger, &signals, ticket.is_some()).await;
-            if let Some(ticket) = ticket.filter(|_| ledger.record.state == RunState::Waiting) {
+            let line = run_jobs(run, &mut ledger, &signals, ticket.is_some()).await;
+            let holds = ticket.is_some() || !line.is_empty();
+            if holds && ledger.record.state == RunState::Waiting {
                 let cancel = signals.cancel.clone();
-                services.parked.put(&id, ParkedRun::holding(ticket, cancel));
+                let parked = ParkedRun::holding(ticket, line, cancel);
+                services.parked.put(&id, parked);
             }
         }
     }
@@ -136,7 +140,11 @@ async fn begin(
     (signals, held): (&RunSignals, Option<ParkedRun>),
 ) -> Option<(ActiveRun, Option<GroupTicket>)> {
     let mut cancelled = signals.cancel.subscribe();
-    let ticket = match held.and_then(|held| held.ticket) {
+    let (held, line) = match held {
+        Some(held) => (held.ticket, held.line),
+        None => (None, GroupLine::default()),
+    };
+    let ticket = match held {
         Some(ticket) => Some(Some(ticket)),
         None => {
             let group = planned.plan.concurrency.as_ref();
@@ -152,17 +160,17 @@ async fn begin(
             return None;
         }
     };
+    let cancelled = before_jobs(&signals.cancel, &ledger.record);
     let laid_out = match permit {
-        Ok(permit) => {
-            *disk = Some(permit);
-            lay_out(&services.checkouts, ledger, &planned, checkout.to_owned()).await
-        }
-        Err(reason) => Err(reason),
+        Ok(room) => lay_out(services, ledger, &planned, (checkout, room), cancelled).await,
+        Err(reason) => Err((RunState::Failed, not_laid_out(&reason))),
     };
-    if let Err(reason) = laid_out {
-        let reason = format!("the commit could not be laid out: {reason}");
-        ledger.end(RunState::Failed, Some(reason)).await;
-        return None;
+    match laid_out {
+        Ok(room) => *disk = Some(room),
+        Err((state, reason)) => {
+            ledger.end(state, Some(reason)).await;
+            return None;
+        }
     }
     for text in [
         "initialising VM provider",
@@ -173,7 +181,8 @@ async fn begin(
         ledger.say(LineKind::Info, text).await;
     }
     ActiveRun::read_reviews(ledger).await;
-    let run = ActiveRun::new(services.clone(), ledger, planned, checkout.to_owned());
+    let place = (checkout.to_owned(), line);
+    let run = ActiveRun::new(services.clone(), ledger, planned, place);
     Some((run, ticket))
 }
 
@@ -191,30 +200,55 @@ async fn acquire_disk(services: &RunServices, planned: &PlannedRun) -> Result<He
     })
 }
 
-async fn lay_out(
-    checkouts: &CheckoutPermits,
-    ledger: &Ledger,
-    planned: &PlannedRun,
-    to: PathBuf,
-) -> Result<(), String> {
-    let _permit = checkouts.acquire(&ledger.record.repository).await;
-    let source = Arc::clone(&planned.source);
-    let laid_out = tokio::task::spawn_blocking(move || source.check_out(&to)).await;
-    let laid_out = laid_out.map_err(|error| error.to_string())?;
-    laid_out.map_err(|error| error.to_string())
+fn not_laid_out(reason: &dyn std::fmt::Display) -> String {
+    format!("the commit could not be laid out: {reason}")
 }
 
-/// Drives the jobs of a run to its end, or until all that is left waits.
+/// Lays the commit out in the room that is held for it, which it gives back; or says how the run
+/// ends. Of one that is cancelled git goes on to its end, and what it has laid out is removed then.
+async fn lay_out(
+    services: &RunServices,
+    ledger: &Ledger,
+    planned: &PlannedRun,
+    (to, room): (&Path, HeldPermits),
+    mut cancelled: watch::Receiver<Option<String>>,
+) -> Result<HeldPermits, (RunState, String)> {
+    let (source, to) = (Arc::clone(&planned.source), to.to_owned());
+    let permit = services.checkouts.acquire(&ledger.record.repository);
+    let work = async {
+        let permit = permit.await;
+        let (done, laid_out) = oneshot::channel();
+        tokio::task::spawn_blocking(move || {
+            let result = source.check_out(&to);
+            drop(permit);
+            if let Err((_, room)) = done.send((result, room)) {
+                // What is left is removed at the next start.
+                let _ = std::fs::remove_dir_all(&to);
+                drop(room);
+            }
+        });
+        laid_out.await
+    };
+    match unless_cancelled(&mut cancelled, work).await {
+        Ok(Ok((Ok(()), room))) => Ok(room),
+        Ok(Ok((Err(error), _))) => Err((RunState::Failed, not_laid_out(&error))),
+        Ok(Err(_)) => Err((RunState::Failed, not_laid_out(&"its thread has ended"))),
+        Err(reason) => Err((RunState::Cancelled, reason)),
+    }
+}
+
+/// Drives the jobs of a run to its end, or until all that is left waits; gives the places of its
+/// jobs in the lines of their groups then.
 async fn run_jobs(
     mut run: ActiveRun,
     ledger: &mut Ledger,
     signals: &RunSignals,
     holds_group: bool,
-) {
+) -> GroupLine {
     let mut cancelled = signals.cancel.subscribe();
     let (events, mut received) = mpsc::channel(EVENT_CAPACITY);
     let (reports, mut reported) = mpsc::channel(REPORT_CAPACITY);
-    let mut is_cancelled = false;
+    let (mut is_cancelled, mut waits_since) = (false, None);
     loop {
         let actions = run.state.advance();
         if !actions.is_empty() {
@@ -226,11 +260,14 @@ async fn run_jobs(
         let all_ended = copies.all(|copy| copy.end.is_some());
         if let Some(conclusion) = run.state.conclusion().filter(|_| all_ended) {
             end(ledger, conclusion, &cancelled).await;
-            return;
+            return GroupLine::default();
         }
-        if !is_cancelled && run.only_waits() {
+        let waits = !is_cancelled && run.only_waits();
+        waits_since = waits.then(|| waits_since.unwrap_or_else(Instant::now));
+        let parks_at = waits_since.map(|since| since + run.park_delay());
+        if parks_at.is_some_and(|at| at <= Instant::now()) {
             run.park(ledger, holds_group).await;
-            return;
+            return run.line;
         }
         if !is_cancelled && let Some(reason) = &ledger.oversized {
             signals.cancel.send_replace(Some(reason.clone()));
@@ -271,6 +308,8 @@ async fn run_jobs(
             }
             () = signals.reviewed.notified() => run.recheck_held(ledger, &events, &reports).await,
             () = until(next_check) => run.recheck_held(ledger, &events, &reports).await,
+            () = run.line.changed() => run.recheck_line(ledger, &events, &reports).await,
+            () = parking(parks_at) => {}
         }
     }
 }
@@ -282,6 +321,14 @@ async fn until(time: Option<u64>) {
     };
     let left = time.saturating_sub(now_ms()).max(1);
     tokio::time::sleep(Duration::from_millis(left)).await;
+}
+
+/// Waits until a run that only waits is parked; for ever where it does more.
+async fn parking(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn record_event(ledger: &mut Ledger, index: usize, mut event: JobEvent) {
@@ -358,7 +405,7 @@ async fn record_report(
     let record = &mut ledger.record.jobs[index];
     record.conclusion = Some(report.conclusion);
     record.end = report.end;
-    record.reason = report.reason.clone();
+    record.reason = report.reason.as_deref().map(shown_reason);
     record.outputs.clone_from(&report.outputs);
     record.ended_at = Some(now_ms());
     let status = job_status(record);

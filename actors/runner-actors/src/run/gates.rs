@@ -91,13 +91,13 @@ impl ActiveRun {
     ) -> Option<StatusChange> {
         let environment = copy.instance.environment.as_ref();
         let Some(name) = environment.map(|environment| environment.name.clone()) else {
-            self.launch(ledger, copy, events, reports);
+            self.launch_in_turn(ledger, copy, events, reports).await;
             return None;
         };
         let text = match self.gate(ledger, &name) {
             GateState::Open => {
                 ledger.record.jobs[copy.index].reason = None;
-                self.launch(ledger, copy, events, reports);
+                self.launch_in_turn(ledger, copy, events, reports).await;
                 return None;
             }
             GateState::Closed(reason) => {
@@ -139,15 +139,16 @@ impl ActiveRun {
 
     /// Job and copy of all that wait.
     pub(super) fn held_copies(&self) -> Vec<(usize, usize)> {
-        let held = self.held.iter();
+        let held = self.held.iter().chain(&self.in_line);
         held.map(|copy| (copy.job, copy.instance.index)).collect()
     }
 
     /// Ends a copy that waits, if it does.
     pub(super) fn cancel_held(&mut self, job: usize, instance: usize, reports: &ReportSender) {
         let is_it = |copy: &StartedCopy| copy.job == job && copy.instance.index == instance;
-        if let Some(at) = self.held.iter().position(is_it) {
-            let copy = self.held.swap_remove(at);
+        let held = self.held.iter().position(is_it);
+        let held = held.map(|at| self.held.swap_remove(at));
+        if let Some(copy) = held.or_else(|| self.leave_line(job, instance)) {
             send(
                 reports,
                 copy.index,
@@ -173,7 +174,8 @@ impl ActiveRun {
             .iter()
             .flatten()
             .filter(|copy| copy.end.is_none());
-        !self.held.is_empty() && self.calls.is_empty() && open.count() == self.held.len()
+        let waiting = self.held.len() + self.in_line.len();
+        waiting > 0 && self.calls.is_empty() && open.count() == waiting
     }
 
     /// Notes that the run waits: its actor ends, and it is taken up when it can go on.
@@ -186,7 +188,8 @@ impl ActiveRun {
         let reason = reasons.join("; ");
         tracing::info!(event = "run.waiting", run = %ledger.record.id, reason, "a run waits");
         ledger.record.reason = Some(reason);
-        ledger.record.holds_group = holds_group;
+        // In the groups of its jobs, too: at the next start it takes its places again.
+        ledger.record.holds_group = holds_group || !self.in_line.is_empty();
         // VMs of what follows are asked for under other names, and restarts so far are no sign of a
         // run that brings the runner down.
         ledger.record.taken_up += 1;
@@ -228,7 +231,7 @@ impl ActiveRun {
 }
 
 /// A report of a copy that was never run.
-fn send(reports: &ReportSender, index: usize, report: JobReport) {
+pub(super) fn send(reports: &ReportSender, index: usize, report: JobReport) {
     let reports = reports.clone();
     actix_rt::spawn(async move {
         // A run that is gone hears nothing.

@@ -1,10 +1,9 @@
-//! A copy of a job from "it may start" to its report: its group, its permit, its actor.
+//! A copy of a job from its turn in its group to its report: its permit, its actor.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use cluster_actors::vm_hosts::VmHosts;
-use runner_core::plan::ConcurrencyGroup;
 use supervision::{ChildRef, Supervisor};
 use tokio::sync::{oneshot, watch};
 
@@ -12,7 +11,7 @@ use super::job_actor::{JobAssignment, JobRun};
 use crate::action_store::ActionStore;
 use crate::artifacts::ArtifactStore;
 use crate::caches::CacheStore;
-use crate::groups::ConcurrencyGroups;
+use crate::groups::GroupTicket;
 use crate::image_store::ImageStore;
 use crate::job::{JobEvent, JobEvents, JobReport, JobRequest, LogWriter};
 use crate::job_admission::JobAdmission;
@@ -21,16 +20,12 @@ use crate::kept::KeptVms;
 use crate::log::Logs;
 use crate::permits::{RepositoryPermits, Turn};
 
-/// What a copy waits for whose group another holds.
-const IN_GROUP: &str = "waits for its turn: another of its concurrency group runs";
-
 /// Starts copies of jobs, as many at once as may run; clones share the bounds.
 #[derive(Clone)]
 pub(crate) struct JobLauncher {
     /// The supervisor of jobs.
     pub(crate) supervisor: ChildRef<Supervisor>,
     pub(crate) permits: RepositoryPermits,
-    pub(crate) groups: ConcurrencyGroups,
     pub(crate) logs: Logs,
     pub(crate) actions: ActionStore,
     pub(crate) images: ImageStore,
@@ -47,13 +42,15 @@ pub(crate) struct JobLauncher {
 /// One copy to be run.
 pub(crate) struct JobLaunch {
     pub(crate) request: JobRequest,
-    pub(crate) group: Option<ConcurrencyGroup>,
+    /// Its turn in its concurrency group, where it has one: until its report.
+    #[expect(dead_code, reason = "held")]
+    pub(crate) ticket: Option<GroupTicket>,
     pub(crate) cancel: Arc<watch::Sender<bool>>,
     pub(crate) events: JobEvents,
 }
 
 impl JobLauncher {
-    /// Waits for the copy's turn, runs it, and gives the report.
+    /// Waits for the copy's permit, runs it, and gives the report.
     pub(crate) async fn run(&self, launch: JobLaunch) -> JobReport {
         let mut cancelled = launch.cancel.subscribe();
         let has_actor = Cell::new(false);
@@ -67,31 +64,6 @@ impl JobLauncher {
 
     async fn run_in_turn(&self, launch: &JobLaunch, has_actor: &Cell<bool>) -> JobReport {
         let has_waited = Cell::new(false);
-        let ticket = match &launch.group {
-            None => None,
-            Some(group) => {
-                let cancel = Arc::clone(&launch.cancel);
-                let end = Arc::new(move |_| {
-                    let _ = cancel.send(true);
-                });
-                let repository = &launch.request.repository;
-                let entering = self.groups.enter(repository, group, end);
-                tokio::pin!(entering);
-                let entered = tokio::select! {
-                    biased;
-                    entered = &mut entering => entered,
-                    () = std::future::ready(()) => {
-                        has_waited.set(true);
-                        launch.events.send(JobEvent::Waits(IN_GROUP.to_owned())).await;
-                        entering.await
-                    }
-                };
-                match entered {
-                    Ok(ticket) => Some(ticket),
-                    Err(reason) => return JobReport::cancelled(&reason.to_string()),
-                }
-            }
-        };
         let log = LogWriter::new(&launch.request, self.logs.clone());
         let told = async |turn: Turn| {
             log.info(0, &turn.to_string()).await;
@@ -104,9 +76,7 @@ impl JobLauncher {
             launch.events.send(JobEvent::HasTurn).await;
         }
         has_actor.set(true);
-        let report = self.run_as_child(launch).await;
-        drop(ticket);
-        report
+        self.run_as_child(launch).await
     }
 
     async fn run_as_child(&self, launch: &JobLaunch) -> JobReport {

@@ -42,7 +42,7 @@ impl ActiveRun {
             cancel,
         };
         ledger.say_of_rerun(name, &text).await;
-        self.launch(ledger, started, events, reports);
+        self.launch_in_turn(ledger, started, events, reports).await;
         ledger.save(vec![status]).await;
         true
     }

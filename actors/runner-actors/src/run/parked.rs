@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use actix_rt::task::JoinHandle;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use super::group_line::{GroupLine, TurnWatch};
 use crate::groups::{GroupTicket, NotAdmitted};
 use crate::run_queue::RunQueue;
 
@@ -20,33 +20,31 @@ pub(crate) struct ParkedRun {
     pub(crate) ticket: Option<GroupTicket>,
     /// Who waits for that, where it is what the run waits for.
     waits: Option<TurnWatch>,
+    /// The places of its jobs in the lines of their own groups.
+    pub(super) line: GroupLine,
     /// Why it shall end, once a newer run of its group wants its place.
     pub(crate) cancel: watch::Sender<Option<String>>,
 }
 
-/// A task that waits for a turn; dropped, the place in the group's line is given up.
-struct TurnWatch(JoinHandle<()>);
-
-impl Drop for TurnWatch {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 impl ParkedRun {
-    /// Of a run that waits for something else, and has its turn.
-    pub(crate) fn holding(ticket: GroupTicket, cancel: watch::Sender<Option<String>>) -> Self {
+    /// Of a run that waits for something else than its own turn, which it has where it has a group.
+    pub(super) fn holding(
+        ticket: Option<GroupTicket>,
+        line: GroupLine,
+        cancel: watch::Sender<Option<String>>,
+    ) -> Self {
         Self {
-            ticket: Some(ticket),
+            ticket,
             waits: None,
+            line,
             cancel,
         }
     }
 
-    /// Whether it was told to end, or has what it waits for in its group.
+    /// Whether it was told to end, or has what it waits for in its group or in one of a job.
     fn is_due(&self) -> bool {
         let has_turn = self.waits.is_some() && self.ticket.is_some();
-        has_turn || self.cancel.borrow().is_some()
+        has_turn || self.line.is_due() || self.cancel.borrow().is_some()
     }
 }
 
@@ -67,14 +65,15 @@ impl ParkedRuns {
         queue: RunQueue,
     ) {
         let (parked, id) = (self.clone(), run.to_owned());
-        let waits = actix_rt::spawn(async move {
+        let waits = TurnWatch::of(async move {
             let turn = turn.await;
             parked.note_turn(&id, turn);
             parked.wake(&id, &queue);
         });
         let parked = ParkedRun {
             ticket: None,
-            waits: Some(TurnWatch(waits)),
+            waits: Some(waits),
+            line: GroupLine::default(),
             cancel,
         };
         self.put(run, parked);

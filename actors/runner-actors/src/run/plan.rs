@@ -15,7 +15,7 @@ use super::approval::admit;
 use super::head::resolve_head;
 use super::own_activity::own_activity;
 use super::services::RunServices;
-use super::signals::unless_cancelled;
+use super::signals::{before_jobs, unless_cancelled};
 use super::usual;
 use crate::job::ProjectTests;
 use crate::job_graph;
@@ -68,11 +68,7 @@ pub(super) async fn prepare(
     ledger: &mut Ledger,
     cancel: &watch::Sender<Option<String>>,
 ) -> Option<PlannedRun> {
-    // With jobs of a previous incarnation those that say `always()` run after a cancellation.
-    let mut cancelled = match ledger.record.jobs.iter().all(|job| job.kept_from.is_some()) {
-        true => cancel.subscribe(),
-        false => watch::channel(None).1,
-    };
+    let mut cancelled = before_jobs(cancel, &ledger.record);
     let repository = ledger.record.repository.clone();
     let permit = services.checkouts.acquire(&repository);
     let permit = match unless_cancelled(&mut cancelled, permit).await {

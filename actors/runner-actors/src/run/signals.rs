@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 
+use crate::records::RunRecord;
+
 /// What a run under way is told.
 #[derive(Clone)]
 pub(super) struct RunSignals {
@@ -32,6 +34,18 @@ pub(super) async fn cancellation(cancelled: &mut watch::Receiver<Option<String>>
         Ok(reason) => reason.clone().unwrap_or_default(),
         // The sender is held by whoever drives the run.
         Err(_) => std::future::pending().await,
+    }
+}
+
+/// Who may end a run before its jobs begin: with jobs of a previous incarnation nobody, since those
+/// that say `always()` run after a cancellation.
+pub(super) fn before_jobs(
+    cancel: &watch::Sender<Option<String>>,
+    record: &RunRecord,
+) -> watch::Receiver<Option<String>> {
+    match record.jobs.iter().all(|job| job.kept_from.is_some()) {
+        true => cancel.subscribe(),
+        false => watch::channel(None).1,
     }
 }
 

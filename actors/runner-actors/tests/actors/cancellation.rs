@@ -1,6 +1,7 @@
 //! What takes long beside processes hears a cancellation: a fetch, a transfer.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
 
 use runner_actors::messages::CancelRun;
 use runner_core::state::{RunState, StepEnd};
@@ -19,22 +20,26 @@ async fn cancel(runner: &Runner, run: &str) {
     assert!(runner.coordinator.ask(cancel).await.unwrap());
 }
 
-/// It ended when git did, minutes later.
-#[actix_rt::test]
-async fn i17_a_run_that_is_being_fetched_ends_when_it_is_cancelled() {
-    let site = Site::new();
-    let (git, go_on) = (
-        site.directory.path().join("slow-git"),
-        site.directory.path().join("go-on"),
-    );
-    let begun = site.directory.path().join("begun");
+/// A git that waits before it does what has this word, for a file that says it may: it, that it
+/// waits, and that it may go on.
+fn slow_git(site: &Site, word: &str) -> [PathBuf; 3] {
+    let [git, begun, go_on] =
+        ["slow-git", "begun", "go-on"].map(|name| site.directory.path().join(name));
     let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *fetch*) touch {0}; while [ ! -e {1} ]; do sleep 0.05; done ;; esac\nexec git \"$@\"\n",
+        "#!/bin/sh\nfor word in \"$@\"; do case \"$word\" in {word}) touch {}; while [ ! -e {} ]; do sleep 0.05; done ;; esac; done\nexec git \"$@\"\n",
         begun.display(),
         go_on.display()
     );
     std::fs::write(&git, script).unwrap();
     std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).unwrap();
+    [git, begun, go_on]
+}
+
+/// It ended when git did, minutes later.
+#[actix_rt::test]
+async fn i17_a_run_that_is_being_fetched_ends_when_it_is_cancelled() {
+    let site = Site::new();
+    let [git, begun, go_on] = slow_git(&site, "fetch");
     let runner = site
         .start_with(|settings| settings.git.0 = git.display().to_string().into())
         .await;
@@ -45,6 +50,29 @@ async fn i17_a_run_that_is_being_fetched_ends_when_it_is_cancelled() {
     assert_eq!(record.state, RunState::Cancelled, "{record:#?}");
     assert_eq!(record.reason.as_deref(), Some("ada"));
     std::fs::write(&go_on, "").unwrap();
+    let next = runner.run(&site, WORKFLOW).await;
+    assert_eq!(runner.ended(&next).await.state, RunState::Succeeded);
+    runner.stop().await;
+}
+
+/// The same of what git lays out, which is removed when it is through.
+#[actix_rt::test]
+async fn i17_a_run_that_is_being_laid_out_ends_when_it_is_cancelled() {
+    let site = Site::new();
+    let [git, begun, go_on] = slow_git(&site, "checkout");
+    let runner = site
+        .start_with(|settings| settings.git.0 = git.display().to_string().into())
+        .await;
+    let run = runner.run(&site, WORKFLOW).await;
+    until("git checks out", || begun.exists()).await;
+    cancel(&runner, &run).await;
+    let record = runner.ended(&run).await;
+    assert_eq!(record.state, RunState::Cancelled, "{record:#?}");
+    assert_eq!(record.reason.as_deref(), Some("ada"));
+    assert_eq!(site.vmm.ordered(), 0);
+    std::fs::write(&go_on, "").unwrap();
+    let checkouts = site.data().join("checkouts");
+    until("what was laid out is gone", || entries(&checkouts) == 0).await;
     let next = runner.run(&site, WORKFLOW).await;
     assert_eq!(runner.ended(&next).await.state, RunState::Succeeded);
     runner.stop().await;

@@ -10,7 +10,7 @@ use runner_actors::messages::CancelRun;
 use runner_core::state::RunState;
 use scripted_peers::Play;
 
-use crate::harness::{REPOSITORY, Runner, Site};
+use crate::harness::{REPOSITORY, Runner, Site, entries, until};
 
 /// A workflow of one job of a group.
 fn workflow(concurrency: &str, number: u32) -> String {
@@ -178,4 +178,106 @@ async fn cancel(runner: &Runner, run: &str) {
         reason: "ada".to_owned(),
     };
     assert!(runner.coordinator.ask(cancel).await.unwrap());
+}
+
+/// A workflow whose second job is of a group.
+fn job_workflow(concurrency: &str, number: u32) -> String {
+    format!(
+        "name: CI\non: push\njobs:\n  build:\n    runs-on: x\n    steps: [{{run: build it}}]\n  deploy:\n    needs: build\n    runs-on: x\n    concurrency: {concurrency}\n    steps: [{{run: deploy {number}}}]\n"
+    )
+}
+
+/// Runs of that workflow, one after the other: the first one deploys, and the others wait.
+async fn waiting_jobs(runner: &Runner, site: &Site, concurrency: &str, count: u32) -> Vec<String> {
+    let mut runs = Vec::new();
+    for number in 1..=count {
+        let sha = site.commit(&job_workflow(concurrency, number));
+        let run = runner.start_event(site.push(REPOSITORY, "main", &sha));
+        let run = run.await;
+        let deploys = |record: &RunRecord| record.jobs.iter().any(|job| job.name == "deploy");
+        let waits_or_runs = |record: &RunRecord| match number {
+            1 => record.jobs.last().is_some_and(|job| !job.steps.is_empty()),
+            _ => record.state == RunState::Waiting,
+        };
+        runner
+            .reached(&run, |record| deploys(record) && waits_or_runs(record))
+            .await;
+        runs.push(run);
+    }
+    runs
+}
+
+/// Everything hangs that deploys for the first time.
+fn hanging_site() -> (Site, Arc<AtomicBool>) {
+    let hangs = Arc::new(AtomicBool::new(true));
+    let still = Arc::clone(&hangs);
+    let site = Site::playing(move |command| {
+        let deploys = command.script.contains("deploy");
+        match deploys && still.load(Ordering::SeqCst) {
+            true => Play::hang(),
+            false => Play::exit(0),
+        }
+    });
+    (site, hangs)
+}
+
+/// Runs of which one job waited for its group held places of those under way, and their checkouts.
+#[actix_rt::test]
+async fn i17_a_run_whose_jobs_wait_for_their_groups_is_none_under_way() {
+    let (site, hangs) = hanging_site();
+    let runner = site.start().await;
+    let runs = waiting_jobs(&runner, &site, "{group: deploy, queue: max}", 3).await;
+    for run in &runs[1..] {
+        let record = runner.record(run).await.unwrap();
+        let waits = "waits for its turn: another of its concurrency group runs";
+        assert_eq!(record.reason.as_deref(), Some(waits), "{record:#?}");
+        assert!(record.waits_for_group(), "{record:#?}");
+    }
+    let checkouts = site.data().join("checkouts");
+    until("one is laid out", || entries(&checkouts) == 1).await;
+    cancel(&runner, &runs[1]).await;
+    let second = runner.ended(&runs[1]).await;
+    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+    hangs.store(false, Ordering::SeqCst);
+    cancel(&runner, &runs[0]).await;
+    let third = runner.ended(&runs[2]).await;
+    assert_eq!(third.state, RunState::Succeeded, "{third:#?}");
+    let commands = site.vmm.commands();
+    let built = commands.iter().filter(|one| one.script.contains("build"));
+    assert_eq!(built.count(), 3, "what was done is not done again");
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn i17_jobs_take_their_places_in_their_groups_again_after_a_restart() {
+    let (site, hangs) = hanging_site();
+    let runner = site.start().await;
+    let runs = waiting_jobs(&runner, &site, "{group: deploy, queue: max}", 3).await;
+    runner.stop().await;
+    hangs.store(false, Ordering::SeqCst);
+    let runner = site.start().await;
+    for run in &runs[1..] {
+        let record = runner.ended(run).await;
+        assert_eq!(record.state, RunState::Succeeded, "{record:#?}");
+    }
+    runner.stop().await;
+}
+
+#[actix_rt::test]
+async fn i17_a_newer_job_takes_the_place_of_one_whose_run_waits() {
+    let (site, hangs) = hanging_site();
+    let runner = site.start().await;
+    let runs = waiting_jobs(&runner, &site, "deploy", 3).await;
+    let second = runner.ended(&runs[1]).await;
+    assert_eq!(second.state, RunState::Cancelled, "{second:#?}");
+    let deploy = second.jobs.iter().find(|job| job.name == "deploy").unwrap();
+    assert_eq!(
+        deploy.reason.as_deref(),
+        Some("a newer one of its concurrency group took its place")
+    );
+    hangs.store(false, Ordering::SeqCst);
+    cancel(&runner, &runs[0]).await;
+    let third = runner.ended(&runs[2]).await;
+    assert_eq!(third.state, RunState::Succeeded, "{third:#?}");
+    runner.stop().await;
 }

@@ -1,11 +1,13 @@
 //! git over HTTP with the token of a job: which request asks for what, how git in the machine finds
 //! the gateway, and which events its pushes cause.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use config_core::quoted;
 
 use super::refusal::CallRefusal;
-use crate::event::EventKind;
+use crate::event::{EventKind, PullRequestCommit};
 use crate::workflow::{PermissionLevel, Permissions};
 
 /// How long a delivery about a push may take to come.
@@ -200,19 +202,20 @@ pub fn git_variables(settings: &[(String, String)], count: Option<&str>) -> Vec<
         .collect()
 }
 
-/// Pull requests whose heads a client asks for, of those that one request may name.
+/// Pull requests whose heads or merges a client asks for, of those that one request may name.
 #[must_use]
-pub fn asked_pulls(request: &[u8]) -> Vec<u64> {
+pub fn asked_pulls(request: &[u8]) -> Vec<(u64, PullRequestCommit)> {
     const MOST: usize = 16;
     let text = String::from_utf8_lossy(request);
     let named = text.split("refs/pull/").skip(1).filter_map(|rest| {
         let (number, rest) = rest.split_once('/')?;
-        rest.starts_with("head").then(|| number.parse().ok())?
+        let both = [PullRequestCommit::Head, PullRequestCommit::Merge];
+        let which = both.into_iter().find(|it| rest.starts_with(it.word()))?;
+        Some((number.parse().ok()?, which))
     });
-    let mut numbers: Vec<u64> = named.take(MOST).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
+    // git names one reference by each name that it may have there.
+    let asked: BTreeSet<(u64, PullRequestCommit)> = named.collect();
+    asked.into_iter().take(MOST).collect()
 }
 
 /// A reference that the token of a job moved.
@@ -260,11 +263,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn i17_heads_of_pull_requests_are_found_in_what_git_asks_for() {
+    fn i17_heads_and_merges_of_pull_requests_are_found_in_what_git_asks_for() {
+        use PullRequestCommit::{Head, Merge};
         let asked = b"0014command=ls-refs\n0001001bref-prefix refs/pull/7/head\n001bref-prefix refs/pull/9/merge\n001bref-prefix refs/pull/7/head0000";
-        assert_eq!(asked_pulls(asked), [7]);
-        assert_eq!(asked_pulls(b"0032want 0123\n"), [0_u64; 0]);
-        assert_eq!(asked_pulls(b"refs/pull/x/head refs/pull/"), [0_u64; 0]);
+        assert_eq!(asked_pulls(asked), [(7, Head), (9, Merge)]);
+        // By six names each, as git has it: none of three is left out.
+        let six = "refs/pull/8/head refs/refs/pull/8/head ".repeat(3);
+        let many = format!("{six}{six}{six}refs/pull/9/head");
+        assert_eq!(asked_pulls(many.as_bytes()), [(8, Head), (9, Head)]);
+        for none in [
+            "0032want 0123\n",
+            "refs/pull/x/head refs/pull/",
+            "refs/pull/7/x",
+        ] {
+            assert!(asked_pulls(none.as_bytes()).is_empty(), "{none}");
+        }
     }
     use PermissionLevel::{Read, Write};
 

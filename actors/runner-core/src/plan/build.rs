@@ -17,6 +17,7 @@ use super::types::{
 };
 use crate::expr::{Context, Scope};
 use crate::limits::{MAX_CALLED_BYTES, MAX_JOBS};
+use crate::shown::shown_name;
 use crate::source_location::SourceLocation;
 use crate::workflow::{Env, Job, JobWork, Need, PermissionLevel, Refusal, Workflow};
 
@@ -41,6 +42,7 @@ pub fn plan(workflow: Workflow, input: PlanInput<'_>) -> Result<Plan, PlanError>
             .map_err(wrong(name.place, &workflow.file))?,
         None => workflow.display_name().to_owned(),
     };
+    let name = shown_name(&name);
     let group = match &workflow.concurrency {
         Some(group) => {
             Some(concurrency(group, &scope).map_err(wrong(group.group.place, &workflow.file))?)

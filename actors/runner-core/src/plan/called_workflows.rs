@@ -7,6 +7,8 @@ use super::types::PlannedJob;
 use super::workflow_inputs::typed;
 use crate::context::input_default;
 use crate::expr::{Context, Contexts, Object, Scope, Status, Value};
+use crate::job_outputs::{JobOutputs, OutputsError};
+use crate::limits::MAX_RUN_OUTPUTS_BYTES;
 use crate::state::Conclusion;
 use crate::workflow::CallSecrets;
 
@@ -88,12 +90,21 @@ impl PlanState {
         }
         contexts.set(Context::Jobs, jobs);
         let call = plan.workflows[workflow].workflow.on.workflow_call.as_ref();
+        let mut outputs = JobOutputs::default();
         for (name, template) in call.iter().flat_map(|call| &call.outputs) {
-            let value = template.value(&Scope::new(&contexts));
+            let value = template.text(&Scope::new(&contexts));
             let value = value.map_err(|error| format!("the output {name}: {error}"))?;
-            let text = value.as_text();
-            if !text.is_empty() || self.outputs[caller].get(name).is_none() {
-                self.outputs[caller].set(name, Value::Text(text));
+            outputs
+                .take(name, value)
+                .map_err(|error| error.to_string())?;
+        }
+        self.called_outputs += outputs.bytes();
+        if self.called_outputs > MAX_RUN_OUTPUTS_BYTES {
+            return Err(OutputsError::OfRun.to_string());
+        }
+        for (name, value) in outputs.into_pairs() {
+            if !value.is_empty() || self.outputs[caller].get(&name).is_none() {
+                self.outputs[caller].set(&name, Value::text(value));
             }
         }
         Ok(())

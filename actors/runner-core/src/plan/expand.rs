@@ -3,6 +3,7 @@
 use super::matrix::{Combination, named_combinations};
 use super::types::{ConcurrencyGroup, InstanceEnvironment, JobInstance};
 use crate::expr::{Context, Contexts, Data, EvalError, Expr, Scope, Template, Value};
+use crate::shown::shown_name;
 use crate::workflow::{Concurrency, ConcurrencyQueue, Job, JobEnvironment, JobWork, wrong_name};
 
 /// Minutes after which a job is ended when it does not say (GitHub's default).
@@ -224,7 +225,8 @@ fn environment(
 fn name(job: &Job, suffix: &str, scope: &Scope<'_>) -> Result<String, ExpandError> {
     let stem = match &job.name {
         Some(name) if name.fixed().is_none() => {
-            return name.text(scope).map_err(ExpandError::of("name"));
+            let name = name.text(scope).map_err(ExpandError::of("name"))?;
+            return Ok(shown_name(&name));
         }
         Some(name) => name.source.to_string(),
         None => job.id.to_string(),

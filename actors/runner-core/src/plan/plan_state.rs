@@ -105,6 +105,8 @@ pub struct PlanState {
     pub(super) base: Contexts,
     pub(super) jobs: Vec<JobProgress>,
     pub(super) outputs: Vec<Object>,
+    /// Bytes of the outputs that called workflows gave.
+    pub(super) called_outputs: usize,
     /// Inputs and secrets of each workflow, once it was entered.
     pub(super) entered: Vec<Option<(Value, Value)>>,
     /// The groups of each workflow that has any.
@@ -134,6 +136,7 @@ impl PlanState {
         Self {
             jobs: vec![JobProgress::Waiting; plan.jobs.len()],
             outputs: vec![Object::default(); plan.jobs.len()],
+            called_outputs: 0,
             plan,
             base,
             entered,

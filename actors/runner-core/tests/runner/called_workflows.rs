@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use runner_core::actions::NoActions;
 use runner_core::expr::{Context, Contexts, Value};
+use runner_core::limits::MAX_OUTPUTS_BYTES;
 use runner_core::plan::{
     Action, Plan, PlanError, PlanInput, PlanState, StatusContexts, plan as make,
 };
@@ -19,6 +20,18 @@ const BUILD: &str = "on:
 jobs:
   make: {runs-on: '${{ inputs.os }}', steps: [{run: y}]}
   pack: {needs: make, runs-on: x, outputs: {file: 'f'}, steps: [{run: y}]}
+";
+const LARGE: &str = "on:
+  workflow_call:
+    outputs:
+      a: {value: '${{ jobs.make.outputs.file }}'}
+      b: {value: '${{ jobs.make.outputs.file }}'}
+      c: {value: '${{ jobs.make.outputs.file }}'}
+jobs:
+  make: {runs-on: x, outputs: {file: f}, steps: [{run: y}]}
+";
+const CALLS_LARGE: &str = "  call: {uses: ./.github/workflows/large.yml}
+  after: {needs: call, runs-on: '${{ needs.call.outputs.a }}', steps: [{run: y}]}
 ";
 const GROUPED: &str = "on: {workflow_call: {inputs: {g: {type: string, default: own}}}}
 concurrency: '${{ inputs.g }}'
@@ -36,6 +49,7 @@ fn files(path: &str) -> Option<Vec<u8>> {
     let text = match path {
         ".github/workflows/build.yml" => BUILD,
         ".github/workflows/grouped.yml" => GROUPED,
+        ".github/workflows/large.yml" => LARGE,
         ".github/workflows/nested.yml" => NESTED,
         _ => return None,
     };
@@ -165,6 +179,20 @@ fn i17_a_workflow_is_called_once_for_each_combination() {
     assert_eq!(run.events(), ["start after on one"]);
     run.end("after", Conclusion::Success, &[]);
     assert_eq!(run.state.conclusion(), Some(Conclusion::Success));
+}
+
+/// Only those of the jobs in them were bounded: the workflow could name one 300 times.
+#[test]
+fn i17_the_outputs_of_a_called_workflow_are_bounded_as_those_of_a_job() {
+    let mut run = Run::new(CALLS_LARGE);
+    run.events();
+    run.end("call/make", Conclusion::Success, &[("file", "x")]);
+    assert_eq!(run.events(), ["start after on x"]);
+    let mut run = Run::new(CALLS_LARGE);
+    let large = "x".repeat(MAX_OUTPUTS_BYTES / 2);
+    run.events();
+    run.end("call/make", Conclusion::Success, &[("file", &large)]);
+    assert_eq!(run.events(), ["failure call", "skipped after"]);
 }
 
 #[test]

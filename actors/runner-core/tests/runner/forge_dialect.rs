@@ -374,4 +374,15 @@ fn i17_the_title_of_a_pull_request_may_skip_at_forges() {
         (text("ref_name"), text("ref_type")),
         ("7".to_owned(), String::new())
     );
+    // Its merge only GitHub has, and so by GitHub's name.
+    let github = runner_core::context::github(&event.merged_as("2"), &facts, None);
+    let text = |name: &str| github.get(name).unwrap().as_text().to_string();
+    assert_eq!(
+        (text("ref_name"), text("ref_type"), text("ref")),
+        (
+            "7/merge".to_owned(),
+            "branch".to_owned(),
+            "refs/pull/7/merge".to_owned()
+        )
+    );
 }

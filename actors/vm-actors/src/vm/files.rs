@@ -30,12 +30,12 @@ impl Handler<PutFiles> for Vm {
 
     fn handle(&mut self, PutFiles { path, tar }: PutFiles, _: &mut Context<Self>) -> Self::Result {
         let transfer = self.transfer();
-        let deadline = self.resources.settings.tar_deadline;
+        let idle = self.resources.settings.transfer_idle;
         Box::pin(async move {
             let (machine, permit) = transfer?;
             let put = spawn_blocking(move || {
                 let _permit = permit;
-                machine.put_tar(&path, &mut Incoming::new(tar), deadline)
+                machine.put_tar(&path, &mut Incoming::new(tar), idle)
             });
             let put = put
                 .await
@@ -50,11 +50,11 @@ impl Handler<GetFiles> for Vm {
 
     fn handle(&mut self, GetFiles { path, tar }: GetFiles, _: &mut Context<Self>) -> Self::Result {
         let (machine, permit) = self.transfer()?;
-        let deadline = self.resources.settings.tar_deadline;
+        let idle = self.resources.settings.transfer_idle;
         spawn_blocking(move || {
             let _permit = permit;
             let mut outgoing = Outgoing::new(tar);
-            let got = machine.get_tar(&path, &mut outgoing, deadline);
+            let got = machine.get_tar(&path, &mut outgoing, idle);
             outgoing.finish(got.map(drop).map_err(VmFailure::from));
         });
         Ok(())

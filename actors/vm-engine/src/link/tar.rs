@@ -19,25 +19,21 @@ use crate::gate::Gate;
 const RESERVED: u64 = WINDOW as u64 + 2 * CHUNK as u64;
 
 impl Link {
-    /// Sends a tar to be unpacked.
+    /// Sends a tar to be unpacked; `idle` is the longest time in which the agent takes none of it.
     pub(crate) fn put_tar(
         &self,
         path: &str,
         tar: &mut dyn Read,
-        deadline: Duration,
+        idle: Duration,
     ) -> Result<TarSummary, MachineError> {
-        let start = Instant::now();
         let _reserved = reserve()?;
         let gate = Arc::new(Gate::default());
         let (sender, answer) = sync_channel(1);
         let waiter = ChannelWaiter::TarIn(Arc::clone(&gate), sender);
         let channel = self.enter(Use::TarIn { sent: false }, waiter)?;
         self.request(channel, &ToGuest::TarIn(path.to_owned()), SEND_TIMEOUT)?;
-        match self.send_tar(channel, &gate, tar, start, deadline) {
-            Ok(()) => {
-                let left = deadline.saturating_sub(start.elapsed());
-                summary(self.await_answer(channel, &answer, left))
-            }
+        match self.send_tar(channel, &gate, tar, idle) {
+            Ok(()) => summary(self.await_answer(channel, &answer, idle)),
             Err(error) => {
                 let _ = self.send(channel, &ToGuest::Abort, SEND_TIMEOUT);
                 self.give_up(channel);
@@ -52,8 +48,7 @@ impl Link {
         channel: Channel,
         gate: &Gate,
         tar: &mut dyn Read,
-        start: Instant,
-        deadline: Duration,
+        idle: Duration,
     ) -> Result<(), MachineError> {
         let mut buffer = vec![0; CHUNK];
         loop {
@@ -65,16 +60,15 @@ impl Link {
             };
             let mut rest = &buffer[..count];
             while !rest.is_empty() {
-                let left = deadline.saturating_sub(start.elapsed());
                 let granted = gate
-                    .take(rest.len(), left)
-                    .ok_or(MachineError::Silent(deadline))?;
+                    .take(rest.len(), idle)
+                    .ok_or(MachineError::Silent(idle))?;
                 if granted == 0 {
                     // The guest has answered already: it refused, or it is gone.
                     return Err(self.connection.terminated());
                 }
                 let (now, later) = rest.split_at(granted);
-                self.send(channel, &ToGuest::Data(now.into()), left)?;
+                self.send(channel, &ToGuest::Data(now.into()), idle)?;
                 rest = later;
             }
         }
@@ -88,19 +82,18 @@ impl Link {
         self.send(channel, &ToGuest::Finish, SEND_TIMEOUT)
     }
 
-    /// Receives a tar.
+    /// Receives a tar; `idle` is the longest time in which the agent sends none of it.
     pub(crate) fn get_tar(
         &self,
         path: &str,
         out: &mut dyn Write,
-        deadline: Duration,
+        idle: Duration,
     ) -> Result<TarSummary, MachineError> {
-        let start = Instant::now();
         let _reserved = reserve()?;
         let pipe = Arc::new(TarPipe::new());
         let channel = self.enter(Use::TarOut, ChannelWaiter::TarOut(Arc::clone(&pipe)))?;
         self.request(channel, &ToGuest::TarOut(path.to_owned()), SEND_TIMEOUT)?;
-        let outcome = self.receive_tar(channel, &pipe, out, start, deadline);
+        let outcome = self.receive_tar(channel, &pipe, out, idle);
         if outcome.is_err() && self.connection.channels.lock().contains_key(&channel) {
             let _ = self.send(channel, &ToGuest::Abort, SEND_TIMEOUT);
             self.give_up(channel);
@@ -113,25 +106,23 @@ impl Link {
         channel: Channel,
         pipe: &TarPipe,
         out: &mut dyn Write,
-        start: Instant,
-        deadline: Duration,
+        idle: Duration,
     ) -> Answer {
         let (mut owed, mut piece) = (0, Vec::new());
         loop {
-            match pipe.take(&mut piece, &mut owed, start + deadline) {
+            match pipe.take(&mut piece, &mut owed, Instant::now() + idle) {
                 Ok(None) => {
                     out.write_all(&piece).map_err(MachineError::Tar)?;
                     if owed >= WINDOW / 4 {
                         pipe.repaid(owed);
-                        let left = deadline.saturating_sub(start.elapsed());
-                        self.send(channel, &ToGuest::Credit(owed), left)?;
+                        self.send(channel, &ToGuest::Credit(owed), idle)?;
                         owed = 0;
                     }
                 }
                 Ok(Some(answer)) => {
                     return answer.unwrap_or_else(|| Err(self.connection.terminated()));
                 }
-                Err(()) => return Err(MachineError::Silent(deadline)),
+                Err(()) => return Err(MachineError::Silent(idle)),
             }
         }
     }

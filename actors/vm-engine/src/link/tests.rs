@@ -289,6 +289,50 @@ fn t5_a_tar_in_pieces_of_a_byte_costs_its_bytes_and_no_more() {
     assert!(got.join().unwrap().is_err());
 }
 
+/// A total deadline ended what was large on a slow disk, however well it went.
+#[test]
+fn i17_a_tar_that_moves_takes_as_long_as_it_takes_and_one_that_stands_still_ends() {
+    let (idle, pause) = (Duration::from_secs(3), Duration::from_secs(1));
+    let mut lab = greeted();
+    let [putting, getting] = [lab.link.clone(), lab.link.clone()];
+    let put = std::thread::spawn(move || putting.put_tar("/w", &mut &b"12345"[..], idle));
+    while lab.link.connection.channels.lock().is_empty() {
+        std::thread::yield_now();
+    }
+    let got = std::thread::spawn(move || {
+        let mut tar = Vec::new();
+        let summary = getting.get_tar("/w", &mut tar, idle);
+        summary.map(|_| tar)
+    });
+    while lab.link.connection.channels.lock().len() < 2 {
+        std::thread::yield_now();
+    }
+    for _ in 0..5 {
+        std::thread::park_timeout(pause);
+        lab.say(FIRST, &ToHost::Credit(1));
+        lab.say(FIRST + 1, &ToHost::Data(b"x"[..].into()));
+    }
+    lab.say(FIRST + 1, &ToHost::Finished(TarSummary::default()));
+    assert_eq!(got.join().unwrap().unwrap(), b"xxxxx");
+    // That it is done may be said only when all of it was sent.
+    let is_sent = || {
+        let channels = lab.link.connection.channels.lock();
+        let used = channels.get(&FIRST).map(|open| open.used);
+        matches!(used, Some(Use::TarIn { sent: true }))
+    };
+    while !is_sent() {
+        std::thread::yield_now();
+    }
+    lab.say(FIRST, &ToHost::Finished(TarSummary::default()));
+    put.join().unwrap().unwrap();
+
+    let still = Duration::from_millis(50);
+    let refused = lab.link.get_tar("/w", &mut std::io::sink(), still);
+    assert!(matches!(refused, Err(MachineError::Silent(idle)) if idle == still));
+    let refused = lab.link.put_tar("/w", &mut std::io::repeat(1), still);
+    assert!(matches!(refused, Err(MachineError::Silent(idle)) if idle == still));
+}
+
 /// A message of any kind, on a channel that is in use more often than not.
 fn any(dice: &mut Dice) -> (Channel, ToHost<'static>) {
     let stream = STREAMS + u32::try_from(dice.roll(80)).unwrap();

@@ -97,6 +97,10 @@ fn jobs(which: &Which) -> Result<Vec<Job>> {
         }
         Which::Engines => engines(),
         Which::Matrix => vec![job("matrix", "A large matrix", "runner-actors", "matrix")],
+        Which::StoredRuns => {
+            let title = "Many stored runs";
+            vec![job("stored-runs", title, "runner-actors", "stored_runs")]
+        }
         Which::Costs => vec![job("costs", "What steps cost", "workflow-runner", "costs")],
         Which::Orchestrator => {
             let name = "orchestrator";

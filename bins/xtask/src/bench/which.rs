@@ -24,6 +24,8 @@ pub(super) enum Which {
     Engines,
     /// How soon the next job of a large matrix begins once a slot is free
     Matrix,
+    /// What 10,000 stored runs cost: the start of the runner, a collection, a page of the list
+    StoredRuns,
     /// Steps beside what they do: JavaScript actions, artifacts and caches of a gigabyte
     Costs,
     /// The orchestrator: ticks over long queues, start-up, memory, from a webhook to its process

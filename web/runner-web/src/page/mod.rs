@@ -8,6 +8,7 @@ mod list;
 mod log;
 mod markdown;
 mod run;
+mod summaries;
 mod tests;
 mod text;
 
@@ -17,6 +18,7 @@ use edge_web::STRICT_CSP;
 pub(crate) use list::list;
 pub(crate) use log::RunLog;
 pub(crate) use run::{RunPage, run};
+pub(crate) use summaries::summaries;
 
 const STYLE: &str = include_str!("../../assets/style.css");
 const LIST_SCRIPT: &str = include_str!("../../assets/times.js");

@@ -6,6 +6,7 @@ use runner_actors::{Artifact, EnvironmentGate, JobRecord, RunRecord, RunTests};
 use super::frame::frame;
 use super::job::{JobView, job, waiting};
 use super::log::{LogSection, RunLog, class};
+use super::summaries::summaries_of;
 use super::tests::tests as tests_of;
 use super::text::{Visible, badge, name, number, reference, run_word, time, took, word};
 
@@ -42,7 +43,7 @@ pub(crate) fn run(page: &RunPage<'_>) -> String {
         div id="notes" { (notes(run, log)) }
         div id="jobs" { (jobs(run, log, *with_lines)) }
         div id="tested" { (tests_of(&run.id, tests)) }
-        div id="more" { (summaries(run)) (artifact_list(&run.id, artifacts)) }
+        div id="more" { (summaries_of(run)) (artifact_list(&run.id, artifacts)) }
         details class="step" id="own" open[run.jobs.is_empty()] {
             summary { span class="title" { "Log of the run itself" } }
             (own.markup())
@@ -260,17 +261,6 @@ fn notes_of(index: usize, job: &JobRecord, log: &RunLog) -> Vec<Markup> {
         }
     }
     rows
-}
-
-fn summaries(run: &RunRecord) -> Markup {
-    html! {
-        @for job in &run.jobs {
-            @for summary in job.steps.iter().filter_map(|step| step.summary.as_deref()) {
-                h2 { "Summary of " (Visible(&job.name)) }
-                div class="summary" { (super::markdown::markup(summary)) }
-            }
-        }
-    }
 }
 
 fn artifact_list(run: &str, artifacts: &[Artifact]) -> Markup {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use runner_actors::RunnerSettings;
+use runner_core::event::PullRequestCommit;
 use scripted_peers::{GitForge, GitRepository};
 
 use crate::gateway::{has, lines};
@@ -237,6 +238,41 @@ echo x > x; git add x; git commit --quiet -m x; tried push git push origin HEAD:
     has(
         &lines(&stage.runner, &run),
         "remote: Permission to acme/rocket denied",
+    );
+    stage.is_swept();
+}
+
+/// The forge makes no merges, as Gitea and Forgejo do not: the runner's own is found by its name
+/// and by its id, as `actions/checkout` asks for it.
+#[test]
+fn i17_a_job_fetches_the_merge_and_the_head_of_its_pull_request() {
+    let stage = stage(|settings| settings.pull_request_commit = PullRequestCommit::Merge);
+    let site = &stage.site;
+    let script = "echo $GITHUB_REF $GITHUB_REF_NAME $GITHUB_REF_TYPE
+git fetch --quiet origin refs/pull/7/merge; echo merge: $(git rev-parse FETCH_HEAD)
+[ $(git rev-parse FETCH_HEAD) = $GITHUB_SHA ] && echo of the run $(git show -s --format=%P FETCH_HEAD)
+git fetch --quiet origin refs/pull/7/head; echo head: $(git rev-parse FETCH_HEAD)
+git clone --quiet --depth=1 \"$REPOSITORY\" shallow
+git -C shallow fetch --quiet --no-tags --depth=1 origin +$GITHUB_SHA:refs/remotes/pull/7/merge
+echo id: $(git -C shallow rev-parse refs/remotes/pull/7/merge)
+tried other git fetch origin refs/pull/8/merge || true";
+    let base = site.commit(&workflow("{contents: read}", script, site));
+    site.write("README", "theirs\n");
+    let head = site.commit_all();
+    site.git(&["update-ref", "refs/pull/7/head", &head]);
+    site.git(&["reset", "--quiet", "--hard", &base]);
+    let mut event = site.fork(&head, &base);
+    event["pull_request"]["head"]["repo"] = event["repository"].clone();
+    let run = stage.runner.run("pull_request", "d-1", &event);
+    let said = stage.succeeded(&run);
+    has(&said, "refs/pull/7/merge 7/merge branch");
+    has(&said, &format!("of the run {base} {head}"));
+    has(&said, &format!("head: {head}"));
+    let merge = said.iter().find_map(|line| line.strip_prefix("merge: "));
+    has(&said, &format!("id: {}", merge.expect("it is fetched")));
+    has(
+        &said,
+        "other: fatal: couldn't find remote ref refs/pull/8/merge",
     );
     stage.is_swept();
 }

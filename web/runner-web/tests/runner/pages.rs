@@ -1,6 +1,7 @@
 //! The pages: signing in, what a run's page shows, running again.
 
 use scripted_peers::Play;
+use serde_json::Value;
 
 use crate::client::Answer;
 use crate::harness::{Runner, Setup, Site, TEST_TIMEOUT, status, within};
@@ -36,6 +37,35 @@ pub(crate) fn setup() -> Setup {
         },
         ..Setup::default()
     }
+}
+
+#[test]
+fn i17_summaries_are_had_by_pages_beside_the_record() {
+    let site = Site::playing(|_| Play::exit(0).file("summary", &"x".repeat(1 << 20)));
+    let runner = site.start();
+    let steps = "{run: a}, {run: b}, {run: c}, {run: d}, {run: e}";
+    let workflow = format!(
+        "on: push\njobs:\n  a: {{runs-on: x, steps: [{steps}]}}\n  b: {{runs-on: x, steps: [{{name: last, run: a}}]}}\n"
+    );
+    let sha = site.commit(&workflow);
+    let run = runner.run("push", "d-1", &site.push(&sha));
+    runner.ended(&run);
+    let path = format!("/runs/{run}/summaries");
+    let answer = runner.get(&format!("{path}?job=a"));
+    let page: Vec<Value> = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(page.len(), 4, "4 MiB");
+    let next = header(&answer, "link");
+    assert!(next.starts_with("<?job=a&cursor="), "{next}");
+    let next = next.trim_start_matches('<').split('>').next().unwrap();
+    let answer = runner.get(&format!("{path}{next}"));
+    let page: Vec<Value> = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!((page.len(), header(&answer, "link")), (1, ""));
+    assert_eq!(page[0]["step"], 5);
+    assert_eq!(page[0]["text"].as_str().map(str::len), Some(1 << 20));
+    let html = runner.ask("GET", &path, &[HTML], b"").body;
+    assert!(html.contains("/summaries?cursor="), "more is linked");
+    assert_eq!(runner.get(&format!("{path}?cursor=x")).code, 422);
+    assert_eq!(runner.get("/runs/none/summaries").code, 404);
 }
 
 fn sign_in(runner: &Runner, token: &str, more: &[(&str, &str)]) -> Answer {

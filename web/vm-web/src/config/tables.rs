@@ -124,8 +124,9 @@ table! {
         "boot" = POSITIVE => deadlines.boot;
         /// the longest silence of a VM's agent
         "silence" = POSITIVE => deadlines.silence;
-        /// the longest transfer of files
-        "transfer" = POSITIVE => tar_deadline;
+        /// the longest time in which no byte of a transfer of files moves; one that moves may take
+        /// as long as it takes
+        "transfer" = POSITIVE => transfer_idle;
     }
 
     static NETWORK: VmSettings = "[network]" {

@@ -78,8 +78,9 @@ pub(crate) async fn put(
     let path = query.into_inner().check()?;
     check_head(request.headers())?;
     let (send, tar) = mpsc::channel(PIECES);
-    let deadline = state.view.tar_deadline() + PROMPT_TIMEOUT;
-    let put = actor.ask_within(PutFiles { path, tar }, deadline);
+    // A transfer ends where nothing of it moves; one that moves may take as long as the VM is held.
+    let longest = state.view.longest_hold() + PROMPT_TIMEOUT;
+    let put = actor.ask_within(PutFiles { path, tar }, longest);
     // Both at once: the VM may refuse in the middle, and then nobody takes the rest.
     let (passed, put) = futures_util::future::join(pass_on(payload, send), put).await;
     let summary = match put.map_err(|error| of_ask(&error))? {

@@ -36,7 +36,7 @@ use super::workspace::Workspace;
 use crate::ledger::RunVm;
 use crate::vm_collector::OWNER;
 
-/// Longest time to put the repository in, and to take out what came of it.
+/// Longest time in which nothing of the repository goes in, and to take out what came of it.
 const TRANSFER_TIMEOUT: Duration = Duration::from_secs(600);
 /// The same for what comes out when the orchestrator stops, which waits no longer than it says.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);

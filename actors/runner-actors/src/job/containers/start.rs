@@ -22,7 +22,7 @@ use super::super::step_runner::StepRunner;
 use super::docker_actions;
 use crate::log::LineKind;
 
-/// Longest time to put the images of a job into the VM.
+/// Longest time in which nothing of a job's images goes into the VM.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(1800);
 /// The variable of a job that names images for its scripts.
 const SCRIPT_IMAGES: &str = "ORRERY_IMAGES";

@@ -27,6 +27,7 @@ export type KeptVm = Sent<Schemas["KeptVmView"]>;
 export type SeenRepository = Sent<Schemas["SeenRepository"]>;
 export type DispatchInput = Sent<Schemas["DispatchInput"]>;
 export type StartableWorkflow = Sent<Schemas["StartableWorkflow"]>;
+export type StepSummary = Sent<Schemas["StepSummary"]>;
 export type StartableWorkflows = Sent<Schemas["StartableWorkflows"]>;
 
 export type TestCounts = Sent<Schemas["TestCounts"]>;
@@ -72,6 +73,14 @@ export function stepState(step: Step): GraphState {
   if (step.end.ended === 'skipped') return 'skipped';
   if (step.end.ended === 'cancelled') return 'cancelled';
   return step.end.ended === 'exited' && step.end.code === 0 ? 'success' : 'failure';
+}
+/** Where the first summary stands that the record leaves out: they are shown up to 16 MiB together. */
+export function leftOutSummary(run: Pick<Run, 'jobs'>): string | undefined {
+  for (const [at, job] of run.jobs.entries()) {
+    const step = job.steps.find((one) => one.summary_bytes != null && one.summary == null);
+    if (step) return `${at}-${step.number}`;
+  }
+  return undefined;
 }
 /** How a step's process ended, in words. */
 export function stepEnd(step: Step): string {

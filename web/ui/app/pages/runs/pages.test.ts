@@ -3,7 +3,7 @@ import { parts } from "./ansi";
 import { compare } from "./compare";
 import { nextCursor, readFilters, writeFilters } from "./filters";
 import { layout } from "./layout";
-import { awaitsReview, type GraphJob, type Job, type Run } from "./model";
+import { awaitsReview, leftOutSummary, type GraphJob, type Job, type Run } from "./model";
 import { readPlace, writePlace } from "./permalink";
 import { LinePages, MAX_HEIGHT, scrollTo, seen } from "./window";
 
@@ -33,6 +33,15 @@ describe("runs that wait", () => {
     expect(awaitsReview({ state: "running", environments: [{ ...gate, review }] })).toBe(false);
     expect(awaitsReview({ state: "waiting", environments: [{ ...gate, for_approval: false }] })).toBe(false);
     expect(awaitsReview({ state: "cancelled", environments: [gate] })).toBe(false);
+  });
+});
+
+describe("summaries", () => {
+  it("i17 that the record leaves out are asked for from the first of them on", () => {
+    const step = (number: number, bytes?: number, summary?: string): object => ({ number, summary_bytes: bytes, summary });
+    const jobs = [{ steps: [step(1), step(2, 3, "abc")] }, { steps: [step(1, 3, "abc"), step(2), step(3, 9), step(4, 1)] }];
+    expect(leftOutSummary({ jobs } as unknown as Run)).toBe("1-3");
+    expect(leftOutSummary({ jobs: jobs.slice(0, 1) } as unknown as Run)).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
 // What these pages ask the runner.
 import { api, ApiError, parts, request } from "../../lib/api";
 import { nextCursor, writeFilters, type Filters } from "./filters";
-import type { Artifact, JobGraph, KeptVm, LogMatches, LogOverview, LogRange, Run, RunTests, SeenRepository, StartableWorkflows, TestHistory, TestSummary } from "./model";
+import type { Artifact, JobGraph, KeptVm, LogMatches, LogOverview, LogRange, Run, RunTests, SeenRepository, StartableWorkflows, StepSummary, TestHistory, TestSummary } from "./model";
 import type { TestView } from "./tests";
 
 const PART = "runner";
@@ -32,6 +32,11 @@ export const logLines = (run: string, job: string, step: number, from: number, l
 export const logSearch = (run: string, job: string, step: number, q: string): Promise<LogMatches> =>
   ask(`${of(run)}/log/search?${new URLSearchParams({ job, step: String(step), q })}`);
 
+/** A page of what the steps of a run wrote to their summaries. */
+export async function stepSummaries(run: string, cursor: string): Promise<{ summaries: StepSummary[]; next?: string }> {
+  const answer = await request(PART, `${of(run)}/summaries?${new URLSearchParams({ cursor })}`);
+  return { summaries: (await answer.json()) as StepSummary[], next: nextCursor(answer.headers.get("link")) };
+}
 /** A page of the tests of a run. */
 export async function runTests(run: string, view: TestView, text: string, limit: number, cursor?: string): Promise<{ tests: RunTests; next?: string }> {
   const query = new URLSearchParams({ limit: String(limit) });

@@ -1,0 +1,140 @@
+//! Copies of jobs that wait for their turn in their concurrency groups. They hold neither a permit
+//! nor a machine; a run of which nothing else is left is parked, with its places.
+//!
+//! ```text
+//! start_or_hold ──launch_in_turn──▶ GroupLine ──place──▶ ConcurrencyGroups
+//! run_jobs ◀──changed── GroupLine ◀──turn── (ParkedRuns::wake, where the run is parked)
+//!     └──recheck_line──▶ launch, with its ticket
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::active_run::{ActiveRun, EventSender, ReportSender, StartedCopy};
+use super::gates::send;
+use super::group_line::CopyKey;
+use crate::job::JobReport;
+use crate::ledger::{Ledger, job_status};
+use crate::log::LineKind;
+
+/// What a copy waits for whose group another holds.
+const IN_GROUP: &str = "waits for its turn: another of its concurrency group runs";
+/// So long a run stays as it is for which nothing is left but such waits: most are short, and one
+/// that is parked is fetched and laid out again.
+const PARK_DELAY: Duration = Duration::from_secs(5);
+
+impl ActiveRun {
+    fn copy_key(&self, copy: &StartedCopy) -> CopyKey {
+        let key = &self.state.plan().jobs[copy.job].key;
+        (key.clone(), copy.instance.index)
+    }
+
+    /// Starts a copy, in its turn where it has a concurrency group.
+    pub(super) async fn launch_in_turn(
+        &mut self,
+        ledger: &mut Ledger,
+        mut copy: StartedCopy,
+        events: &EventSender,
+        reports: &ReportSender,
+    ) {
+        if copy.instance.concurrency.is_none() {
+            self.launch(ledger, copy, None, (events, reports));
+            return;
+        }
+        let key = self.copy_key(&copy);
+        match self.line.cancel_of(&key) {
+            // Of the time before the run was parked.
+            Some(cancel) => {
+                if let Some(started) = &mut self.copies[copy.index] {
+                    started.cancel = Arc::clone(&cancel);
+                }
+                copy.cancel = cancel;
+            }
+            None => self.enter_line(ledger, key, &copy),
+        }
+        self.go_on(ledger, copy, (events, reports)).await;
+    }
+
+    /// Takes the last place of the line.
+    fn enter_line(&mut self, ledger: &Ledger, key: CopyKey, copy: &StartedCopy) {
+        let Some(group) = &copy.instance.concurrency else {
+            return;
+        };
+        let cancel = Arc::clone(&copy.cancel);
+        let end = Arc::new(move |_| {
+            cancel.send_replace(true);
+        });
+        let repository = &ledger.record.repository;
+        let turn = self.services.groups.enter(repository, group, end);
+        let (parked, queue) = (self.services.parked.clone(), self.services.queue.clone());
+        let run = ledger.record.id.clone();
+        let told = move || parked.wake(&run, &queue);
+        self.line.keep(key, Arc::clone(&copy.cancel), turn, told);
+    }
+
+    /// Starts a copy whose turn has come; whether it has, or never will.
+    async fn go_on(
+        &mut self,
+        ledger: &mut Ledger,
+        copy: StartedCopy,
+        (events, reports): (&EventSender, &ReportSender),
+    ) -> bool {
+        let index = copy.index;
+        match self.line.take(&self.copy_key(&copy)) {
+            Some(Ok(ticket)) => {
+                ledger.record.jobs[index].reason = None;
+                self.launch(ledger, copy, Some(ticket), (events, reports));
+                true
+            }
+            Some(Err(reason)) => {
+                send(reports, index, JobReport::cancelled(&reason.to_string()));
+                true
+            }
+            None => {
+                self.in_line.push(copy);
+                let record = &mut ledger.record.jobs[index];
+                if record.reason.as_deref() != Some(IN_GROUP) {
+                    record.reason = Some(IN_GROUP.to_owned());
+                    let text = format!("{}: {IN_GROUP}", record.name);
+                    ledger.say(LineKind::Info, &text).await;
+                    ledger.record.note_waiting();
+                }
+                false
+            }
+        }
+    }
+
+    /// Looks again at copies that wait for their turn.
+    pub(super) async fn recheck_line(
+        &mut self,
+        ledger: &mut Ledger,
+        events: &EventSender,
+        reports: &ReportSender,
+    ) {
+        let mut statuses = Vec::new();
+        for copy in std::mem::take(&mut self.in_line) {
+            let index = copy.index;
+            if self.go_on(ledger, copy, (events, reports)).await {
+                statuses.push(job_status(&ledger.record.jobs[index]));
+            }
+        }
+        ledger.save(statuses).await;
+    }
+
+    /// Takes a copy out of the line, if it is there.
+    pub(super) fn leave_line(&mut self, job: usize, instance: usize) -> Option<StartedCopy> {
+        let is_it = |copy: &StartedCopy| copy.job == job && copy.instance.index == instance;
+        let at = self.in_line.iter().position(is_it)?;
+        let copy = self.in_line.swap_remove(at);
+        self.line.leave(&self.copy_key(&copy));
+        Some(copy)
+    }
+
+    /// How long a run that only waits stays as it is.
+    pub(super) fn park_delay(&self) -> Duration {
+        match self.in_line.is_empty() {
+            true => Duration::ZERO,
+            false => PARK_DELAY,
+        }
+    }
+}
