@@ -5,6 +5,7 @@ mod checked;
 mod file;
 mod kinds;
 mod machines;
+mod reread;
 mod resolver;
 mod scopes;
 
@@ -14,8 +15,12 @@ use config_core::{Diagnostics, Environment, Input};
 
 pub use checked::{Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig};
 pub use file::{File, keys};
+pub use reread::{BegunWith, ReadAgain};
 use resolver::Resolver;
 pub use resolver::services_at;
+
+/// A file: its name for messages, its text, and the folder that relative paths are meant from.
+pub type ConfigFile<'a> = (&'a str, &'a [u8], &'a Path);
 
 impl RunnerConfig {
     /// The configuration in force. Relative paths of the file are meant from `base`.
@@ -23,7 +28,7 @@ impl RunnerConfig {
     /// # Errors
     /// Every mistake at once.
     pub fn parse(
-        file: Option<(&str, &[u8], &Path)>,
+        file: Option<ConfigFile<'_>>,
         flags: &Flags,
         environment: &Environment,
     ) -> Result<Self, Diagnostics> {
