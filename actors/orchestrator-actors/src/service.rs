@@ -1,7 +1,7 @@
 //! The orchestrator's part of an actor tree, composed.
 //!
 //! ```text
-//! orchestrator ─┬─ vm-hosts      asks the hosts of VMs how they are (permanent, where there are any)
+//! orchestrator ─┬─ vm-hosts      asks the hosts of VMs how they are (permanent)
 //!               ├─ vm-collector  gives back VMs that no run has (the same)
 //!               ├─ outbox        posts statuses and comments (permanent)
 //!               ├─ runs ─┬─ <run>   one actor an agent process (temporary)

@@ -156,7 +156,7 @@ impl RoleSettings {
 
     fn reading(&self) -> impl Fn() -> Pin<Box<dyn Future<Output = ()>>> + use<> {
         let (source, leading) = (self.source(), Rc::clone(&self.leading));
-        move || {
+        move || -> Pin<Box<dyn Future<Output = ()>>> {
             let (source, leader) = (Arc::clone(&source), leading.borrow().clone());
             Box::pin(async move {
                 match leader {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use config_core::Environment;
 use daemon::objects::{self, ConfiguredFiles};
 use daemon::peers::{self, PeerFault};
-use daemon::settings::{ConfigText, effective, schema};
+use daemon::settings::{effective, schema};
 use daemon::store::ConfigFile;
 use daemon::vm_hosts;
 use daemon::{first_screen, lifecycle, notify};
 use runner_actors::{RunnerService, file_migration};
-use runner_web::config::{Flags, RunnerConfig, keys};
+use runner_web::config::{RunnerConfig, keys};
 use runner_web::{RunnerServer, boot};
 use store::{Options, Store, StorePlace};
 
@@ -20,7 +20,7 @@ use crate::arguments::{
 };
 use crate::listening::Listening;
 use crate::replica;
-use crate::settings::{self, Settings};
+use crate::settings::{self, Settings, file, flags};
 
 /// Reads the configuration; with `--check` that is all, else it serves until SIGINT or SIGTERM.
 pub(crate) fn run(arguments: &Arguments, environment: &Environment) -> ExitCode {
@@ -111,18 +111,6 @@ pub(crate) fn without_webhooks(environment: &Environment) -> Environment {
         return environment;
     }
     environment.with(NAME, &uuid::Uuid::new_v4().to_string())
-}
-
-pub(crate) fn file(arguments: &Arguments, environment: &Environment) -> Result<ConfigText, String> {
-    let path = arguments.config.as_deref();
-    ConfigText::read(path, "WORKFLOW_RUNNER_CONFIG", environment)
-}
-
-pub(crate) fn flags(arguments: &Arguments) -> Flags {
-    Flags {
-        listen: arguments.listen.clone(),
-        data: arguments.data.clone(),
-    }
 }
 
 /// How the store is opened, by whatever program.

@@ -7,11 +7,10 @@ use config_core::Environment;
 use daemon::notify;
 use daemon::settings::ConfigText;
 use runner_actors::{ReloadSettings, SettingsNow, SettingsReloader, SettingsSource};
-use runner_web::config::{BegunWith, ConfigFile, ReadAgain, RunnerConfig};
+use runner_web::config::{BegunWith, ConfigFile, Flags, ReadAgain, RunnerConfig};
 use supervision::ChildRef;
 
 use crate::arguments::ServeOptions;
-use crate::serve;
 
 /// Where the settings are, and what the process began with.
 pub(crate) struct Settings {
@@ -29,8 +28,8 @@ impl Settings {
         arguments: &ServeOptions,
         environment: &Environment,
     ) -> Result<Self, String> {
-        let file = serve::file(arguments, environment)?;
-        let begun = BegunWith::read(parts(&file), &serve::flags(arguments), environment);
+        let file = file(arguments, environment)?;
+        let begun = BegunWith::read(parts(&file), &flags(arguments), environment);
         Ok(Self {
             arguments: arguments.clone(),
             environment: environment.clone(),
@@ -48,7 +47,7 @@ impl Settings {
     /// # Errors
     /// Every mistake at once.
     pub(crate) fn again(&self) -> Result<ReadAgain, String> {
-        let file = serve::file(&self.arguments, &self.environment)?;
+        let file = file(&self.arguments, &self.environment)?;
         let now = self.begun.again(parts(&file));
         now.map_err(|wrong| wrong.to_string())
     }
@@ -79,6 +78,23 @@ pub(crate) fn now(read: ReadAgain) -> SettingsNow {
     SettingsNow {
         vm_hosts: read.config.runner.vm_hosts,
         at_restart: read.at_restart,
+    }
+}
+
+/// The file that the command line or the environment names.
+pub(crate) fn file(
+    arguments: &ServeOptions,
+    environment: &Environment,
+) -> Result<ConfigText, String> {
+    let path = arguments.config.as_deref();
+    ConfigText::read(path, "WORKFLOW_RUNNER_CONFIG", environment)
+}
+
+/// What the command line says.
+pub(crate) fn flags(arguments: &ServeOptions) -> Flags {
+    Flags {
+        listen: arguments.listen.clone(),
+        data: arguments.data.clone(),
     }
 }
 

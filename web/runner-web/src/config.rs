@@ -9,18 +9,13 @@ mod reread;
 mod resolver;
 mod scopes;
 
-use std::path::Path;
-
 use config_core::{Diagnostics, Environment, Input};
 
-pub use checked::{Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig};
+pub use checked::{ConfigFile, Flags, GOOD_SECRET, ReplicaSettings, RunnerConfig};
 pub use file::{File, keys};
 pub use reread::{BegunWith, ReadAgain};
 use resolver::Resolver;
 pub use resolver::services_at;
-
-/// A file: its name for messages, its text, and the folder that relative paths are meant from.
-pub type ConfigFile<'a> = (&'a str, &'a [u8], &'a Path);
 
 impl RunnerConfig {
     /// The configuration in force. Relative paths of the file are meant from `base`.

@@ -1,6 +1,7 @@
 //! The settings, from variables and files.
 
 use std::net::ToSocketAddrs;
+use std::path::Path;
 
 use http_clients::llm::LlmProtocol;
 
@@ -397,48 +398,6 @@ fn i18_hosts_of_vms_stand_beside_the_one_of_the_environment_and_mistakes_are_sho
         let wrong = parse(&[secret], file).expect_err(file).to_string();
         assert!(wrong.contains("runner.toml:"), "{wrong}");
         assert!(wrong.contains(said), "{file}: {wrong}");
-    }
-}
-
-/// What the file had at the start is compared with, so that a setting that was changed and changed
-/// back is none that waits.
-#[test]
-fn i18_a_file_that_is_read_again_gives_its_vm_hosts_and_names_what_waits() {
-    let secret = ("FORGE_WEBHOOK_SECRET", "sixteen--letters");
-    let variables = environment(&[secret, ("LOG_LEVEL", "debug")]);
-    let flags = Flags {
-        listen: Some("127.0.0.1:0".to_owned()),
-        data: None,
-    };
-    let begun = "max_jobs = 2\nlog_level = \"info\"\n[vm_hosts.east]\nurl = \"http://east.test\"\n[vars]\nA = \"1\"\n";
-    let file = |text: &'static str| ("runner.toml", text.as_bytes(), Path::new("/etc/orrery"));
-    let begun = BegunWith::read(file(begun), &flags, &variables).unwrap();
-    for (text, hosts, at_restart) in [
-        (
-            "max_jobs = 2\n[vars]\nA = \"1\"\n[vm_hosts.west]\nurl = \"http://west.test\"\n[vm_hosts.east]\nurl = \"http://east.test\"\n",
-            vec!["west", "east"],
-            vec![],
-        ),
-        (
-            "max_jobs = 4\nlisten = \"127.0.0.1:7\"\nlog_level = \"warn\"\n[vars]\nA = \"2\"\n[store]\nstandby = false\n[vm_hosts.west]\nurl = \"http://west.test\"\n",
-            vec!["west"],
-            vec!["max_jobs", "store", "vars.A"],
-        ),
-        ("max_jobs = 2\n[vars]\nA = \"1\"\n", vec!["default"], vec![]),
-    ] {
-        let now = begun.again(file(text)).unwrap();
-        let found = now.config.runner.vm_hosts.iter();
-        let found: Vec<&str> = found.map(|host| host.name.as_str()).collect();
-        assert_eq!(found, hosts, "{text}");
-        assert_eq!(now.at_restart, at_restart, "{text}");
-        assert_eq!(now.config.runner.max_jobs, 2, "that waits");
-    }
-    let wrong = begun.again(file(
-        "max_jobs = 2\n[vm_hosts.west]\nurl = \"west\"\nlabel = 1\n",
-    ));
-    let wrong = wrong.err().expect("two mistakes").to_string();
-    for said in ["runner.toml:3:", "runner.toml:4:1: unknown key `label`"] {
-        assert!(wrong.contains(said), "{wrong}");
     }
 }
 
